@@ -1,0 +1,44 @@
+# Targets for people; each is one or two commands that can be run by hand.
+CARGO ?= cargo
+EXAMPLES := basic_streams
+BUNDLE ?= gpu-bundle
+
+.PHONY: all $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle bench doc clean
+
+all: ## build every example
+	$(CARGO) build --workspace --locked
+
+$(EXAMPLES): ## build and run one example
+	$(CARGO) run --locked -p $@
+
+test: ## every test of the workspace; needs no GPU
+	$(CARGO) test --workspace --locked
+
+lint: ## formatting and clippy, as CI runs them
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+toolchain: ## install the compiler that turns the kernels into PTX
+	scripts/install-device-toolchain
+
+ptx: ## rebuild the committed PTX from the kernel sources
+	GPU_KERNELS_PTX=rebuild $(CARGO) build --locked -p gpu-kernels
+
+ptx-check: ## rebuild the PTX from scratch and compare it with the committed one
+	scripts/check-ptx
+
+ptxas: ## assemble the committed PTX for every architecture with NVIDIA's ptxas
+	scripts/check-ptxas
+
+gpu-bundle: ## a folder to copy to a GPU machine that has no Rust; run.sh inside
+	scripts/make-gpu-bundle $(BUNDLE)
+
+bench: ## benchmarks of the software GPU and of the call forwarding
+	$(CARGO) bench --workspace --locked
+
+doc: ## API documentation, warnings refused
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+clean: ## remove everything that was built
+	$(CARGO) clean
+	rm -rf $(BUNDLE)
