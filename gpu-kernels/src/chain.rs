@@ -1,0 +1,23 @@
+//! A chain of dependent multiply-adds: arithmetic in any amount, with next to no memory traffic.
+
+use cuda_std::prelude::*;
+
+/// The factor of [`fma_chain`]'s step.
+pub const FACTOR: f32 = 0.999_755_9;
+
+/// The summand of [`fma_chain`]'s step.
+pub const SUMMAND: f32 = 0.000_244_140_63;
+
+/// `rounds` times `x = FACTOR x + SUMMAND`, each from the one before: `output[i]` from `input[i]`.
+#[kernel]
+pub unsafe fn fma_chain(input: &[f32], output: *mut f32, rounds: u32) {
+    let i = thread::index_1d() as usize;
+    if i < input.len() {
+        let mut x = input[i];
+        for _ in 0..rounds {
+            x = x.mul_add(FACTOR, SUMMAND);
+        }
+        // SAFETY: the output is as long as the input.
+        unsafe { *output.add(i) = x };
+    }
+}
