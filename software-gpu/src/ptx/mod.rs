@@ -1,0 +1,30 @@
+//! PTX front end: text → tokens → [`Module`].
+//!
+//! The parser knows PTX's *grammar* (directives, declarations, scopes, instruction syntax) and resolves names, but not
+//! what an instruction means: an instruction is its opcode, its modifiers and its operands, as written. Meaning is
+//! given by [`crate::exec::Executable::new`], which refuses by name whatever it does not know. Together they uphold
+//! one rule: nothing in a module is guessed or ignored silently, except what cannot change a result (debug sections,
+//! `.loc`, `.file`, performance hints).
+//!
+//! - [`lexer`]: tokens with their line and column,
+//! - [`ir`]: the module as data,
+//! - [`parser`]: module-level directives; `body` (functions), `operand` and `initialiser` are its parts.
+
+mod body;
+mod error;
+mod initialiser;
+pub mod ir;
+mod lexer;
+mod operand;
+mod parser;
+mod scope;
+
+pub use error::{PtxError, PtxErrorKind};
+pub use ir::{Function, Kernel, Module, Parameter, Type, Variable};
+
+/// Parses the text of one PTX module.
+///
+/// Never panics: every text gives a module or a [`PtxError`] that names the place.
+pub fn parse(source: &str) -> Result<Module, PtxError> {
+    parser::Parser::new(source)?.module()
+}

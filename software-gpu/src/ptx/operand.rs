@@ -1,0 +1,153 @@
+//! Operands of instructions.
+
+use super::PtxError;
+use super::body::BodyParser;
+use super::ir::{Operand, Symbol};
+use super::lexer::Token;
+
+/// `!` and vectors do not nest deeper in any instruction.
+const MAX_DEPTH: usize = 4;
+
+impl BodyParser<'_, '_> {
+    /// The operands up to the semicolon.
+    pub(super) fn operands(&mut self) -> Result<Vec<Operand>, PtxError> {
+        let mut operands = Vec::new();
+        if self.parser.accept(';') {
+            return Ok(operands);
+        }
+        loop {
+            operands.push(self.operand(0)?);
+            if !self.parser.accept(',') {
+                self.parser.expect(';')?;
+                return Ok(operands);
+            }
+        }
+    }
+
+    fn operand(&mut self, depth: usize) -> Result<Operand, PtxError> {
+        if depth == MAX_DEPTH {
+            return Err(self.parser.expected("a simpler operand"));
+        }
+        let operand = match self.parser.peek() {
+            Token::Punctuation('!') => {
+                self.parser.next();
+                return Ok(Operand::Not(Box::new(self.operand(depth + 1)?)));
+            }
+            Token::Punctuation('{') => {
+                self.parser.next();
+                Operand::Vector(self.sequence('}', depth)?)
+            }
+            Token::Punctuation('(') => {
+                self.parser.next();
+                Operand::List(self.sequence(')', depth)?)
+            }
+            Token::Punctuation('[') => {
+                self.parser.next();
+                self.address(depth)?
+            }
+            Token::Word("_") => {
+                self.parser.next();
+                Operand::Sink
+            }
+            _ => self.scalar()?,
+        };
+        if self.parser.accept('|') {
+            let second = self.operand(depth + 1)?;
+            return Ok(Operand::Pair(Box::new(operand), Box::new(second)));
+        }
+        Ok(operand)
+    }
+
+    fn sequence(&mut self, end: char, depth: usize) -> Result<Vec<Operand>, PtxError> {
+        let mut operands = Vec::new();
+        while !self.parser.accept(end) {
+            operands.push(self.operand(depth + 1)?);
+            if !self.parser.accept(',') {
+                self.parser.expect(end)?;
+                break;
+            }
+        }
+        Ok(operands)
+    }
+
+    /// `base`, `base+offset` or `offset` up to the closing bracket.
+    fn address(&mut self, depth: usize) -> Result<Operand, PtxError> {
+        let base = self.operand(depth + 1)?;
+        let offset = self.offset()?;
+        if self.parser.peek() == Token::Punctuation(',') {
+            return Err(self
+                .parser
+                .refused(self.parser.lexeme(), "tensor and texture coordinates"));
+        }
+        self.parser.expect(']')?;
+        Ok(match base {
+            Operand::Symbol(symbol, more) => Operand::Address(
+                Box::new(Operand::Symbol(symbol, 0)),
+                offset.wrapping_add(more),
+            ),
+            base => Operand::Address(Box::new(base), offset),
+        })
+    }
+
+    fn offset(&mut self) -> Result<i64, PtxError> {
+        let mut offset = 0i64;
+        loop {
+            let mut negative = false;
+            match self.parser.peek() {
+                Token::Punctuation('+') => {}
+                Token::Punctuation('-') => negative = true,
+                _ => return Ok(offset),
+            }
+            self.parser.next();
+            negative ^= self.parser.accept('-');
+            let value = self.parser.integer("an offset")? as i64;
+            offset = offset.wrapping_add(if negative {
+                value.wrapping_neg()
+            } else {
+                value
+            });
+        }
+    }
+
+    fn scalar(&mut self) -> Result<Operand, PtxError> {
+        let negative = self.parser.accept('-');
+        let lexeme = self.parser.next();
+        Ok(match lexeme.token {
+            Token::Integer(value) if negative => Operand::Integer(value.wrapping_neg()),
+            Token::Integer(value) => Operand::Integer(value),
+            Token::Single(bits) => Operand::Single(bits ^ u32::from(negative) << 31),
+            Token::Double(bits) => Operand::Double(bits ^ u64::from(negative) << 63),
+            Token::Word(name) if !negative => self.name(name)?,
+            _ => return Err(self.parser.unexpected("an operand")),
+        })
+    }
+
+    fn name(&mut self, name: &str) -> Result<Operand, PtxError> {
+        if let Some(register) = self.scopes.register(name) {
+            return match self.parser.peek() {
+                Token::Dotted("x" | "y" | "z" | "w") => Err(self
+                    .parser
+                    .refused(self.parser.lexeme(), "a component of a vector register")),
+                _ => Ok(Operand::Register(register)),
+            };
+        }
+        if name == "WARP_SZ" {
+            return Ok(Operand::Integer(32));
+        }
+        if name.starts_with('%') {
+            let mut special = name.to_owned();
+            if let Token::Dotted(component @ ("x" | "y" | "z" | "w")) = self.parser.peek() {
+                self.parser.next();
+                special.push('.');
+                special.push_str(component);
+            }
+            return Ok(Operand::Special(special));
+        }
+        let symbol = self
+            .scopes
+            .symbol(name)
+            .unwrap_or_else(|| Symbol::Name(name.to_owned()));
+        let offset = self.offset()?;
+        Ok(Operand::Symbol(symbol, offset))
+    }
+}
