@@ -1,3 +1,4 @@
 //! Placeholder.
 
 pub mod ptx;
+pub mod timeline;

@@ -1,0 +1,79 @@
+//! What a block asks of the machine while nothing holds it up.
+//!
+//! A block takes `max(latency_cycles, cycles of its busiest pipe) + block_turnover_cycles`. The pipes are those of one
+//! multiprocessor: a pipe per class of instructions, the schedulers (all classes together), shared memory, the port to
+//! the memory system, and atomics; their widths are figures of the profile. Over that time its use of each pipe and of
+//! device memory is taken as even. When a pipe or device memory is asked for more than it has, blocks run slower.
+
+use super::profile::Profile;
+use super::work::{BlockTime, CLASSES};
+
+/// Pipes of one multiprocessor: the classes, then schedulers, shared memory, memory port, atomics.
+pub(super) const PIPES: usize = CLASSES + 4;
+
+/// The machine's side of the reckoning.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    picos_per_cycle: f64,
+    turnover_cycles: f64,
+    per_cycle: [f64; PIPES],
+}
+
+impl Rates {
+    pub fn new(profile: &Profile) -> Self {
+        let kernels = &profile.kernels;
+        let mut per_cycle = [0.0; PIPES];
+        per_cycle[..CLASSES].copy_from_slice(&kernels.issue_per_cycle.by_class());
+        per_cycle[CLASSES] = kernels.dispatch_per_cycle.value;
+        per_cycle[CLASSES + 1] = kernels.shared_bytes_per_cycle.value;
+        per_cycle[CLASSES + 2] = kernels.global_bytes_per_cycle.value;
+        per_cycle[CLASSES + 3] = kernels.atomics_per_cycle.value;
+        Self {
+            picos_per_cycle: 1e6 / f64::from(profile.device.clock_mhz),
+            turnover_cycles: kernels.block_turnover_cycles.value,
+            per_cycle,
+        }
+    }
+
+    /// What a block that costs `block` asks for.
+    pub fn demand(&self, block: &BlockTime) -> Demand {
+        let mut amounts = [0.0; PIPES];
+        for (amount, count) in amounts.iter_mut().zip(block.issue) {
+            *amount = f64::from(count);
+        }
+        amounts[CLASSES] = block.issue.iter().map(|&count| f64::from(count)).sum();
+        amounts[CLASSES + 1] = block.shared_bytes as f64;
+        amounts[CLASSES + 2] = block.dram_bytes as f64;
+        amounts[CLASSES + 3] = block.atomics as f64;
+        let mut pipes = [0.0; PIPES];
+        for ((pipe, amount), per_cycle) in pipes.iter_mut().zip(amounts).zip(self.per_cycle) {
+            *pipe = amount / per_cycle;
+        }
+        let busiest = pipes.iter().copied().fold(0.0, f64::max);
+        let cycles = (block.latency_cycles.max(busiest) + self.turnover_cycles).max(1.0);
+        let picos = cycles * self.picos_per_cycle;
+        Demand {
+            picos,
+            pipes: pipes.map(|pipe| pipe / cycles),
+            bytes_per_pico: block.dram_bytes as f64 / picos,
+        }
+    }
+}
+
+/// What one block asks for at full speed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Demand {
+    /// How long it takes.
+    pub picos: f64,
+    /// The share of each pipe of its multiprocessor.
+    pub pipes: [f64; PIPES],
+    /// Its draw on device memory.
+    pub bytes_per_pico: f64,
+}
+
+impl Demand {
+    /// The share of its busiest pipe.
+    pub fn peak(&self) -> f64 {
+        self.pipes.iter().copied().fold(0.0, f64::max)
+    }
+}

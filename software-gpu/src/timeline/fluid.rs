@@ -1,0 +1,88 @@
+//! An amount that shrinks at a rate which changes now and then: bytes of a copy, waves of a cohort.
+//!
+//! Only a change of rate touches the amount, so that looking at the clock in between leaves no trace: a simulation in
+//! many small steps and one in a single step do the same arithmetic.
+
+use super::Time;
+
+#[derive(Clone, Debug)]
+pub(super) struct Fluid {
+    /// What was left at `since`.
+    left: f64,
+    /// Per picosecond.
+    rate: f64,
+    since: Time,
+    end: Time,
+}
+
+impl Fluid {
+    /// `amount` that stands still until it is given a rate.
+    pub fn new(amount: f64, now: Time) -> Self {
+        let end = if amount > 0.0 { Time::MAX } else { now };
+        Self {
+            left: amount,
+            rate: 0.0,
+            since: now,
+            end,
+        }
+    }
+
+    /// When nothing is left, should the rate stay.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// What is left at `now`.
+    pub fn left(&self, now: Time) -> f64 {
+        let gone = self.rate * now.since(self.since).as_picos() as f64;
+        (self.left - gone).max(0.0)
+    }
+
+    /// Goes on at `rate` per picosecond.
+    pub fn set_rate(&mut self, rate: f64, now: Time) {
+        if rate != self.rate {
+            self.restart(self.left(now), rate, now);
+        }
+    }
+
+    /// Takes `amount` away unprocessed.
+    pub fn shorten(&mut self, amount: f64, now: Time) {
+        self.restart((self.left(now) - amount).max(0.0), self.rate, now);
+    }
+
+    fn restart(&mut self, left: f64, rate: f64, now: Time) {
+        self.left = left;
+        self.rate = rate;
+        self.since = now;
+        self.end = match (left > 0.0, rate > 0.0) {
+            (false, _) => now,
+            (true, true) => now + Time::from_picos_up(left / rate),
+            (true, false) => Time::MAX,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_when_the_areas_under_its_rates_add_up() {
+        let mut fluid = Fluid::new(100.0, Time::ZERO);
+        assert_eq!(fluid.end(), Time::MAX);
+        fluid.set_rate(1.0, Time::ZERO);
+        assert_eq!(fluid.end(), Time::from_picos(100));
+        fluid.set_rate(0.5, Time::from_picos(40));
+        assert_eq!(fluid.end(), Time::from_picos(160));
+        fluid.shorten(30.0, Time::from_picos(60));
+        assert_eq!(fluid.end(), Time::from_picos(100));
+    }
+
+    #[test]
+    fn nothing_is_over_at_once() {
+        assert_eq!(
+            Fluid::new(0.0, Time::from_picos(7)).end(),
+            Time::from_picos(7)
+        );
+    }
+}

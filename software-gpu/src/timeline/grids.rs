@@ -1,0 +1,236 @@
+//! Grids on the device: their blocks are placed in cohorts, which progress as fluids.
+//!
+//! A cohort is a number of equal blocks of one grid, placed at one instant: a wave. The grid that is most urgent, then
+//! the one that started first, places blocks until it has none left; only then does the next one. Running blocks are
+//! never pre-empted.
+//!
+//! While a grid has the device's free room to itself, one wave follows another in the same seats, and nothing else
+//! changes. Then a cohort stands for several waves at once. As soon as anything else wants to place blocks, the waves
+//! that have not begun are given back, so the short cut changes no result, only the work that it takes.
+
+use std::collections::BTreeMap;
+
+use super::blocks::Blocks;
+use super::demand::{Demand, Rates};
+use super::fluid::Fluid;
+use super::multiprocessors::{CohortId, Footprint, Multiprocessors, Seats};
+use super::profile::Profile;
+use super::work::KernelCost;
+use super::{OpId, Time};
+
+/// Who places blocks first: urgency (low numbers first), then the order of starts.
+type Rank = (i32, u64);
+
+#[derive(Debug)]
+struct Grid {
+    rank: Rank,
+    footprint: Footprint,
+    blocks: Blocks,
+    /// Cohorts under way.
+    cohorts: u32,
+}
+
+/// Equal blocks of one grid, placed together.
+#[derive(Debug)]
+pub(super) struct Cohort {
+    grid: OpId,
+    /// In each wave.
+    blocks: u64,
+    waves: u64,
+    seats: Seats,
+    pub demand: Demand,
+    /// Waves left.
+    pub fluid: Fluid,
+    pub warps_per_block: u32,
+}
+
+impl Cohort {
+    /// Blocks that are resident.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Grids {
+    rates: Rates,
+    pub sms: Multiprocessors,
+    resident: BTreeMap<OpId, Grid>,
+    /// Grids with blocks to place.
+    waiting: BTreeMap<Rank, OpId>,
+    started: u64,
+    pub cohorts: BTreeMap<CohortId, Cohort>,
+    next_cohort: u64,
+    /// The one cohort that stands for several waves.
+    collapsed: Option<CohortId>,
+}
+
+impl Grids {
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            rates: Rates::new(profile),
+            sms: Multiprocessors::new(profile),
+            resident: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            started: 0,
+            cohorts: BTreeMap::new(),
+            next_cohort: 0,
+            collapsed: None,
+        }
+    }
+
+    /// Takes a grid in; its blocks wait for [`Grids::release`].
+    pub fn add(
+        &mut self,
+        op: OpId,
+        priority: i32,
+        footprint: Footprint,
+        blocks: u64,
+        cost: &KernelCost,
+    ) {
+        let grid = Grid {
+            rank: (priority, self.started),
+            footprint,
+            blocks: Blocks::new(blocks, cost, &self.rates),
+            cohorts: 0,
+        };
+        self.started += 1;
+        self.resident.insert(op, grid);
+    }
+
+    /// Lets the grid's blocks be placed. Returns whether it has none at all.
+    pub fn release(&mut self, op: OpId) -> bool {
+        match self.resident.get(&op) {
+            Some(grid) if !grid.blocks.is_empty() => {
+                self.waiting.insert(grid.rank, op);
+                false
+            }
+            _ => {
+                self.resident.remove(&op);
+                true
+            }
+        }
+    }
+
+    pub fn next_end(&self) -> Option<Time> {
+        self.cohorts.values().map(|cohort| cohort.fluid.end()).min()
+    }
+
+    /// Removes the cohorts that are over at `now`. Returns whether there were any, and adds the grids whose last
+    /// blocks they were to `over`.
+    pub fn take_ended(&mut self, now: Time, over: &mut Vec<OpId>) -> bool {
+        let ended: Vec<CohortId> = self
+            .cohorts
+            .iter()
+            .filter(|(_, cohort)| cohort.fluid.end() <= now)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in &ended {
+            self.retire(*id, over);
+        }
+        !ended.is_empty()
+    }
+
+    fn retire(&mut self, id: CohortId, over: &mut Vec<OpId>) {
+        let Some(cohort) = self.cohorts.remove(&id) else {
+            return;
+        };
+        if self.collapsed == Some(id) {
+            self.collapsed = None;
+        }
+        let Some(grid) = self.resident.get_mut(&cohort.grid) else {
+            return;
+        };
+        self.sms.release(id, &grid.footprint, &cohort.seats);
+        grid.cohorts -= 1;
+        if grid.cohorts == 0 && grid.blocks.is_empty() {
+            self.resident.remove(&cohort.grid);
+            over.push(cohort.grid);
+        }
+    }
+
+    /// Places all the blocks for which there is room.
+    pub fn place(&mut self, now: Time) {
+        self.give_back_waves(now);
+        let mut placed = None;
+        while let Some((&rank, &op)) = self.waiting.first_key_value() {
+            let Some(cohort) = self.place_cohort(op, now) else {
+                if let Some(cohort) = placed {
+                    self.collapse(op, cohort, now);
+                }
+                return;
+            };
+            placed = Some(cohort);
+            if self.resident[&op].blocks.is_empty() {
+                self.waiting.remove(&rank);
+            }
+        }
+    }
+
+    /// Places blocks of the next run of the grid's, if there is room for one.
+    fn place_cohort(&mut self, op: OpId, now: Time) -> Option<CohortId> {
+        let grid = self.resident.get_mut(&op)?;
+        let room = self.sms.room(&grid.footprint);
+        if room == 0 {
+            return None;
+        }
+        grid.blocks.simplify(room);
+        let (blocks, demand) = grid.blocks.take(room)?;
+        grid.cohorts += 1;
+        let id = CohortId(self.next_cohort);
+        self.next_cohort += 1;
+        let cohort = Cohort {
+            grid: op,
+            blocks,
+            waves: 1,
+            seats: self.sms.place(id, &grid.footprint, blocks),
+            demand,
+            fluid: Fluid::new(1.0, now),
+            warps_per_block: grid.footprint.warps,
+        };
+        self.cohorts.insert(id, cohort);
+        Some(id)
+    }
+
+    /// Lets `id`, placed just now, stand for all waves of its run but the last, if `op` has no other cohort.
+    fn collapse(&mut self, op: OpId, id: CohortId, now: Time) {
+        let (Some(grid), Some(cohort)) = (self.resident.get_mut(&op), self.cohorts.get_mut(&id))
+        else {
+            return;
+        };
+        let Some((run, demand)) = grid.blocks.front() else {
+            return;
+        };
+        if cohort.grid != op || grid.cohorts != 1 || *demand != cohort.demand {
+            return;
+        }
+        let more = (run - 1) / cohort.blocks;
+        if more > 0 {
+            grid.blocks.take(more * cohort.blocks);
+            cohort.waves += more;
+            cohort.fluid = Fluid::new(cohort.waves as f64, now);
+            self.collapsed = Some(id);
+        }
+    }
+
+    /// Returns the waves that have not begun to their grid.
+    fn give_back_waves(&mut self, now: Time) {
+        let Some(cohort) = self
+            .collapsed
+            .take()
+            .and_then(|id| self.cohorts.get_mut(&id))
+        else {
+            return;
+        };
+        let Some(grid) = self.resident.get_mut(&cohort.grid) else {
+            return;
+        };
+        let not_begun = (cohort.fluid.left(now).ceil() as u64).saturating_sub(1);
+        if not_begun > 0 {
+            cohort.waves -= not_begun;
+            cohort.fluid.shorten(not_begun as f64, now);
+            grid.blocks
+                .give_back(not_begun * cohort.blocks, &cohort.demand);
+        }
+    }
+}

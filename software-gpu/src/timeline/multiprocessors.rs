@@ -1,0 +1,259 @@
+//! Which blocks fit on which multiprocessor.
+//!
+//! Blocks go to the multiprocessor that has the fewest warps, lowest number first: breadth-first, as the hardware does. A block
+//! needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are allocated in
+//! units that the profile gives, and the system keeps 1 KiB of shared memory for each block.
+
+use super::profile::{Device, Profile};
+
+/// Names a cohort; see `grids`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CohortId(pub u64);
+
+/// What one block occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Footprint {
+    pub warps: u32,
+    registers: u32,
+    shared: u32,
+}
+
+impl Footprint {
+    /// Never more than one multiprocessor has: a block too large for the device is the driver's to refuse.
+    pub fn new(
+        device: &Device,
+        threads: u32,
+        registers_per_thread: u32,
+        shared_bytes: u32,
+    ) -> Self {
+        let limit = Self::whole(device);
+        let warps = threads.div_ceil(device.warp_size).clamp(1, limit.warps);
+        let per_warp = registers_per_thread
+            .saturating_mul(device.warp_size)
+            .next_multiple_of(device.register_allocation_unit);
+        let allocated_warps = warps.next_multiple_of(device.warp_allocation_unit);
+        let shared = shared_bytes
+            .saturating_add(device.reserved_shared_memory_per_block)
+            .min(limit.shared)
+            .next_multiple_of(device.shared_allocation_unit);
+        Self {
+            warps,
+            registers: per_warp
+                .saturating_mul(allocated_warps)
+                .min(limit.registers),
+            shared: shared.min(limit.shared),
+        }
+    }
+
+    fn whole(device: &Device) -> Self {
+        Self {
+            warps: device.max_threads_per_multiprocessor / device.warp_size,
+            registers: device.max_registers_per_multiprocessor,
+            shared: device.max_shared_memory_per_multiprocessor,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Multiprocessor {
+    free: Footprint,
+    free_slots: u32,
+    /// Who is here, with how many blocks.
+    pub residents: Vec<(CohortId, u32)>,
+}
+
+impl Multiprocessor {
+    fn room(&self, block: &Footprint) -> u32 {
+        let by = |free: u32, need: u32| free.checked_div(need).unwrap_or(u32::MAX);
+        self.free_slots
+            .min(by(self.free.warps, block.warps))
+            .min(by(self.free.registers, block.registers))
+            .min(by(self.free.shared, block.shared))
+    }
+}
+
+/// Where a cohort's blocks are: multiprocessor and number of blocks.
+pub(super) type Seats = Vec<(u32, u32)>;
+
+#[derive(Debug)]
+pub(super) struct Multiprocessors {
+    pub list: Vec<Multiprocessor>,
+    warps: u32,
+}
+
+impl Multiprocessors {
+    pub fn new(profile: &Profile) -> Self {
+        let device = &profile.device;
+        let idle = Multiprocessor {
+            free: Footprint::whole(device),
+            free_slots: device.max_blocks_per_multiprocessor,
+            residents: Vec::new(),
+        };
+        Self {
+            warps: idle.free.warps,
+            list: vec![idle; device.multiprocessor_count as usize],
+        }
+    }
+
+    /// Warps that fit on the whole device.
+    pub fn warps(&self) -> u64 {
+        u64::from(self.warps) * self.list.len() as u64
+    }
+
+    /// How many such blocks fit now.
+    pub fn room(&self, block: &Footprint) -> u64 {
+        self.list.iter().map(|sm| u64::from(sm.room(block))).sum()
+    }
+
+    /// Places up to `count` blocks, and says where.
+    pub fn place(&mut self, cohort: CohortId, block: &Footprint, count: u64) -> Seats {
+        let level = self.level(block, count);
+        let mut left = count;
+        let mut taken: Vec<u32> = self
+            .list
+            .iter()
+            .map(|sm| self.up_to(sm, block, level))
+            .collect();
+        left -= taken.iter().map(|&n| u64::from(n)).sum::<u64>().min(left);
+        for (sm, n) in self.list.iter().zip(&mut taken) {
+            if left > 0 && self.up_to(sm, block, level + 1) > *n {
+                *n += 1;
+                left -= 1;
+            }
+        }
+        let seats: Seats = (0..).zip(taken).filter(|(_, n)| *n > 0).collect();
+        for &(sm, n) in &seats {
+            self.occupy(sm, cohort, block, n);
+        }
+        seats
+    }
+
+    /// Takes a cohort's blocks away again.
+    pub fn release(&mut self, cohort: CohortId, block: &Footprint, seats: &Seats) {
+        for &(sm, n) in seats {
+            let sm = &mut self.list[sm as usize];
+            sm.residents.retain(|(resident, _)| *resident != cohort);
+            sm.free.warps += block.warps * n;
+            sm.free.registers += block.registers * n;
+            sm.free.shared += block.shared * n;
+            sm.free_slots += n;
+        }
+    }
+
+    fn occupy(&mut self, sm: u32, cohort: CohortId, block: &Footprint, n: u32) {
+        let sm = &mut self.list[sm as usize];
+        sm.residents.push((cohort, n));
+        sm.free.warps -= block.warps * n;
+        sm.free.registers -= block.registers * n;
+        sm.free.shared -= block.shared * n;
+        sm.free_slots -= n;
+    }
+
+    /// How many blocks go to `sm` before any goes to one that already has `level` warps.
+    fn up_to(&self, sm: &Multiprocessor, block: &Footprint, level: u32) -> u32 {
+        let used = self.warps - sm.free.warps;
+        level
+            .saturating_sub(used)
+            .div_ceil(block.warps)
+            .min(sm.room(block))
+    }
+
+    /// The highest level of warps up to which all multiprocessors can be filled with `count` blocks.
+    fn level(&self, block: &Footprint, count: u64) -> u32 {
+        let (mut low, mut high) = (0, self.warps + 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let blocks: u64 = self
+                .list
+                .iter()
+                .map(|sm| u64::from(self.up_to(sm, block, middle)))
+                .sum();
+            if blocks <= count {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn h200() -> (Multiprocessors, Device) {
+        let profile = Profile::h200();
+        (Multiprocessors::new(&profile), profile.device)
+    }
+
+    fn fits(threads: u32, registers: u32, shared: u32) -> u64 {
+        let (sms, device) = h200();
+        sms.room(&Footprint::new(&device, threads, registers, shared)) / 132
+    }
+
+    #[test]
+    fn each_resource_limits() {
+        assert_eq!(fits(256, 16, 0), 8, "threads");
+        assert_eq!(fits(32, 16, 0), 32, "slots");
+        assert_eq!(fits(256, 64, 0), 4, "registers");
+        assert_eq!(
+            fits(256, 33, 0),
+            6,
+            "registers are allocated in units of 8 per thread"
+        );
+        assert_eq!(
+            fits(32, 16, 48 * 1024),
+            4,
+            "shared memory, with 1 KiB reserved per block"
+        );
+        assert_eq!(
+            fits(1024, 16, 227 * 1024),
+            1,
+            "all the shared memory there is"
+        );
+        assert_eq!(
+            fits(4096, 255, u32::MAX),
+            1,
+            "an impossible block counts as the largest possible"
+        );
+    }
+
+    #[test]
+    fn blocks_go_to_the_emptiest_multiprocessors_first() {
+        let (mut sms, device) = h200();
+        let block = Footprint::new(&device, 128, 32, 0);
+        let first = sms.place(CohortId(0), &block, 100);
+        assert_eq!(first, (0..100).map(|sm| (sm, 1)).collect::<Seats>());
+        let second = sms.place(CohortId(1), &block, 40);
+        let expected: Seats = (0..8).chain(100..132).map(|sm| (sm, 1)).collect();
+        assert_eq!(second, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_between_placing_and_releasing(
+            grids in prop::collection::vec((1u32..1024, 0u32..255, 0u32..200_000, 1u64..2000), 1..12),
+        ) {
+            let (mut sms, device) = h200();
+            let mut placed = Vec::new();
+            for (id, (threads, registers, shared, count)) in (0..).zip(grids) {
+                let block = Footprint::new(&device, threads, registers, shared);
+                let count = count.min(sms.room(&block));
+                let seats = sms.place(CohortId(id), &block, count);
+                prop_assert_eq!(seats.iter().map(|(_, n)| u64::from(*n)).sum::<u64>(), count);
+                placed.push((CohortId(id), block, seats));
+            }
+            for (id, block, seats) in placed {
+                sms.release(id, &block, &seats);
+            }
+            let idle = h200().0;
+            for (sm, idle) in sms.list.iter().zip(&idle.list) {
+                prop_assert_eq!(sm.free, idle.free);
+                prop_assert_eq!(sm.free_slots, idle.free_slots);
+                prop_assert!(sm.residents.is_empty());
+            }
+        }
+    }
+}

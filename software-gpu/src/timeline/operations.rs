@@ -1,0 +1,66 @@
+//! The operations that somebody may still ask about, and who waits for whom.
+
+use std::collections::VecDeque;
+
+use super::{OpId, StreamId, Time, Work};
+
+/// One operation's way from submission to its end.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub stream: StreamId,
+    pub work: Work,
+    /// Operations that have to end first.
+    pub waits_for: u32,
+    /// The earliest start that those which have ended allow.
+    pub ready: Time,
+    /// Who waits for this one.
+    pub successors: Vec<OpId>,
+    /// Nothing more to wait for but the device.
+    pub armed: bool,
+    pub started: Option<Time>,
+    pub ended: Option<Time>,
+    /// Whether the end has been reported to the caller.
+    pub reported: bool,
+}
+
+/// Operations by number. Those forgotten count as complete.
+#[derive(Debug, Default)]
+pub(super) struct Operations {
+    first: u64,
+    list: VecDeque<Operation>,
+}
+
+impl Operations {
+    pub fn next_id(&self) -> OpId {
+        OpId(self.first + self.list.len() as u64)
+    }
+
+    pub fn add(&mut self, operation: Operation) -> OpId {
+        let op = self.next_id();
+        self.list.push_back(operation);
+        op
+    }
+
+    pub fn get(&self, op: OpId) -> Option<&Operation> {
+        let index = op.0.checked_sub(self.first)?;
+        self.list.get(usize::try_from(index).ok()?)
+    }
+
+    pub fn get_mut(&mut self, op: OpId) -> Option<&mut Operation> {
+        let index = op.0.checked_sub(self.first)?;
+        self.list.get_mut(usize::try_from(index).ok()?)
+    }
+
+    /// Whether the number was given once and has been forgotten since.
+    pub fn is_forgotten(&self, op: OpId) -> bool {
+        op.0 < self.first
+    }
+
+    /// Drops reported operations before `op`, up to the first that is still under way.
+    pub fn forget(&mut self, op: OpId) {
+        while self.first < op.0 && self.list.front().is_some_and(|front| front.reported) {
+            self.list.pop_front();
+            self.first += 1;
+        }
+    }
+}

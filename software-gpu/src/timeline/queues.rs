@@ -1,0 +1,71 @@
+//! Hardware queues: the connections over which the host feeds the device.
+//!
+//! `CUDA_DEVICE_MAX_CONNECTIONS` connections are shared by all streams. Each has one queue for the multiprocessors and
+//! one per copy engine. An operation leaves its queue when it starts, so whoever was issued behind it on the same
+//! connection waits too, even from another stream: a false dependency.
+
+use std::collections::VecDeque;
+
+use super::{CopyKind, OpId, Work};
+
+/// The unit that an operation needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Multiprocessors,
+    CopyEngine(CopyKind),
+}
+
+impl Unit {
+    const COUNT: usize = 5;
+
+    /// What `work` needs, if anything.
+    pub fn of(work: &Work) -> Option<Self> {
+        match *work {
+            Work::Kernel { .. } | Work::Set { .. } => Some(Self::Multiprocessors),
+            Work::Copy { kind, .. } => Some(Self::CopyEngine(kind)),
+            Work::Marker | Work::HostFunction => None,
+        }
+    }
+
+    fn index(self) -> usize {
+        match self {
+            Self::Multiprocessors => 0,
+            Self::CopyEngine(kind) => 1 + kind as usize,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Queues {
+    connections: usize,
+    queues: Vec<VecDeque<OpId>>,
+}
+
+impl Queues {
+    pub fn new(connections: usize) -> Self {
+        Self {
+            connections,
+            queues: vec![VecDeque::new(); connections * Unit::COUNT],
+        }
+    }
+
+    pub fn push(&mut self, unit: Unit, connection: usize, op: OpId) {
+        self.queue(unit, connection).push_back(op);
+    }
+
+    /// Whether `op` is the next to leave its queue.
+    pub fn is_next(&mut self, unit: Unit, connection: usize, op: OpId) -> bool {
+        self.queue(unit, connection).front() == Some(&op)
+    }
+
+    /// Removes the operation that starts, and tells which is next.
+    pub fn pop(&mut self, unit: Unit, connection: usize) -> Option<OpId> {
+        let queue = self.queue(unit, connection);
+        queue.pop_front();
+        queue.front().copied()
+    }
+
+    fn queue(&mut self, unit: Unit, connection: usize) -> &mut VecDeque<OpId> {
+        &mut self.queues[unit.index() * self.connections + connection]
+    }
+}

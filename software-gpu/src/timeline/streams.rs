@@ -1,0 +1,77 @@
+//! Streams: order, priority, and the connection each was given.
+
+use super::{OpId, StreamId};
+
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub priority: i32,
+    pub connection: usize,
+    /// The operation submitted last.
+    pub last: Option<OpId>,
+}
+
+/// Streams by number, and how many live streams use each connection to the device.
+#[derive(Debug)]
+pub(super) struct Streams {
+    list: Vec<Stream>,
+    users: Vec<u32>,
+}
+
+impl Streams {
+    pub fn new(connections: usize) -> Self {
+        Self {
+            list: Vec::new(),
+            users: vec![0; connections],
+        }
+    }
+
+    /// A new stream on the connection with the fewest live streams: in turn, while none is removed.
+    pub fn add(&mut self, priority: i32) -> StreamId {
+        let connection = (0..self.users.len())
+            .min_by_key(|&connection| self.users[connection])
+            .unwrap_or(0);
+        self.users[connection] += 1;
+        self.list.push(Stream {
+            priority,
+            connection,
+            last: None,
+        });
+        StreamId(self.list.len() as u32 - 1)
+    }
+
+    /// Frees the stream's place on its connection. What it was given already still runs.
+    pub fn remove(&mut self, stream: StreamId) {
+        if let Some(stream) = self.list.get(stream.0 as usize) {
+            let users = &mut self.users[stream.connection];
+            *users = users.saturating_sub(1);
+        }
+    }
+
+    pub fn get(&self, stream: StreamId) -> &Stream {
+        &self.list[stream.0 as usize]
+    }
+
+    /// Makes `op` the stream's last operation and returns the one before.
+    pub fn append(&mut self, stream: StreamId, op: OpId) -> Option<OpId> {
+        self.list[stream.0 as usize].last.replace(op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_given_in_turn_and_free_ones_first() {
+        let mut streams = Streams::new(3);
+        let ids: Vec<_> = (0..6).map(|_| streams.add(0)).collect();
+        let connection = |streams: &Streams, i: usize| streams.get(ids[i]).connection;
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5].map(|i| connection(&streams, i)),
+            [0, 1, 2, 0, 1, 2]
+        );
+        streams.remove(ids[1]);
+        let next = streams.add(0);
+        assert_eq!(streams.get(next).connection, 1);
+    }
+}

@@ -1,0 +1,120 @@
+//! What a stream can be given to do, what it costs, and what the simulation reports back.
+
+use super::Time;
+
+/// One operation, numbered in the order of submission: smaller is earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub(super) u64);
+
+impl OpId {
+    /// The operation's number: 0 for the first one submitted.
+    pub const fn index(self) -> u64 {
+        self.0
+    }
+}
+
+/// One stream; numbers are not used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub(super) u32);
+
+/// The operation itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A grid of thread blocks. Its cost is asked for when it starts: [`super::Timeline::set_kernel_cost`].
+    Kernel {
+        /// Blocks of the grid.
+        blocks: u64,
+        /// Threads of one block.
+        threads_per_block: u32,
+        /// Registers of one thread.
+        registers_per_thread: u32,
+        /// Static and dynamic shared memory of one block, without what the system reserves.
+        shared_bytes_per_block: u32,
+    },
+    /// A copy by a copy engine.
+    Copy {
+        /// Between which memories.
+        kind: CopyKind,
+        /// How much.
+        bytes: u64,
+        /// Whether the host side is not page-locked, so that the driver stages it.
+        pageable: bool,
+    },
+    /// `cuMemset*Async`: a kernel of the driver's that only writes.
+    Set {
+        /// How much.
+        bytes: u64,
+    },
+    /// A point in a stream that does nothing: `cuEventRecord`, `cuStreamWaitEvent`.
+    Marker,
+    /// `cuLaunchHostFunc`. Its length is asked for when it starts: [`super::Timeline::complete_host_function`].
+    HostFunction,
+}
+
+/// Between which memories a copy moves data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CopyKind {
+    /// Over the link to the device.
+    HostToDevice,
+    /// Over the link from the device.
+    DeviceToHost,
+    /// Within device memory.
+    DeviceToDevice,
+    /// Within host memory.
+    HostToHost,
+}
+
+/// How many classes of instructions the model tells apart: the length of `exec::BlockCost::issue`.
+pub const CLASSES: usize = 8;
+
+/// What one block of a grid needs, field for field what the executor counted (`exec::BlockCost`).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockTime {
+    /// Cycles of the slowest warp's critical path, alone on a multiprocessor.
+    pub latency_cycles: f64,
+    /// Warp instructions by class, in the order of `exec::Class`.
+    pub issue: [u32; CLASSES],
+    /// Bytes moved between device memory and the multiprocessor, read and written.
+    pub dram_bytes: u64,
+    /// Bytes moved between shared memory and registers.
+    pub shared_bytes: u64,
+    /// Atomic operations on global memory.
+    pub atomics: u64,
+}
+
+/// What a grid needs: its blocks in order, equal neighbours merged.
+///
+/// When the counts do not add up to the grid's blocks, the last run is stretched or the surplus ignored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelCost {
+    /// Number of blocks, and what each of them needs.
+    pub runs: Vec<(u64, BlockTime)>,
+}
+
+impl KernelCost {
+    /// `blocks` equal blocks.
+    pub fn uniform(blocks: u64, block: BlockTime) -> Self {
+        Self {
+            runs: vec![(blocks, block)],
+        }
+    }
+}
+
+/// What the simulation reports, in order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The device began the operation. For a kernel or a host function the caller answers before the next step.
+    Started {
+        /// The operation.
+        op: OpId,
+        /// When.
+        at: Time,
+    },
+    /// The operation's effects are complete.
+    Ended {
+        /// The operation.
+        op: OpId,
+        /// When.
+        at: Time,
+    },
+}
