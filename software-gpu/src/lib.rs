@@ -1,4 +1,14 @@
-//! Placeholder.
+//! CUDA's driver API on a computer without a GPU.
+//!
+//! The software GPU executes the same PTX that a GPU runs, on the CPU, and *models* the time that the GPU would take:
+//! host calls, copy engines, multiprocessors and memory bandwidth have costs in a virtual clock, and effects become
+//! visible in the modelled order. A program that forgets an event therefore computes with stale data here, and does
+//! so in every run; and its timeline is the same, bit for bit, on every machine.
+//!
+//! - [`ptx`] reads PTX, [`timeline`] models time, [`memory`] holds the bytes,
+//! - [`driver`] gives the `cu*` calls their semantics; [`driver::entry_point`] is the way in for C.
 
+pub mod driver;
+pub mod memory;
 pub mod ptx;
 pub mod timeline;

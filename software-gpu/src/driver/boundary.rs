@@ -1,0 +1,32 @@
+//! Where C enters: nothing that happens inside may unwind into the caller.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::abi::CUresult;
+use super::errors::CudaError;
+
+/// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
+/// becomes `CUDA_ERROR_UNKNOWN`.
+pub(super) fn guarded(name: &str, body: impl FnOnce() -> Result<(), CudaError>) -> CUresult {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result.into(),
+        Err(_) => {
+            eprintln!(
+                "software GPU: {name} failed by a defect of the software GPU; see the panic message above"
+            );
+            CUresult::from(Err(CudaError::Unknown))
+        }
+    }
+}
+
+/// Defines entry points: functions with the C ABI whose bodies return `Result<(), CudaError>`.
+macro_rules! entry_points {
+    ($($(#[$attribute:meta])* fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$attribute])*
+        #[allow(non_snake_case, reason = "the name of cuda.h")]
+        pub(super) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::abi::CUresult {
+            $crate::driver::boundary::guarded(stringify!($name), move || $body)
+        }
+    )*};
+}
+pub(super) use entry_points;

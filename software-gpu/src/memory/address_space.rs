@@ -1,0 +1,342 @@
+//! Which allocation an address belongs to.
+
+use std::ptr::NonNull;
+
+use super::allocation::{Allocation, AllocationKind, Backing};
+
+/// Where device addresses start: above every address that a user process has on x86-64 and aarch64 with 48 bits.
+const DEVICE_WINDOW: u64 = 0x0001_0000_0000_0000;
+/// Bases of device allocations are multiples of this, as on the devices of today.
+const ALIGNMENT: u64 = 512;
+/// Unmapped addresses behind each device allocation, so that running over its end is noticed.
+const GUARD: u64 = 64 << 10;
+
+/// Not enough memory, modelled or real.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no memory for {requested} bytes: {available} of the modelled memory are free")]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub requested: u64,
+    /// Bytes that the model had left. When this is enough, the machine itself refused.
+    pub available: u64,
+}
+
+/// Host memory cannot be page-locked, or is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// Part of the range is page-locked already.
+    #[error("the range is page-locked already")]
+    AlreadyRegistered,
+    /// No registered range starts there.
+    #[error("no registered range starts at this address")]
+    NotRegistered,
+    /// More than the model lets a process lock.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
+/// All allocations of one device and the page-locked host memory that it sees.
+#[derive(Debug)]
+pub struct AddressSpace {
+    /// Sorted by base.
+    allocations: Vec<Allocation>,
+    next_device_address: u64,
+    device: Budget,
+    page_locked: Budget,
+    free_slots: Vec<usize>,
+    slots: usize,
+}
+
+impl AddressSpace {
+    /// An empty space for a device with `device_bytes` of memory in a host that lets `page_locked_bytes` be locked.
+    pub fn new(device_bytes: u64, page_locked_bytes: u64) -> Self {
+        Self {
+            allocations: Vec::new(),
+            next_device_address: DEVICE_WINDOW,
+            device: Budget::new(device_bytes),
+            page_locked: Budget::new(page_locked_bytes),
+            free_slots: Vec::new(),
+            slots: 0,
+        }
+    }
+
+    /// The allocation that contains `address`.
+    #[inline]
+    pub fn find(&self, address: u64) -> Option<&Allocation> {
+        let behind = self
+            .allocations
+            .partition_point(|allocation| allocation.base() <= address);
+        let candidate = self.allocations.get(behind.checked_sub(1)?)?;
+        (address < candidate.end()).then_some(candidate)
+    }
+
+    /// The allocation whose range is closest to `address`, for messages. Device addresses are not compared with host
+    /// addresses.
+    pub fn nearest(&self, address: u64) -> Option<&Allocation> {
+        let on_device = is_device_address(address);
+        self.allocations
+            .iter()
+            .filter(|allocation| is_device_address(allocation.base()) == on_device)
+            .min_by_key(|allocation| {
+                let before = allocation.base().saturating_sub(address);
+                let behind = address.saturating_sub(allocation.end() - 1);
+                before.max(behind)
+            })
+    }
+
+    /// Where the `bytes` bytes at `address` are, if one allocation contains them all.
+    pub fn storage(&self, address: u64, bytes: usize) -> Option<*mut u8> {
+        let allocation = self.find(address)?;
+        let offset = allocation.offset_of(address, bytes)?;
+        // SAFETY: the offset lies inside the allocation.
+        Some(unsafe { allocation.storage().add(offset) })
+    }
+
+    /// New memory, zeroed. [`AllocationKind::PageLocked`] gives an address that the host can use as a pointer.
+    ///
+    /// # Errors
+    /// When the modelled memory or the machine's is exhausted, or `bytes` is zero.
+    pub fn allocate(&mut self, bytes: usize, kind: AllocationKind) -> Result<u64, OutOfMemory> {
+        let refusal = OutOfMemory {
+            requested: bytes as u64,
+            available: self.available(kind),
+        };
+        if bytes == 0 || refusal.requested > refusal.available {
+            return Err(refusal);
+        }
+        let backing = Backing::zeroed(bytes).ok_or(refusal)?;
+        let base = match kind {
+            AllocationKind::PageLocked => backing.start().as_ptr() as u64,
+            AllocationKind::Device | AllocationKind::ModuleGlobal => {
+                self.device_address(bytes).ok_or(refusal)?
+            }
+        };
+        self.insert(base, bytes, kind, backing);
+        Ok(base)
+    }
+
+    /// Releases what [`allocate`](Self::allocate) gave. `false` when no such allocation of that kind starts at
+    /// `base`.
+    pub fn free(&mut self, base: u64, kind: AllocationKind) -> bool {
+        match self.position(base) {
+            Some(position)
+                if self.allocations[position].kind() == kind
+                    && !self.allocations[position].is_registered() =>
+            {
+                self.remove(position);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Page-locks the program's own memory: `cuMemHostRegister`.
+    ///
+    /// # Errors
+    /// When part of it is page-locked already, or the model allows no more.
+    ///
+    /// # Safety
+    /// The memory must stay valid until [`unregister_host`](Self::unregister_host).
+    pub unsafe fn register_host(
+        &mut self,
+        start: NonNull<u8>,
+        bytes: usize,
+    ) -> Result<(), RegisterError> {
+        let base = start.as_ptr() as u64;
+        let end = base.saturating_add(bytes as u64);
+        if self
+            .allocations
+            .iter()
+            .any(|other| other.base() < end && base < other.end())
+        {
+            return Err(RegisterError::AlreadyRegistered);
+        }
+        let available = self.page_locked.available();
+        if bytes == 0 || bytes as u64 > available {
+            let requested = bytes as u64;
+            return Err(OutOfMemory {
+                requested,
+                available,
+            }
+            .into());
+        }
+        self.insert(
+            base,
+            bytes,
+            AllocationKind::PageLocked,
+            Backing::borrowed(start),
+        );
+        Ok(())
+    }
+
+    /// Gives the program's memory back: `cuMemHostUnregister`.
+    ///
+    /// # Errors
+    /// When no registered range starts there.
+    pub fn unregister_host(&mut self, start: NonNull<u8>) -> Result<(), RegisterError> {
+        match self.position(start.as_ptr() as u64) {
+            Some(position) if self.allocations[position].is_registered() => {
+                self.remove(position);
+                Ok(())
+            }
+            _ => Err(RegisterError::NotRegistered),
+        }
+    }
+
+    /// Free and total bytes of device memory: `cuMemGetInfo`.
+    pub fn device_memory(&self) -> (u64, u64) {
+        (self.device.available(), self.device.total)
+    }
+
+    /// Number of slots in use or free: every allocation's slot is less.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    fn device_address(&mut self, bytes: usize) -> Option<u64> {
+        let base = self.next_device_address;
+        let end = base.checked_add(bytes as u64)?.checked_add(GUARD)?;
+        self.next_device_address = end.checked_next_multiple_of(ALIGNMENT)?;
+        Some(base)
+    }
+
+    fn insert(&mut self, base: u64, bytes: usize, kind: AllocationKind, backing: Backing) {
+        self.budget(kind).used += bytes as u64;
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        let position = self
+            .allocations
+            .partition_point(|other| other.base() < base);
+        let allocation = Allocation::new(base, bytes, kind, slot, backing);
+        self.allocations.insert(position, allocation);
+    }
+
+    fn remove(&mut self, position: usize) {
+        let allocation = self.allocations.remove(position);
+        self.budget(allocation.kind()).used -= allocation.len() as u64;
+        self.free_slots.push(allocation.slot());
+    }
+
+    fn position(&self, base: u64) -> Option<usize> {
+        self.allocations
+            .binary_search_by_key(&base, Allocation::base)
+            .ok()
+    }
+
+    fn available(&self, kind: AllocationKind) -> u64 {
+        match kind {
+            AllocationKind::PageLocked => self.page_locked.available(),
+            AllocationKind::Device | AllocationKind::ModuleGlobal => self.device.available(),
+        }
+    }
+
+    fn budget(&mut self, kind: AllocationKind) -> &mut Budget {
+        match kind {
+            AllocationKind::PageLocked => &mut self.page_locked,
+            AllocationKind::Device | AllocationKind::ModuleGlobal => &mut self.device,
+        }
+    }
+}
+
+/// Whether `address` is one of device memory, mapped or not.
+pub(crate) fn is_device_address(address: u64) -> bool {
+    address >= DEVICE_WINDOW
+}
+
+/// Bytes that may be in use, and are.
+#[derive(Debug)]
+struct Budget {
+    total: u64,
+    used: u64,
+}
+
+impl Budget {
+    fn new(total: u64) -> Self {
+        Self { total, used: 0 }
+    }
+
+    fn available(&self) -> u64 {
+        self.total - self.used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space() -> AddressSpace {
+        AddressSpace::new(1 << 20, 1 << 20)
+    }
+
+    #[test]
+    fn an_address_belongs_to_the_allocation_around_it() {
+        let mut space = space();
+        let a = space.allocate(100, AllocationKind::Device).expect("fits");
+        let b = space.allocate(100, AllocationKind::Device).expect("fits");
+        assert_eq!(space.find(a + 99).map(Allocation::base), Some(a));
+        assert_eq!(space.find(b).map(Allocation::base), Some(b));
+        assert!(space.find(a + 100).is_none());
+        assert!(space.find(a - 1).is_none());
+        assert_eq!(space.nearest(a + 140).map(Allocation::base), Some(a));
+        assert_eq!(space.nearest(b - 1).map(Allocation::base), Some(b));
+    }
+
+    #[test]
+    fn bases_are_aligned_and_never_used_again() {
+        let mut space = space();
+        let first = space.allocate(1, AllocationKind::Device).expect("fits");
+        assert!(space.free(first, AllocationKind::Device));
+        let second = space.allocate(1, AllocationKind::Device).expect("fits");
+        assert_ne!(first, second);
+        assert_eq!(first % ALIGNMENT, 0);
+        assert_eq!(second % ALIGNMENT, 0);
+    }
+
+    #[test]
+    fn the_modelled_memory_is_the_limit() {
+        let mut space = space();
+        let all = space
+            .allocate(1 << 20, AllocationKind::Device)
+            .expect("fits exactly");
+        let refused = space.allocate(1, AllocationKind::Device).expect_err("full");
+        assert_eq!((refused.requested, refused.available), (1, 0));
+        assert!(space.free(all, AllocationKind::Device));
+        assert_eq!(space.device_memory(), (1 << 20, 1 << 20));
+    }
+
+    #[test]
+    fn fresh_memory_is_zero() {
+        let mut space = space();
+        let base = space.allocate(5000, AllocationKind::Device).expect("fits");
+        let bytes = space.storage(base, 5000).expect("mapped");
+        // SAFETY: the allocation has 5000 bytes, and nobody else knows it.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes, 5000) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn registered_memory_is_found_at_its_own_address() {
+        let mut space = space();
+        let mut memory = vec![7_u8; 64];
+        let start = NonNull::new(memory.as_mut_ptr()).expect("not null");
+        // SAFETY: `memory` outlives the registration.
+        unsafe { space.register_host(start, 64) }.expect("fits");
+        let inside = NonNull::from(&mut memory[32]);
+        // SAFETY: as above.
+        let twice = unsafe { space.register_host(inside, 1) };
+        assert_eq!(twice, Err(RegisterError::AlreadyRegistered));
+        assert_eq!(
+            space.storage(start.as_ptr() as u64 + 8, 56),
+            Some(start.as_ptr().wrapping_add(8))
+        );
+        assert_eq!(space.storage(start.as_ptr() as u64 + 8, 57), None);
+        assert!(!space.free(start.as_ptr() as u64, AllocationKind::PageLocked));
+        assert_eq!(space.unregister_host(start), Ok(()));
+        assert_eq!(
+            space.unregister_host(start),
+            Err(RegisterError::NotRegistered)
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! A kernel's stores between its execution and its modelled end.
+
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use super::allocation::Shadow;
+use super::{AddressSpace, Allocation, PAGE};
+
+/// A kernel's stores between its execution and its modelled end.
+#[derive(Debug)]
+pub struct HeldWrites {
+    touched: Vec<Touched>,
+}
+
+/// The pages of one allocation that the kernel stored to.
+#[derive(Debug)]
+pub(super) struct Touched {
+    base: u64,
+    /// In rising order.
+    pages: Vec<u32>,
+    /// What they held before.
+    old: Shadow,
+    /// What they are to hold; `None` while memory itself shows it.
+    new: Option<Shadow>,
+}
+
+impl HeldWrites {
+    pub(super) fn new(touched: Vec<Touched>) -> Self {
+        Self { touched }
+    }
+
+    /// Whether a page with stores shares a byte with the `bytes` bytes at `address`.
+    pub fn overlaps(&self, address: u64, bytes: usize) -> bool {
+        self.touched
+            .iter()
+            .any(|touched| touched.overlaps(address, bytes))
+    }
+
+    /// Makes memory show the old bytes again, if it does not already.
+    pub fn withdraw(&mut self, space: &AddressSpace) {
+        for touched in &mut self.touched {
+            if let Some(allocation) = space.find(touched.base) {
+                touched.withdraw(allocation);
+            }
+        }
+    }
+
+    /// Makes the stores visible: exactly those bytes that the kernel changed, for others may have changed their
+    /// neighbours meanwhile.
+    pub fn land(self, space: &AddressSpace) {
+        for touched in self.touched {
+            if let Some(allocation) = space.find(touched.base) {
+                touched.land(allocation);
+            }
+        }
+    }
+}
+
+impl Touched {
+    pub(super) fn new(base: u64, pages: Vec<u32>, old: Shadow) -> Self {
+        Self {
+            base,
+            pages,
+            old,
+            new: None,
+        }
+    }
+
+    fn overlaps(&self, address: u64, bytes: usize) -> bool {
+        let end = address.saturating_add(bytes as u64);
+        let start_of = |page: u32| self.base + u64::from(page) * PAGE as u64;
+        let first = self
+            .pages
+            .partition_point(|page| start_of(page + 1) <= address);
+        self.pages
+            .get(first)
+            .is_some_and(|page| start_of(*page) < end)
+    }
+
+    fn withdraw(&mut self, allocation: &Allocation) {
+        if self.new.is_some() {
+            return;
+        }
+        let new = allocation.take_shadow();
+        for page in &self.pages {
+            let (start, len) = bounds(*page, allocation);
+            // SAFETY: the page lies inside all three, `old` was filled when the page was first stored to, and no
+            // kernel or copy is running while the simulation withdraws.
+            unsafe {
+                let memory = allocation.storage().add(start);
+                std::ptr::copy_nonoverlapping(memory, new.at(start), len);
+                std::ptr::copy_nonoverlapping(self.old.at(start), memory, len);
+            }
+        }
+        self.new = Some(new);
+    }
+
+    fn land(self, allocation: &Allocation) {
+        if let Some(new) = &self.new {
+            for page in &self.pages {
+                let (start, len) = bounds(*page, allocation);
+                // SAFETY: the page lies inside all three, which do not overlap; both shadows are filled there, and
+                // no kernel or copy is running while the simulation lands stores.
+                let (memory, old, new) = unsafe {
+                    (
+                        from_raw_parts_mut(allocation.storage().add(start), len),
+                        from_raw_parts(self.old.at(start).cast_const(), len),
+                        from_raw_parts(new.at(start).cast_const(), len),
+                    )
+                };
+                copy_changes(memory, old, new);
+            }
+        }
+        allocation.give_shadow(self.old);
+        if let Some(new) = self.new {
+            allocation.give_shadow(new);
+        }
+    }
+}
+
+fn bounds(page: u32, allocation: &Allocation) -> (usize, usize) {
+    let start = page as usize * PAGE;
+    (start, PAGE.min(allocation.len() - start))
+}
+
+/// `memory[i] = new[i]` where `old[i]` differs from it.
+fn copy_changes(memory: &mut [u8], old: &[u8], new: &[u8]) {
+    for ((memory, old), new) in memory.iter_mut().zip(old).zip(new) {
+        *memory = if old == new { *memory } else { *new };
+    }
+}
