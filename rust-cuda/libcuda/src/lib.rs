@@ -1,1 +1,45 @@
-//! Placeholder.
+//! The symbols of the CUDA driver API (`cuInit`, `cuLaunchKernel`, …), answered by NVIDIA's
+//! driver if there is one, else by the software GPU.
+//!
+//! A program that links this crate needs no CUDA toolkit to build and no driver to start. The
+//! choice between the two drivers is made once per process, by [`select`] or, for programs that
+//! know nothing of this crate, by the environment variable `CUDA_DRIVER` at their first `cuInit`.
+//!
+//! # How a call is forwarded
+//!
+//! ```text
+//! cust ── call cuLaunchKernel ──> exports: jmp [slot] ──> slots ──> libcuda.so.1 or software_gpu
+//! ```
+//!
+//! - `names` lists the symbols; a macro hands the list to whatever is made once per symbol.
+//! - `exports` holds one exported function per name. It is a single jump through the name's slot:
+//!   arguments, stack and return address stay as the caller left them, so no signature is needed
+//!   and a symbol of any arity costs one indirect jump.
+//! - `slots` holds the addresses that they jump to. The choice of driver fills all slots.
+//! - `before_selection` is what slots hold at first: `CUDA_ERROR_NOT_INITIALIZED`, or, for the
+//!   calls that CUDA allows before `cuInit`, the default choice and then the call itself.
+//! - `unsupported` is what they hold for symbols that the chosen driver lacks:
+//!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
+//! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
+//!
+//! # How a program is linked
+//!
+//! cust_raw asks the linker for `-lcuda`; `.cargo/config.toml` leads it to an archive without
+//! members, and the symbols come from here. The exports are `no_mangle`, so rustc keeps them in
+//! every executable whose crate graph contains this crate; and [`select`] reaches each of them,
+//! so that the order of archives does not matter to linkers that read every archive once.
+
+mod before_selection;
+mod exports;
+pub mod host;
+mod names;
+mod nvidia;
+mod result;
+mod selection;
+mod slots;
+mod software;
+pub mod symbols;
+mod unsupported;
+
+pub use selection::{Choice, Driver, SelectError, Selected, UnknownChoice, select, selected};
+pub use unsupported::unsupported_calls;

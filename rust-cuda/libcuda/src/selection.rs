@@ -1,0 +1,222 @@
+//! The choice between NVIDIA's driver and the software GPU, made once per process.
+
+use crate::nvidia::Nvidia;
+use crate::result::{CuResult, ERROR_INVALID_VALUE, ERROR_NO_DEVICE};
+use crate::software;
+use std::env::{self, VarError};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
+
+/// The environment variable that names the [`Choice`] for programs that do not call [`select`].
+const VARIABLE: &str = "CUDA_DRIVER";
+
+/// Which driver is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// NVIDIA's driver when it initialises and has a device, else the software GPU.
+    #[default]
+    Auto,
+    /// NVIDIA's driver, or [`SelectError::Absent`].
+    Nvidia,
+    /// The software GPU.
+    Software,
+}
+
+impl Choice {
+    const ALL: [Self; 3] = [Self::Auto, Self::Nvidia, Self::Software];
+
+    /// The choice that the environment variable `CUDA_DRIVER` names; `Auto` when it is not set.
+    pub fn from_environment() -> Result<Self, SelectError> {
+        match env::var(VARIABLE) {
+            Ok(word) => Ok(word.parse()?),
+            Err(VarError::NotPresent) => Ok(Self::Auto),
+            Err(VarError::NotUnicode(word)) => {
+                Err(UnknownChoice(word.to_string_lossy().into_owned()).into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Nvidia => "nvidia",
+            Self::Software => "software",
+        })
+    }
+}
+
+impl FromStr for Choice {
+    type Err = UnknownChoice;
+
+    fn from_str(word: &str) -> Result<Self, UnknownChoice> {
+        Self::ALL
+            .into_iter()
+            .find(|choice| choice.to_string() == word)
+            .ok_or_else(|| UnknownChoice(word.to_owned()))
+    }
+}
+
+/// A word that is none of the three that a [`Choice`] is written as.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no driver {0:?}: say auto, nvidia or software")]
+pub struct UnknownChoice(pub String);
+
+/// Which driver answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// NVIDIA's, on a GPU: what is timed there is measured.
+    Nvidia,
+    /// The software GPU: what is timed there is modelled.
+    Software,
+}
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Nvidia => "NVIDIA's driver",
+            Self::Software => "software GPU",
+        })
+    }
+}
+
+/// The choice that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// What was asked for.
+    pub choice: Choice,
+    /// What answers.
+    pub driver: Driver,
+    /// Why this driver, in a few words fit to follow its name in brackets:
+    /// `NVIDIA's driver: libcuda.so.1 not found`, `libcuda.so.1 of CUDA 13.0, 1 device`.
+    pub reason: String,
+}
+
+/// Why no driver was chosen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// NVIDIA's driver was demanded and there is none, or none with a device.
+    #[error(
+        "NVIDIA's driver is not available: {reason}; run on a machine with an NVIDIA GPU and its \
+         driver, or ask for `auto` or `software`"
+    )]
+    Absent {
+        /// What was tried and how it failed.
+        reason: String,
+    },
+    /// The environment variable `CUDA_DRIVER` holds a word that names no choice.
+    #[error("{VARIABLE}: {0}")]
+    Environment(#[from] UnknownChoice),
+    /// The process has chosen before, and otherwise.
+    #[error(
+        "the driver was already chosen by `{made}`, so `{asked}` comes too late: select a driver \
+         once, before the first CUDA call"
+    )]
+    AlreadySelected {
+        /// The choice that stands.
+        made: Choice,
+        /// The choice that is refused.
+        asked: Choice,
+    },
+}
+
+static SELECTED: OnceLock<Selected> = OnceLock::new();
+
+/// Chooses the driver that answers every `cu*` call of this process.
+///
+/// Call it before any other CUDA call, or the first of those chooses by the environment variable
+/// `CUDA_DRIVER`. The same choice again returns what was chosen; after an error the process may
+/// choose anew. NVIDIA's driver is initialised here, so a device that cannot be used shows here
+/// and not in the middle of the program.
+pub fn select(choice: Choice) -> Result<&'static Selected, SelectError> {
+    static CHOOSING: Mutex<()> = Mutex::new(());
+    let _choosing = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
+    match SELECTED.get() {
+        None => {
+            let chosen = choose(choice)?;
+            Ok(SELECTED.get_or_init(|| chosen))
+        }
+        Some(selected) if selected.choice == choice => Ok(selected),
+        Some(selected) => Err(SelectError::AlreadySelected {
+            made: selected.choice,
+            asked: choice,
+        }),
+    }
+}
+
+/// The choice that was made, or `None` if none was made yet.
+pub fn selected() -> Option<&'static Selected> {
+    SELECTED.get()
+}
+
+fn choose(choice: Choice) -> Result<Selected, SelectError> {
+    let reason = if choice == Choice::Software {
+        "as asked".to_owned()
+    } else {
+        match Nvidia::start() {
+            Ok(nvidia) => {
+                nvidia.fill_slots();
+                return Ok(Selected {
+                    choice,
+                    driver: Driver::Nvidia,
+                    reason: nvidia.description,
+                });
+            }
+            Err(reason) if choice == Choice::Nvidia => return Err(SelectError::Absent { reason }),
+            Err(reason) => format!("NVIDIA's driver: {reason}"),
+        }
+    };
+    software::fill_slots();
+    Ok(Selected {
+        choice,
+        driver: Driver::Software,
+        reason,
+    })
+}
+
+/// The choice for a program that calls CUDA without having called [`select`]: by the environment,
+/// and with a line on standard error where the program itself can say nothing.
+pub(crate) fn select_by_environment() -> Result<(), CuResult> {
+    static SAID: Once = Once::new();
+    if SELECTED.get().is_some() {
+        return Ok(());
+    }
+    match Choice::from_environment().and_then(select) {
+        Ok(selected) => {
+            if selected.choice == Choice::Auto && selected.driver == Driver::Software {
+                let Selected { driver, reason, .. } = selected;
+                SAID.call_once(|| eprintln!("libcuda: {driver} ({reason})"));
+            }
+            Ok(())
+        }
+        // Another thread chose in the meantime; its choice stands.
+        Err(SelectError::AlreadySelected { .. }) => Ok(()),
+        Err(error) => {
+            SAID.call_once(|| eprintln!("libcuda: {error}"));
+            Err(match error {
+                SelectError::Absent { .. } => ERROR_NO_DEVICE,
+                _ => ERROR_INVALID_VALUE,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_written_as_it_is_read() {
+        for choice in Choice::ALL {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        let unknown = "gpu".parse::<Choice>().unwrap_err();
+        assert_eq!(
+            unknown.to_string(),
+            "there is no driver \"gpu\": say auto, nvidia or software"
+        );
+    }
+}
