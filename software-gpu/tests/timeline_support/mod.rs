@@ -1,0 +1,143 @@
+//! A host thread in front of a timeline: submits at the pace of the profile's host figures, then runs to the end.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::collections::BTreeMap;
+
+use software_gpu::timeline::profile::Figure;
+use software_gpu::timeline::{
+    BlockTime, CopyKind, Happening, KernelCost, OpId, Profile, StreamId, Time, Timeline, Work,
+};
+
+pub const MIB: u64 = 1 << 20;
+
+pub struct Program {
+    pub timeline: Timeline,
+    pub profile: Profile,
+    pub host: Time,
+    costs: BTreeMap<OpId, KernelCost>,
+    pub happenings: Vec<Happening>,
+}
+
+impl Program {
+    pub fn new(connections: u32) -> Self {
+        let profile = Profile::h200();
+        Self {
+            timeline: Timeline::new(&profile, connections),
+            profile,
+            host: Time::ZERO,
+            costs: BTreeMap::new(),
+            happenings: Vec::new(),
+        }
+    }
+
+    pub fn streams<const N: usize>(&mut self) -> [StreamId; N] {
+        [(); N].map(|()| self.timeline.add_stream(0))
+    }
+
+    fn submit(&mut self, cost: Figure, stream: StreamId, work: Work, after: &[OpId]) -> OpId {
+        self.host += cost.micros();
+        self.timeline.submit(stream, self.host, work, after)
+    }
+
+    pub fn copy(&mut self, stream: StreamId, kind: CopyKind, bytes: u64) -> OpId {
+        let work = Work::Copy {
+            kind,
+            bytes,
+            pageable: false,
+        };
+        self.submit(self.profile.host.copy_us, stream, work, &[])
+    }
+
+    pub fn kernel(&mut self, stream: StreamId, kernel: &Kernel) -> OpId {
+        let work = Work::Kernel {
+            blocks: kernel.blocks,
+            threads_per_block: kernel.threads,
+            registers_per_thread: 32,
+            shared_bytes_per_block: 0,
+        };
+        let op = self.submit(self.profile.host.launch_us, stream, work, &[]);
+        self.costs
+            .insert(op, KernelCost::uniform(kernel.blocks, kernel.block));
+        op
+    }
+
+    pub fn record(&mut self, stream: StreamId) -> OpId {
+        self.submit(self.profile.host.record_us, stream, Work::Marker, &[])
+    }
+
+    pub fn wait(&mut self, stream: StreamId, event: OpId) {
+        self.submit(self.profile.host.wait_us, stream, Work::Marker, &[event]);
+    }
+
+    /// Steps to the end.
+    pub fn run(&mut self) {
+        while let Some(happening) = self.timeline.step(Time::MAX) {
+            if let Happening::Started { op, .. } = happening
+                && let Some(cost) = self.costs.remove(&op)
+            {
+                self.timeline.set_kernel_cost(op, cost);
+            }
+            self.happenings.push(happening);
+        }
+    }
+
+    /// From the end of one operation to the end of another, in milliseconds: `cuEventElapsedTime`.
+    pub fn elapsed_ms(&self, from: OpId, to: OpId) -> f64 {
+        let end = |op| self.timeline.finished_at(op).expect("ended");
+        end(to).since(end(from)).as_millis()
+    }
+
+    pub fn interval(&self, op: OpId) -> (Time, Time) {
+        let (start, end) = (self.timeline.started_at(op), self.timeline.finished_at(op));
+        (start.expect("started"), end.expect("ended"))
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    pub blocks: u64,
+    pub threads: u32,
+    pub block: BlockTime,
+}
+
+impl Kernel {
+    /// `x = fma(a, x, b)` in place, one 4-byte element per thread.
+    pub fn elementwise(elements: u64) -> Self {
+        Self {
+            blocks: elements.div_ceil(256),
+            threads: 256,
+            block: BlockTime {
+                latency_cycles: 815.0,
+                issue: [80, 8, 0, 8, 0, 8, 16, 8],
+                dram_bytes: 2048,
+                ..BlockTime::default()
+            },
+        }
+    }
+
+    /// The same, four elements per thread.
+    pub fn elementwise_x4(elements: u64) -> Self {
+        Self {
+            blocks: elements.div_ceil(1024),
+            threads: 256,
+            block: BlockTime {
+                latency_cycles: 840.0,
+                issue: [80, 32, 0, 8, 0, 8, 16, 8],
+                dram_bytes: 8192,
+                ..BlockTime::default()
+            },
+        }
+    }
+
+    /// Few blocks that keep busy for a while without needing anything of the machine.
+    pub fn spin(blocks: u64, micros: f64) -> Self {
+        Self {
+            blocks,
+            threads: 128,
+            block: BlockTime {
+                latency_cycles: micros * 1980.0,
+                ..BlockTime::default()
+            },
+        }
+    }
+}
