@@ -1,0 +1,100 @@
+//! An example: a program of parts, each a short lecture with a verdict.
+
+use crate::device::Device;
+use crate::exit::{Exit, complain};
+use crate::options::{self, Options};
+use crate::output;
+use crate::part::Part;
+use crate::trace::Trace;
+use anyhow::Context;
+use std::process::ExitCode;
+
+/// What runs a part.
+type Body<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
+
+/// A part as the command line shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// The name for `--part`.
+    pub name: &'static str,
+    /// The question that it answers.
+    pub question: &'static str,
+}
+
+/// A program of parts.
+pub struct Example<'a> {
+    name: &'static str,
+    about: &'static str,
+    parts: Vec<(PartInfo, Body<'a>)>,
+}
+
+impl<'a> Example<'a> {
+    /// An example without parts.
+    pub fn new(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Adds a part: its name, the question it answers, and its lecture.
+    pub fn part(
+        mut self,
+        name: &'static str,
+        question: &'static str,
+        body: impl Fn(&mut Part) -> anyhow::Result<()> + 'a,
+    ) -> Self {
+        self.parts
+            .push((PartInfo { name, question }, Box::new(body)));
+        self
+    }
+
+    /// Parses the command line, opens the device, and runs the parts asked for.
+    pub fn main(self) -> ExitCode {
+        let infos: Vec<PartInfo> = self.parts.iter().map(|(info, _)| *info).collect();
+        let options = options::parse(options::command::<Options>(self.name, self.about, &infos));
+        self.run(&options).into()
+    }
+
+    fn run(&self, options: &Options) -> Exit {
+        match self.lecture(options) {
+            Ok(true) => Exit::LessonHolds,
+            Ok(false) => Exit::LessonFails,
+            Err(error) => {
+                complain(&error);
+                Exit::of(&error)
+            }
+        }
+    }
+
+    fn lecture(&self, options: &Options) -> anyhow::Result<bool> {
+        let mut trace = options.trace.clone().map(Trace::create).transpose()?;
+        let device = Device::open(options.choice()?)?;
+        output::line(device.introduction());
+        let asked =
+            |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
+        let mut failed = Vec::new();
+        for (info, body) in self.parts.iter().filter(|(info, _)| asked(info.name)) {
+            let mut part = Part::new(*info, &device, options);
+            body(&mut part).with_context(|| format!("part {}", info.name))?;
+            let finished = part.finish();
+            if !finished.holds {
+                failed.push(info.name);
+            }
+            if let Some(trace) = &mut trace {
+                trace.add(info.name, finished.recordings);
+            }
+        }
+        if let Some(trace) = trace {
+            output::line(format!("\nTrace written to {}.", trace.write()?.display()));
+        }
+        if !failed.is_empty() {
+            output::line(format!(
+                "\nThe lesson does not hold in: {}.",
+                failed.join(", ")
+            ));
+        }
+        Ok(failed.is_empty())
+    }
+}

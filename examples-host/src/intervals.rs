@@ -1,0 +1,406 @@
+//! What ran when: intervals of operations on one clock, and what can be said of them.
+//!
+//! Overlap is read off intervals, never derived from a formula over durations.
+
+use crate::units;
+use std::fmt;
+use std::time::Duration;
+
+/// The part of the device that an operation occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Engine {
+    /// A copy from host to device.
+    HostToDevice,
+    /// A kernel, on the multiprocessors.
+    Kernel,
+    /// A copy from device to host.
+    DeviceToHost,
+    /// A copy within the device.
+    DeviceToDevice,
+    /// A memset.
+    Set,
+    /// A host function called from a stream.
+    HostFunction,
+}
+
+impl Engine {
+    /// All of them, in the order in which charts show them.
+    pub const ALL: [Self; 6] = [
+        Self::HostToDevice,
+        Self::Kernel,
+        Self::DeviceToHost,
+        Self::DeviceToDevice,
+        Self::Set,
+        Self::HostFunction,
+    ];
+
+    /// The letter that stands for the engine in charts of streams.
+    pub fn letter(self) -> char {
+        match self {
+            Self::HostToDevice => 'H',
+            Self::Kernel => 'K',
+            Self::DeviceToHost => 'D',
+            Self::DeviceToDevice => 'C',
+            Self::Set => 'S',
+            Self::HostFunction => 'F',
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::HostToDevice => "H2D",
+            Self::Kernel => "kernel",
+            Self::DeviceToHost => "D2H",
+            Self::DeviceToDevice => "D2D",
+            Self::Set => "memset",
+            Self::HostFunction => "host function",
+        })
+    }
+}
+
+/// Where intervals come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Activity records of NVIDIA's profiling library.
+    Cupti,
+    /// Timing events recorded before and after each operation. Such an interval begins when the operation's stream is
+    /// ready for it, which can be before its engine is.
+    Events,
+    /// The software GPU's own log.
+    SoftwareGpu,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cupti => "CUPTI activity records",
+            Self::Events => "timing events around each operation (CUPTI not found)",
+            Self::SoftwareGpu => "the software GPU's log",
+        })
+    }
+}
+
+/// A half-open stretch of time in nanoseconds since an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// First nanosecond.
+    pub start: u64,
+    /// The nanosecond after the last. Never before `start`.
+    pub end: u64,
+}
+
+impl Span {
+    /// Its length.
+    pub fn nanoseconds(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// The same time as disjoint spans in order, those that touch joined.
+pub fn union(spans: impl IntoIterator<Item = Span>) -> Vec<Span> {
+    let mut sorted: Vec<Span> = spans
+        .into_iter()
+        .filter(|span| span.start < span.end)
+        .collect();
+    sorted.sort_unstable();
+    let mut joined: Vec<Span> = Vec::with_capacity(sorted.len());
+    for span in sorted {
+        match joined.last_mut() {
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => joined.push(span),
+        }
+    }
+    joined
+}
+
+/// The time common to two sets of spans, as disjoint spans in order.
+pub fn intersection(
+    a: impl IntoIterator<Item = Span>,
+    b: impl IntoIterator<Item = Span>,
+) -> Vec<Span> {
+    let (a, b) = (union(a), union(b));
+    let (mut i, mut j) = (0, 0);
+    let mut common = Vec::new();
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let span = Span {
+            start: x.start.max(y.start),
+            end: x.end.min(y.end),
+        };
+        if span.start < span.end {
+            common.push(span);
+        }
+        if x.end <= y.end { i += 1 } else { j += 1 }
+    }
+    common
+}
+
+/// The time that disjoint spans cover. For others, the sum of their lengths.
+pub fn total(spans: &[Span]) -> Duration {
+    Duration::from_nanos(spans.iter().map(|span| span.nanoseconds()).sum())
+}
+
+/// How many of the spans are open at once, at most.
+pub fn max_concurrency(spans: impl IntoIterator<Item = Span>) -> usize {
+    profile(spans)
+        .into_iter()
+        .map(|(_, open)| open)
+        .max()
+        .unwrap_or(0)
+}
+
+/// The share of the spans' summed time during which at least one other of them is open: 0 when they follow one another, 1 when
+/// none is ever alone.
+pub fn overlapped_share(spans: impl IntoIterator<Item = Span>) -> f64 {
+    let steps = profile(spans);
+    let (mut all, mut together) = (0u64, 0u64);
+    for (span, open) in steps {
+        let time = span.nanoseconds() * open as u64;
+        all += time;
+        together += if open > 1 { time } else { 0 };
+    }
+    if all == 0 {
+        0.0
+    } else {
+        together as f64 / all as f64
+    }
+}
+
+/// The stretches between one start or end and the next, with the number of spans open in each.
+fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
+    let mut edges: Vec<(u64, i32)> = spans
+        .into_iter()
+        .filter(|span| span.start < span.end)
+        .flat_map(|span| [(span.start, 1), (span.end, -1)])
+        .collect();
+    // At one instant, ends sort before starts: spans that touch are not open together.
+    edges.sort_unstable();
+    let mut open = 0i32;
+    let mut steps = Vec::with_capacity(edges.len());
+    for pair in edges.windows(2) {
+        open += pair[0].1;
+        let span = Span {
+            start: pair[0].0,
+            end: pair[1].0,
+        };
+        if span.start < span.end && open > 0 {
+            steps.push((span, open.unsigned_abs() as usize));
+        }
+    }
+    steps
+}
+
+/// One operation and when it ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// What it occupied.
+    pub engine: Engine,
+    /// The kernel's name, or what kind of copy it was.
+    pub name: String,
+    /// The stream that it was enqueued in, by name.
+    pub stream: String,
+    /// When it ran.
+    pub span: Span,
+    /// Bytes moved; 0 for kernels.
+    pub bytes: u64,
+}
+
+/// The intervals of one run, in order of their starts, on a clock that begins with the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Where the intervals come from.
+    pub source: Source,
+    /// The intervals.
+    pub intervals: Vec<Interval>,
+}
+
+impl Recording {
+    /// Puts intervals in order and moves the clock's origin to the first start. The streams' names break ties, so that the
+    /// result does not depend on the order in which operations were reported.
+    pub fn new(source: Source, mut intervals: Vec<Interval>) -> Self {
+        intervals.sort_by(|a, b| {
+            (a.span, a.engine, &a.stream, &a.name).cmp(&(b.span, b.engine, &b.stream, &b.name))
+        });
+        let origin = intervals.first().map_or(0, |interval| interval.span.start);
+        for interval in &mut intervals {
+            interval.span.start -= origin;
+            interval.span.end -= origin;
+        }
+        Self { source, intervals }
+    }
+
+    /// The spans of the intervals that satisfy `which`.
+    pub fn spans(&self, which: impl Fn(&Interval) -> bool) -> Vec<Span> {
+        self.intervals
+            .iter()
+            .filter(|interval| which(interval))
+            .map(|interval| interval.span)
+            .collect()
+    }
+
+    /// The spans of one engine's operations.
+    pub fn of(&self, engine: Engine) -> Vec<Span> {
+        self.spans(|interval| interval.engine == engine)
+    }
+
+    /// The spans of one stream's operations.
+    pub fn on(&self, stream: &str) -> Vec<Span> {
+        self.spans(|interval| interval.stream == stream)
+    }
+
+    /// From the first start to the last end.
+    pub fn makespan(&self) -> Duration {
+        let end = self
+            .intervals
+            .iter()
+            .map(|interval| interval.span.end)
+            .max()
+            .unwrap_or(0);
+        Duration::from_nanos(end)
+    }
+
+    /// How long at least one operation of the engine was running.
+    pub fn busy(&self, engine: Engine) -> Duration {
+        total(&union(self.of(engine)))
+    }
+
+    /// How long operations of both engines were running at the same time.
+    pub fn overlap(&self, a: Engine, b: Engine) -> Duration {
+        total(&intersection(self.of(a), self.of(b)))
+    }
+
+    /// How many operations of the engine ran at once, at most.
+    pub fn max_concurrency(&self, engine: Engine) -> usize {
+        max_concurrency(self.of(engine))
+    }
+
+    /// The share of the engine's summed running time during which another of its operations ran too; see [`overlapped_share`].
+    pub fn overlapped_share(&self, engine: Engine) -> f64 {
+        overlapped_share(self.of(engine))
+    }
+
+    /// The streams, in the order in which they first appear.
+    pub fn streams(&self) -> Vec<&str> {
+        let mut streams: Vec<&str> = Vec::new();
+        for interval in &self.intervals {
+            if !streams.contains(&interval.stream.as_str()) {
+                streams.push(&interval.stream);
+            }
+        }
+        streams
+    }
+}
+
+impl fmt::Display for Recording {
+    /// One line: what was recorded, over how long, and from which source.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, makespan) = (self.intervals.len(), units::time(self.makespan()));
+        write!(
+            f,
+            "{count} operations within {makespan}, from {}",
+            self.source
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn span(start: u64, end: u64) -> Span {
+        Span { start, end }
+    }
+
+    fn spans() -> impl Strategy<Value = Vec<Span>> {
+        prop::collection::vec(
+            (0u64..200, 0u64..40).prop_map(|(start, length)| span(start, start + length)),
+            0..40,
+        )
+    }
+
+    /// The definition, one nanosecond at a time.
+    fn open_at(spans: &[Span], time: u64) -> usize {
+        spans
+            .iter()
+            .filter(|span| span.start <= time && time < span.end)
+            .count()
+    }
+
+    #[test]
+    fn spans_that_touch_do_not_overlap() {
+        let pair = [span(0, 10), span(10, 20)];
+        assert_eq!(max_concurrency(pair), 1);
+        assert_eq!(overlapped_share(pair), 0.0);
+        assert_eq!(union(pair), [span(0, 20)]);
+    }
+
+    #[test]
+    fn half_of_each_is_half() {
+        assert_eq!(overlapped_share([span(0, 20), span(10, 30)]), 0.5);
+        assert_eq!(overlapped_share([span(0, 20), span(0, 20)]), 1.0);
+        assert_eq!(overlapped_share([]), 0.0);
+    }
+
+    #[test]
+    fn a_recording_begins_with_its_first_interval_whatever_the_order() {
+        let interval = |stream: &str, start, end| Interval {
+            engine: Engine::Kernel,
+            name: "k".into(),
+            stream: stream.into(),
+            span: span(start, end),
+            bytes: 0,
+        };
+        let a = Recording::new(
+            Source::Events,
+            vec![interval("b", 150, 250), interval("a", 100, 200)],
+        );
+        let b = Recording::new(
+            Source::Events,
+            vec![interval("a", 100, 200), interval("b", 150, 250)],
+        );
+        assert_eq!(a, b);
+        assert_eq!(a.intervals[0].span, span(0, 100));
+        assert_eq!(a.makespan(), Duration::from_nanos(150));
+        assert_eq!(a.busy(Engine::Kernel), Duration::from_nanos(150));
+        assert_eq!(a.max_concurrency(Engine::Kernel), 2);
+        assert_eq!(a.streams(), ["a", "b"]);
+    }
+
+    proptest! {
+        #[test]
+        fn union_covers_exactly_the_open_time(spans in spans()) {
+            let joined = union(spans.clone());
+            prop_assert!(joined.windows(2).all(|pair| pair[0].end < pair[1].start));
+            for time in 0..260 {
+                prop_assert_eq!(open_at(&joined, time) == 1, open_at(&spans, time) > 0);
+            }
+        }
+
+        #[test]
+        fn intersection_is_the_time_open_in_both(a in spans(), b in spans()) {
+            let common = intersection(a.clone(), b.clone());
+            for time in 0..260 {
+                prop_assert_eq!(open_at(&common, time) == 1, open_at(&a, time) > 0 && open_at(&b, time) > 0);
+            }
+        }
+
+        #[test]
+        fn union_and_intersection_add_up(a in spans(), b in spans()) {
+            let both = a.iter().chain(&b).copied();
+            let lhs = total(&union(a.clone())) + total(&union(b.clone()));
+            prop_assert_eq!(lhs, total(&union(both)) + total(&intersection(a.clone(), b.clone())));
+        }
+
+        #[test]
+        fn concurrency_and_share_follow_their_definitions(spans in spans()) {
+            let counts: Vec<usize> = (0..260).map(|time| open_at(&spans, time)).collect();
+            prop_assert_eq!(max_concurrency(spans.clone()), counts.iter().copied().max().unwrap());
+            let all: usize = counts.iter().sum();
+            let together: usize = counts.iter().filter(|&&count| count > 1).sum();
+            let share = if all == 0 { 0.0 } else { together as f64 / all as f64 };
+            prop_assert!((overlapped_share(spans) - share).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Standard output, written so that a reader who stops reading (`| head`) ends the program quietly.
+
+use std::io::{self, ErrorKind, Write};
+
+/// Writes a line.
+pub fn line(text: impl std::fmt::Display) {
+    if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
+        if error.kind() == ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        // Standard output is full or closed: there is nowhere left to complain but standard error.
+        eprintln!("error: cannot write to standard output: {error}");
+        std::process::exit(1);
+    }
+}
