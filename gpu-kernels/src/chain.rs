@@ -2,10 +2,10 @@
 
 use cuda_std::prelude::*;
 
-/// The factor of [`fma_chain`]'s step.
+/// The factor of the kernel `fma_chain`'s step.
 pub const FACTOR: f32 = 0.999_755_9;
 
-/// The summand of [`fma_chain`]'s step.
+/// The summand of the kernel `fma_chain`'s step.
 pub const SUMMAND: f32 = 0.000_244_140_63;
 
 /// `rounds` times `x = FACTOR x + SUMMAND`, each from the one before: `output[i]` from `input[i]`.

@@ -28,7 +28,7 @@ pub const SCALE: &str = "scale";
 /// `y[i] = a x[i] + y[i]`; parameters `(a: f32, x: *const f32, n: usize, y: *mut f32)`.
 pub const SAXPY: &str = "saxpy";
 
-/// `result += sum of x`; parameters `(x: *const f32, n: usize, result: *mut f32)`; any grid of one-dimensional blocks.
+/// `result += sum of x`; parameters `(x: *const f32, n: usize, result: *mut f32)`; any grid, blocks of a multiple of 32 threads.
 pub const SUM: &str = "sum";
 
 /// `result += sum of x y`; parameters `(x: *const f32, n: usize, y: *const f32, result: *mut f32)`.

@@ -74,11 +74,11 @@ fn place_launch_bounds(assembly: &str) -> Result<String, CudaBuilderError> {
         if let Some(entry) = line.strip_prefix(".visible .entry ") {
             pending = entry.split('(').next().and_then(|name| bounds.remove(name));
         }
-        if line.ends_with(')') {
-            if let Some(directives) = pending.take() {
-                text.push_str(directives);
-                text.push('\n');
-            }
+        if line.ends_with(')')
+            && let Some(directives) = pending.take()
+        {
+            text.push_str(directives);
+            text.push('\n');
         }
     }
     match bounds.into_keys().next() {

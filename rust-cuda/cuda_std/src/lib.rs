@@ -1,8 +1,43 @@
 //! The kernel-side API of Rust-CUDA on rustc's own NVPTX backend.
+//!
+//! A kernel is an `unsafe fn` under [`kernel`](macro@kernel); what CUDA C++ gives it as built-in variables and
+//! functions are functions here, in modules named as in Rust-CUDA:
+//!
+//! - [`thread`][mod@thread]: where the thread is in its block and grid, barriers, fences
+//! - [`warp`][mod@warp]: shuffles, votes, matches and reductions among 32 lanes
+//! - [`shared`] and [`shared_array!`]: memory of the block
+//! - [`atomic`][mod@atomic]: atomic types with a scope
+//! - [`float`][mod@float]: maths on `f32` and `f64`, exact and approximate
+//! - [`misc`][mod@misc]: clocks
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// `y[i] = a x[i] + y[i]`
+//! #[kernel]
+//! pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {
+//!     let i = thread::index_1d() as usize;
+//!     if i < x.len() {
+//!         // SAFETY: y is as long as x.
+//!         let y = unsafe { &mut *y.add(i) };
+//!         *y = a.mul_add(x[i], *y);
+//!     }
+//! }
+//! ```
+//!
+//! Everything names the PTX instruction that it becomes and the section of NVIDIA's *PTX ISA* that defines it. What
+//! threads do together (barriers, shuffles, votes, matches) goes through LLVM's intrinsics, which LLVM knows to be
+//! convergent: unlike inline assembly it neither duplicates them nor moves them under a branch. The rest is inline
+//! assembly where LLVM has no intrinsic.
+//!
+//! On the host the crate builds, so that kernels are checked with the rest of the workspace; what exists only on the
+//! GPU panics there. Two things differ from Rust-CUDA: `mul_add` and the other maths are methods of
+//! [`GpuFloat`](float::GpuFloat), as there, but without libdevice; and a reference that is not a slice cannot be a
+//! kernel's parameter.
 
+#![cfg_attr(target_os = "cuda", no_std)]
 #![cfg_attr(
     target_os = "cuda",
-    no_std,
     feature(
         asm_experimental_arch,
         core_float_math,
@@ -10,9 +45,15 @@
         stdarch_nvptx
     )
 )]
+#![cfg_attr(target_os = "cuda", allow(internal_features))]
+
+// The macros name this crate by its path, also inside it.
+extern crate self as cuda_std;
 
 pub mod atomic;
 pub mod float;
+#[cfg(target_os = "cuda")]
+mod intrinsics;
 pub mod misc;
 #[cfg(target_os = "cuda")]
 mod rt;
@@ -24,6 +65,6 @@ pub use cuda_std_macros::{gpu_only, kernel, shared_array};
 
 /// What a kernel's source usually imports.
 pub mod prelude {
-    pub use crate::float::GpuFloat;
-    pub use crate::{gpu_only, kernel, misc, shared, shared_array, thread, warp};
+    pub use crate::float::{FastFloat, GpuFloat};
+    pub use crate::{atomic, gpu_only, kernel, misc, shared, shared_array, thread, warp};
 }

@@ -1,7 +1,43 @@
-//! Shared memory.
+//! Shared memory: fast memory of one block, gone when the block ends.
+//!
+//! [`shared_array!`](crate::shared_array) reserves it at compile time, [`dynamic_shared_mem`] is what the launch
+//! reserves. Both give pointers that every thread of the block can use, so every access needs the program's care:
+//! nothing is initialised, and [`thread::sync_threads`](crate::thread::sync_threads) must separate one thread's store
+//! from another's load.
+//!
+//! LLVM does not see that these addresses are of the shared state space, so it emits generic `ld` and `st`, which the
+//! hardware resolves at run time.
+//!
+//! PTX ISA, *State Spaces: Shared State Space*.
 
+#[cfg(target_os = "cuda")]
+use core::arch::{asm, global_asm};
+
+use crate::gpu_only;
+
+// One symbol for all kernels, as aligned as CUDA C++'s `extern __shared__` can be asked to be.
+#[cfg(target_os = "cuda")]
+global_asm!(".extern .shared .align 128 .b8 cuda_std_dynamic_shared[];");
+
+/// The shared memory that the launch reserves, from its beginning, aligned to 128 bytes (PTX `.extern .shared`).
+/// Every call gives the same address. How long it is only the launch knows.
+#[gpu_only]
+pub fn dynamic_shared_mem<T>() -> *mut T {
+    let address: *mut T;
+    // SAFETY: takes an address; touches no memory.
+    unsafe {
+        asm!(
+            "cvta.shared.u64 {}, cuda_std_dynamic_shared;",
+            out(reg64) address,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address
+}
+
+/// What [`shared_array!`](crate::shared_array) is on the host.
 #[doc(hidden)]
 #[cfg(not(target_os = "cuda"))]
-pub fn host_has_none<T>() -> *mut T {
+pub fn absent<T>() -> *mut T {
     panic!("cuda_std: shared memory exists only on the GPU")
 }

@@ -52,14 +52,18 @@ fn declare(Input { element, length }: &Input, name: &str) -> TokenStream {
             let address: *mut #element;
             // SAFETY: takes an address; touches no memory.
             unsafe {
-                ::core::arch::asm!(#address, address = out(reg64) address, options(pure, nomem, nostack, preserves_flags));
+                ::core::arch::asm!(
+                    #address,
+                    address = out(reg64) address,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
             }
             address
         }
         #[cfg(not(target_os = "cuda"))]
         {
             const _: usize = ::core::mem::size_of::<[#element; #length]>();
-            ::cuda_std::shared::host_has_none::<#element>()
+            ::cuda_std::shared::absent::<#element>()
         }
     }}
 }
