@@ -1,78 +1,61 @@
-//! `x = a x + b` in place.
+//! `x = a x + b` in place: one load, one store and any number of FMAs per element.
 
 use cuda_std::prelude::*;
 
-/// Four neighbouring elements, loaded and stored by one 16-byte access (`ld.global.v4.f32`).
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-pub(crate) struct Float4(pub(crate) [f32; 4]);
+use crate::float4::Float4;
 
 /// One element per thread.
 #[kernel]
 pub unsafe fn affine(data: *mut f32, n: usize, a: f32, b: f32) {
-    let i = thread::index_1d() as usize;
-    if i < n {
-        // SAFETY: i < n.
-        unsafe { update(data.add(i), a, b, 1) };
-    }
+    // SAFETY: the launch vouches for `n` elements at `data`.
+    unsafe { update(data, n, |x| a.mul_add(x, b)) };
 }
 
-/// Four elements per thread; `data` is aligned to 16 bytes.
+/// Four elements per thread.
 #[kernel]
 pub unsafe fn affine_x4(data: *mut f32, n: usize, a: f32, b: f32) {
-    // SAFETY: the caller vouches for `n` elements at `data`.
-    unsafe { update_four(data, n, a, b, 1) };
+    // SAFETY: the launch vouches for `n` elements at `data`, aligned to 16 bytes.
+    unsafe { update_x4(data, n, |x| x.map(|x| a.mul_add(x, b))) };
 }
 
-/// [`affine`] repeated `rounds` times on each element before it is stored: arithmetic set against the same traffic.
+/// [`affine`], `rounds` times before the element is stored: more arithmetic for the same traffic.
 #[kernel]
 pub unsafe fn affine_rounds(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
-    let i = thread::index_1d() as usize;
-    if i < n {
-        // SAFETY: i < n.
-        unsafe { update(data.add(i), a, b, rounds) };
-    }
+    // SAFETY: as for `affine`.
+    unsafe { update(data, n, |x| (0..rounds).fold(x, |x, _| a.mul_add(x, b))) };
 }
 
 /// [`affine_rounds`], four elements per thread.
 #[kernel]
 pub unsafe fn affine_rounds_x4(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
-    // SAFETY: the caller vouches for `n` elements at `data`.
-    unsafe { update_four(data, n, a, b, rounds) };
+    let round = |x: [f32; 4], _| x.map(|x| a.mul_add(x, b));
+    // SAFETY: as for `affine_x4`.
+    unsafe { update_x4(data, n, |x| (0..rounds).fold(x, round)) };
 }
 
-/// Updates the thread's group of four elements, or what is left of it at the end of `data`.
+/// Replaces this thread's element of `data`.
 ///
 /// # Safety
-/// `data` points to `n` elements, aligned to 16 bytes, which no other thread touches four by four.
+/// `data` points to `n` elements, and the launch has one dimension.
 #[inline(always)]
-unsafe fn update_four(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
-    let first = thread::index_1d() as usize * 4;
-    if first + 4 <= n {
-        // SAFETY: four elements from `first`, a multiple of four.
-        let group = unsafe { &mut *data.add(first).cast::<Float4>() };
-        let mut x = *group;
-        for _ in 0..rounds {
-            for x in &mut x.0 {
-                *x = a.mul_add(*x, b);
-            }
-        }
-        *group = x;
-    } else {
-        for i in first..n {
-            // SAFETY: i < n.
-            unsafe { update(data.add(i), a, b, rounds) };
-        }
+unsafe fn update(data: *mut f32, n: usize, f: impl FnOnce(f32) -> f32) {
+    let i = thread::index_1d() as usize;
+    if i < n {
+        // SAFETY: i < n, and i is this thread's alone.
+        let x = unsafe { &mut *data.add(i) };
+        *x = f(*x);
     }
 }
 
+/// Replaces this thread's group of four elements of `data`, or what is left of it at the end.
+///
+/// # Safety
+/// As for [`update`], and `data` is aligned to 16 bytes.
 #[inline(always)]
-unsafe fn update(element: *mut f32, a: f32, b: f32, rounds: u32) {
-    // SAFETY: the caller vouches for `element`.
-    let mut x = unsafe { *element };
-    for _ in 0..rounds {
-        x = a.mul_add(x, b);
+unsafe fn update_x4(data: *mut f32, n: usize, f: impl FnOnce([f32; 4]) -> [f32; 4]) {
+    let first = thread::index_1d() as usize * 4;
+    if first < n {
+        // SAFETY: `first` is a multiple of four, and the group is this thread's alone.
+        unsafe { Float4(f(Float4::load(data, first, n).0)).store(data, first, n) };
     }
-    // SAFETY: as above.
-    unsafe { *element = x };
 }

@@ -4,6 +4,7 @@
 mod affine;
 mod chain;
 mod elementwise;
+mod float4;
 mod reduce;
 mod spin;
 
