@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs on a machine with an NVIDIA GPU: every example, the checks of the computed bits, and, where nvcc is
+# installed, the comparison with the same work in CUDA C++. Needs no Rust. Whole output goes to results/.
+#
+#   run.sh [STEP..]      all steps, or those named: examples figures conformance twins software
+set -uo pipefail
+cd "$(dirname "$0")"
+results=${RESULTS:-results}
+mkdir -p "$results"
+failed=()
+
+step() { # name, command..
+    local name=$1
+    shift
+    local start=$SECONDS
+    "$@" >"$results/$name.txt" 2>&1
+    local code=$?
+    printf '%-28s exit code %d, %d s\n' "$name" "$code" $((SECONDS - start))
+    [ "$code" = 0 ] || failed+=("$name")
+}
+
+examples() { step basic_streams bin/basic_streams --device nvidia --trace "$results/basic_streams.json"; }
+
+figures() {
+    step three_way_256MiB bin/basic_streams --device nvidia --part three-way --size 256MiB
+    step three_way_1GiB bin/basic_streams --device nvidia --part three-way --size 1GiB
+}
+
+conformance() {
+    CUDA_DRIVER=nvidia step conformance_kernels bin/conformance_kernels
+    CUDA_DRIVER=nvidia step conformance_instructions bin/conformance_instructions
+}
+
+twins() {
+    if ! command -v nvcc >/dev/null; then
+        echo "twins: skipped, no nvcc on the PATH"
+        return
+    fi
+    # The GPU's own architecture, so that the twins get every instruction that it has.
+    nvcc -O3 -arch=native -cubin cuda/kernels.cu -o "$results/twins.cubin" &&
+        nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$results/launches.so" || failed+=(nvcc)
+    step kernels_against_nvcc bin/kernels_against_nvcc "$results/twins.cubin"
+    step launches_against_cuda bin/launches_against_cuda "$results/launches.so"
+}
+
+software() { step basic_streams_software bin/basic_streams --device software; }
+
+nvidia-smi --query-gpu=name,driver_version,pcie.link.gen.current --format=csv,noheader
+for name in "${@:-examples figures conformance twins software}"; do
+    for each in $name; do $each; done
+done
+
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "failed: ${failed[*]} (see $results/)"
+    exit 1
+fi
+echo "all steps passed; whole output in $results/"
