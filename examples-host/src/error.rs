@@ -101,6 +101,11 @@ pub enum Error {
         /// Pieces asked for.
         pieces: usize,
     },
+    /// Pieces that were not split from one buffer, or not in this order.
+    #[error(
+        "only pieces that follow one another in the buffer that they were split from make a buffer again"
+    )]
+    Join,
     /// A buffer of no elements, or of more bytes than there are addresses.
     #[error("a buffer of {len} elements of {element_bytes} bytes each cannot exist")]
     Length {

@@ -159,6 +159,23 @@ impl<T: Pod> HostBuffer<T> {
         Ok(pieces.map(piece).collect())
     }
 
+    /// Puts the pieces that [`HostBuffer::split`] made together again, once every copy that uses them has finished.
+    pub fn join(pieces: Vec<Self>) -> Result<Self> {
+        let mut pieces = pieces.into_iter();
+        let mut whole = pieces.next().ok_or(Error::Join)?;
+        whole.settle(|_| true)?;
+        for piece in pieces {
+            let follows = Arc::ptr_eq(&whole.allocation, &piece.allocation)
+                && whole.offset + whole.len == piece.offset;
+            if !follows {
+                return Err(Error::Join);
+            }
+            piece.settle(|_| true)?;
+            whole.len += piece.len;
+        }
+        Ok(whole)
+    }
+
     /// Lets `enqueue` put a copy that uses this memory into `stream`, behind the copies on other streams that it conflicts
     /// with, and remembers it.
     #[inline]

@@ -61,24 +61,24 @@ impl fmt::Display for Engine {
 }
 
 /// Where intervals come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
     Cupti,
-    /// Timing events recorded before and after each operation. Such an interval begins when the operation's stream is
+    /// For want of anything better, with the reason: timing events recorded before and after each operation. Such an interval begins when the operation's stream is
     /// ready for it, which can be before its engine is.
-    Events,
+    Events(String),
     /// The software GPU's own log.
     SoftwareGpu,
 }
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Cupti => "CUPTI activity records",
-            Self::Events => "timing events around each operation (CUPTI not found)",
-            Self::SoftwareGpu => "the software GPU's log",
-        })
+        match self {
+            Self::Cupti => f.write_str("CUPTI activity records"),
+            Self::Events(why) => write!(f, "timing events around each operation ({why})"),
+            Self::SoftwareGpu => f.write_str("the software GPU's log"),
+        }
     }
 }
 
@@ -353,11 +353,11 @@ mod tests {
             bytes: 0,
         };
         let a = Recording::new(
-            Source::Events,
+            Source::SoftwareGpu,
             vec![interval("b", 150, 250), interval("a", 100, 200)],
         );
         let b = Recording::new(
-            Source::Events,
+            Source::SoftwareGpu,
             vec![interval("a", 100, 200), interval("b", 150, 250)],
         );
         assert_eq!(a, b);

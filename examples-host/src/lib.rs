@@ -94,6 +94,7 @@
 
 pub mod bound;
 pub mod check;
+mod cupti;
 pub mod data;
 pub mod device;
 pub mod device_buffer;
@@ -112,6 +113,7 @@ mod output;
 pub mod part;
 pub mod plan;
 pub mod recorder;
+pub mod ring;
 pub mod size;
 pub mod split;
 pub mod statistics;
@@ -144,6 +146,7 @@ pub mod prelude {
     pub use crate::part::Part;
     pub use crate::plan::Plan;
     pub use crate::recorder::record;
+    pub use crate::ring::Ring;
     pub use crate::size::ByteSize;
     pub use crate::stream::Stream;
     pub use crate::table::Table;

@@ -1,21 +1,39 @@
 //! Recording when each operation of a run was executing.
 //!
-//! [`record`] runs a body once more under observation, apart from the timed runs, and gives the intervals of what it
-//! enqueued. Where they come from depends on the device and on what is installed; see [`Source`]. Every enqueue of this crate
-//! passes through [`operation`], which costs one relaxed load when nothing is being recorded.
+//! [`record`] runs a body under observation, apart from the timed runs, and gives the intervals of
+//! what it enqueued. Where they come from depends on the device and on what is installed; see
+//! [`Source`]. Every enqueue of this crate passes through [`operation`], which costs one relaxed
+//! load when nothing is being recorded.
 
-use crate::device::Device;
+use crate::cupti::{self, Cupti};
+use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
-use crate::stream::Stream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::stream::{Kind, Stream};
+use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static ACTIVE: AtomicBool = AtomicBool::new(false);
-static OPERATIONS: Mutex<Vec<Operation>> = Mutex::new(Vec::new());
+/// What every enqueue does besides: nothing, note its stream, or record events around itself.
+static MODE: AtomicU8 = AtomicU8::new(OFF);
+const OFF: u8 = 0;
+const NOTE_STREAMS: u8 = 1;
+const RECORD_EVENTS: u8 = 2;
 
-/// An operation enqueued while recording.
+static NOTES: Mutex<Notes> = Mutex::new(Notes {
+    streams: Vec::new(),
+    operations: Vec::new(),
+});
+
+/// What enqueues left behind while recording.
+struct Notes {
+    /// Streams used, with the numbers that the device's own records have for them.
+    streams: Vec<(u64, Stream)>,
+    /// Operations with events around them.
+    operations: Vec<Operation>,
+}
+
 struct Operation {
     engine: Engine,
     name: String,
@@ -34,9 +52,37 @@ pub(crate) fn operation(
     bytes: usize,
     enqueue: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    if !ACTIVE.load(Ordering::Relaxed) {
-        return enqueue();
+    match MODE.load(Ordering::Relaxed) {
+        OFF => enqueue(),
+        NOTE_STREAMS => {
+            note_stream(stream)?;
+            enqueue()
+        }
+        _ => between_events(stream, engine, name, bytes, enqueue),
     }
+}
+
+// The notes are never locked across a driver call: on the modelled host such a call may wait for another thread's.
+
+#[cold]
+fn note_stream(stream: &Stream) -> Result<()> {
+    if let Some(id) = record_id(stream)? {
+        let mut notes = notes();
+        if !notes.streams.iter().any(|(known, _)| *known == id) {
+            notes.streams.push((id, stream.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn between_events(
+    stream: &Stream,
+    engine: Engine,
+    name: &str,
+    bytes: usize,
+    enqueue: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let device = stream.device();
     let (begin, end) = (
         Event::new(device, Timing::On)?,
@@ -45,58 +91,129 @@ pub(crate) fn operation(
     begin.record(stream)?;
     enqueue()?;
     end.record(stream)?;
-    let operation = Operation {
+    let (name, stream, bytes) = (name.to_owned(), stream.clone(), bytes as u64);
+    notes().operations.push(Operation {
         engine,
-        name: name.to_owned(),
-        stream: stream.clone(),
-        bytes: bytes as u64,
+        name,
+        stream,
+        bytes,
         begin,
         end,
-    };
-    operations().push(operation);
+    });
     Ok(())
 }
 
-fn operations() -> MutexGuard<'static, Vec<Operation>> {
-    OPERATIONS.lock().unwrap_or_else(PoisonError::into_inner)
+/// The number that the device's own records have for a stream.
+fn record_id(stream: &Stream) -> Result<Option<u64>> {
+    let Ok(cupti) = cupti::cupti() else {
+        return Ok(None);
+    };
+    let raw = match stream.kind() {
+        Kind::Legacy | Kind::PerThread => ptr::null_mut(),
+        Kind::Blocking | Kind::NonBlocking => stream.raw()?,
+    };
+    let id = cupti.stream_id(
+        stream.device().raw_context(),
+        raw,
+        stream.kind() == Kind::PerThread,
+    );
+    Ok(id.map(u64::from))
 }
 
-/// Stops the recording on every way out.
-struct Active;
+fn notes() -> MutexGuard<'static, Notes> {
+    NOTES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-impl Active {
-    fn start() -> Self {
-        operations().clear();
-        ACTIVE.store(true, Ordering::Relaxed);
+/// Observation of every enqueue, until dropped.
+struct Observing;
+
+impl Observing {
+    fn start(mode: u8) -> Self {
+        *notes() = Notes {
+            streams: Vec::new(),
+            operations: Vec::new(),
+        };
+        MODE.store(mode, Ordering::Relaxed);
         Self
     }
 }
 
-impl Drop for Active {
+impl Drop for Observing {
     fn drop(&mut self) {
-        ACTIVE.store(false, Ordering::Relaxed);
+        MODE.store(OFF, Ordering::Relaxed);
     }
 }
 
-/// Runs `body` and records when its operations were executing. Returns when all of them have finished.
+/// Runs `body` and records when its operations were executing. Returns when all of them have
+/// finished. One recording at a time: another thread's would mix with this one.
 pub fn record<E: From<Error>>(
     device: &Device,
     body: impl FnOnce() -> Result<(), E>,
 ) -> Result<Recording, E> {
-    let origin = Event::new(device, Timing::On)?;
-    let clock = Stream::non_blocking(device, "clock")?;
     device.synchronize()?;
+    if device.times() == TimeSource::Measured {
+        match cupti::cupti()
+            .map_err(str::to_owned)
+            .and_then(|cupti| cupti.start().map(|()| cupti))
+        {
+            Ok(cupti) => by_cupti(device, cupti, body),
+            Err(why) => by_events(device, why, body),
+        }
+    } else {
+        by_events(device, String::new(), body)
+    }
+}
+
+fn by_cupti<E: From<Error>>(
+    device: &Device,
+    cupti: &Cupti,
+    body: impl FnOnce() -> Result<(), E>,
+) -> Result<Recording, E> {
+    let observing = Observing::start(NOTE_STREAMS);
+    let done = body();
+    drop(observing);
+    let idle = device.synchronize();
+    let records = cupti.stop();
+    done?;
+    idle?;
+    let notes = notes();
+    let name_of = |id: u32| match notes
+        .streams
+        .iter()
+        .find(|(known, _)| *known == u64::from(id))
+    {
+        Some((_, stream)) => stream.name().to_owned(),
+        None => format!("stream {id}"),
+    };
+    let intervals = records.into_iter().map(|record| Interval {
+        engine: record.engine,
+        stream: name_of(record.stream),
+        name: record.name,
+        span: record.span,
+        bytes: record.bytes,
+    });
+    Ok(Recording::new(Source::Cupti, intervals.collect()))
+}
+
+fn by_events<E: From<Error>>(
+    device: &Device,
+    why: String,
+    body: impl FnOnce() -> Result<(), E>,
+) -> Result<Recording, E> {
+    let clock = Stream::non_blocking(device, "clock")?;
+    let origin = Event::new(device, Timing::On)?;
     origin.record(&clock)?;
     origin.synchronize()?;
-    let active = Active::start();
+    let observing = Observing::start(RECORD_EVENTS);
     body()?;
-    drop(active);
+    drop(observing);
     device.synchronize()?;
-    let intervals = operations()
-        .drain(..)
+    let operations = std::mem::take(&mut notes().operations);
+    let intervals = operations
+        .into_iter()
         .map(|operation| interval(&origin, operation))
         .collect::<Result<_>>()?;
-    Ok(Recording::new(Source::Events, intervals))
+    Ok(Recording::new(Source::Events(why), intervals))
 }
 
 fn interval(origin: &Event, operation: Operation) -> Result<Interval> {

@@ -1,0 +1,363 @@
+//! Activity records of CUPTI, NVIDIA's profiling library: when each kernel and copy really ran.
+//!
+//! The library belongs to the CUDA toolkit, not to the driver, so it is looked for at run time and
+//! never required. CUPTI asks for buffers, fills them with records, and hands them back, all through
+//! callbacks. The layouts of records grow at their ends with each version; what is read here lies
+//! before that and has been the same since CUDA 11.
+
+use crate::intervals::{Engine, Span};
+use cust::sys::{CUcontext, CUstream};
+use libloading::Library;
+use std::alloc::{self, Layout};
+use std::ffi::{CStr, c_char};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::{env, fs, ptr};
+
+/// One operation as CUPTI reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) engine: Engine,
+    pub(crate) name: String,
+    pub(crate) stream: u32,
+    pub(crate) span: Span,
+    pub(crate) bytes: u64,
+}
+
+type Status = u32;
+type RequestBuffer = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+type BufferCompleted = extern "C" fn(CUcontext, u32, *mut u8, usize, usize);
+
+/// The functions used, and the library that they live in.
+pub(crate) struct Cupti {
+    enable: unsafe extern "C" fn(kind: u32) -> Status,
+    disable: unsafe extern "C" fn(kind: u32) -> Status,
+    flush_all: unsafe extern "C" fn(flags: u32) -> Status,
+    next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status,
+    stream_id: unsafe extern "C" fn(CUcontext, CUstream, per_thread: u8, *mut u32) -> Status,
+    _library: Library,
+}
+
+/// `CUpti_ActivityKind`.
+const MEMCPY: u32 = 1;
+const MEMSET: u32 = 2;
+const CONCURRENT_KERNEL: u32 = 10;
+const KINDS: [u32; 3] = [MEMCPY, MEMSET, CONCURRENT_KERNEL];
+/// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: hand back buffers that are not full, too.
+const FLUSH_FORCED: u32 = 1;
+/// A buffer for some ten thousand records.
+const BUFFER: Layout = match Layout::from_size_align(1 << 20, 8) {
+    Ok(layout) => layout,
+    Err(_) => panic!("a valid layout"),
+};
+
+static RECORDS: Mutex<Vec<Record>> = Mutex::new(Vec::new());
+static LOADED: OnceLock<Result<Cupti, String>> = OnceLock::new();
+
+fn records() -> MutexGuard<'static, Vec<Record>> {
+    RECORDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// CUPTI, loaded at the first call, or why there is none.
+pub(crate) fn cupti() -> Result<&'static Cupti, &'static str> {
+    LOADED
+        .get_or_init(Cupti::load)
+        .as_ref()
+        .map_err(String::as_str)
+}
+
+impl Cupti {
+    fn load() -> Result<Self, String> {
+        let library = candidates()
+            // SAFETY: loading CUPTI runs its initialisers, which need no more than a loaded driver.
+            .find_map(|path| unsafe { Library::new(path) }.ok())
+            .ok_or("libcupti.so not found")?;
+        // SAFETY: the types are those that cupti_activity.h declares for these names.
+        unsafe { Self::bind(library) }.map_err(|error| error.to_string())
+    }
+
+    /// # Safety
+    /// The library is CUPTI.
+    unsafe fn bind(library: Library) -> Result<Self, Box<dyn std::error::Error>> {
+        // SAFETY: the caller's promise; each type is the header's.
+        unsafe {
+            type Register = unsafe extern "C" fn(RequestBuffer, BufferCompleted) -> Status;
+            let register: Register = *library.get(b"cuptiActivityRegisterCallbacks")?;
+            match register(request_buffer, buffer_completed) {
+                0 => {}
+                status => {
+                    return Err(format!("cuptiActivityRegisterCallbacks: error {status}").into());
+                }
+            }
+            Ok(Self {
+                enable: *library.get(b"cuptiActivityEnable")?,
+                disable: *library.get(b"cuptiActivityDisable")?,
+                flush_all: *library.get(b"cuptiActivityFlushAll")?,
+                next_record: *library.get(b"cuptiActivityGetNextRecord")?,
+                stream_id: *library.get(b"cuptiGetStreamIdEx")?,
+                _library: library,
+            })
+        }
+    }
+
+    /// Starts reporting; what was reported before is forgotten.
+    pub(crate) fn start(&self) -> Result<(), String> {
+        for kind in KINDS {
+            // SAFETY: the kind is one of CUPTI's.
+            let status = unsafe { (self.enable)(kind) };
+            if status != 0 {
+                self.disable_all();
+                return Err(format!("cuptiActivityEnable({kind}): error {status}"));
+            }
+        }
+        records().clear();
+        Ok(())
+    }
+
+    /// Stops reporting and returns what was reported. The device has nothing left to do.
+    pub(crate) fn stop(&self) -> Vec<Record> {
+        // SAFETY: the flag is CUPTI's. Buffers come back through `buffer_completed` before it returns.
+        unsafe { (self.flush_all)(FLUSH_FORCED) };
+        self.disable_all();
+        std::mem::take(&mut records())
+    }
+
+    fn disable_all(&self) {
+        for kind in KINDS {
+            // SAFETY: the kind is one of CUPTI's.
+            unsafe { (self.disable)(kind) };
+        }
+    }
+
+    /// The number that records have for a stream of the context; for a default stream, give the null handle and whether
+    /// the calling thread's own is meant.
+    pub(crate) fn stream_id(
+        &self,
+        context: CUcontext,
+        stream: CUstream,
+        per_thread: bool,
+    ) -> Option<u32> {
+        let mut id = 0;
+        // SAFETY: context and stream live, and `id` outlives the call.
+        let status = unsafe { (self.stream_id)(context, stream, per_thread.into(), &mut id) };
+        (status == 0).then_some(id)
+    }
+}
+
+/// Where CUPTI may be: what the system's search finds by name, then the usual folders of toolkits.
+fn candidates() -> impl Iterator<Item = PathBuf> {
+    const NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
+    let named = NAMES.map(PathBuf::from);
+    let folders = toolkits().into_iter().flat_map(|toolkit| {
+        let targets = subfolders(&toolkit.join("targets"), |_| true)
+            .into_iter()
+            .map(|target| target.join("lib"));
+        let mut folders = vec![toolkit.join("extras/CUPTI/lib64"), toolkit.join("lib64")];
+        folders.extend(targets);
+        folders
+    });
+    named
+        .into_iter()
+        .chain(folders.flat_map(|folder| NAMES.map(|name| folder.join(name))))
+}
+
+/// Installed toolkits: the one that the environment names, then `/usr/local/cuda*`, newest first.
+fn toolkits() -> Vec<PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH"]
+        .into_iter()
+        .filter_map(env::var_os)
+        .map(PathBuf::from);
+    let mut installed = subfolders("/usr/local".as_ref(), |name| name.starts_with("cuda"));
+    installed.reverse();
+    named.chain(installed).collect()
+}
+
+fn subfolders(folder: &std::path::Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(&wanted))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+extern "C" fn request_buffer(buffer: *mut *mut u8, size: *mut usize, max_records: *mut usize) {
+    // SAFETY: CUPTI passes three places to fill. The layout is not of zero size. A null buffer tells CUPTI to drop records.
+    unsafe {
+        *buffer = alloc::alloc(BUFFER);
+        *size = if (*buffer).is_null() {
+            0
+        } else {
+            BUFFER.size()
+        };
+        *max_records = 0;
+    }
+}
+
+extern "C" fn buffer_completed(_: CUcontext, _: u32, buffer: *mut u8, _: usize, valid: usize) {
+    if buffer.is_null() {
+        return;
+    }
+    if let Some(Ok(cupti)) = LOADED.get() {
+        let mut record = ptr::null_mut();
+        let mut records = records();
+        // SAFETY: CUPTI hands back one of our buffers with `valid` bytes of records, and finds them in it one after the other.
+        unsafe {
+            while (cupti.next_record)(buffer, valid, &mut record) == 0 {
+                records.extend(read(record));
+            }
+        }
+    }
+    // SAFETY: `request_buffer` allocated it with this layout, and CUPTI is done with it.
+    unsafe { alloc::dealloc(buffer, BUFFER) };
+}
+
+/// Reads the part of a record that all versions of CUPTI share. Records without times give none.
+///
+/// # Safety
+/// `record` points at a record of CUPTI's, of any kind.
+unsafe fn read(record: *const u8) -> Option<Record> {
+    // SAFETY: the caller's promise; the offsets are those of the kind's structure in cupti_activity.h.
+    unsafe {
+        let record = match at::<u32>(record, 0) {
+            CONCURRENT_KERNEL => Record {
+                engine: Engine::Kernel,
+                name: text(at(record, 104)),
+                stream: at(record, 48),
+                span: span(record, 16),
+                bytes: 0,
+            },
+            MEMCPY => {
+                let (engine, name) = copy_kind(at::<u8>(record, 4));
+                let (stream, bytes) = (at(record, 40), at(record, 8));
+                Record {
+                    engine,
+                    name: name.to_owned(),
+                    stream,
+                    span: span(record, 16),
+                    bytes,
+                }
+            }
+            MEMSET => {
+                let (stream, bytes) = (at(record, 40), at(record, 8));
+                Record {
+                    engine: Engine::Set,
+                    name: "set".to_owned(),
+                    stream,
+                    span: span(record, 16),
+                    bytes,
+                }
+            }
+            _ => return None,
+        };
+        (record.span.start != 0 && record.span.start <= record.span.end).then_some(record)
+    }
+}
+
+/// `CUpti_ActivityMemcpyKind`, with the names that the examples' own records have.
+fn copy_kind(kind: u8) -> (Engine, &'static str) {
+    match kind {
+        1 | 3 => (Engine::HostToDevice, "copy in"),
+        2 | 4 => (Engine::DeviceToHost, "copy out"),
+        _ => (Engine::DeviceToDevice, "copy"),
+    }
+}
+
+/// # Safety
+/// A `T` lies at this offset from `record`.
+unsafe fn at<T: Copy>(record: *const u8, offset: usize) -> T {
+    // SAFETY: the caller's promise; CUPTI packs records, so no alignment is assumed.
+    unsafe { record.add(offset).cast::<T>().read_unaligned() }
+}
+
+/// # Safety
+/// Two times lie at this offset from `record`.
+unsafe fn span(record: *const u8, offset: usize) -> Span {
+    // SAFETY: the caller's promise.
+    unsafe {
+        Span {
+            start: at(record, offset),
+            end: at(record, offset + 8),
+        }
+    }
+}
+
+/// # Safety
+/// `name` is null or a terminated string.
+unsafe fn text(name: *const c_char) -> String {
+    if name.is_null() {
+        return "kernel".to_owned();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(name) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as CUPTI would write it: zeros, with values put at offsets.
+    struct Raw([u8; 200]);
+
+    impl Raw {
+        fn new(kind: u32) -> Self {
+            Self([0; 200]).put(0, &kind.to_ne_bytes())
+        }
+
+        fn put(mut self, offset: usize, bytes: &[u8]) -> Self {
+            self.0[offset..offset + bytes.len()].copy_from_slice(bytes);
+            self
+        }
+
+        fn read(&self) -> Option<Record> {
+            // SAFETY: long enough for every kind that is read.
+            unsafe { read(self.0.as_ptr()) }
+        }
+    }
+
+    #[test]
+    fn kernel_records() {
+        let name = c"affine";
+        let raw = Raw::new(CONCURRENT_KERNEL)
+            .put(16, &100u64.to_ne_bytes())
+            .put(24, &250u64.to_ne_bytes())
+            .put(48, &7u32.to_ne_bytes())
+            .put(104, &(name.as_ptr() as usize).to_ne_bytes());
+        let span = Span {
+            start: 100,
+            end: 250,
+        };
+        let expected = Record {
+            engine: Engine::Kernel,
+            name: "affine".into(),
+            stream: 7,
+            span,
+            bytes: 0,
+        };
+        assert_eq!(raw.read(), Some(expected));
+    }
+
+    #[test]
+    fn copy_records() {
+        let raw = Raw::new(MEMCPY)
+            .put(4, &[2])
+            .put(8, &4096u64.to_ne_bytes())
+            .put(16, &100u64.to_ne_bytes())
+            .put(24, &250u64.to_ne_bytes())
+            .put(40, &9u32.to_ne_bytes());
+        let record = raw.read().unwrap();
+        assert_eq!(
+            (record.engine, record.stream, record.bytes),
+            (Engine::DeviceToHost, 9, 4096)
+        );
+    }
+
+    #[test]
+    fn records_without_times_and_of_other_kinds_are_left_out() {
+        assert_eq!(Raw::new(MEMSET).read(), None);
+        assert_eq!(Raw::new(47).put(16, &[1; 16]).read(), None);
+    }
+}
