@@ -109,5 +109,6 @@ fn merge(group: &[(u64, Demand)]) -> (u64, Demand) {
         }
         merged.bytes_per_pico += demand.bytes_per_pico * share;
     }
+    merged.peak = merged.pipes.iter().copied().fold(0.0, f64::max);
     (count, merged)
 }

@@ -55,6 +55,7 @@ impl Rates {
         Demand {
             picos,
             pipes: pipes.map(|pipe| pipe / cycles),
+            peak: busiest / cycles,
             bytes_per_pico: block.dram_bytes as f64 / picos,
         }
     }
@@ -67,13 +68,8 @@ pub(super) struct Demand {
     pub picos: f64,
     /// The share of each pipe of its multiprocessor.
     pub pipes: [f64; PIPES],
+    /// The largest of these shares.
+    pub peak: f64,
     /// Its draw on device memory.
     pub bytes_per_pico: f64,
-}
-
-impl Demand {
-    /// The share of its busiest pipe.
-    pub fn peak(&self) -> f64 {
-        self.pipes.iter().copied().fold(0.0, f64::max)
-    }
 }

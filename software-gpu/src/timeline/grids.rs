@@ -38,6 +38,8 @@ pub(super) struct Cohort {
     blocks: u64,
     waves: u64,
     seats: Seats,
+    /// Blocks on the multiprocessor that has the most of them.
+    most_on_one: u32,
     pub demand: Demand,
     /// Waves left.
     pub fluid: Fluid,
@@ -48,6 +50,11 @@ impl Cohort {
     /// Blocks that are resident.
     pub fn blocks(&self) -> u64 {
         self.blocks
+    }
+
+    /// No multiprocessor's busiest pipe is asked for more by these blocks.
+    pub fn peak_load(&self) -> f64 {
+        self.demand.peak * f64::from(self.most_on_one)
     }
 }
 
@@ -179,11 +186,13 @@ impl Grids {
         grid.cohorts += 1;
         let id = CohortId(self.next_cohort);
         self.next_cohort += 1;
+        let seats = self.sms.place(id, &grid.footprint, blocks);
         let cohort = Cohort {
             grid: op,
             blocks,
             waves: 1,
-            seats: self.sms.place(id, &grid.footprint, blocks),
+            most_on_one: seats.iter().map(|(_, n)| *n).max().unwrap_or(0),
+            seats,
             demand,
             fluid: Fluid::new(1.0, now),
             warps_per_block: grid.footprint.warps,

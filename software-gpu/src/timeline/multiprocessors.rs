@@ -107,23 +107,40 @@ impl Multiprocessors {
 
     /// Places up to `count` blocks, and says where.
     pub fn place(&mut self, cohort: CohortId, block: &Footprint, count: u64) -> Seats {
-        let level = self.level(block, count);
-        let mut left = count;
-        let mut taken: Vec<u32> = self
-            .list
-            .iter()
-            .map(|sm| self.up_to(sm, block, level))
-            .collect();
-        left -= taken.iter().map(|&n| u64::from(n)).sum::<u64>().min(left);
-        for (sm, n) in self.list.iter().zip(&mut taken) {
-            if left > 0 && self.up_to(sm, block, level + 1) > *n {
-                *n += 1;
-                left -= 1;
-            }
-        }
-        let seats: Seats = (0..).zip(taken).filter(|(_, n)| *n > 0).collect();
+        let mut seats = self.spread(block, count);
+        seats.retain(|(_, n)| *n > 0);
         for &(sm, n) in &seats {
             self.occupy(sm, cohort, block, n);
+        }
+        seats
+    }
+
+    /// Deals blocks out, one to each multiprocessor that has the fewest warps, until none are left or none fit.
+    fn spread(&self, block: &Footprint, count: u64) -> Seats {
+        let room: Vec<u32> = self.list.iter().map(|sm| sm.room(block)).collect();
+        let total: u64 = room.iter().map(|&room| u64::from(room)).sum();
+        if count >= total {
+            return (0..).zip(room).collect();
+        }
+        let mut warps: Vec<u32> = self
+            .list
+            .iter()
+            .map(|sm| self.warps - sm.free.warps)
+            .collect();
+        let mut seats: Seats = (0..).zip(room.iter().map(|_| 0)).collect();
+        let mut left = count;
+        while left > 0 {
+            let has_room = |i: &usize| seats[*i].1 < room[*i];
+            let Some(fewest) = (0..room.len()).filter(has_room).map(|i| warps[i]).min() else {
+                break;
+            };
+            for i in 0..room.len() {
+                if left > 0 && warps[i] == fewest && seats[i].1 < room[i] {
+                    seats[i].1 += 1;
+                    warps[i] += block.warps;
+                    left -= 1;
+                }
+            }
         }
         seats
     }
@@ -147,34 +164,6 @@ impl Multiprocessors {
         sm.free.registers -= block.registers * n;
         sm.free.shared -= block.shared * n;
         sm.free_slots -= n;
-    }
-
-    /// How many blocks go to `sm` before any goes to one that already has `level` warps.
-    fn up_to(&self, sm: &Multiprocessor, block: &Footprint, level: u32) -> u32 {
-        let used = self.warps - sm.free.warps;
-        level
-            .saturating_sub(used)
-            .div_ceil(block.warps)
-            .min(sm.room(block))
-    }
-
-    /// The highest level of warps up to which all multiprocessors can be filled with `count` blocks.
-    fn level(&self, block: &Footprint, count: u64) -> u32 {
-        let (mut low, mut high) = (0, self.warps + 1);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            let blocks: u64 = self
-                .list
-                .iter()
-                .map(|sm| u64::from(self.up_to(sm, block, middle)))
-                .sum();
-            if blocks <= count {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        low
     }
 }
 

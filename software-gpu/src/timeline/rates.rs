@@ -4,7 +4,7 @@
 //! cohorts, the pipes of the multiprocessors and the bandwidth of device memory, each shared by weighted max-min
 //! fairness (see `sharing`) with resident warps as weights. A cohort runs at the speed of its slowest block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Time;
 use super::demand::PIPES;
@@ -14,8 +14,11 @@ use super::profile::Profile;
 use super::sharing::{Bandwidth, Claim, max_min};
 use super::transfers::Transfers;
 
-/// The speed of each cohort: 1 when nothing holds it up.
-type Speeds = BTreeMap<CohortId, f64>;
+/// The speed of each cohort, in their order: 1 when nothing holds it up.
+type Speeds = Vec<f64>;
+
+/// What is on one multiprocessor.
+type Residents = [(CohortId, u32)];
 
 /// Device memory, as those who share it see it.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ impl DeviceMemory {
         };
         let copies = self.copy_claims(transfers, grids);
         let (speeds, copy_rates) = settle(grids, &copies, left);
-        for (cohort, speed) in grids.cohorts.values_mut().zip(speeds.values()) {
+        for (cohort, speed) in grids.cohorts.values_mut().zip(speeds) {
             cohort.fluid.set_rate(speed / cohort.demand.picos, now);
         }
         let device_copies = transfers.moving.values_mut().filter_map(|transfer| {
@@ -77,54 +80,65 @@ impl DeviceMemory {
 /// Pipes and memory limit each other's demand: what memory slows leaves issue slots to others, and the other way round.
 /// Each is shared twice, so that what one leaves is used; the second round stays within both limits.
 fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth) -> (Speeds, Vec<f64>) {
-    let full: Speeds = grids.cohorts.keys().map(|id| (*id, 1.0)).collect();
+    let full = vec![1.0; grids.cohorts.len()];
     let crowded = crowded(grids);
     if crowded.is_empty() {
         return share_memory(grids, &full, copies, memory);
     }
     let issued = share_pipes(grids, &crowded, &full);
     let (served, _) = share_memory(grids, &issued, copies, memory);
-    let wanted = issued
+    let held_by_memory = issued
         .iter()
-        .zip(served.values())
-        .map(|((id, issued), served)| (*id, if served < issued { *served } else { 1.0 }))
+        .zip(&served)
+        .map(|(issued, served)| served < issued);
+    let wanted: Speeds = held_by_memory
+        .zip(&served)
+        .map(|(held, served)| if held { *served } else { 1.0 })
         .collect();
     let issued = share_pipes(grids, &crowded, &wanted);
     share_memory(grids, &issued, copies, memory)
 }
 
-/// The multiprocessors on which a pipe may be asked for more than it has.
-fn crowded(grids: &Grids) -> Vec<usize> {
-    let load =
-        |(id, blocks): &(CohortId, u32)| grids.cohorts[id].demand.peak() * f64::from(*blocks);
-    let sms = grids.sms.list.iter().enumerate();
-    sms.filter(|(_, sm)| sm.residents.iter().map(load).sum::<f64>() > 1.0)
-        .map(|(index, _)| index)
-        .collect()
+/// What is on the multiprocessors on which a pipe may be asked for more than it has, each mixture once.
+fn crowded(grids: &Grids) -> BTreeSet<&Residents> {
+    let most: f64 = grids.cohorts.values().map(Cohort::peak_load).sum();
+    if most <= 1.0 {
+        return BTreeSet::new();
+    }
+    let mixtures: BTreeSet<&Residents> = grids
+        .sms
+        .list
+        .iter()
+        .map(|sm| sm.residents.as_slice())
+        .collect();
+    let load = |(id, blocks): &(CohortId, u32)| grids.cohorts[id].demand.peak * f64::from(*blocks);
+    let is_crowded = |residents: &&Residents| residents.iter().map(load).sum::<f64>() > 1.0;
+    mixtures.into_iter().filter(is_crowded).collect()
 }
 
 /// Shares each pipe among the cohorts on its multiprocessor, none of which wants to run faster than `wanted`.
-fn share_pipes(grids: &Grids, crowded: &[usize], wanted: &Speeds) -> Speeds {
-    let mut speeds = wanted.clone();
-    for &sm in crowded {
-        let residents = &grids.sms.list[sm].residents;
-        let here: Vec<(CohortId, f64, &Cohort)> = residents
-            .iter()
-            .map(|(id, blocks)| (*id, f64::from(*blocks), &grids.cohorts[id]))
-            .collect();
+fn share_pipes(grids: &Grids, crowded: &BTreeSet<&Residents>, wanted: &[f64]) -> Speeds {
+    let index: BTreeMap<CohortId, usize> = grids.cohorts.keys().copied().zip(0..).collect();
+    let mut speeds = wanted.to_vec();
+    for residents in crowded {
         for pipe in 0..PIPES {
-            let claim = |&(id, blocks, cohort): &(CohortId, f64, &Cohort)| Claim {
-                demand: cohort.demand.pipes[pipe] * blocks * wanted[&id],
-                weight: f64::from(cohort.warps_per_block) * blocks,
+            let claim = |(id, blocks): &(CohortId, u32)| {
+                let cohort = &grids.cohorts[id];
+                Claim {
+                    demand: cohort.demand.pipes[pipe] * f64::from(*blocks) * wanted[index[id]],
+                    weight: f64::from(cohort.warps_per_block) * f64::from(*blocks),
+                }
             };
-            let claims: Vec<Claim> = here.iter().map(claim).collect();
+            let claims: Vec<Claim> = residents.iter().map(claim).collect();
             if claims.iter().map(|claim| claim.demand).sum::<f64>() <= 1.0 {
                 continue;
             }
-            for (((id, ..), claim), share) in here.iter().zip(&claims).zip(max_min(&claims, 1.0)) {
+            for (((id, _), claim), share) in
+                residents.iter().zip(&claims).zip(max_min(&claims, 1.0))
+            {
                 if share < claim.demand {
-                    let speed = wanted[id] * (share / claim.demand);
-                    speeds.entry(*id).and_modify(|s| *s = s.min(speed));
+                    let i = index[id];
+                    speeds[i] = speeds[i].min(wanted[i] * (share / claim.demand));
                 }
             }
         }
@@ -135,14 +149,14 @@ fn share_pipes(grids: &Grids, crowded: &[usize], wanted: &Speeds) -> Speeds {
 /// Shares device memory among the copies and the cohorts, none of which wants to run faster than `wanted`.
 fn share_memory(
     grids: &Grids,
-    wanted: &Speeds,
+    wanted: &[f64],
     copies: &[Claim],
     memory: Bandwidth,
 ) -> (Speeds, Vec<f64>) {
     let mut claims: Vec<Claim> = grids
         .cohorts
         .values()
-        .zip(wanted.values())
+        .zip(wanted)
         .map(|(cohort, speed)| Claim {
             demand: cohort.demand.bytes_per_pico * cohort.blocks() as f64 * speed,
             weight: (u64::from(cohort.warps_per_block) * cohort.blocks()) as f64,
@@ -151,18 +165,17 @@ fn share_memory(
     claims.extend(copies);
     let demand = claims.iter().map(|claim| claim.demand).sum();
     let shares = max_min(&claims, memory.delivered(demand));
+    let slow_down = |(claim, share): (&Claim, &f64)| {
+        if *share < claim.demand {
+            share / claim.demand
+        } else {
+            1.0
+        }
+    };
+    let slow_downs = claims.iter().zip(&shares).map(slow_down);
     let speeds = wanted
         .iter()
-        .zip(&claims)
-        .zip(&shares)
-        .map(|(((id, wanted), claim), share)| {
-            let slow_down = if *share < claim.demand {
-                share / claim.demand
-            } else {
-                1.0
-            };
-            (*id, wanted * slow_down)
-        });
-    let speeds = speeds.collect();
-    (speeds, shares[grids.cohorts.len()..].to_vec())
+        .zip(slow_downs)
+        .map(|(wanted, slow_down)| wanted * slow_down);
+    (speeds.collect(), shares[wanted.len()..].to_vec())
 }
