@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::float4::Float4;
+use crate::rounds::repeat;
 
 /// One element per thread.
 #[kernel]
@@ -22,15 +23,15 @@ pub unsafe fn affine_x4(data: *mut f32, n: usize, a: f32, b: f32) {
 #[kernel]
 pub unsafe fn affine_rounds(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
     // SAFETY: as for `affine`.
-    unsafe { update(data, n, |x| (0..rounds).fold(x, |x, _| a.mul_add(x, b))) };
+    unsafe { update(data, n, |x| repeat(rounds, x, |x| a.mul_add(x, b))) };
 }
 
 /// [`affine_rounds`], four elements per thread.
 #[kernel]
 pub unsafe fn affine_rounds_x4(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
-    let round = |x: [f32; 4], _| x.map(|x| a.mul_add(x, b));
+    let step = |x: [f32; 4]| x.map(|x| a.mul_add(x, b));
     // SAFETY: as for `affine_x4`.
-    unsafe { update_x4(data, n, |x| (0..rounds).fold(x, round)) };
+    unsafe { update_x4(data, n, |x| repeat(rounds, x, step)) };
 }
 
 /// Replaces this thread's element of `data`.

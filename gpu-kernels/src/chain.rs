@@ -2,6 +2,8 @@
 
 use cuda_std::prelude::*;
 
+use crate::rounds::repeat;
+
 /// The factor of the kernel `fma_chain`'s step.
 pub const FACTOR: f32 = 0.999_755_9;
 
@@ -13,10 +15,7 @@ pub const SUMMAND: f32 = 0.000_244_140_63;
 pub unsafe fn fma_chain(input: &[f32], output: *mut f32, rounds: u32) {
     let i = thread::index_1d() as usize;
     if i < input.len() {
-        let mut x = input[i];
-        for _ in 0..rounds {
-            x = x.mul_add(FACTOR, SUMMAND);
-        }
+        let x = repeat(rounds, input[i], |x| x.mul_add(FACTOR, SUMMAND));
         // SAFETY: the output is as long as the input.
         unsafe { *output.add(i) = x };
     }

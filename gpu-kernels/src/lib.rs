@@ -6,6 +6,7 @@ mod chain;
 mod elementwise;
 mod float4;
 mod reduce;
+mod rounds;
 mod spin;
 
 #[cfg(not(target_os = "cuda"))]
