@@ -51,8 +51,9 @@ impl<T: Pod> Ring<T> {
         stream: &Stream,
         body: impl FnOnce(&mut DeviceBuffer<T>) -> Result<R, E>,
     ) -> Result<R, E> {
+        let count = self.slots.len();
         let slot = &mut self.slots[self.next];
-        self.next = (self.next + 1) % self.slots.len();
+        self.next = (self.next + 1) % count;
         if slot.buffer.stream() != stream {
             stream.wait(&slot.done)?;
             // SAFETY: `stream` now waits for the event behind the buffer's last operation.
