@@ -6,6 +6,7 @@
 //! before that and has been the same since CUDA 11.
 
 use crate::intervals::{Engine, Span};
+use crate::recorder::Record;
 use cust::sys::{CUcontext, CUstream};
 use libloading::Library;
 use std::alloc::{self, Layout};
@@ -13,16 +14,6 @@ use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs, ptr};
-
-/// One operation as CUPTI reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub(crate) engine: Engine,
-    pub(crate) name: String,
-    pub(crate) stream: u32,
-    pub(crate) span: Span,
-    pub(crate) bytes: u64,
-}
 
 type Status = u32;
 type RequestBuffer = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
@@ -224,13 +215,13 @@ unsafe fn read(record: *const u8) -> Option<Record> {
             CONCURRENT_KERNEL => Record {
                 engine: Engine::Kernel,
                 name: text(at(record, 104)),
-                stream: at(record, 48),
+                stream: at::<u32>(record, 48).into(),
                 span: span(record, 16),
                 bytes: 0,
             },
             MEMCPY => {
                 let (engine, name) = copy_kind(at::<u8>(record, 4));
-                let (stream, bytes) = (at(record, 40), at(record, 8));
+                let (stream, bytes) = (at::<u32>(record, 40).into(), at(record, 8));
                 Record {
                     engine,
                     name: name.to_owned(),
@@ -240,7 +231,7 @@ unsafe fn read(record: *const u8) -> Option<Record> {
                 }
             }
             MEMSET => {
-                let (stream, bytes) = (at(record, 40), at(record, 8));
+                let (stream, bytes) = (at::<u32>(record, 40).into(), at(record, 8));
                 Record {
                     engine: Engine::Set,
                     name: "set".to_owned(),

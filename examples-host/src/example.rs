@@ -1,5 +1,6 @@
 //! An example: a program of parts, each a short lecture with a verdict.
 
+use crate::child;
 use crate::device::Device;
 use crate::exit::{Exit, complain};
 use crate::options::{self, Options};
@@ -69,6 +70,9 @@ impl<'a> Example<'a> {
     }
 
     fn lecture(&self, options: &Options) -> anyhow::Result<bool> {
+        if child::is_child() {
+            output::silence();
+        }
         let mut trace = options.trace.clone().map(Trace::create).transpose()?;
         let device = Device::open(options.choice()?)?;
         output::line(device.introduction());

@@ -273,9 +273,11 @@ impl Allocation {
             HostMemory::Pageable => pageable(layout)?,
             HostMemory::Registered => {
                 let base = pageable(layout)?;
-                // SAFETY: just allocated with this layout, and not registered.
-                register(base, bytes)
-                    .inspect_err(|_| unsafe { alloc::dealloc(base.as_ptr(), layout) })?;
+                if let Err(error) = register(base, bytes) {
+                    // SAFETY: just allocated with this layout, and not registered.
+                    unsafe { alloc::dealloc(base.as_ptr(), layout) };
+                    return Err(error);
+                }
                 base
             }
         };

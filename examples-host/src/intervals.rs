@@ -3,11 +3,12 @@
 //! Overlap is read off intervals, never derived from a formula over durations.
 
 use crate::units;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// The part of the device that an operation occupies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Engine {
     /// A copy from host to device.
     HostToDevice,
@@ -61,7 +62,7 @@ impl fmt::Display for Engine {
 }
 
 /// Where intervals come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
     Cupti,
@@ -83,7 +84,7 @@ impl fmt::Display for Source {
 }
 
 /// A half-open stretch of time in nanoseconds since an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
     /// First nanosecond.
     pub start: u64,
@@ -192,7 +193,7 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
 }
 
 /// One operation and when it ran.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// What it occupied.
     pub engine: Engine,
@@ -207,7 +208,7 @@ pub struct Interval {
 }
 
 /// The intervals of one run, in order of their starts, on a clock that begins with the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     /// Where the intervals come from.
     pub source: Source,

@@ -94,6 +94,7 @@
 
 pub mod bound;
 pub mod check;
+pub mod child;
 mod cupti;
 pub mod data;
 pub mod device;

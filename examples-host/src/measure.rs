@@ -5,6 +5,7 @@
 //! warmed up, then run in turn (A B A B), so that none has the machine to itself in a better moment, and each run
 //! starts from poisoned buffers.
 
+use crate::bound::{Overlap, Stages};
 use crate::check::Checked;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result};
@@ -17,9 +18,9 @@ use crate::recorder;
 use crate::statistics::Durations;
 use crate::stream::Stream;
 use crate::table::Table;
-use crate::tally::{self, Work};
+use crate::tally;
 use crate::units;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use std::time::Duration;
 
 /// One timed run.
@@ -74,6 +75,23 @@ impl Stopwatch {
             event: self.end.elapsed_since(&self.start)?,
             host,
         })
+    }
+}
+
+impl Stopwatch {
+    /// The median event time of `runs` timed runs of `body`, after one that warms up.
+    pub fn median<'s, E: From<Error>>(
+        &self,
+        runs: usize,
+        streams: impl IntoIterator<Item = &'s Stream> + Clone,
+        mut body: impl FnMut() -> Result<(), E>,
+    ) -> Result<Duration, E> {
+        self.time(streams.clone(), &mut body)?;
+        let mut times = Vec::with_capacity(runs.max(1));
+        for _ in 0..runs.max(1) {
+            times.push(self.time(streams.clone(), &mut body)?.event);
+        }
+        Ok(Durations::new(times).map_or(Duration::ZERO, |times| times.median()))
     }
 }
 
@@ -166,67 +184,106 @@ impl<'v, S> Comparison<'v, S> {
         self
     }
 
-    /// Runs the variants in turn and returns what was found, in their order. Claims, for the part, that the work was equal, that
-    /// event times agree with the host's clock, and that every element is right.
+    /// Runs the variants in turn and returns what was found, in their order. Claims, for the part,
+    /// that the work was equal, that event times agree with the host's clock, and that every element
+    /// is right.
+    ///
+    /// Each variant is warmed up, timed, and recorded in one more run, since recording costs time. A
+    /// model is not disturbed by being watched and has nothing to warm up: there the last timed run is
+    /// the recorded one.
     pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
-        let iterations = part.iterations(DEFAULT_ITERATIONS);
-        let watch = Stopwatch::new(part.device())?;
-        let mut samples = vec![Vec::with_capacity(iterations); self.variants.len()];
-        // Round 0 warms up.
-        for round in 0..=iterations {
-            for (index, samples) in samples.iter_mut().enumerate() {
-                let sample = self.timed(index, &watch, state)?;
-                if round > 0 {
-                    samples.push(sample);
+        let device = part.device();
+        let watch = Stopwatch::new(device)?;
+        let mut runs: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
+        let timed = part.iterations(DEFAULT_ITERATIONS);
+        let (warm_up, extra) = if recorder::is_free(device) {
+            (0, 0)
+        } else {
+            (1, 1)
+        };
+        let rounds = warm_up + timed + extra;
+        for round in 0..rounds {
+            let last = round + 1 == rounds;
+            for (index, runs) in runs.iter_mut().enumerate() {
+                let sample = if last {
+                    let (sample, recording) = self.recorded(index, &watch, state)?;
+                    runs.recording = Some(recording);
+                    sample
+                } else {
+                    self.timed(index, &watch, state)?
+                };
+                if (warm_up..warm_up + timed).contains(&round) {
+                    runs.samples.push(sample);
                 }
-                if part.options().validate {
-                    self.checked(index, state)?;
+                if last || part.options().validate {
+                    runs.checked = self.checked(index, state)?;
                 }
             }
         }
-        let mut outcomes = Vec::with_capacity(samples.len());
-        let mut checked = Vec::with_capacity(samples.len());
-        for (index, samples) in samples.iter().enumerate() {
-            let recording = self.recorded(index, part.device(), state)?;
-            checked.extend(self.checked(index, state)?);
-            outcomes.push(self.outcome(index, samples, recording)?);
-        }
-        self.claim(part, &samples.concat(), &checked)?;
-        Ok(outcomes)
+        self.claim(part, &runs);
+        let names = self.variants.into_iter().map(|variant| variant.name);
+        runs.into_iter()
+            .zip(names)
+            .map(|(runs, name)| runs.outcome(name))
+            .collect()
     }
 
     fn timed(&mut self, index: usize, watch: &Stopwatch, state: &mut S) -> anyhow::Result<Sample> {
         (self.prepare)(state)?;
+        self.timed_unprepared(index, watch, state)
+    }
+
+    fn timed_unprepared(
+        &mut self,
+        index: usize,
+        watch: &Stopwatch,
+        state: &mut S,
+    ) -> anyhow::Result<Sample> {
         let variant = &mut self.variants[index];
         let before = tally::enqueued();
         let sample = watch
             .time(&variant.streams, || (variant.body)(state))
             .with_context(|| format!("variant {}", variant.name))?;
-        self.equal_work(index, tally::enqueued() - before)?;
+        self.plan.check(&variant.name, tally::enqueued() - before)?;
         Ok(sample)
     }
 
     fn recorded(
         &mut self,
         index: usize,
-        device: &Device,
+        watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<Recording> {
+    ) -> anyhow::Result<(Sample, Recording)> {
         (self.prepare)(state)?;
-        let variant = &mut self.variants[index];
-        let recording = recorder::record(device, || (variant.body)(state))
-            .with_context(|| format!("variant {}", variant.name))?;
-        // Work in a stream that the timed region does not join would not be timed.
-        for stream in recording.streams() {
-            let joined = variant.streams.iter().any(|joined| joined.name() == stream);
-            if !joined && !variant.streams.is_empty() {
-                bail!(
-                    "variant {} enqueues into stream {stream}, which its timed region does not join",
-                    variant.name
-                );
-            }
+        let mut sample = None;
+        let run = || {
+            sample = Some(self.timed_unprepared(index, watch, state)?);
+            anyhow::Ok(())
+        };
+        let recording = recorder::record(&watch.device, run)?;
+        self.all_joined(index, &recording)?;
+        Ok((
+            sample.context("the recorded run did not finish")?,
+            recording,
+        ))
+    }
+
+    /// Work in a stream that the timed region does not join would not be timed. A variant that names
+    /// no streams waits for its work itself.
+    fn all_joined(&self, index: usize, recording: &Recording) -> anyhow::Result<()> {
+        let Variant { name, streams, .. } = &self.variants[index];
+        let joined =
+            |stream: &str| streams.is_empty() || streams.iter().any(|s| s.name() == stream);
+        match recording
+            .streams()
+            .into_iter()
+            .find(|stream| !joined(stream))
+        {
+            None => Ok(()),
+            Some(stray) => bail!(
+                "variant {name} enqueues into stream {stray}, which its timed region does not join"
+            ),
         }
-        Ok(recording)
     }
 
     fn checked(&mut self, index: usize, state: &mut S) -> anyhow::Result<Option<Checked>> {
@@ -239,39 +296,14 @@ impl<'v, S> Comparison<'v, S> {
             .with_context(|| format!("variant {name}: wrong result"))
     }
 
-    fn equal_work(&self, index: usize, done: Work) -> anyhow::Result<()> {
-        Ok(self.plan.check(&self.variants[index].name, done)?)
-    }
-
-    fn outcome(
-        &self,
-        index: usize,
-        samples: &[Sample],
-        recording: Recording,
-    ) -> anyhow::Result<Outcome> {
-        let durations = |of: fn(&Sample) -> Duration| {
-            Durations::new(samples.iter().map(of).collect()).ok_or_else(|| anyhow!("no timed run"))
-        };
-        Ok(Outcome {
-            name: self.variants[index].name.clone(),
-            times: durations(|sample| sample.event)?,
-            host_times: durations(|sample| sample.host)?,
-            recording,
-        })
-    }
-
-    fn claim(
-        &self,
-        part: &mut Part,
-        samples: &[Sample],
-        checked: &[Checked],
-    ) -> anyhow::Result<()> {
+    fn claim(&self, part: &mut Part, runs: &[Runs]) {
         part.claim(
             "all variants do the same work",
             true,
             self.plan,
             "as planned",
         );
+        let samples: Vec<&Sample> = runs.iter().flat_map(|runs| &runs.samples).collect();
         let agreeing = samples.iter().filter(|sample| sample.agrees()).count();
         let found = format!("{agreeing} of {} runs", samples.len());
         let limit = format!(
@@ -285,24 +317,50 @@ impl<'v, S> Comparison<'v, S> {
             found,
             limit,
         );
-        let Some(first) = checked.first() else {
-            return Ok(());
-        };
-        let found = format!("{} elements of {} variants", first.elements, checked.len());
-        part.claim(
-            "every element is right",
-            true,
-            found,
-            "equal to the CPU's reference",
-        );
-        let same = checked.iter().all(|other| other == first);
-        part.claim(
-            "all variants give the same bits",
-            same,
-            if same { "they do" } else { "they differ" },
-            "bit for bit",
-        );
-        Ok(())
+        let checked: Vec<Checked> = runs.iter().filter_map(|runs| runs.checked).collect();
+        if let Some(first) = checked.first() {
+            let found = format!("{} elements of {} variants", first.elements, checked.len());
+            part.claim(
+                "every element is right",
+                true,
+                found,
+                "equal to the CPU's reference",
+            );
+            let same = checked.iter().all(|other| other == first);
+            let found = if same { "they are" } else { "they differ" };
+            part.claim(
+                "all variants' results are the same",
+                same,
+                found,
+                "bit for bit",
+            );
+        }
+    }
+}
+
+/// What the runs of one variant left.
+#[derive(Default)]
+struct Runs {
+    samples: Vec<Sample>,
+    recording: Option<Recording>,
+    checked: Option<Checked>,
+}
+
+impl Runs {
+    fn outcome(self, name: String) -> anyhow::Result<Outcome> {
+        let durations =
+            |of: fn(&Sample) -> Duration| Durations::new(self.samples.iter().map(of).collect());
+        let found = durations(|sample| sample.event)
+            .zip(durations(|sample| sample.host))
+            .zip(self.recording);
+        let ((times, host_times), recording) =
+            found.with_context(|| format!("variant {name} was not run"))?;
+        Ok(Outcome {
+            name,
+            times,
+            host_times,
+            recording,
+        })
     }
 }
 
@@ -313,13 +371,50 @@ const DEFAULT_ITERATIONS: usize = 10;
 pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
     let mut table = Table::new(["variant", &format!("median, {times}"), "spread", "speed-up"]);
     for outcome in outcomes {
-        let speedup = outcomes[0].median().as_secs_f64() / outcome.median().as_secs_f64();
         table.row([
             outcome.name.clone(),
             units::time(outcome.median()),
             units::percent(outcome.times.spread()),
-            units::ratio(speedup),
+            units::ratio(speedup(outcomes, outcome.median())),
         ]);
     }
     table
+}
+
+/// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound each reaches.
+pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -> Table {
+    let mut table = Table::new([
+        "variant",
+        &format!("median, {times}"),
+        "spread",
+        "speed-up",
+        "of the bound",
+    ]);
+    for outcome in outcomes {
+        table.row([
+            outcome.name.clone(),
+            units::time(outcome.median()),
+            units::percent(outcome.times.spread()),
+            units::ratio(speedup(outcomes, outcome.median())),
+            units::percent(stages.reached(Overlap::Duplex, outcome.median())),
+        ]);
+    }
+    for overlap in Overlap::ALL {
+        let bound = stages.bound(overlap);
+        let speedup = units::ratio(speedup(outcomes, bound));
+        table.row([
+            overlap.name().to_owned(),
+            units::time(bound),
+            String::new(),
+            speedup,
+            String::new(),
+        ]);
+    }
+    table
+}
+
+fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
+    outcomes.first().map_or(1.0, |first| {
+        first.median().as_secs_f64() / time.as_secs_f64()
+    })
 }

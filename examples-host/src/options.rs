@@ -79,3 +79,74 @@ impl Options {
         self.device.map_or_else(Choice::from_environment, Ok)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::FromArgMatches;
+    use clap::error::ErrorKind;
+
+    const PARTS: [PartInfo; 2] = [
+        PartInfo {
+            name: "kernels",
+            question: "Do small kernels overlap?",
+        },
+        PartInfo {
+            name: "three-way",
+            question: "How near to the bound?",
+        },
+    ];
+
+    fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
+        let command = command::<Options>("example", "about", &PARTS);
+        command
+            .try_get_matches_from([&["example"], arguments].concat())
+            .and_then(|m| Options::from_arg_matches(&m))
+    }
+
+    #[test]
+    fn every_option_is_understood() {
+        let line = "--device software --part kernels --part three-way --trace t.json --validate --iterations 3 \
+                    --size 64MiB --chunks 16";
+        let options = parse(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
+        assert_eq!(options.device, Some(Choice::Software));
+        assert_eq!(options.parts, ["kernels", "three-way"]);
+        assert_eq!(options.trace, Some("t.json".into()));
+        assert!(options.validate);
+        assert_eq!(options.iterations.map(usize::from), Some(3));
+        assert_eq!(options.size, Some(ByteSize::mib(64)));
+        assert_eq!(options.chunks.map(usize::from), Some(16));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_what_would() {
+        let refused = |arguments: &[&str]| parse(arguments).unwrap_err();
+        let error = refused(&["--part", "nonsense"]);
+        assert_eq!(error.kind(), ErrorKind::InvalidValue);
+        assert_eq!(error.exit_code(), 2);
+        assert!(
+            error.to_string().contains("kernels") && error.to_string().contains("three-way"),
+            "{error}"
+        );
+        for arguments in [
+            ["--chunks", "0"],
+            ["--iterations", "0"],
+            ["--size", "0"],
+            ["--device", "abacus"],
+        ] {
+            assert_eq!(refused(&arguments).exit_code(), 2, "{arguments:?}");
+        }
+        assert_eq!(refused(&["--unknown"]).kind(), ErrorKind::UnknownArgument);
+    }
+
+    #[test]
+    fn help_lists_the_parts() {
+        let help = parse(&["--help"]).unwrap_err();
+        assert_eq!(help.kind(), ErrorKind::DisplayHelp);
+        assert!(
+            help.to_string()
+                .contains("three-way  How near to the bound?"),
+            "{help}"
+        );
+    }
+}

@@ -1,9 +1,20 @@
 //! Standard output, written so that a reader who stops reading (`| head`) ends the program quietly.
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Writes no more lines: this process answers another one on standard output.
+pub fn silence() {
+    SILENT.store(true, Ordering::Relaxed);
+}
 
 /// Writes a line.
 pub fn line(text: impl std::fmt::Display) {
+    if SILENT.load(Ordering::Relaxed) {
+        return;
+    }
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
         if error.kind() == ErrorKind::BrokenPipe {
             std::process::exit(0);

@@ -1,5 +1,6 @@
 //! A part of an example while it runs: its device, its options, what it says and what it claims.
 
+use crate::bound::{Overlap, Stages};
 use crate::device::{Device, MissingProperty, TimeSource};
 use crate::example::PartInfo;
 use crate::gantt::{Gantt, Rows};
@@ -19,6 +20,8 @@ pub struct Part<'a> {
     options: &'a Options,
     verdict: Verdict,
     recordings: Vec<(String, Recording)>,
+    /// Whether the heading of the measurements is still to be printed.
+    heading_due: bool,
 }
 
 /// What is left of a part when it has run.
@@ -36,6 +39,7 @@ impl<'a> Part<'a> {
             options,
             verdict: Verdict::default(),
             recordings: Vec::new(),
+            heading_due: false,
         }
     }
 
@@ -93,9 +97,19 @@ impl<'a> Part<'a> {
         self.options.iterations.map_or(default, usize::from)
     }
 
-    /// Prints a paragraph.
+    /// Says what is expected, before anything is measured.
+    pub fn predict(&mut self, text: impl Display) {
+        output::line("  Prediction");
+        output::line(indented(4, text));
+        self.heading_due = true;
+    }
+
+    /// Prints a paragraph, a table or a chart of what was found.
     pub fn say(&mut self, text: impl Display) {
-        output::line(format!("  {}", text.to_string().replace('\n', "\n  ")));
+        if std::mem::take(&mut self.heading_due) {
+            output::line(format!("  Measurement ({})", self.device.times()));
+        }
+        output::line(indented(4, text));
     }
 
     /// Prints a recording as a chart and keeps it for `--trace`.
@@ -179,6 +193,21 @@ impl<'a> Part<'a> {
         );
     }
 
+    /// Claims that a time is not below what the stages allow, but for 2 % of noise: if it is, the measurement is wrong.
+    pub fn claim_not_below_bound(&mut self, variant: &str, stages: &Stages, time: Duration) {
+        let checked = stages.check(variant, time, 0.02);
+        let found = checked
+            .as_ref()
+            .map_or_else(ToString::to_string, |()| units::time(time));
+        let limit = format!("not below {}", units::time(stages.bound(Overlap::Duplex)));
+        self.claim(
+            &format!("{variant} is not faster than its bound"),
+            checked.is_ok(),
+            found,
+            limit,
+        );
+    }
+
     fn labelled(&self, figure: String) -> String {
         format!("{figure} {}", self.device.times())
     }
@@ -196,4 +225,14 @@ impl<'a> Part<'a> {
             recordings: self.recordings,
         }
     }
+}
+
+fn indented(columns: usize, text: impl Display) -> String {
+    let indent = " ".repeat(columns);
+    let lines: Vec<String> = text
+        .to_string()
+        .lines()
+        .map(|line| format!("{indent}{line}"))
+        .collect();
+    lines.join("\n")
 }

@@ -5,12 +5,13 @@
 //! [`Source`]. Every enqueue of this crate passes through [`operation`], which costs one relaxed
 //! load when nothing is being recorded.
 
-use crate::cupti::{self, Cupti};
-use crate::device::{Device, TimeSource};
+use crate::cupti;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
 use crate::stream::{Kind, Stream};
+use libcuda::Driver;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -105,19 +106,21 @@ fn between_events(
 
 /// The number that the device's own records have for a stream.
 fn record_id(stream: &Stream) -> Result<Option<u64>> {
+    let device = stream.device();
+    if is_free(device) {
+        return Ok(Some(stream.raw()? as u64));
+    }
     let Ok(cupti) = cupti::cupti() else {
         return Ok(None);
     };
-    let raw = match stream.kind() {
-        Kind::Legacy | Kind::PerThread => ptr::null_mut(),
-        Kind::Blocking | Kind::NonBlocking => stream.raw()?,
+    let (raw, per_thread) = match stream.kind() {
+        Kind::Legacy => (ptr::null_mut(), false),
+        Kind::PerThread => (ptr::null_mut(), true),
+        Kind::Blocking | Kind::NonBlocking => (stream.raw()?, false),
     };
-    let id = cupti.stream_id(
-        stream.device().raw_context(),
-        raw,
-        stream.kind() == Kind::PerThread,
-    );
-    Ok(id.map(u64::from))
+    Ok(cupti
+        .stream_id(device.raw_context(), raw, per_thread)
+        .map(u64::from))
 }
 
 fn notes() -> MutexGuard<'static, Notes> {
@@ -144,6 +147,11 @@ impl Drop for Observing {
     }
 }
 
+/// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a model.
+pub fn is_free(device: &Device) -> bool {
+    device.driver() == Driver::Software
+}
+
 /// Runs `body` and records when its operations were executing. Returns when all of them have
 /// finished. One recording at a time: another thread's would mix with this one.
 pub fn record<E: From<Error>>(
@@ -151,37 +159,44 @@ pub fn record<E: From<Error>>(
     body: impl FnOnce() -> Result<(), E>,
 ) -> Result<Recording, E> {
     device.synchronize()?;
-    if device.times() == TimeSource::Measured {
-        match cupti::cupti()
-            .map_err(str::to_owned)
-            .and_then(|cupti| cupti.start().map(|()| cupti))
-        {
-            Ok(cupti) => by_cupti(device, cupti, body),
-            Err(why) => by_events(device, why, body),
-        }
-    } else {
-        by_events(device, String::new(), body)
+    if is_free(device) {
+        return by_events(device, "the software GPU's".to_owned(), body);
+    }
+    match cupti::cupti()
+        .map_err(str::to_owned)
+        .and_then(|cupti| cupti.start().map(|()| cupti))
+    {
+        Ok(cupti) => by_records(device, Source::Cupti, body, || cupti.stop()),
+        Err(why) => by_events(device, why, body),
     }
 }
 
-fn by_cupti<E: From<Error>>(
+/// What the device's own records say of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) engine: Engine,
+    pub(crate) name: String,
+    pub(crate) stream: u64,
+    pub(crate) span: Span,
+    pub(crate) bytes: u64,
+}
+
+fn by_records<E: From<Error>>(
     device: &Device,
-    cupti: &Cupti,
+    source: Source,
     body: impl FnOnce() -> Result<(), E>,
+    take: impl FnOnce() -> Vec<Record>,
 ) -> Result<Recording, E> {
     let observing = Observing::start(NOTE_STREAMS);
     let done = body();
     drop(observing);
     let idle = device.synchronize();
-    let records = cupti.stop();
+    // Taken on every way out, so that the device stops recording.
+    let records = take();
     done?;
     idle?;
     let notes = notes();
-    let name_of = |id: u32| match notes
-        .streams
-        .iter()
-        .find(|(known, _)| *known == u64::from(id))
-    {
+    let name_of = |id: u64| match notes.streams.iter().find(|(known, _)| *known == id) {
         Some((_, stream)) => stream.name().to_owned(),
         None => format!("stream {id}"),
     };
@@ -192,7 +207,7 @@ fn by_cupti<E: From<Error>>(
         span: record.span,
         bytes: record.bytes,
     });
-    Ok(Recording::new(Source::Cupti, intervals.collect()))
+    Ok(Recording::new(source, intervals.collect()))
 }
 
 fn by_events<E: From<Error>>(

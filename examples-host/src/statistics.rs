@@ -1,9 +1,10 @@
 //! The middle and the spread of repeated measurements.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Some durations of the same thing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durations(Vec<Duration>);
 
 impl Durations {

@@ -184,3 +184,112 @@ fn folder_of(path: &Path) -> &Path {
         _ => Path::new("."),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Interval, Source, Span};
+    use serde_json::Value;
+
+    fn recording() -> Recording {
+        let interval = |engine, stream: &str, start, end, bytes| Interval {
+            engine,
+            name: "affine".into(),
+            stream: stream.into(),
+            span: Span { start, end },
+            bytes,
+        };
+        Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval(Engine::HostToDevice, "copy in", 1_000, 2_500, 4096),
+                interval(Engine::Kernel, "compute", 2_500, 4_000, 0),
+            ],
+        )
+    }
+
+    fn write(folder: &Path) -> Value {
+        let path = folder.join("trace.json");
+        let mut trace = Trace::create(path.clone()).unwrap();
+        trace.add("three-way", vec![("three streams".into(), recording())]);
+        assert_eq!(trace.write().unwrap(), path);
+        serde_json::from_reader(std::fs::File::open(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn each_interval_stands_in_the_row_of_its_engine_and_of_its_stream() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = write(folder.path());
+        let events = file["traceEvents"].as_array().unwrap();
+        let of = |phase: &str| {
+            events
+                .iter()
+                .filter(|event| event["ph"] == phase)
+                .collect::<Vec<_>>()
+        };
+        let kernels: Vec<_> = of("X")
+            .into_iter()
+            .filter(|event| event["cat"] == "kernel")
+            .collect();
+        assert_eq!(kernels.len(), 2);
+        assert_eq!(
+            (kernels[0]["ts"].as_f64(), kernels[0]["dur"].as_f64()),
+            (Some(1.5), Some(1.5))
+        );
+        let row_names: Vec<_> = of("M")
+            .iter()
+            .map(|event| event["args"]["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            row_names,
+            [
+                "three-way: three streams [the software GPU's log]",
+                "engine: H2D",
+                "engine: kernel",
+                "stream: copy in",
+                "stream: compute",
+            ]
+        );
+        // Every event lies in a row that has a name.
+        let named = |event: &&Value| {
+            of("M")
+                .iter()
+                .any(|name| name["name"] == "thread_name" && name["tid"] == event["tid"])
+        };
+        assert!(of("X").iter().all(named));
+    }
+
+    #[test]
+    fn nothing_but_the_whole_file_is_ever_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let entries = || std::fs::read_dir(folder.path()).unwrap().count();
+        drop(Trace::create(path.clone()).unwrap());
+        assert_eq!(entries(), 0);
+        std::fs::write(&path, "an older trace").unwrap();
+        let failed = write_beside(&path, |out| {
+            out.write_all(b"half of it")?;
+            anyhow::bail!("interrupted")
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"an older trace");
+        assert_eq!(entries(), 1);
+        write(folder.path());
+        assert_eq!(entries(), 1);
+    }
+
+    #[test]
+    fn a_place_where_nothing_can_be_written_is_a_usage_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing").join("trace.json");
+        assert!(
+            Trace::create(missing)
+                .err()
+                .unwrap()
+                .0
+                .contains("cannot write there")
+        );
+        let error = Trace::create(folder.path().to_owned()).err().unwrap();
+        assert!(error.0.ends_with("this is a folder"), "{error}");
+    }
+}
