@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// What every example can be told. Flatten it into an example's own options, or use it alone.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// The device: NVIDIA's driver, the software GPU, or the first of them that works. Without the option, the environment
-    /// variable CUDA_DRIVER says it
+    /// The device: NVIDIA's driver, the software GPU, or the first of them that works. Without the
+    /// option, the environment variable CUDA_DRIVER says it
     #[arg(long, value_name = "auto|nvidia|software")]
     pub device: Option<Choice>,
 
@@ -24,7 +24,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
 
-    /// Check every element after every run, warm-up included, instead of after each variant's last run
+    /// Check every element after every run, warm-up included, instead of after each variant's last
+    /// run
     #[arg(long)]
     pub validate: bool,
 
@@ -39,6 +40,10 @@ pub struct Options {
     /// Pieces that the data is cut into
     #[arg(long, value_name = "N")]
     pub chunks: Option<NonZeroUsize>,
+
+    /// Leave out an event that the result depends on, to see what goes wrong (part three-way)
+    #[arg(long)]
+    pub omit_event: bool,
 }
 
 /// The request makes no sense. A program that ends with this error exits with code 2.
@@ -46,7 +51,8 @@ pub struct Options {
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-/// The command that an example's options make: its parts are the possible values of `--part`, listed by `--help`.
+/// The command that an example's options make: its parts are the possible values of `--part`,
+/// listed by `--help`.
 pub(crate) fn command<O: Args>(
     name: &'static str,
     about: &'static str,
@@ -67,7 +73,8 @@ pub(crate) fn command<O: Args>(
         ))
 }
 
-/// Parses the process's arguments; prints usage errors, help and version as clap does, and ends the process then.
+/// Parses the process's arguments; prints usage errors, help and version as clap does, and ends the
+/// process then.
 pub(crate) fn parse<O: Args>(command: Command) -> O {
     let matches = command.clone().get_matches();
     O::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command.clone()).exit())
