@@ -1,0 +1,110 @@
+//! The committed PTX is what the host code believes it to be.
+
+use gpu_kernels::{SM_70, names};
+
+/// The entries of a module, with their parameters' types.
+fn entries(ptx: &str) -> Vec<(&str, Vec<&str>)> {
+    ptx.split(".visible .entry ")
+        .skip(1)
+        .map(|entry| {
+            let (name, rest) = entry.split_once('(').expect("a parameter list");
+            let (parameters, _) = rest.split_once(')').expect("its end");
+            let types = parameters
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix(".param ")?.split(' ').next())
+                .collect();
+            (name, types)
+        })
+        .collect()
+}
+
+/// The instructions of one kernel.
+fn body<'a>(ptx: &'a str, kernel: &str) -> &'a str {
+    let start = ptx
+        .find(&format!(".visible .entry {kernel}("))
+        .expect(kernel);
+    ptx[start..].split_once("\n}").expect("the kernel's end").0
+}
+
+#[test]
+fn the_names_are_exactly_the_entries() {
+    let mut entries: Vec<_> = entries(SM_70).into_iter().map(|(name, _)| name).collect();
+    let mut names = names::ALL.to_vec();
+    entries.sort_unstable();
+    names.sort_unstable();
+    assert_eq!(names, entries);
+}
+
+#[test]
+fn the_parameters_are_those_that_the_names_document() {
+    let expected = [
+        (names::AFFINE, vec![".u64", ".u64", ".f32", ".f32"]),
+        (names::AFFINE_X4, vec![".u64", ".u64", ".f32", ".f32"]),
+        (
+            names::AFFINE_ROUNDS,
+            vec![".u64", ".u64", ".f32", ".f32", ".u32"],
+        ),
+        (
+            names::AFFINE_ROUNDS_X4,
+            vec![".u64", ".u64", ".f32", ".f32", ".u32"],
+        ),
+        (names::FMA_CHAIN, vec![".u64", ".u64", ".u64", ".u32"]),
+        (names::FILL, vec![".u64", ".u64", ".f32"]),
+        (names::IOTA, vec![".u64", ".u64", ".u32"]),
+        (names::SCALE, vec![".u64", ".u64", ".f32"]),
+        (names::SAXPY, vec![".f32", ".u64", ".u64", ".u64"]),
+        (names::SUM, vec![".u64", ".u64", ".u64"]),
+        (names::DOT, vec![".u64", ".u64", ".u64", ".u64"]),
+        (names::SPIN, vec![".u64", ".u64"]),
+    ];
+    let entries = entries(SM_70);
+    assert_eq!(entries.len(), expected.len());
+    for (name, parameters) in expected {
+        let entry = entries.iter().find(|entry| entry.0 == name).expect(name);
+        assert_eq!(entry.1, parameters, "{name}");
+    }
+}
+
+#[test]
+fn the_baseline_loads_on_every_driver() {
+    assert!(SM_70.contains("\n.version 6.0\n"), "CUDA 9's PTX version");
+    assert!(SM_70.contains("\n.target sm_70\n"));
+}
+
+#[test]
+fn slices_are_read_from_global_memory() {
+    for name in [names::SAXPY, names::FMA_CHAIN, names::SUM, names::DOT] {
+        let body = body(SM_70, name);
+        assert!(body.contains("ld.global."), "{name}");
+    }
+}
+
+#[test]
+fn four_wide_kernels_load_and_store_16_bytes() {
+    for name in [names::AFFINE_X4, names::AFFINE_ROUNDS_X4] {
+        let body = body(SM_70, name);
+        assert!(body.contains("ld.global.v4.b32"), "{name}");
+        assert!(body.contains("st.global.v4.b32"), "{name}");
+    }
+}
+
+#[test]
+fn multiplication_and_addition_are_fused() {
+    for name in [
+        names::AFFINE,
+        names::AFFINE_X4,
+        names::FMA_CHAIN,
+        names::SAXPY,
+        names::DOT,
+    ] {
+        assert!(body(SM_70, name).contains("fma.rn.f32"), "{name}");
+    }
+    assert!(!body(SM_70, names::FMA_CHAIN).contains("mul.rn.f32"));
+}
+
+#[test]
+fn no_kernel_can_panic_or_call() {
+    for word in ["trap", "call", ".func", ".local"] {
+        assert!(!SM_70.contains(word), "{word}");
+    }
+}

@@ -1,0 +1,150 @@
+//! The builder as a build script uses it: each case runs this very test program again, in the environment of one.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use cuda_builder::{CudaBuilder, NvvmArch, Toolchain};
+use tempfile::TempDir;
+
+/// Set in the process that plays the build script.
+const AS_BUILD_SCRIPT: &str = "PLAYS_BUILD_SCRIPT";
+
+/// The build script: brings `module.ptx` of the crate in the current folder up to date.
+#[test]
+fn build_script() {
+    if std::env::var_os(AS_BUILD_SCRIPT).is_none() {
+        return;
+    }
+    CudaBuilder::new(".")
+        .arch(NvvmArch::Compute70)
+        .copy_to("module.ptx")
+        .build()
+        .unwrap_or_else(|error| error.exit());
+}
+
+fn kernels(source: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(
+        folder.path().join("Cargo.toml"),
+        "[package]\nname = \"kernels\"\nedition = \"2024\"\n[workspace]\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("src/lib.rs"), source).unwrap();
+    folder
+}
+
+fn run_build_script(folder: &Path, rustc: Option<&str>) -> Output {
+    let out_dir = folder.join("target/out");
+    fs::create_dir_all(&out_dir).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "build_script", "--nocapture"])
+        .current_dir(folder)
+        .env(AS_BUILD_SCRIPT, "1")
+        .env("OUT_DIR", out_dir)
+        // What a surrounding build leaves in the environment must not reach the nested one.
+        .env("RUSTC_WRAPPER", "no-such-wrapper")
+        .env("CARGO_ENCODED_RUSTFLAGS", "--no-such-flag")
+        .env("CARGO_BUILD_TARGET", "no-such-target");
+    match rustc {
+        Some(rustc) => command.env("CUDA_BUILDER_RUSTC", rustc),
+        None => command.env_remove("CUDA_BUILDER_RUSTC"),
+    };
+    command.output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const NO_RUSTC: Option<&str> = Some("no/such/rustc");
+
+#[test]
+fn without_a_toolchain_it_says_what_to_install() {
+    let folder = kernels("#![no_std]\n");
+    let output = run_build_script(folder.path(), NO_RUSTC);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    for expected in [
+        "cargo::error=module.ptx is older than the kernels' sources",
+        "cargo::error=    looked for CUDA_BUILDER_RUSTC: no/such/rustc",
+        "rustup toolchain install 1.96.0 --profile minimal --component rust-src",
+        "apt-get install --no-install-recommends rustc-web rust-web-src",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
+    assert!(!folder.path().join("module.ptx").exists());
+}
+
+#[test]
+fn another_compiler_is_refused() {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let version = Command::new(&rustc).arg("--version").output().unwrap();
+    if stdout(&version).contains(cuda_builder::DEVICE_RUSTC) {
+        return; // The tests themselves run on the device compiler.
+    }
+    let output = run_build_script(kernels("").path(), Some(&rustc));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stdout(&output).contains(&format!("{rustc} is rustc ")),
+        "{}",
+        stdout(&output)
+    );
+}
+
+/// Compiles, where the device toolchain is installed: then edits, and compares what a stale and a fresh module do.
+#[test]
+fn a_module_is_compiled_once_per_change() {
+    if let Err(tried) = Toolchain::find() {
+        eprintln!("not compiled, no device toolchain: {tried:?}");
+        return;
+    }
+    const SOURCE: &str = r#"#![no_std]
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn answer(out: *mut u32) {
+    unsafe { *out = 42 };
+}
+core::arch::global_asm!("// launch_bounds answer .maxntid 128");
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+"#;
+    let folder = kernels(SOURCE);
+    let module = folder.path().join("module.ptx");
+
+    let output = run_build_script(folder.path(), None);
+    assert!(
+        output.status.success(),
+        "{}{}",
+        stdout(&output),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let ptx = fs::read_to_string(&module).unwrap();
+    assert!(ptx.contains(".visible .entry answer("), "{ptx}");
+    assert!(ptx.contains(")\n.maxntid 128\n{"), "{ptx}");
+    assert!(ptx.contains("42"), "{ptx}");
+
+    let output = run_build_script(folder.path(), NO_RUSTC);
+    assert!(
+        output.status.success(),
+        "an up-to-date module needs no compiler: {}",
+        stdout(&output)
+    );
+
+    fs::write(folder.path().join("src/lib.rs"), SOURCE.replace("42", "43")).unwrap();
+    let output = run_build_script(folder.path(), NO_RUSTC);
+    assert_eq!(output.status.code(), Some(1), "a stale one does");
+
+    fs::write(folder.path().join("src/lib.rs"), "does not compile").unwrap();
+    let output = run_build_script(folder.path(), None);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("cargo::error=the kernels in . do not compile for sm_70"));
+    assert_eq!(
+        fs::read_to_string(&module).unwrap(),
+        ptx,
+        "the old module stays"
+    );
+}
