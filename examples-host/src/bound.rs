@@ -1,8 +1,9 @@
 //! How fast overlap can possibly be.
 //!
-//! The stages are measured alone: the copies in (H), the kernels (K), the copies out (D); and both copy directions together,
-//! because they share the link and each slows the other. No schedule beats the longest of what cannot overlap with itself,
-//! so a result below the bound is an error of the measurement, and is reported as one.
+//! The stages are measured alone: the copies in (H), the kernels (K), the copies out (D); and both
+//! copy directions together, because they share the link and each slows the other. No schedule
+//! beats the longest of what cannot overlap with itself, so a result below the bound is an error of
+//! the measurement, and is reported as one.
 
 use std::time::Duration;
 
@@ -86,7 +87,8 @@ impl Stages {
         self.bound(overlap).as_secs_f64() / measured.as_secs_f64()
     }
 
-    /// Fails when a time is below the duplex-aware bound by more than `tolerance`, the noise of the measurement as a share.
+    /// Fails when a time is below the duplex-aware bound by more than `tolerance`, the noise of the
+    /// measurement as a share.
     pub fn check(
         &self,
         variant: &str,

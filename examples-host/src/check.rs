@@ -47,8 +47,8 @@ pub struct Mismatch {
 /// Elements that one task compares.
 const TASK: usize = 64 * 1024;
 
-/// Checks that each element of `got` has exactly the bits of `expected(offset + index)`, where `offset` is the position of the
-/// first in the whole.
+/// Checks that each element of `got` has exactly the bits of `expected(offset + index)`, where
+/// `offset` is the position of the first in the whole.
 pub fn equal<T>(
     what: &str,
     offset: usize,
@@ -111,7 +111,8 @@ where
     }
 }
 
-/// As [`equal`], over all elements of host buffers that were split from one; waits for the copies into them.
+/// As [`equal`], over all elements of host buffers that were split from one; waits for the copies
+/// into them.
 pub fn pieces<T>(
     what: &str,
     pieces: &[HostBuffer<T>],
@@ -155,7 +156,8 @@ impl Found {
     }
 }
 
-/// A number for an element at a place: summed over elements it depends on where each is, but not on who sums.
+/// A number for an element at a place: summed over elements it depends on where each is, but not on
+/// who sums.
 #[inline]
 fn digest<T: Pod>(index: usize, value: &T) -> u64 {
     let bits = match size_of::<T>() {

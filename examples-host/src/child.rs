@@ -1,8 +1,9 @@
 //! Running a part of an example in processes of its own.
 //!
-//! Some settings, such as `CUDA_DEVICE_MAX_CONNECTIONS`, are read from the environment once, when a process first uses the
-//! device. To compare their values, a part asks a question of one child process per value. A child is the same program:
-//! it runs the same part up to the same question, answers it on standard output as JSON, and ends there.
+//! Some settings, such as `CUDA_DEVICE_MAX_CONNECTIONS`, are read from the environment once, when a
+//! process first uses the device. To compare their values, a part asks a question of one child
+//! process per value. A child is the same program: it runs the same part up to the same question,
+//! answers it on standard output as JSON, and ends there.
 
 use crate::options::Options;
 use crate::part::Part;
@@ -21,8 +22,9 @@ pub(crate) fn is_child() -> bool {
 }
 
 impl Part<'_> {
-    /// Answers `question` once for each value of the environment variable `name`, each time in a new process, and returns the
-    /// answers in the order of the values. A part asks once: what it did before is done again in each child.
+    /// Answers `question` once for each value of the environment variable `name`, each time in a
+    /// new process, and returns the answers in the order of the values. A part asks once: what it
+    /// did before is done again in each child.
     pub fn ask_with_environment<T, V>(
         &mut self,
         name: &str,

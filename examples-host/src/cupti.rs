@@ -1,9 +1,9 @@
 //! Activity records of CUPTI, NVIDIA's profiling library: when each kernel and copy really ran.
 //!
 //! The library belongs to the CUDA toolkit, not to the driver, so it is looked for at run time and
-//! never required. CUPTI asks for buffers, fills them with records, and hands them back, all through
-//! callbacks. The layouts of records grow at their ends with each version; what is read here lies
-//! before that and has been the same since CUDA 11.
+//! never required. CUPTI asks for buffers, fills them with records, and hands them back, all
+//! through callbacks. The layouts of records grow at their ends with each version; what is read
+//! here lies before that and has been the same since CUDA 11.
 
 use crate::intervals::{Engine, Span};
 use crate::recorder::Record;
@@ -107,7 +107,8 @@ impl Cupti {
 
     /// Stops reporting and returns what was reported. The device has nothing left to do.
     pub(crate) fn stop(&self) -> Vec<Record> {
-        // SAFETY: the flag is CUPTI's. Buffers come back through `buffer_completed` before it returns.
+        // SAFETY: the flag is CUPTI's. Buffers come back through `buffer_completed` before it
+        // returns.
         unsafe { (self.flush_all)(FLUSH_FORCED) };
         self.disable_all();
         std::mem::take(&mut records())
@@ -120,8 +121,8 @@ impl Cupti {
         }
     }
 
-    /// The number that records have for a stream of the context; for a default stream, give the null handle and whether
-    /// the calling thread's own is meant.
+    /// The number that records have for a stream of the context; for a default stream, give the
+    /// null handle and whether the calling thread's own is meant.
     pub(crate) fn stream_id(
         &self,
         context: CUcontext,
@@ -174,7 +175,8 @@ fn subfolders(folder: &std::path::Path, wanted: impl Fn(&str) -> bool) -> Vec<Pa
 }
 
 extern "C" fn request_buffer(buffer: *mut *mut u8, size: *mut usize, max_records: *mut usize) {
-    // SAFETY: CUPTI passes three places to fill. The layout is not of zero size. A null buffer tells CUPTI to drop records.
+    // SAFETY: CUPTI passes three places to fill. The layout is not of zero size. A null buffer
+    // tells CUPTI to drop records.
     unsafe {
         *buffer = alloc::alloc(BUFFER);
         *size = if (*buffer).is_null() {
@@ -193,7 +195,8 @@ extern "C" fn buffer_completed(_: CUcontext, _: u32, buffer: *mut u8, _: usize, 
     if let Some(Ok(cupti)) = LOADED.get() {
         let mut record = ptr::null_mut();
         let mut records = records();
-        // SAFETY: CUPTI hands back one of our buffers with `valid` bytes of records, and finds them in it one after the other.
+        // SAFETY: CUPTI hands back one of our buffers with `valid` bytes of records, and finds them
+        // in it one after the other.
         unsafe {
             while (cupti.next_record)(buffer, valid, &mut record) == 0 {
                 records.extend(read(record));
@@ -209,7 +212,8 @@ extern "C" fn buffer_completed(_: CUcontext, _: u32, buffer: *mut u8, _: usize, 
 /// # Safety
 /// `record` points at a record of CUPTI's, of any kind.
 unsafe fn read(record: *const u8) -> Option<Record> {
-    // SAFETY: the caller's promise; the offsets are those of the kind's structure in cupti_activity.h.
+    // SAFETY: the caller's promise; the offsets are those of the kind's structure in
+    // cupti_activity.h.
     unsafe {
         let record = match at::<u32>(record, 0) {
             CONCURRENT_KERNEL => Record {

@@ -1,7 +1,8 @@
 //! Reproducible data, different for every stream, batch and element.
 //!
-//! A value is a function of a seed and an index, so the reference can be computed for any element alone and nothing has to
-//! be kept. Wrong order, wrong chunk and wrong stream all show as wrong values.
+//! A value is a function of a seed and an index, so the reference can be computed for any element
+//! alone and nothing has to be kept. Wrong order, wrong chunk and wrong stream all show as wrong
+//! values.
 
 use rayon::prelude::*;
 

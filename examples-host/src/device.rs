@@ -1,6 +1,6 @@
 //! The device that an example runs on, and what it can do.
 
-use crate::error::{Error, Result, check};
+use crate::error::{Error, Result, check, failed};
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::sys;
@@ -9,7 +9,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// The device, its context, and the reason for its choice. A cheap handle; all copies mean the same device.
+/// The device, its context, and the reason for its choice. A cheap handle; all copies mean the same
+/// device.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
@@ -75,7 +76,8 @@ pub enum OpenError {
 }
 
 impl Device {
-    /// Chooses the driver and opens its first device. Call it before anything else of this crate or of CUDA.
+    /// Chooses the driver and opens its first device. Call it before anything else of this crate or
+    /// of CUDA.
     pub fn open(choice: Choice) -> Result<Self, OpenError> {
         let selected = libcuda::select(choice)?;
         Ok(Self::first(selected.driver, selected.reason.clone())?)
@@ -170,8 +172,8 @@ impl Device {
         &self.0.limits
     }
 
-    /// Stream priorities from the most to the least urgent; both ends are equal where the device has none
-    /// (`cuCtxGetStreamPriorityRange`).
+    /// Stream priorities from the most to the least urgent; both ends are equal where the device
+    /// has none (`cuCtxGetStreamPriorityRange`).
     pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
         let range = CurrentContext::get_stream_priority_range()
             .map_err(|error| of_cust("cuCtxGetStreamPriorityRange", error))?;
@@ -190,8 +192,8 @@ impl Device {
         })
     }
 
-    /// Makes the device's context current on the calling host thread (`cuCtxSetCurrent`). The thread that opened the
-    /// device has it already.
+    /// Makes the device's context current on the calling host thread (`cuCtxSetCurrent`). The
+    /// thread that opened the device has it already.
     pub fn make_current(&self) -> Result<()> {
         // SAFETY: the context is retained for as long as this handle lives.
         let result = unsafe { sys::cuCtxSetCurrent(self.0.context.as_raw()) };
@@ -247,11 +249,5 @@ fn attribute_of(device: cust::device::Device, attribute: DeviceAttribute) -> Res
 
 /// An error that cust returned for a call that it made for us.
 fn of_cust(call: &'static str, error: cust::error::CudaError) -> Error {
-    Error::Driver {
-        call,
-        object: "device 0".to_owned(),
-        code: error as i32,
-        name: format!("{error:?}"),
-        text: error.to_string(),
-    }
+    failed(call, error as i32, "device 0".to_owned())
 }

@@ -1,8 +1,9 @@
 //! Device memory that knows the stream it belongs to.
 //!
-//! Every operation on a [`DeviceBuffer`] runs on the stream that owns it, and only [`DeviceBuffer::hand_to`] changes the owner:
-//! it makes the new stream wait for what the old one has been given so far. A use that is not ordered behind the earlier
-//! ones can therefore not be written in safe code. The one exception is unsafe and says so in its name.
+//! Every operation on a [`DeviceBuffer`] runs on the stream that owns it, and only
+//! [`DeviceBuffer::hand_to`] changes the owner: it makes the new stream wait for what the old one
+//! has been given so far. A use that is not ordered behind the earlier ones can therefore not be
+//! written in safe code. The one exception is unsafe and says so in its name.
 
 use crate::error::{Error, Result, check};
 use crate::host_buffer::{HostBuffer, bytes_of};
@@ -19,8 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room for a number of elements on the device, or one of the pieces that such room was split into.
 ///
-/// Like a vector, it has a capacity and a length: it is as long as what was last copied into it, and kernels are
-/// passed that length. A new buffer is as long as its capacity, its contents undefined.
+/// Like a vector, it has a capacity and a length: it is as long as what was last copied into it,
+/// and kernels are passed that length. A new buffer is as long as its capacity, its contents
+/// undefined.
 pub struct DeviceBuffer<T: Pod> {
     // The first two are what a kernel's slice parameter is made of; launches point at them.
     address: CUdeviceptr,
@@ -34,7 +36,8 @@ pub struct DeviceBuffer<T: Pod> {
 /// An allocation of device memory, shared by its pieces.
 struct Memory {
     address: CUdeviceptr,
-    /// The last owners of the pieces dropped so far: their work is waited for before the memory is freed.
+    /// The last owners of the pieces dropped so far: their work is waited for before the memory is
+    /// freed.
     last_owners: Mutex<Vec<Stream>>,
 }
 
@@ -86,8 +89,12 @@ impl<T: Pod> DeviceBuffer<T> {
         self.address
     }
 
-    /// Gives the buffer to `stream`, which waits for all that its present owner has been given so far (an event record and a
-    /// wait; no host synchronisation). Nothing happens when `stream` owns it already.
+    /// Gives the buffer to `stream`, which waits for all that its present owner has been given so
+    /// far (an event record and a wait; no host synchronisation). Nothing happens when `stream`
+    /// owns it already.
+    ///
+    /// Hand a buffer on right behind its last operation: whatever else the owner has been given by
+    /// then is waited for too. Buffers that take turns come from a [`Ring`](crate::ring::Ring).
     #[inline]
     pub fn hand_to(&mut self, stream: &Stream) -> Result<()> {
         if self.stream != *stream {
@@ -97,22 +104,26 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// Gives the buffer to `stream` without making it wait: the missing event, for the labs that need the bug.
+    /// Gives the buffer to `stream` without making it wait: the missing event, for the labs that
+    /// need the bug.
     ///
     /// # Safety
-    /// The caller vouches that the earlier operations on the buffer finish before later ones on `stream` start, by an order that
-    /// this crate does not see; or that the program is right for whatever bytes the race leaves.
+    /// The caller vouches that the earlier operations on the buffer finish before later ones on
+    /// `stream` start, by an order that this crate does not see; or that the program is right for
+    /// whatever bytes the race leaves.
     pub unsafe fn assume_ordered_on(&mut self, stream: &Stream) {
         self.stream = stream.clone();
     }
 
-    /// Copies `source` to the device, on the owning stream (`cuMemcpyHtoDAsync`). The buffer becomes as long as the source.
+    /// Copies `source` to the device, on the owning stream (`cuMemcpyHtoDAsync`). The buffer
+    /// becomes as long as the source.
     pub fn copy_from(&mut self, source: &HostBuffer<T>) -> Result<()> {
         self.fits(source.len(), "a device buffer")?;
         let bytes = source.bytes();
         source.lend(&self.stream, false, |from| {
             recorder::operation(&self.stream, Engine::HostToDevice, "copy in", bytes, || {
-                // SAFETY: both ends span `bytes`; `lend` keeps the source alive and unchanged until the copy has finished.
+                // SAFETY: both ends span `bytes`; `lend` keeps the source alive and unchanged until
+                // the copy has finished.
                 let result = unsafe {
                     sys::cuMemcpyHtoDAsync_v2(self.address, from.cast(), bytes, self.stream.raw()?)
                 };
@@ -129,7 +140,8 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// Copies what the buffer holds to the start of `destination`, on the owning stream (`cuMemcpyDtoHAsync`).
+    /// Copies what the buffer holds to the start of `destination`, on the owning stream
+    /// (`cuMemcpyDtoHAsync`).
     pub fn copy_to(&self, destination: &mut HostBuffer<T>) -> Result<()> {
         if destination.len() < self.len {
             return Err(Error::CopyTooLong {
@@ -146,7 +158,8 @@ impl<T: Pod> DeviceBuffer<T> {
                 "copy out",
                 bytes,
                 || {
-                    // SAFETY: both ends span `bytes`; `lend` keeps the destination alive and unread until the copy has finished.
+                    // SAFETY: both ends span `bytes`; `lend` keeps the destination alive and unread
+                    // until the copy has finished.
                     let result = unsafe {
                         sys::cuMemcpyDtoHAsync_v2(
                             to.cast(),
@@ -168,7 +181,8 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// Copies what `source` holds into this buffer, within the device (`cuMemcpyDtoDAsync`). Both must belong to the same stream.
+    /// Copies what `source` holds into this buffer, within the device (`cuMemcpyDtoDAsync`). Both
+    /// must belong to the same stream.
     pub fn copy_from_device(&mut self, source: &DeviceBuffer<T>) -> Result<()> {
         self.fits(source.len, "a device buffer")?;
         if self.stream != source.stream {
@@ -193,7 +207,8 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// Sets every byte of the whole capacity, on the owning stream (`cuMemsetD8Async`), and makes the buffer that long.
+    /// Sets every byte of the whole capacity, on the owning stream (`cuMemsetD8Async`), and makes
+    /// the buffer that long.
     pub fn fill_bytes(&mut self, byte: u8) -> Result<()> {
         self.len = self.capacity;
         let bytes = self.bytes();
@@ -207,13 +222,14 @@ impl<T: Pod> DeviceBuffer<T> {
         })
     }
 
-    /// Fills the whole capacity with 0xFF bytes (NaNs, as floats), so that an earlier run's data cannot pass for the next's.
+    /// Fills the whole capacity with 0xFF bytes (NaNs, as floats), so that an earlier run's data
+    /// cannot pass for the next's.
     pub fn poison(&mut self) -> Result<()> {
         self.fill_bytes(0xFF)
     }
 
-    /// Splits the room into separately owned pieces, in order, of equal length up to an alignment of 128 bytes. All belong
-    /// to this buffer's stream until they are handed on.
+    /// Splits the room into separately owned pieces, in order, of equal length up to an alignment
+    /// of 128 bytes. All belong to this buffer's stream until they are handed on.
     pub fn split(self, count: usize) -> Result<Vec<Self>> {
         let pieces = pieces::<T>(self.capacity, count).ok_or(Error::Split {
             len: self.capacity,

@@ -152,46 +152,45 @@ pub(crate) fn check(
     if result == CUresult::CUDA_SUCCESS {
         Ok(())
     } else {
-        Err(failed(call, result, object()))
+        Err(failed(call, result as i32, object()))
     }
 }
 
+/// The error for a code that a driver call returned.
 #[cold]
-pub(crate) fn failed(call: &'static str, result: CUresult, object: String) -> Error {
+pub(crate) fn failed(call: &'static str, code: i32, object: String) -> Error {
+    let text = described(code, sys::cuGetErrorString);
     Error::Driver {
         call,
         object,
-        code: result as i32,
-        name: name_of(result),
-        text: text_of(result),
+        code,
+        name: name_of(code),
+        text: text.unwrap_or_else(|| "no explanation".to_owned()),
     }
 }
 
 /// The driver's name of an error code: `CUDA_ERROR_OUT_OF_MEMORY`.
-pub(crate) fn name_of(result: CUresult) -> String {
-    described(result, sys::cuGetErrorName).unwrap_or_else(|| format!("error {}", result as i32))
+pub(crate) fn name_of(code: i32) -> String {
+    described(code, sys::cuGetErrorName).unwrap_or_else(|| format!("error {code}"))
 }
 
-fn text_of(result: CUresult) -> String {
-    described(result, sys::cuGetErrorString).unwrap_or_else(|| "no explanation".to_owned())
-}
-
+/// What one of the driver's two functions for it says about a code.
 fn described(
-    result: CUresult,
+    code: i32,
     ask: unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult,
 ) -> Option<String> {
+    type Ask = unsafe extern "C" fn(i32, *mut *const c_char) -> i32;
+    // SAFETY: in C both are an int; as an int, codes that the bindings do not know are allowed.
+    let ask = unsafe { std::mem::transmute::<unsafe extern "C" fn(_, _) -> _, Ask>(ask) };
     let mut text = ptr::null();
-    // SAFETY: `ask` is one of the driver's two functions that store a pointer to a static string, or null.
-    let answer = unsafe { ask(result, &mut text) };
-    if answer != CUresult::CUDA_SUCCESS || text.is_null() {
+    // SAFETY: `ask` stores a pointer to a static string, or null.
+    let answer = unsafe { ask(code, &mut text) };
+    if answer != 0 || text.is_null() {
         return None;
     }
     // SAFETY: the driver's strings are static and terminated.
-    Some(
-        unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned(),
-    )
+    let text = unsafe { CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
 }
 
 /// The operation and the stream, for messages.

@@ -46,8 +46,8 @@ impl Event {
         })
     }
 
-    /// Captures what `stream` contains so far (`cuEventRecord`). Recording again replaces what was captured, but not
-    /// for those who already wait.
+    /// Captures what `stream` contains so far (`cuEventRecord`). Recording again replaces what was
+    /// captured, but not for those who already wait.
     #[inline]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         // SAFETY: both handles live.
@@ -70,12 +70,12 @@ impl Event {
         match unsafe { sys::cuEventQuery(self.raw) } {
             CUresult::CUDA_SUCCESS => Ok(true),
             CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            other => Err(failed("cuEventQuery", other, "event".to_owned())),
+            other => Err(failed("cuEventQuery", other as i32, "event".to_owned())),
         }
     }
 
-    /// The time from `earlier` to this event (`cuEventElapsedTime`, resolution about half a microsecond). Both must have
-    /// timing and must have happened. Zero when this event came first.
+    /// The time from `earlier` to this event (`cuEventElapsedTime`, resolution about half a
+    /// microsecond). Both must have timing and must have happened. Zero when this event came first.
     pub fn elapsed_since(&self, earlier: &Event) -> Result<Duration> {
         let mut milliseconds = 0.0f32;
         // SAFETY: both handles live, and the result outlives the call.
@@ -96,7 +96,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: nobody holds the handle any more; the driver keeps what it captured for those who wait.
+        // SAFETY: nobody holds the handle any more; the driver keeps what it captured for those who
+        // wait.
         unsafe { sys::cuEventDestroy_v2(self.raw) };
     }
 }

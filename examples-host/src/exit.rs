@@ -1,4 +1,5 @@
-//! Exit codes: 0 the lesson holds, 1 it does not, 2 bad usage, 3 the device lacks what the example needs.
+//! Exit codes: 0 the lesson holds, 1 it does not, 2 bad usage, 3 the device lacks what the example
+//! needs.
 
 use crate::device::{MissingProperty, OpenError};
 use crate::options::UsageError;

@@ -7,8 +7,9 @@
 //!        0                     1.34 ms
 //! ```
 //!
-//! A row is an engine or a stream; a letter is an operation's engine, in lower case for every other operation of the row, so that
-//! neighbours can be told apart. A dot stands for operations too short for the column that they fall into.
+//! A row is an engine or a stream; a letter is an operation's engine, in lower case for every other
+//! operation of the row, so that neighbours can be told apart. A dot stands for operations too
+//! short for the column that they fall into.
 
 use crate::intervals::{Engine, Interval, Recording, Span};
 use crate::units;
@@ -91,7 +92,8 @@ impl<'a> Gantt<'a> {
             .collect();
         (0..self.columns)
             .map(|column| {
-                // Multiply before dividing, in 128 bits: columns meet exactly and hours do not overflow.
+                // Multiply before dividing, in 128 bits: columns meet exactly and hours do not
+                // overflow.
                 let edge = |column: u64| {
                     (u128::from(end) * u128::from(column) / u128::from(self.columns)) as u64
                 };

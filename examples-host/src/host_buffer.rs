@@ -1,13 +1,14 @@
 //! Host memory that the device copies from and to.
 //!
-//! Three kinds differ in nothing but where the memory comes from: pageable (the program's own), page-locked (allocated by
-//! the driver) and registered (the program's own, locked afterwards). One type holds all three, so that variants of an
-//! example differ in one word.
+//! Three kinds differ in nothing but where the memory comes from: pageable (the program's own),
+//! page-locked (allocated by the driver) and registered (the program's own, locked afterwards). One
+//! type holds all three, so that variants of an example differ in one word.
 //!
-//! A copy enqueued on a stream goes on using the memory after the call has returned. The buffer therefore remembers the
-//! last copies that use it. Reading waits for those that write; writing and dropping wait for all. A copy on one stream
-//! that conflicts with a copy on another is ordered behind it by an event. Nothing of this costs a driver call as long as
-//! the copies of one buffer stay on one stream.
+//! A copy enqueued on a stream goes on using the memory after the call has returned. The buffer
+//! therefore remembers the last copies that use it. Reading waits for those that write; writing and
+//! dropping wait for all. A copy on one stream that conflicts with a copy on another is ordered
+//! behind it by an event. Nothing of this costs a driver call as long as the copies of one buffer
+//! stay on one stream.
 
 use crate::device::Device;
 use crate::error::{Error, Result, check};
@@ -107,8 +108,9 @@ impl<T: Pod> HostBuffer<T> {
     /// The elements, once every copy into them has finished.
     pub fn read(&self) -> Result<&[T]> {
         self.settle(|copy| copy.writes)?;
-        // SAFETY: the memory is initialised, of Pod elements, and owned by this piece. No copy writes it now, and none can be
-        // enqueued while the slice lives: that takes the buffer by `&mut`.
+        // SAFETY: the memory is initialised, of Pod elements, and owned by this piece. No copy
+        // writes it now, and none can be enqueued while the slice lives: that takes the buffer by
+        // `&mut`.
         Ok(unsafe { std::slice::from_raw_parts(self.start(), self.len) })
     }
 
@@ -119,22 +121,23 @@ impl<T: Pod> HostBuffer<T> {
         Ok(unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) })
     }
 
-    /// Copies the elements out as they are at this moment, whether or not the copies into them have finished: the early
-    /// read that `read` prevents.
+    /// Copies the elements out as they are at this moment, whether or not the copies into them have
+    /// finished: the early read that `read` prevents.
     ///
     /// # Safety
     /// The values may be old, new, or any mixture, and the program must be right for all of them.
     pub unsafe fn read_unordered(&self) -> Vec<T> {
         let mut values = Vec::with_capacity(self.len);
         for index in 0..self.len {
-            // SAFETY: in bounds. Volatile, because the device may be writing; any bytes make a Pod value.
+            // SAFETY: in bounds. Volatile, because the device may be writing; any bytes make a Pod
+            // value.
             values.push(unsafe { self.start().add(index).read_volatile() });
         }
         values
     }
 
-    /// Fills the memory with bytes that no computation of the examples leaves behind (0xFF: a NaN as a float), so that a
-    /// result of an earlier run cannot pass for one of the next.
+    /// Fills the memory with bytes that no computation of the examples leaves behind (0xFF: a NaN
+    /// as a float), so that a result of an earlier run cannot pass for one of the next.
     pub fn poison(&mut self) -> Result<()> {
         bytemuck::cast_slice_mut(self.write()?)
             .par_chunks_mut(1 << 20)
@@ -142,7 +145,8 @@ impl<T: Pod> HostBuffer<T> {
         Ok(())
     }
 
-    /// Splits the memory into separately owned pieces, in order, of equal length up to an alignment of 128 bytes.
+    /// Splits the memory into separately owned pieces, in order, of equal length up to an alignment
+    /// of 128 bytes.
     pub fn split(self, count: usize) -> Result<Vec<Self>> {
         self.settle(|_| true)?;
         let pieces = pieces::<T>(self.len, count).ok_or(Error::Split {
@@ -159,7 +163,8 @@ impl<T: Pod> HostBuffer<T> {
         Ok(pieces.map(piece).collect())
     }
 
-    /// Puts the pieces that [`HostBuffer::split`] made together again, once every copy that uses them has finished.
+    /// Puts the pieces that [`HostBuffer::split`] made together again, once every copy that uses
+    /// them has finished.
     pub fn join(pieces: Vec<Self>) -> Result<Self> {
         let mut pieces = pieces.into_iter();
         let mut whole = pieces.next().ok_or(Error::Join)?;
@@ -176,8 +181,8 @@ impl<T: Pod> HostBuffer<T> {
         Ok(whole)
     }
 
-    /// Lets `enqueue` put a copy that uses this memory into `stream`, behind the copies on other streams that it conflicts
-    /// with, and remembers it.
+    /// Lets `enqueue` put a copy that uses this memory into `stream`, behind the copies on other
+    /// streams that it conflicts with, and remembers it.
     #[inline]
     pub(crate) fn lend(
         &self,
@@ -192,7 +197,8 @@ impl<T: Pod> HostBuffer<T> {
             }
         }
         enqueue(self.start())?;
-        // Those waited for finish before this copy does, as do those of the same stream: this one stands for them all.
+        // Those waited for finish before this copy does, as do those of the same stream: this one
+        // stands for them all.
         let stands_for_write = writes || uses.iter().any(|other| other.writes);
         uses.retain(|other| other.stream != *stream && !writes && !other.writes);
         uses.push(Use {
@@ -223,7 +229,8 @@ impl<T: Pod> HostBuffer<T> {
 impl<T: Pod> Drop for HostBuffer<T> {
     fn drop(&mut self) {
         if self.settle(|_| true).is_err() {
-            // A stream that cannot be waited for, such as another thread's: wait for the whole device instead.
+            // A stream that cannot be waited for, such as another thread's: wait for the whole
+            // device instead.
             let _ = self.allocation.device.synchronize();
         }
     }
@@ -293,8 +300,8 @@ impl Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         let base = self.base.as_ptr();
-        // SAFETY: the last piece is gone, and each waited for the copies that used it. Every kind is given back the way it
-        // was taken.
+        // SAFETY: the last piece is gone, and each waited for the copies that used it. Every kind
+        // is given back the way it was taken.
         unsafe {
             match self.memory {
                 HostMemory::PageLocked => {

@@ -1,8 +1,8 @@
 //! The host's clock and the host's work, on either device.
 //!
-//! On NVIDIA's driver these are the real thing. On the software GPU the host is modelled as the device is: the clock is
-//! virtual, CPU work is a cost in that clock, and host threads take turns by virtual time, so that a program's timeline is
-//! the same on every machine.
+//! On NVIDIA's driver these are the real thing. On the software GPU the host is modelled as the
+//! device is: the clock is virtual, CPU work is a cost in that clock, and host threads take turns
+//! by virtual time, so that a program's timeline is the same on every machine.
 
 use crate::device::Device;
 use crate::error::Result;
@@ -15,7 +15,8 @@ pub fn now() -> Duration {
     libcuda::host::now()
 }
 
-/// CPU work: runs `body`, which takes `cost` on the modelled host and as long as it takes on a real one.
+/// CPU work: runs `body`, which takes `cost` on the modelled host and as long as it takes on a real
+/// one.
 pub fn work<R>(cost: Duration, body: impl FnOnce() -> R) -> R {
     libcuda::host::work(cost, body)
 }
@@ -36,8 +37,9 @@ pub fn memory_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
     libcuda::host::memory_work(bytes, body)
 }
 
-/// Runs `body(0)` … `body(count - 1)` on host threads of their own, with the device's context current on each, and returns
-/// their results in that order. What they enqueue counts as the caller's work.
+/// Runs `body(0)` … `body(count - 1)` on host threads of their own, with the device's context
+/// current on each, and returns their results in that order. What they enqueue counts as the
+/// caller's work.
 pub fn threads<R: Send>(
     device: &Device,
     count: usize,

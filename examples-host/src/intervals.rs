@@ -66,8 +66,9 @@ impl fmt::Display for Engine {
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
     Cupti,
-    /// For want of anything better, with the reason: timing events recorded before and after each operation. Such an interval begins when the operation's stream is
-    /// ready for it, which can be before its engine is.
+    /// For want of anything better, with the reason: timing events recorded before and after each
+    /// operation. Such an interval begins when the operation's stream is ready for it, which can be
+    /// before its engine is.
     Events(String),
     /// The software GPU's own log.
     SoftwareGpu,
@@ -151,8 +152,8 @@ pub fn max_concurrency(spans: impl IntoIterator<Item = Span>) -> usize {
         .unwrap_or(0)
 }
 
-/// The share of the spans' summed time during which at least one other of them is open: 0 when they follow one another, 1 when
-/// none is ever alone.
+/// The share of the spans' summed time during which at least one other of them is open: 0 when they
+/// follow one another, 1 when none is ever alone.
 pub fn overlapped_share(spans: impl IntoIterator<Item = Span>) -> f64 {
     let steps = profile(spans);
     let (mut all, mut together) = (0u64, 0u64);
@@ -217,8 +218,9 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Puts intervals in order and moves the clock's origin to the first start. The streams' names break ties, so that the
-    /// result does not depend on the order in which operations were reported.
+    /// Puts intervals in order and moves the clock's origin to the first start. The streams' names
+    /// break ties, so that the result does not depend on the order in which operations were
+    /// reported.
     pub fn new(source: Source, mut intervals: Vec<Interval>) -> Self {
         intervals.sort_by(|a, b| {
             (a.span, a.engine, &a.stream, &a.name).cmp(&(b.span, b.engine, &b.stream, &b.name))
@@ -276,7 +278,8 @@ impl Recording {
         max_concurrency(self.of(engine))
     }
 
-    /// The share of the engine's summed running time during which another of its operations ran too; see [`overlapped_share`].
+    /// The share of the engine's summed running time during which another of its operations ran
+    /// too; see [`overlapped_share`].
     pub fn overlapped_share(&self, engine: Engine) -> f64 {
         overlapped_share(self.of(engine))
     }

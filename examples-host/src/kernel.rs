@@ -1,8 +1,9 @@
 //! Kernels as typed functions.
 //!
-//! An example declares the kernels it uses once, as it would declare foreign functions; [`kernels!`](crate::kernels) makes a
-//! struct of them with one method per kernel. A launch takes its stream from the buffers it is given: there is no stream
-//! to get wrong. Launching builds an array of pointers to the arguments on the stack and calls `cuLaunchKernel`, no more.
+//! An example declares the kernels it uses once, as it would declare foreign functions;
+//! [`kernels!`](crate::kernels) makes a struct of them with one method per kernel. A launch takes
+//! its stream from the buffers it is given: there is no stream to get wrong. Launching builds an
+//! array of pointers to the arguments on the stack and calls `cuLaunchKernel`, no more.
 
 use crate::device::{Device, Limits};
 use crate::device_buffer::DeviceBuffer;
@@ -35,10 +36,11 @@ unsafe impl Sync for Loaded {}
 const LOG_BYTES: usize = 16 * 1024;
 
 impl Module {
-    /// Compiles PTX for the device (`cuModuleLoadDataEx`). An error carries the log of the driver's compiler.
+    /// Compiles PTX for the device (`cuModuleLoadDataEx`). An error carries the log of the driver's
+    /// compiler.
     pub fn load(device: &Device, ptx: &str) -> Result<Self> {
         let image = CString::new(ptx).map_err(|_| Error::Module {
-            name: name_of(CUresult::CUDA_ERROR_INVALID_PTX),
+            name: name_of(CUresult::CUDA_ERROR_INVALID_PTX as i32),
             log: "the text contains a zero byte".to_owned(),
         })?;
         let mut log = vec![0u8; LOG_BYTES];
@@ -48,7 +50,8 @@ impl Module {
         ];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG_BYTES as *mut c_void];
         let mut raw = std::ptr::null_mut();
-        // SAFETY: the image is terminated; options and values are arrays of two, of the kinds that the options ask for.
+        // SAFETY: the image is terminated; options and values are arrays of two, of the kinds that
+        // the options ask for.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut raw,
@@ -62,7 +65,7 @@ impl Module {
             let text = log.split(|&byte| byte == 0).next().unwrap_or_default();
             let log = String::from_utf8_lossy(text).trim_end().to_owned();
             return Err(Error::Module {
-                name: name_of(result),
+                name: name_of(result as i32),
                 log,
             });
         }
@@ -142,8 +145,8 @@ impl Grid {
         }
     }
 
-    /// As many blocks of `threads` threads as give every one of `elements` a thread. A number of blocks that does not fit is
-    /// refused at the launch.
+    /// As many blocks of `threads` threads as give every one of `elements` a thread. A number of
+    /// blocks that does not fit is refused at the launch.
     pub fn cover(elements: usize, threads: u32) -> Self {
         let blocks = elements.div_ceil((threads as usize).max(1));
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
@@ -266,10 +269,12 @@ impl<'a> Arguments<'a> {
         self.push(buffer.address_slot())
     }
 
-    /// Enqueues the launch on the stream that the buffers among the arguments belong to (`cuLaunchKernel`).
+    /// Enqueues the launch on the stream that the buffers among the arguments belong to
+    /// (`cuLaunchKernel`).
     ///
     /// # Safety
-    /// The arguments are those that the kernel declares, and a grid of this shape touches nothing outside the buffers among them.
+    /// The arguments are those that the kernel declares, and a grid of this shape touches nothing
+    /// outside the buffers among them.
     #[inline]
     pub unsafe fn launch(mut self, grid: Grid) -> Result<()> {
         let kernel = self.kernel;
@@ -281,8 +286,8 @@ impl<'a> Arguments<'a> {
             let ([bx, by, bz], [tx, ty, tz]) = (grid.blocks, grid.threads);
             let (raw, arguments) = (stream.raw()?, self.pointers.as_mut_ptr().cast());
             let no_extra = std::ptr::null_mut();
-            // SAFETY: as many pointers as the kernel has parameters, to values that outlive the call; the rest is the caller's
-            // promise.
+            // SAFETY: as many pointers as the kernel has parameters, to values that outlive the
+            // call; the rest is the caller's promise.
             let result = unsafe {
                 sys::cuLaunchKernel(
                     kernel.raw,
@@ -374,7 +379,8 @@ macro_rules! scalar_parameters {
 
 scalar_parameters!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 
-/// Declares the kernels that an example uses, as foreign functions are declared, and makes a struct of them.
+/// Declares the kernels that an example uses, as foreign functions are declared, and makes a struct
+/// of them.
 ///
 /// ```
 /// examples_host::kernels! {
@@ -388,11 +394,13 @@ scalar_parameters!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 /// }
 /// ```
 ///
-/// `Kernels::load(&device, ptx)` loads them all; `kernels.affine(grid, &mut buffer, 2.0, 1.0)` launches on the stream that owns
-/// `buffer`. A slice or pointer parameter takes a [`DeviceBuffer`]; a slice passes the length too.
+/// `Kernels::load(&device, ptx)` loads them all; `kernels.affine(grid, &mut buffer, 2.0, 1.0)`
+/// launches on the stream that owns `buffer`. A slice or pointer parameter takes a
+/// [`DeviceBuffer`]; a slice passes the length too.
 ///
-/// The word `unsafe` is the promise that the signatures are those of the kernels, and that a kernel touches nothing outside the
-/// buffers that it is passed whatever the grid.
+/// The word `unsafe` is the promise that the signatures are those of the kernels, and that no
+/// launch in the program touches anything outside the buffers that it passes. A kernel that takes
+/// slices keeps it by itself; for one that takes a bare pointer, the grid must fit the buffer.
 #[macro_export]
 macro_rules! kernels {
     (

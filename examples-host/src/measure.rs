@@ -1,12 +1,12 @@
 //! Timing variants against one another.
 //!
-//! A timed region forks from one start event into the variant's streams and joins from all of them into one end event,
-//! so that it holds all of the variant's work and nothing else; its event time must agree with the host's clock. Variants are
-//! warmed up, then run in turn (A B A B), so that none has the machine to itself in a better moment, and each run
-//! starts from poisoned buffers.
+//! A timed region forks from one start event into the variant's streams and joins from all of them
+//! into one end event, so that it holds all of the variant's work and nothing else; its event time
+//! must agree with the host's clock. Variants are warmed up, then run in turn (A B A B), so that
+//! none has the machine to itself in a better moment, and each run starts from poisoned buffers.
 
 use crate::bound::{Overlap, Stages};
-use crate::check::Checked;
+use crate::check::{Checked, Mismatch};
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
@@ -51,8 +51,8 @@ impl Stopwatch {
         })
     }
 
-    /// Times what `body` enqueues in `streams`: they wait for the start event, and the end event waits for them.
-    /// Work in other streams counts only if `body` waits for it itself.
+    /// Times what `body` enqueues in `streams`: they wait for the start event, and the end event
+    /// waits for them. Work in other streams counts only if `body` waits for it itself.
     pub fn time<'s, E: From<Error>>(
         &self,
         streams: impl IntoIterator<Item = &'s Stream> + Clone,
@@ -117,7 +117,8 @@ struct Variant<'v, S> {
     body: Body<'v, S>,
 }
 
-/// Variants of one piece of work, to be timed against one another. `S` is what they share: buffers, mostly.
+/// Variants of one piece of work, to be timed against one another. `S` is what they share: buffers,
+/// mostly.
 pub struct Comparison<'v, S> {
     plan: Plan,
     variants: Vec<Variant<'v, S>>,
@@ -178,19 +179,20 @@ impl<'v, S> Comparison<'v, S> {
         self
     }
 
-    /// Checks every element that a run has left. Called after the last run of each variant, with `--validate` after each.
+    /// Checks every element that a run has left. Called after the last run of each variant, with
+    /// `--validate` after each.
     pub fn check(mut self, body: impl FnMut(&mut S) -> anyhow::Result<Checked> + 'v) -> Self {
         self.check = Some(Box::new(body));
         self
     }
 
     /// Runs the variants in turn and returns what was found, in their order. Claims, for the part,
-    /// that the work was equal, that event times agree with the host's clock, and that every element
-    /// is right.
+    /// that the work was equal, that event times agree with the host's clock, and that every
+    /// element is right.
     ///
-    /// Each variant is warmed up, timed, and recorded in one more run, since recording costs time. A
-    /// model is not disturbed by being watched and has nothing to warm up: there the last timed run is
-    /// the recorded one.
+    /// Each variant is warmed up, timed, and recorded in one more run, since recording costs time.
+    /// A model is not disturbed by being watched and has nothing to warm up: there the last timed
+    /// run is the recorded one.
     pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
         let device = part.device();
         let watch = Stopwatch::new(device)?;
@@ -216,7 +218,7 @@ impl<'v, S> Comparison<'v, S> {
                     runs.samples.push(sample);
                 }
                 if last || part.options().validate {
-                    runs.checked = self.checked(index, state)?;
+                    self.check_into(&mut runs.checked, index, state)?;
                 }
             }
         }
@@ -268,8 +270,8 @@ impl<'v, S> Comparison<'v, S> {
         ))
     }
 
-    /// Work in a stream that the timed region does not join would not be timed. A variant that names
-    /// no streams waits for its work itself.
+    /// Work in a stream that the timed region does not join would not be timed. A variant that
+    /// names no streams waits for its work itself.
     fn all_joined(&self, index: usize, recording: &Recording) -> anyhow::Result<()> {
         let Variant { name, streams, .. } = &self.variants[index];
         let joined =
@@ -286,14 +288,26 @@ impl<'v, S> Comparison<'v, S> {
         }
     }
 
-    fn checked(&mut self, index: usize, state: &mut S) -> anyhow::Result<Option<Checked>> {
-        let Some(check) = &mut self.check else {
-            return Ok(None);
+    /// Checks what a run has left. The first mismatch stays; any other error ends the part.
+    fn check_into(
+        &mut self,
+        checked: &mut Option<Result<Checked, Mismatch>>,
+        index: usize,
+        state: &mut S,
+    ) -> anyhow::Result<()> {
+        let (Some(check), None | Some(Ok(_))) = (&mut self.check, &checked) else {
+            return Ok(());
         };
-        let name = &self.variants[index].name;
-        check(state)
-            .map(Some)
-            .with_context(|| format!("variant {name}: wrong result"))
+        *checked = Some(match check(state) {
+            Ok(right) => Ok(right),
+            Err(error) => {
+                let name = &self.variants[index].name;
+                Err(error
+                    .downcast::<Mismatch>()
+                    .with_context(|| format!("variant {name}"))?)
+            }
+        });
+        Ok(())
     }
 
     fn claim(&self, part: &mut Part, runs: &[Runs]) {
@@ -317,15 +331,23 @@ impl<'v, S> Comparison<'v, S> {
             found,
             limit,
         );
-        let checked: Vec<Checked> = runs.iter().filter_map(|runs| runs.checked).collect();
+        let checked: Vec<&Checked> = runs
+            .iter()
+            .filter_map(|runs| runs.checked.as_ref()?.as_ref().ok())
+            .collect();
+        for (variant, runs) in self.variants.iter().zip(runs) {
+            if let Some(Err(mismatch)) = &runs.checked {
+                part.claim(
+                    &format!("{}: every element is right", variant.name),
+                    false,
+                    mismatch,
+                    REFERENCE,
+                );
+            }
+        }
         if let Some(first) = checked.first() {
             let found = format!("{} elements of {} variants", first.elements, checked.len());
-            part.claim(
-                "every element is right",
-                true,
-                found,
-                "equal to the CPU's reference",
-            );
+            part.claim("every element is right", true, found, REFERENCE);
             let same = checked.iter().all(|other| other == first);
             let found = if same { "they are" } else { "they differ" };
             part.claim(
@@ -338,12 +360,14 @@ impl<'v, S> Comparison<'v, S> {
     }
 }
 
+const REFERENCE: &str = "checked against the CPU";
+
 /// What the runs of one variant left.
 #[derive(Default)]
 struct Runs {
     samples: Vec<Sample>,
     recording: Option<Recording>,
-    checked: Option<Checked>,
+    checked: Option<Result<Checked, Mismatch>>,
 }
 
 impl Runs {
@@ -381,7 +405,8 @@ pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
     table
 }
 
-/// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound each reaches.
+/// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound
+/// each reaches.
 pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -> Table {
     let mut table = Table::new([
         "variant",

@@ -86,8 +86,8 @@ impl<'a> Part<'a> {
         Ok(chunks)
     }
 
-    /// Timed runs of each variant: `--iterations`, or the part's default; one where times are modelled, because a model
-    /// repeats itself.
+    /// Timed runs of each variant: `--iterations`, or the part's default; one where times are
+    /// modelled, because a model repeats itself.
     pub fn iterations(&self, default: usize) -> usize {
         let default = if self.device.times() == TimeSource::Modelled {
             1
@@ -130,7 +130,8 @@ impl<'a> Part<'a> {
         self.device.require(has, property, needed)
     }
 
-    /// Claims that `sentence` is true, which `holds` says, with what was found and what is required.
+    /// Claims that `sentence` is true, which `holds` says, with what was found and what is
+    /// required.
     pub fn claim(&mut self, sentence: &str, holds: bool, found: impl Display, limit: impl Display) {
         let (sentence, found, limit) = (sentence.to_owned(), found.to_string(), limit.to_string());
         self.verdict.add(Claim {
@@ -193,7 +194,8 @@ impl<'a> Part<'a> {
         );
     }
 
-    /// Claims that a time is not below what the stages allow, but for 2 % of noise: if it is, the measurement is wrong.
+    /// Claims that a time is not below what the stages allow, but for 2 % of noise: if it is, the
+    /// measurement is wrong.
     pub fn claim_not_below_bound(&mut self, variant: &str, stages: &Stages, time: Duration) {
         let checked = stages.check(variant, time, 0.02);
         let found = checked

@@ -1,7 +1,7 @@
 //! What every variant of a part must do, declared once.
 //!
-//! Variants are comparable only if they do the same work. The plan states it; what a variant really enqueued is counted by
-//! [`crate::tally`], and a difference is an error of the example.
+//! Variants are comparable only if they do the same work. The plan states it; what a variant really
+//! enqueued is counted by [`crate::tally`], and a difference is an error of the example.
 
 use crate::tally::Work;
 use std::fmt;

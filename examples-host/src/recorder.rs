@@ -63,7 +63,8 @@ pub(crate) fn operation(
     }
 }
 
-// The notes are never locked across a driver call: on the modelled host such a call may wait for another thread's.
+// The notes are never locked across a driver call: on the modelled host such a call may wait for
+// another thread's.
 
 #[cold]
 fn note_stream(stream: &Stream) -> Result<()> {
@@ -147,7 +148,8 @@ impl Drop for Observing {
     }
 }
 
-/// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a model.
+/// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a
+/// model.
 pub fn is_free(device: &Device) -> bool {
     device.driver() == Driver::Software
 }

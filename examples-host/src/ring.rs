@@ -1,8 +1,9 @@
 //! Device buffers that take turns, so that a few of them serve any number of chunks.
 //!
-//! Whoever takes a buffer again must wait for its last use, and for no more than that. [`DeviceBuffer::hand_to`] waits for
-//! all that the previous stream has been given *so far*, which by then includes the following chunks: the pipeline would
-//! run dry once per round. A ring therefore records an event where each turn ends.
+//! Whoever takes a buffer again must wait for its last use, and for no more than that.
+//! [`DeviceBuffer::hand_to`] waits for all that the previous stream has been given *so far*, which
+//! by then includes the following chunks: the pipeline would run dry once per round. A ring
+//! therefore records an event where each turn ends.
 
 use crate::device_buffer::DeviceBuffer;
 use crate::error::Result;
@@ -29,7 +30,8 @@ impl<T: Pod> Slot<T> {
 }
 
 impl<T: Pod> Ring<T> {
-    /// Allocates `count` buffers, at least one, with room for `capacity` elements each. They belong to `stream`.
+    /// Allocates `count` buffers, at least one, with room for `capacity` elements each. They belong
+    /// to `stream`.
     pub fn new(stream: &Stream, count: usize, capacity: usize) -> Result<Self> {
         let slot = |_| {
             Ok(Slot {
@@ -43,8 +45,8 @@ impl<T: Pod> Ring<T> {
         })
     }
 
-    /// Gives the buffer whose last turn is the longest ago to `stream`, which waits for the end of that turn, and lets `body`
-    /// use it and hand it on. The turn ends behind what `body` enqueued.
+    /// Gives the buffer whose last turn is the longest ago to `stream`, which waits for the end of
+    /// that turn, and lets `body` use it and hand it on. The turn ends behind what `body` enqueued.
     #[inline]
     pub fn turn<R, E: From<crate::Error>>(
         &mut self,
@@ -64,7 +66,8 @@ impl<T: Pod> Ring<T> {
         result
     }
 
-    /// Fills all buffers with bytes that no computation leaves behind; see [`DeviceBuffer::poison`].
+    /// Fills all buffers with bytes that no computation leaves behind; see
+    /// [`DeviceBuffer::poison`].
     pub fn poison(&mut self) -> Result<()> {
         self.slots.iter_mut().try_for_each(|slot| {
             slot.buffer.poison()?;

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-/// Pieces start at multiples of this many bytes where there are enough elements: what one warp loads at once, and more than
-/// any vector load needs.
+/// Pieces start at multiples of this many bytes where there are enough elements: what one warp
+/// loads at once, and more than any vector load needs.
 const ALIGNMENT: usize = 128;
 
-/// The ranges of `count` pieces of `len` elements: in order, none empty, without gap or overlap, of lengths that differ
-/// by at most one alignment unit. `None` when there are no pieces or more pieces than elements.
+/// The ranges of `count` pieces of `len` elements: in order, none empty, without gap or overlap, of
+/// lengths that differ by at most one alignment unit. `None` when there are no pieces or more
+/// pieces than elements.
 pub fn pieces<T>(
     len: usize,
     count: usize,
@@ -22,7 +23,8 @@ pub fn pieces<T>(
         1
     };
     let units = len.div_ceil(unit);
-    // The first `units % count` pieces get one unit more; the last piece ends where the elements do.
+    // The first `units % count` pieces get one unit more; the last piece ends where the elements
+    // do.
     let start = move |piece: usize| (units / count * piece + piece.min(units % count)) * unit;
     Some((0..count).map(move |piece| start(piece)..start(piece + 1).min(len)))
 }

@@ -34,7 +34,8 @@ impl Durations {
         self.0[self.0.len() - 1]
     }
 
-    /// The least value that at least `percent` per cent of the measurements do not exceed (nearest rank).
+    /// The least value that at least `percent` per cent of the measurements do not exceed (nearest
+    /// rank).
     pub fn percentile(&self, percent: u8) -> Duration {
         let rank = (self.0.len() * usize::from(percent.min(100))).div_ceil(100);
         self.0[rank.max(1) - 1]

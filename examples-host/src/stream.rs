@@ -1,8 +1,9 @@
 //! Streams: the queues in which the device's work is ordered.
 //!
-//! cust's own stream drops the non-blocking flag and knows neither the legacy nor the per-thread default stream, so this
-//! one is made of the driver's calls. A [`Stream`] is a handle: cloning it gives another handle to the same stream,
-//! and buffers hold one to say which stream they belong to.
+//! cust's own stream drops the non-blocking flag and knows neither the legacy nor the per-thread
+//! default stream, so this one is made of the driver's calls. A [`Stream`] is a handle: cloning it
+//! gives another handle to the same stream, and buffers hold one to say which stream they belong
+//! to.
 
 use crate::device::Device;
 use crate::error::{Error, Result, check, failed, on};
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
-/// `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD` of cuda.h: handles that mean a stream without naming one.
+/// `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD` of cuda.h: handles that mean a stream without
+/// naming one.
 const LEGACY: usize = 1;
 const PER_THREAD: usize = 2;
 
@@ -41,8 +43,9 @@ struct Shared {
     device: Device,
     /// The thread that a per-thread handle belongs to.
     home: Option<ThreadId>,
-    /// Recorded whenever something of this stream is handed to another. One is enough: a wait captures the record that is
-    /// the latest when it is issued, so recording again does not disturb earlier waits.
+    /// Recorded whenever something of this stream is handed to another. One is enough: a wait
+    /// captures the record that is the latest when it is issued, so recording again does not
+    /// disturb earlier waits.
     fence: Event,
     /// Copies that use host memory, numbered as they were enqueued.
     enqueued: AtomicU64,
@@ -50,24 +53,27 @@ struct Shared {
     finished: AtomicU64,
 }
 
-// SAFETY: a stream handle may be used from any thread of the process whose current context is the stream's; a per-thread
-// handle, the exception, is refused by `raw` elsewhere.
+// SAFETY: a stream handle may be used from any thread of the process whose current context is the
+// stream's; a per-thread handle, the exception, is refused by `raw` elsewhere.
 unsafe impl Send for Shared {}
 // SAFETY: as above; the driver locks the stream, and the fields that change are atomic.
 unsafe impl Sync for Shared {}
 
 impl Stream {
-    /// A new stream that ignores the legacy default stream (`CU_STREAM_NON_BLOCKING`). The name is for charts and messages.
+    /// A new stream that ignores the legacy default stream (`CU_STREAM_NON_BLOCKING`). The name is
+    /// for charts and messages.
     pub fn non_blocking(device: &Device, name: impl Into<String>) -> Result<Self> {
         Self::create(device, name.into(), Kind::NonBlocking, 0)
     }
 
-    /// A new stream that synchronises implicitly with the legacy default stream (`CU_STREAM_DEFAULT`).
+    /// A new stream that synchronises implicitly with the legacy default stream
+    /// (`CU_STREAM_DEFAULT`).
     pub fn blocking(device: &Device, name: impl Into<String>) -> Result<Self> {
         Self::create(device, name.into(), Kind::Blocking, 0)
     }
 
-    /// A new non-blocking stream with a priority of [`Device::stream_priorities`]; smaller is more urgent.
+    /// A new non-blocking stream with a priority of [`Device::stream_priorities`]; smaller is more
+    /// urgent.
     pub fn with_priority(device: &Device, name: impl Into<String>, priority: i32) -> Result<Self> {
         Self::create(device, name.into(), Kind::NonBlocking, priority)
     }
@@ -82,7 +88,8 @@ impl Stream {
         )
     }
 
-    /// The calling host thread's own default stream. Using the handle on another thread is an error.
+    /// The calling host thread's own default stream. Using the handle on another thread is an
+    /// error.
     pub fn per_thread(device: &Device, name: impl Into<String>) -> Result<Self> {
         Self::wrap(device, name.into(), Kind::PerThread, PER_THREAD as CUstream)
     }
@@ -157,16 +164,16 @@ impl Stream {
         }
     }
 
-    /// Everything enqueued here from now on runs after what `event` captured at its latest record (`cuStreamWaitEvent`).
-    /// An event that was never recorded holds nobody up.
+    /// Everything enqueued here from now on runs after what `event` captured at its latest record
+    /// (`cuStreamWaitEvent`). An event that was never recorded holds nobody up.
     pub fn wait(&self, event: &Event) -> Result<()> {
         // SAFETY: both handles live.
         let result = unsafe { sys::cuStreamWaitEvent(self.raw()?, event.raw(), 0) };
         check("cuStreamWaitEvent", result, on(self))
     }
 
-    /// Everything enqueued here from now on runs after everything enqueued in `other` so far: an event recorded there and
-    /// waited for here. Nothing happens when both are the same stream.
+    /// Everything enqueued here from now on runs after everything enqueued in `other` so far: an
+    /// event recorded there and waited for here. Nothing happens when both are the same stream.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
         if self == other {
             return Ok(());
@@ -195,11 +202,12 @@ impl Stream {
                 Ok(true)
             }
             CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            other => Err(failed("cuStreamQuery", other, on(self)())),
+            other => Err(failed("cuStreamQuery", other as i32, on(self)())),
         }
     }
 
-    /// Numbers the copy that was just enqueued, so that the host memory it uses can tell later whether it has finished.
+    /// Numbers the copy that was just enqueued, so that the host memory it uses can tell later
+    /// whether it has finished.
     #[inline]
     pub(crate) fn take_ticket(&self) -> u64 {
         self.0.enqueued.fetch_add(1, Ordering::AcqRel) + 1
@@ -233,7 +241,8 @@ impl fmt::Debug for Stream {
 impl Drop for Shared {
     fn drop(&mut self) {
         if matches!(self.kind, Kind::Blocking | Kind::NonBlocking) {
-            // SAFETY: the last handle is gone, so nobody uses the stream again; the driver lets enqueued work finish.
+            // SAFETY: the last handle is gone, so nobody uses the stream again; the driver lets
+            // enqueued work finish.
             unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
     }

@@ -1,7 +1,8 @@
 //! What the calling thread has enqueued: the counters that plans are checked against.
 //!
-//! Every copy and launch of this crate adds to them. They are per host thread, so that counting costs an addition
-//! and no lock; [`crate::host_clock::threads`] adds what its threads enqueued to the thread that started them.
+//! Every copy and launch of this crate adds to them. They are per host thread, so that counting
+//! costs an addition and no lock; [`crate::host_clock::threads`] adds what its threads enqueued to
+//! the thread that started them.
 
 use std::cell::Cell;
 use std::ops::{Add, AddAssign, Sub};

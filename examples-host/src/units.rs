@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// A duration in the unit that leaves one to three digits before the point: `850 ns`, `12.3 µs`, `1.34 ms`.
+/// A duration in the unit that leaves one to three digits before the point: `850 ns`, `12.3 µs`,
+/// `1.34 ms`.
 pub fn time(duration: Duration) -> String {
     let nanoseconds = duration.as_nanos() as f64;
     scaled(

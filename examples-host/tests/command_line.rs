@@ -1,0 +1,74 @@
+//! The command line of an example, from outside: exit codes and messages.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// The example `three_way`, which cargo builds beside the tests.
+fn three_way(arguments: &[&str]) -> Output {
+    let test = std::env::current_exe().unwrap();
+    let folder: PathBuf = test.ancestors().nth(2).unwrap().join("examples");
+    // No NVIDIA GPU is visible, even on a machine that has one.
+    Command::new(folder.join("three_way"))
+        .args(arguments)
+        .env("CUDA_VISIBLE_DEVICES", "-1")
+        .env_remove("CUDA_DRIVER")
+        .output()
+        .unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn an_unknown_part_is_bad_usage_and_the_known_ones_are_listed() {
+    let output = three_way(&["--part", "nonsense"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        stderr(&output).contains("[possible values: three-way]"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn values_that_leave_nothing_to_do_are_bad_usage() {
+    for arguments in [
+        ["--chunks", "0"],
+        ["--size", "0"],
+        ["--iterations", "0"],
+        ["--trace", "/"],
+    ] {
+        assert_eq!(code(&three_way(&arguments)), 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn demanding_a_gpu_that_is_absent_is_no_fallback() {
+    let output = three_way(&["--device", "nvidia"]);
+    assert_eq!(code(&output), 3);
+    assert_eq!(
+        stderr(&output).trim_end().lines().count(),
+        1,
+        "{}",
+        stderr(&output)
+    );
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn help_shows_parts_and_exit_codes() {
+    let output = three_way(&["--help"]);
+    assert_eq!(code(&output), 0);
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        help.contains("three-way  How near to the bound do three streams come?"),
+        "{help}"
+    );
+    assert!(help.contains("3 the device lacks what is needed"), "{help}");
+}
