@@ -1,0 +1,212 @@
+//! three-way: copies in, kernels and copies out at the same time.
+//!
+//! The data is cut into chunks. A chunk's copy in, kernel and copy out follow one another, but different
+//! chunks have nothing to do with each other. One stream keeps them all in order. With a stream per role,
+//! and an event wherever a chunk changes roles, both copy engines and the multiprocessors work at once;
+//! three device buffers in rotation are enough:
+//!
+//! ```text
+//! H2D    |HHHHhhhhHHHHhhhh        |
+//! kernel |    K   k   K   k       |
+//! D2H    |     DDDDddddDDDDdddd   |
+//! ```
+//!
+//! The two directions share the link, so the bound is what both take together, not the longer of the two
+//! alone. What remains above it is the first chunk's way in and the last one's way out: more chunks make it
+//! less, until starting a copy costs more than that. A time below the bound, copies that overlap within one
+//! stream, or directions that take turns in spite of their streams would prove this wrong.
+
+mod work;
+
+use examples_host::prelude::*;
+use work::{Work, expected};
+
+/// Copy in, compute, copy out: the stream of each role.
+type Roles<'s> = [&'s Stream; 3];
+
+impl Work {
+    /// One chunk through its three roles. Between roles on the same stream, `hand_to` does nothing.
+    fn chunk(&mut self, chunk: usize, [copy_in, compute, copy_out]: Roles) -> Result<()> {
+        let (input, output) = (&self.input[chunk], &mut self.output[chunk]);
+        self.rotating.turn(copy_in, |data| {
+            data.copy_from(input)?;
+            if self.omit_event {
+                // SAFETY: stale bytes are numbers too, and that the result is wrong is what the lab shows.
+                unsafe { data.assume_ordered_on(compute) };
+            } else {
+                data.hand_to(compute)?;
+            }
+            self.kernels.update(data)?;
+            data.hand_to(copy_out)?;
+            data.copy_to(output)
+        })
+    }
+
+    fn pass<'s>(&mut self, roles: impl Fn(usize) -> Roles<'s>) -> Result<()> {
+        (0..self.input.len()).try_for_each(|chunk| self.chunk(chunk, roles(chunk)))
+    }
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let stream = |name: &str| Stream::non_blocking(part.device(), name);
+    let (h, k, d) = (stream("copy in")?, stream("compute")?, stream("copy out")?);
+    let [a, b, c, e] = [stream("A")?, stream("B")?, stream("C")?, stream("D")?];
+    let (roles, one) = ([&h, &k, &d], [&h; 3]);
+    let elements = part.elements::<f32>(ByteSize::mib(16))?;
+    let mut work = Work::new(part, &h, elements)?;
+    if work.omit_event {
+        return missing_event(part, &mut work, roles);
+    }
+
+    let stages = work.stages_alone(part, roles)?;
+    predict(part, &stages);
+    let chunks = best_number_of_chunks(part, &mut work, roles, &stages)?;
+
+    work.cut(&h, chunks)?;
+    let bytes = elements * size_of::<f32>();
+    let plan = Plan::new()
+        .bytes_in(bytes)
+        .bytes_out(bytes)
+        .launches(chunks, elements);
+    let outcomes = Comparison::new(plan)
+        .variant("host sync per chunk", &[&h], |work: &mut Work| {
+            (0..chunks).try_for_each(|chunk| {
+                work.chunk(chunk, one)?;
+                Ok(h.synchronize()?)
+            })
+        })
+        .variant("one stream", &[&h], |work| Ok(work.pass(|_| one)?))
+        .variant("a stream per chunk, 4 in turn", &[&a, &b, &c, &e], |work| {
+            Ok(work.pass(|chunk| [[&a, &b, &c, &e][chunk % 4]; 3])?)
+        })
+        .variant("three streams", &roles, |work| Ok(work.pass(|_| roles)?))
+        .prepare(|work| Ok(work.poison()?))
+        .check(|work| work.check())
+        .run(part, &mut work)?;
+    let times = part.device().times();
+    part.say(measure::table_with_bounds(&outcomes, &stages, times));
+    judge(part, &outcomes, &stages, bytes)
+}
+
+fn predict(part: &mut Part, stages: &Stages) {
+    part.predict(format!(
+        "Alone: copies in {}, kernel {}, copies out {}; both directions together {}.\n\
+         One stream takes the sum of the stages however many chunks there are. Three streams come near\n\
+         the bound, {}; filling and draining adds a share of what is above it that falls with the chunks.",
+        units::time(stages.copy_in),
+        units::time(stages.kernel),
+        units::time(stages.copy_out),
+        units::time(stages.both_copies),
+        units::time(stages.bound(Overlap::Duplex)),
+    ));
+}
+
+/// Times three streams with 1 to 128 chunks, unless the command line gives the number.
+fn best_number_of_chunks(
+    part: &mut Part,
+    work: &mut Work,
+    roles: Roles,
+    stages: &Stages,
+) -> anyhow::Result<usize> {
+    let counts = work.numbers_of_chunks(part)?;
+    let watch = Stopwatch::new(part.device())?;
+    let times = sweep(part, 3, &counts, |&chunks, last| {
+        work.cut(roles[0], chunks)?;
+        work.poison()?;
+        let sample = watch.time(roles, || work.pass(|_| roles))?;
+        if last {
+            work.check()?;
+        }
+        anyhow::Ok([sample.event])
+    })?;
+
+    let (serial, bound) = (stages.bound(Overlap::None), stages.bound(Overlap::Duplex));
+    let mut table = Table::new(["chunks", "three streams", "predicted", "of the bound"]);
+    for (&chunks, [times]) in counts.iter().zip(&times) {
+        table.row([
+            chunks.to_string(),
+            units::time(times.median()),
+            units::time(bound + (serial - bound).div_f64(chunks as f64)),
+            units::percent(stages.reached(Overlap::Duplex, times.median())),
+        ]);
+    }
+    let best = counts
+        .iter()
+        .zip(&times)
+        .min_by_key(|(_, [times])| times.median());
+    let chunks = best.map_or(1, |(&chunks, _)| chunks);
+    part.say(format!(
+        "{table}\nThe best is {chunks}, which all variants use."
+    ));
+    Ok(chunks)
+}
+
+fn judge(
+    part: &mut Part,
+    outcomes: &[Outcome],
+    stages: &Stages,
+    bytes: usize,
+) -> anyhow::Result<()> {
+    let [host_sync, one_stream, _, three] = outcomes else {
+        anyhow::bail!("{} outcomes of four variants", outcomes.len());
+    };
+    part.chart(&one_stream.name, &one_stream.recording, Rows::Engines);
+    part.chart(&three.name, &three.recording, Rows::Engines);
+    for serial in [host_sync, one_stream] {
+        let sentence = format!("{}: copies out run during copies in", serial.name);
+        part.claim_share_at_most(&sentence, duplex_share(serial), 0.0);
+    }
+    let sentence = "three streams: copies out run during copies in";
+    part.claim_share_at_least(sentence, duplex_share(three), 0.5);
+    for outcome in outcomes {
+        part.claim_not_below_bound(&outcome.name, stages, outcome.median());
+    }
+    let reached = stages.reached(Overlap::Duplex, three.median());
+    part.claim_share_at_least(
+        "three streams reach the bound",
+        reached,
+        required_share(bytes),
+    );
+    Ok(())
+}
+
+/// The share of the copies' time out during which copies in were running.
+fn duplex_share(outcome: &Outcome) -> f64 {
+    let recording = &outcome.recording;
+    let both = recording.overlap(Engine::HostToDevice, Engine::DeviceToHost);
+    both.as_secs_f64() / recording.busy(Engine::DeviceToHost).as_secs_f64()
+}
+
+/// Starting copies, filling and draining cost the less, the more data there is.
+fn required_share(bytes: usize) -> f64 {
+    match bytes >> 20 {
+        1024.. => 0.97,
+        256.. => 0.95,
+        64.. => 0.85,
+        16.. => 0.70,
+        _ => 0.40,
+    }
+}
+
+/// The lab: no kernel waits for its data any more.
+fn missing_event(part: &mut Part, work: &mut Work, roles: Roles) -> anyhow::Result<()> {
+    part.predict("Kernels do not wait for their copies in: they work on what was there before.");
+    let chunks = part.chunks(16, work.elements())?;
+    work.cut(roles[0], chunks)?;
+    work.poison()?;
+    work.pass(|_| roles)?;
+    let mut wrong = Vec::new();
+    for (chunk, piece) in work.output.iter().enumerate() {
+        let checked = check::equal("the output", piece.offset(), piece.read()?, expected);
+        wrong.extend(
+            checked
+                .err()
+                .map(|mismatch| format!("chunk {chunk}: {mismatch}")),
+        );
+    }
+    part.say(wrong.join("\n"));
+    let found = format!("{} of {chunks} chunks are wrong", wrong.len());
+    part.claim("every element is right", wrong.is_empty(), found, "none");
+    Ok(())
+}
