@@ -1,21 +1,25 @@
-//! pinned: what page-locked host memory is good for.
+//! pinned: what is page-locked host memory good for?
 //!
 //! The device's copy engines read and write host memory by physical address, so its pages must not move. The
-//! driver copies pageable memory through a page-locked buffer of its own, piece by piece, and keeps the host
-//! busy with that; memory that is page-locked by itself it hands to the copy engine and returns:
+//! driver copies pageable memory through a page-locked buffer of its own, piece by piece, and the host is busy
+//! with that. Memory that is page-locked already it leaves to the copy engine, and returns:
 //!
 //! ```text
-//! pageable     host |copy·copy·copy·copy·copy·copy|        page-locked  host |·|
-//!              D M A|    copy·copy·copy·copy·copy |                     DMA  |copycopy|
+//! pageable     call   |copy copy copy copy copy copy copy |
+//!              engine |     copy copy copy copy copy copy copy|
+//! page-locked  call   |.|
+//!              engine | copycopycopy|
 //! ```
 //!
-//! Memory locked afterwards (`cuMemHostRegister`) is as good as memory allocated so. Page-locked memory is taken
-//! from everybody else's, so it can run out: then the driver says so, and everything else goes on working.
-//! A pageable copy that returns at once, or a page-locked one that does not, would prove this wrong.
+//! Memory locked afterwards (`cuMemHostRegister`) is as good as memory allocated so. Locked pages are taken from
+//! everything else that runs, so they can run out: then the driver says so, and nothing else is lost. A pageable
+//! copy whose call returns at once, or a page-locked one whose call does not, would prove this wrong.
+
+mod place;
 
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
-use std::time::Duration;
+use place::{Place, Times};
 
 const KINDS: [HostMemory; 3] = [
     HostMemory::Pageable,
@@ -23,67 +27,11 @@ const KINDS: [HostMemory; 3] = [
     HostMemory::Registered,
 ];
 
-/// Host memory of one kind and size, with data of its own.
-struct Place {
-    host: HostBuffer<u32>,
-    data: Seed,
-}
-
-/// The times of one copy: the copy's own, and until the call that asked for it returned.
-#[derive(Clone, Copy)]
-struct Times {
-    copy: Duration,
-    call: Duration,
-}
-
-impl Place {
-    fn new(device: &Device, memory: HostMemory, bytes: usize) -> Result<Self> {
-        let data = Seed::new((bytes + memory as usize) as u64);
-        let mut host = HostBuffer::new(device, memory, bytes / size_of::<u32>())?;
-        data.fill_u32(0, host.write()?);
-        Ok(Self { host, data })
-    }
-
-    /// Copies in, and out again into poisoned memory: what arrives there has gone both ways.
-    fn round_trip(
-        &mut self,
-        device: &mut DeviceBuffer<u32>,
-        watch: &Stopwatch,
-    ) -> Result<[Times; 2]> {
-        let stream = device.stream().clone();
-        let timed = |copy: &mut dyn FnMut() -> Result<()>| {
-            let mut call = Duration::ZERO;
-            let sample = watch.time([&stream], || {
-                let begin = host_clock::now();
-                copy()?;
-                call = host_clock::now() - begin;
-                Ok::<_, Error>(())
-            })?;
-            Ok::<_, Error>(Times {
-                copy: sample.event,
-                call,
-            })
-        };
-        let copy_in = timed(&mut || device.copy_from(&self.host))?;
-        self.host.poison()?;
-        let copy_out = timed(&mut || device.copy_to(&mut self.host))?;
-        Ok([copy_in, copy_out])
-    }
-
-    fn check(&self) -> anyhow::Result<Checked> {
-        let name = format!("{} memory", self.host.memory());
-        let data = self.data;
-        Ok(check::equal(&name, 0, self.host.read()?, |index| {
-            data.u32(index)
-        })?)
-    }
-}
-
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "Pageable: the call returns when the copy is done. Page-locked and registered: the call returns at once, and the\n\
-         copy runs at the link's speed, which the driver's own copying through host memory cannot reach.",
+        "Pageable: the call lasts as long as the copy. Page-locked and registered: the call returns at once, and\n\
+         the copy runs at the speed of the link, which copying by the host does not reach.",
     );
     let device = part.device();
     let stream = Stream::non_blocking(device, "copies")?;
@@ -94,93 +42,85 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             places.push(Place::new(device, memory, bytes)?);
         }
     }
-    let largest = sizes[sizes.len() - 1] / size_of::<u32>();
+    let largest = sizes
+        .iter()
+        .max()
+        .map_or(1, |bytes| bytes / size_of::<u32>());
     let mut on_device = DeviceBuffer::new(&stream, largest)?;
     let watch = Stopwatch::new(device)?;
+
+    let mut checked = Checked::default();
     let indices: Vec<usize> = (0..places.len()).collect();
-    let mut elements = 0;
     let found = sweep(part, 10, &indices, |&index, last| {
         let [into, out] = places[index].round_trip(&mut on_device, &watch)?;
         if last {
-            elements += places[index].check()?.elements;
+            checked = checked.and(places[index].check()?);
         }
         anyhow::Ok([into.copy, into.call, out.copy, out.call])
     })?;
-    let found: Vec<[Times; 2]> = found
-        .iter()
-        .map(|times| times.each_ref().map(Durations::median))
-        .map(|[a, b, c, d]| [Times { copy: a, call: b }, Times { copy: c, call: d }])
-        .collect();
+    let found: Vec<[Times; 2]> = found.iter().map(medians).collect();
+
     part.say(table(&places, &found));
-    let limit = "equal to what was copied in";
-    part.claim(
-        "every element is right",
-        true,
-        format!("{elements} elements"),
-        limit,
-    );
-    judge(part, &found[found.len() - KINDS.len()..]);
-    exhaust(part, &mut places[0], &mut on_device, &watch)
+    let elements = format!("{} elements", checked.elements);
+    part.claim("every element is right", true, elements, "as copied in");
+    judge_largest(part, &found[found.len() - KINDS.len()..]);
+    exhaust(part);
+    places[0].round_trip(&mut on_device, &watch)?;
+    let elements = format!("{} elements are right", places[0].check()?.elements);
+    part.claim("copies go on working after that", true, elements, "all");
+    Ok(())
 }
 
 /// From 4 KiB in steps of sixteen, and the largest asked for.
 fn sizes(part: &Part) -> anyhow::Result<Vec<usize>> {
     let largest = part.elements::<u32>(ByteSize::mib(64))? * size_of::<u32>();
     let steps = (0..).map(|step| 4096 << (4 * step));
-    Ok(steps
-        .take_while(|&bytes| bytes < largest)
-        .chain([largest])
-        .collect())
+    let smaller = steps.take_while(|&bytes| bytes < largest);
+    Ok(smaller.chain([largest]).collect())
+}
+
+fn medians(found: &[Durations; 4]) -> [Times; 2] {
+    let [copy_in, call_in, copy_out, call_out] = found.each_ref().map(Durations::median);
+    [(copy_in, call_in), (copy_out, call_out)].map(|(copy, call)| Times { copy, call })
 }
 
 fn table(places: &[Place], found: &[[Times; 2]]) -> Table {
-    let mut table = Table::new([
-        "size, memory",
-        "copy in",
-        "bandwidth",
-        "call returns after",
-        "copy out",
-        "bandwidth",
-        "call returns after",
-    ]);
+    let mut table = Table::new(["", "copy in", "", "call", "copy out", "", "call"]);
     for (place, times) in places.iter().zip(found) {
-        let bytes = place.host.bytes() as u64;
-        let mut row = vec![format!("{}, {}", units::bytes(bytes), place.host.memory())];
+        let mut row = vec![format!(
+            "{}, {}",
+            units::bytes(place.bytes()),
+            place.memory()
+        )];
         for Times { copy, call } in times {
-            row.extend([
-                units::time(*copy),
-                units::bandwidth(bytes, *copy),
-                units::time(*call),
-            ]);
+            let bandwidth = units::bandwidth(place.bytes(), *copy);
+            row.extend([units::time(*copy), bandwidth, units::time(*call)]);
         }
         table.row(row);
     }
     table
 }
 
-/// The claims, about the largest size: for smaller ones, what starting a copy costs hides the rest.
-fn judge(part: &mut Part, found: &[[Times; 2]]) {
-    let share = |times: Times| times.call.as_secs_f64() / times.copy.as_secs_f64();
+/// The claims, which are about the largest size: with little data, starting a copy costs more than the copy.
+fn judge_largest(part: &mut Part, found: &[[Times; 2]]) {
+    let lasts = |times: Times| times.call.as_secs_f64() / times.copy.as_secs_f64();
     for (way, name) in ["copy in", "copy out"].into_iter().enumerate() {
         let [pageable, locked, registered] = [0, 1, 2].map(|kind| found[kind][way]);
-        let speedup = pageable.copy.as_secs_f64() / locked.copy.as_secs_f64();
+        let faster = pageable.copy.as_secs_f64() / locked.copy.as_secs_f64();
+        let claim = |text: &str| format!("{text} {name}");
         part.claim_share_at_least(
-            &format!("pageable {name}: the call lasts as long as the copy"),
-            share(pageable),
+            &claim("the call lasts as long as a pageable"),
+            lasts(pageable),
             0.8,
         );
         part.claim_share_at_most(
-            &format!("page-locked {name}: the call is over when the copy has just begun"),
-            share(locked),
+            &claim("the call is over early in a page-locked"),
+            lasts(locked),
             0.1,
         );
-        part.claim_ratio_at_least(
-            &format!("page-locked {name}: faster than pageable"),
-            speedup,
-            2.0,
-        );
+        part.claim_ratio_at_least(&claim("page-locked is faster than pageable:"), faster, 2.0);
         part.claim_time_near(
-            &format!("registered {name}: as fast as page-locked"),
+            &claim("registered is as fast as page-locked:"),
             registered.copy,
             locked.copy,
             0.1,
@@ -188,34 +128,16 @@ fn judge(part: &mut Part, found: &[[Times; 2]]) {
     }
 }
 
-/// Asks for more page-locked memory than any machine has addresses for.
-fn exhaust(
-    part: &mut Part,
-    place: &mut Place,
-    on_device: &mut DeviceBuffer<u32>,
-    watch: &Stopwatch,
-) -> anyhow::Result<()> {
+/// Asks for more page-locked memory than there are addresses.
+fn exhaust(part: &mut Part) {
     const ABSURD: usize = 1 << 50;
     let (refused, answer) = match HostBuffer::<u8>::page_locked(part.device(), ABSURD) {
         Err(error) => (error.code().is_some(), error.to_string()),
         Ok(_) => (false, "granted".to_owned()),
     };
-    let asked = format!(
-        "a request for {} of page-locked memory is refused",
+    let sentence = format!(
+        "{} of page-locked memory are refused",
         units::bytes(ABSURD as u64)
     );
-    part.claim(
-        &asked,
-        refused,
-        answer,
-        "the driver's call and its error code",
-    );
-    place.round_trip(on_device, watch)?;
-    let found = place.check().map_or_else(
-        |error| error.to_string(),
-        |checked| format!("{} elements right", checked.elements),
-    );
-    let works = place.check().is_ok();
-    part.claim("copies go on working after that", works, found, "all");
-    Ok(())
+    part.claim(&sentence, refused, answer, "the driver's call and its code");
 }

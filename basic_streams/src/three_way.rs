@@ -16,10 +16,11 @@
 //! less, until starting a copy costs more than that. A time below the bound, copies that overlap within one
 //! stream, or directions that take turns in spite of their streams would prove this wrong.
 
+mod missing_event;
 mod work;
 
 use examples_host::prelude::*;
-use work::{Work, expected};
+use work::Work;
 
 /// Copy in, compute, copy out: the stream of each role.
 type Roles<'s> = [&'s Stream; 3];
@@ -56,7 +57,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let elements = part.elements::<f32>(ByteSize::mib(16))?;
     let mut work = Work::new(part, &h, elements)?;
     if work.omit_event {
-        return missing_event(part, &mut work, roles);
+        return missing_event::run(part, &mut work, roles);
     }
 
     let stages = work.stages_alone(part, roles)?;
@@ -187,26 +188,4 @@ fn required_share(bytes: usize) -> f64 {
         16.. => 0.70,
         _ => 0.40,
     }
-}
-
-/// The lab: no kernel waits for its data any more.
-fn missing_event(part: &mut Part, work: &mut Work, roles: Roles) -> anyhow::Result<()> {
-    part.predict("Kernels do not wait for their copies in: they work on what was there before.");
-    let chunks = part.chunks(16, work.elements())?;
-    work.cut(roles[0], chunks)?;
-    work.poison()?;
-    work.pass(|_| roles)?;
-    let mut wrong = Vec::new();
-    for (chunk, piece) in work.output.iter().enumerate() {
-        let checked = check::equal("the output", piece.offset(), piece.read()?, expected);
-        wrong.extend(
-            checked
-                .err()
-                .map(|mismatch| format!("chunk {chunk}: {mismatch}")),
-        );
-    }
-    part.say(wrong.join("\n"));
-    let found = format!("{} of {chunks} chunks are wrong", wrong.len());
-    part.claim("every element is right", wrong.is_empty(), found, "none");
-    Ok(())
 }
