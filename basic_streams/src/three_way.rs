@@ -16,6 +16,7 @@
 //! less, until starting a copy costs more than that. A time below the bound, copies that overlap within one
 //! stream, or directions that take turns in spite of their streams would prove this wrong.
 
+mod chunk_counts;
 mod missing_event;
 mod work;
 
@@ -52,7 +53,7 @@ impl Work {
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let stream = |name: &str| Stream::non_blocking(part.device(), name);
     let (h, k, d) = (stream("copy in")?, stream("compute")?, stream("copy out")?);
-    let [a, b, c, e] = [stream("A")?, stream("B")?, stream("C")?, stream("D")?];
+    let turns = [stream("A")?, stream("B")?, stream("C")?, stream("D")?];
     let (roles, one) = ([&h, &k, &d], [&h; 3]);
     let elements = part.elements::<f32>(ByteSize::mib(16))?;
     let mut work = Work::new(part, &h, elements)?;
@@ -62,7 +63,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
     let stages = work.stages_alone(part, roles)?;
     predict(part, &stages);
-    let chunks = best_number_of_chunks(part, &mut work, roles, &stages)?;
+    let chunks = chunk_counts::best(part, &mut work, roles, &stages)?;
 
     work.cut(&h, chunks)?;
     let bytes = elements * size_of::<f32>();
@@ -78,8 +79,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             })
         })
         .variant("one stream", &[&h], |work| Ok(work.pass(|_| one)?))
-        .variant("a stream per chunk, 4 in turn", &[&a, &b, &c, &e], |work| {
-            Ok(work.pass(|chunk| [[&a, &b, &c, &e][chunk % 4]; 3])?)
+        .variant("a stream per chunk, 4 in turn", &turns.each_ref(), |work| {
+            Ok(work.pass(|chunk| [&turns[chunk % turns.len()]; 3])?)
         })
         .variant("three streams", &roles, |work| Ok(work.pass(|_| roles)?))
         .prepare(|work| Ok(work.poison()?))
@@ -101,46 +102,6 @@ fn predict(part: &mut Part, stages: &Stages) {
         units::time(stages.both_copies),
         units::time(stages.bound(Overlap::Duplex)),
     ));
-}
-
-/// Times three streams with 1 to 128 chunks, unless the command line gives the number.
-fn best_number_of_chunks(
-    part: &mut Part,
-    work: &mut Work,
-    roles: Roles,
-    stages: &Stages,
-) -> anyhow::Result<usize> {
-    let counts = work.numbers_of_chunks(part)?;
-    let watch = Stopwatch::new(part.device())?;
-    let times = sweep(part, 3, &counts, |&chunks, last| {
-        work.cut(roles[0], chunks)?;
-        work.poison()?;
-        let sample = watch.time(roles, || work.pass(|_| roles))?;
-        if last {
-            work.check()?;
-        }
-        anyhow::Ok([sample.event])
-    })?;
-
-    let (serial, bound) = (stages.bound(Overlap::None), stages.bound(Overlap::Duplex));
-    let mut table = Table::new(["chunks", "three streams", "predicted", "of the bound"]);
-    for (&chunks, [times]) in counts.iter().zip(&times) {
-        table.row([
-            chunks.to_string(),
-            units::time(times.median()),
-            units::time(bound + (serial - bound).div_f64(chunks as f64)),
-            units::percent(stages.reached(Overlap::Duplex, times.median())),
-        ]);
-    }
-    let best = counts
-        .iter()
-        .zip(&times)
-        .min_by_key(|(_, [times])| times.median());
-    let chunks = best.map_or(1, |(&chunks, _)| chunks);
-    part.say(format!(
-        "{table}\nThe best is {chunks}, which all variants use."
-    ));
-    Ok(chunks)
 }
 
 fn judge(

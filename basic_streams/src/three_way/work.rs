@@ -68,15 +68,6 @@ impl Work {
         self.input.iter().map(HostBuffer::len).sum()
     }
 
-    /// The numbers of chunks to try: the command line's, or powers of two.
-    pub fn numbers_of_chunks(&self, part: &Part) -> anyhow::Result<Vec<usize>> {
-        if part.options().chunks.is_some() {
-            return Ok(vec![part.chunks(1, self.elements())?]);
-        }
-        let powers = (0..8).map(|power| 1 << power);
-        Ok(powers.take_while(|&n| n <= self.elements()).collect())
-    }
-
     /// Makes every result of an earlier run unrecognisable.
     pub fn poison(&mut self) -> Result<()> {
         self.rotating.poison()?;
