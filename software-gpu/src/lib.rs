@@ -5,10 +5,18 @@
 //! visible in the modelled order. A program that forgets an event therefore computes with stale data here, and does
 //! so in every run; and its timeline is the same, bit for bit, on every machine.
 //!
-//! - [`ptx`] reads PTX, [`timeline`] models time, [`memory`] holds the bytes,
 //! - [`driver`] gives the `cu*` calls their semantics; [`driver::entry_point`] is the way in for C.
+//! - [`ptx`] reads PTX, [`exec`] executes it, [`timeline`] models time, [`memory`] holds the bytes.
+//! - [`host`] is the modelled host thread for programs that want to say what their own work costs, and [`activity`]
+//!   the log of what ran on the device.
 
+pub mod activity;
 pub mod driver;
+#[path = "exec_pending.rs"]
+pub mod exec;
+pub mod host;
 pub mod memory;
 pub mod ptx;
 pub mod timeline;
+
+pub use driver::{last_fault, last_refusal};

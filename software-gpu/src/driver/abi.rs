@@ -33,15 +33,6 @@ macro_rules! handles {
         #[repr(transparent)]
         pub struct $name(pub usize);
 
-        impl $name {
-            /// The null handle.
-            pub const NULL: Self = Self(0);
-
-            /// Whether this is the null handle.
-            pub const fn is_null(self) -> bool {
-                self.0 == 0
-            }
-        }
     )*};
 }
 
@@ -58,7 +49,19 @@ handles! {
     CUevent;
 }
 
+impl CUcontext {
+    /// No context.
+    pub const NULL: Self = Self(0);
+
+    /// Whether this is no context.
+    pub const fn is_null(self) -> bool {
+        self.0 == 0
+    }
+}
+
 impl CUstream {
+    /// The default stream, whichever of the two the entry point means.
+    pub const NULL: Self = Self(0);
     /// `CU_STREAM_LEGACY`: the context's default stream, which synchronises with blocking streams.
     pub const LEGACY: Self = Self(1);
     /// `CU_STREAM_PER_THREAD`: the calling thread's own default stream.
@@ -97,11 +100,6 @@ impl<T> Out<T> {
         } else {
             Ok(self)
         }
-    }
-
-    /// The pointer itself.
-    pub(super) fn as_ptr(self) -> *mut T {
-        self.0
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::ffi::c_void;
 
-use super::version;
+use super::{
+    allocation, context, copy, device, event, function, host_function, launch, module, occupancy,
+    pointer, set, stream, version,
+};
 
-/// The address of a function with the C ABI, which may be shared between threads.
+/// The address of a function with the C ABI.
 struct Address(*const c_void);
 
 // SAFETY: the address of a function; calling it is what needs care.
@@ -12,7 +15,6 @@ unsafe impl Sync for Address {}
 
 macro_rules! table {
     ($($module:ident: $($name:ident)*;)*) => {
-        /// In the order of names.
         static TABLE: &[(&str, Address)] = &[
             $($((stringify!($name), Address($module::$name as *const c_void)),)*)*
         ];
@@ -21,7 +23,42 @@ macro_rules! table {
 }
 
 table! {
-    version: cuDriverGetVersion cuGetErrorName cuGetErrorString;
+    version: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2;
+    device: cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceGetLuid
+        cuDeviceTotalMem_v2 cuDeviceGetAttribute cuDeviceComputeCapability cuDeviceGetPCIBusId
+        cuDeviceGetByPCIBusId;
+    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2
+        cuDevicePrimaryCtxSetFlags_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4
+        cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice
+        cuCtxGetId cuCtxGetApiVersion cuCtxGetFlags cuCtxSetFlags cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig
+        cuCtxSetCacheConfig cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
+        cuCtxSynchronize;
+    module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction
+        cuModuleGetFunctionCount cuModuleGetGlobal_v2 cuModuleGetLoadingMode;
+    function: cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncGetModule
+        cuFuncGetParamInfo;
+    occupancy: cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+        cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags
+        cuOccupancyAvailableDynamicSMemPerBlock;
+    allocation: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetInfo_v2 cuMemGetAddressRange_v2
+        cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost cuMemHostGetFlags cuMemHostGetDevicePointer_v2
+        cuMemHostRegister_v2 cuMemHostUnregister;
+    pointer: cuPointerGetAttribute cuPointerGetAttributes;
+    copy: cuMemcpy cuMemcpy_ptds cuMemcpyAsync cuMemcpyAsync_ptsz cuMemcpyHtoD_v2 cuMemcpyHtoD_v2_ptds
+        cuMemcpyHtoDAsync_v2 cuMemcpyHtoDAsync_v2_ptsz cuMemcpyDtoH_v2 cuMemcpyDtoH_v2_ptds cuMemcpyDtoHAsync_v2
+        cuMemcpyDtoHAsync_v2_ptsz cuMemcpyDtoD_v2 cuMemcpyDtoD_v2_ptds cuMemcpyDtoDAsync_v2
+        cuMemcpyDtoDAsync_v2_ptsz;
+    set: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
+        cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async
+        cuMemsetD32Async_ptsz;
+    stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
+        cuStreamSynchronize_ptsz cuStreamQuery cuStreamQuery_ptsz cuStreamWaitEvent cuStreamWaitEvent_ptsz
+        cuStreamGetPriority cuStreamGetPriority_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz cuStreamGetCtx
+        cuStreamGetCtx_ptsz cuStreamGetId cuStreamGetId_ptsz;
+    event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecord_ptsz cuEventRecordWithFlags
+        cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
+    launch: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz;
+    host_function: cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz;
 }
 
 /// The function that implements the symbol `name` of `cuda.h`, such as `cuMemAlloc_v2`, with the C ABI.

@@ -1,17 +1,74 @@
 //! The semantics of the CUDA driver API: what each `cu*` call does, returns and costs.
 //!
-//! A call passes three layers. The *entry point* (`entry`, `boundary`) is a function with the C ABI that checks
-//! pointers and keeps panics inside. The *call* does what its name says on the state of the device: contexts, modules, streams, events and memory.
-//! Work for the device goes to the *simulator*, which joins the three models: [`timeline`](crate::timeline) says when an operation starts and
-//! ends, [`exec`](crate::exec) what a kernel computes, [`memory`](crate::memory) where the bytes are.
+//! ```text
+//! C ──> entry, boundary ──> call: the thread's turn ──> stream, event, copy, launch, … ──> simulator
+//!                                                                                            │ engine
+//!                                                    timeline: when    exec: what    memory: where
+//! ```
 //!
-//! The C symbols are not exported from here: [`entry_point`] gives their addresses by name.
+//! - The *entry points* are functions with the C ABI that check pointers (`abi`) and keep panics inside (`boundary`);
+//!   `entry` is their table.
+//! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
+//!   device.
+//! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `function`,
+//!   `occupancy`, `allocation`, `pointer`, `stream`, `event`, `copy`, `set`, `launch`, `host_function`.
+//! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
+//!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
+//!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
+//!
+//! There is one device and one lock. The C symbols are not exported from here: [`entry_point`] gives their addresses by
+//! name.
 
 mod abi;
+mod allocation;
 mod boundary;
+mod call;
+mod context;
+mod copy;
+mod costs;
+mod device;
+mod effects;
+mod engine;
 mod entry;
 mod errors;
+mod event;
+mod function;
+mod host_api;
+mod host_function;
+mod host_threads;
+mod jit;
+mod launch;
+mod module;
+mod occupancy;
+mod operation;
+mod parameters;
+mod pointer;
+mod set;
+mod simulator;
+mod stream;
+mod table;
 mod version;
+
+use crate::activity::Activity;
 
 pub use entry::{entry_point, entry_points};
 pub use errors::CudaError;
+pub(crate) use host_api::{host_memory_work, host_now, host_threads, host_work};
+
+/// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
+pub fn last_fault() -> Option<String> {
+    simulator::lock().last_fault.clone()
+}
+
+/// Why the last module that could not be loaded was refused.
+pub fn last_refusal() -> Option<String> {
+    simulator::lock().last_refusal.clone()
+}
+
+pub(crate) fn start_activities() {
+    simulator::lock().activities.start();
+}
+
+pub(crate) fn take_activities() -> Vec<Activity> {
+    simulator::lock().activities.take()
+}

@@ -1,15 +1,32 @@
-//! `cuInit`, versions, and the texts of error codes.
+//! `cuInit`, versions, texts of error codes, and entry points by name.
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::abi::Out;
 use super::boundary::entry_points;
+use super::call::Call;
+use super::costs::Cost;
+use super::entry::entry_point;
 use super::errors::{self, CudaError};
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
 pub(super) const VERSION: c_int = 13_000;
 
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const PER_THREAD_DEFAULT_STREAM: u64 = 2;
+
 entry_points! {
+    fn cuInit(flags: c_uint) {
+        if flags != 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        let mut call = Call::begin()?;
+        call.spend(Cost::Other);
+        call.initialized = true;
+        call.end();
+        Ok(())
+    }
+
     fn cuDriverGetVersion(version: Out<c_int>) {
         version.set(VERSION)
     }
@@ -21,12 +38,27 @@ entry_points! {
     fn cuGetErrorString(error: c_uint, description: Out<*const c_char>) {
         text_of(errors::description_of(error), description)
     }
+
+    fn cuGetProcAddress(symbol: *const c_char, function: Out<*const c_void>, version: c_int, flags: u64) {
+        // SAFETY: the caller passes null or a string.
+        unsafe { proc_address(symbol, function, version, flags) }
+    }
+
+    fn cuGetProcAddress_v2(
+        symbol: *const c_char,
+        function: Out<*const c_void>,
+        version: c_int,
+        flags: u64,
+        status: Out<c_uint>,
+    ) {
+        // SAFETY: as above.
+        let result = unsafe { proc_address(symbol, function, version, flags) };
+        status.set_if_wanted(c_uint::from(result.is_err()));
+        result
+    }
 }
 
-fn text_of(
-    text: Option<&'static std::ffi::CStr>,
-    out: Out<*const c_char>,
-) -> Result<(), CudaError> {
+fn text_of(text: Option<&'static CStr>, out: Out<*const c_char>) -> Result<(), CudaError> {
     match text {
         Some(text) => out.set(text.as_ptr()),
         None => {
@@ -34,4 +66,37 @@ fn text_of(
             Err(CudaError::InvalidValue)
         }
     }
+}
+
+/// # Safety
+/// `symbol` is null or a string.
+unsafe fn proc_address(
+    symbol: *const c_char,
+    function: Out<*const c_void>,
+    version: c_int,
+    flags: u64,
+) -> Result<(), CudaError> {
+    let function = function.required()?;
+    if symbol.is_null() || version <= 0 || flags > PER_THREAD_DEFAULT_STREAM {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: not null, so a string.
+    let symbol = unsafe { CStr::from_ptr(symbol) }
+        .to_str()
+        .map_err(|_| CudaError::NotFound)?;
+    let suffixes: &[&str] = match flags {
+        PER_THREAD_DEFAULT_STREAM => &["_ptsz", "_ptds", ""],
+        _ => &[""],
+    };
+    let names = ["_v4", "_v3", "_v2", ""].iter().flat_map(|version| {
+        suffixes
+            .iter()
+            .map(move |suffix| format!("{symbol}{version}{suffix}"))
+    });
+    let found = names
+        .map(|name| entry_point(&name))
+        .find(Option::is_some)
+        .flatten();
+    function.set(found.unwrap_or(std::ptr::null()))?;
+    found.map(|_| ()).ok_or(CudaError::NotFound)
 }

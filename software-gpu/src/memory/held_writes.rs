@@ -35,6 +35,11 @@ impl HeldWrites {
             .any(|touched| touched.overlaps(address, bytes))
     }
 
+    /// Whether an allocation with stores has a base that `predicate` is true of.
+    pub fn any_allocation(&self, predicate: impl Fn(u64) -> bool) -> bool {
+        self.touched.iter().any(|touched| predicate(touched.base))
+    }
+
     /// Makes memory show the old bytes again, if it does not already.
     pub fn withdraw(&mut self, space: &AddressSpace) {
         for touched in &mut self.touched {

@@ -14,6 +14,7 @@ mod allocation;
 mod held_writes;
 mod write_hold;
 
+pub(crate) use address_space::is_device_address;
 pub use address_space::{AddressSpace, OutOfMemory, RegisterError};
 pub use allocation::{Allocation, AllocationKind};
 pub use held_writes::HeldWrites;

@@ -1,0 +1,107 @@
+//! What ran on the device, and when: the software GPU's own activity records.
+//!
+//! [`start`] begins to record, [`take`] hands over what has ended since. Times are of the virtual clock of
+//! [`host::now`](crate::host::now), so intervals can be laid beside the host's work.
+
+use std::fmt;
+
+use crate::driver;
+use crate::timeline::CopyKind;
+
+/// One operation of a stream that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// What it was.
+    pub kind: Kind,
+    /// The kernel's name; for everything else the kind's.
+    pub name: String,
+    /// The stream's `CUstream` handle as the program wrote it: 0 and 1 are the legacy stream, 2 the per-thread one.
+    pub stream: u64,
+    /// When the device began it, in nanoseconds.
+    pub start_ns: u64,
+    /// When its effects were complete, in nanoseconds.
+    pub end_ns: u64,
+    /// Bytes copied or set; 0 for kernels and host functions.
+    pub bytes: u64,
+    /// Unique, rising in the order of submission.
+    pub correlation: u64,
+}
+
+/// The kinds of operations that are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A grid.
+    Kernel,
+    /// A copy to the device.
+    HostToDevice,
+    /// A copy from the device.
+    DeviceToHost,
+    /// A copy within the device.
+    DeviceToDevice,
+    /// A copy within host memory.
+    HostToHost,
+    /// A memset.
+    Set,
+    /// A host function or stream callback.
+    HostFunction,
+}
+
+impl From<CopyKind> for Kind {
+    fn from(kind: CopyKind) -> Self {
+        match kind {
+            CopyKind::HostToDevice => Self::HostToDevice,
+            CopyKind::DeviceToHost => Self::DeviceToHost,
+            CopyKind::DeviceToDevice => Self::DeviceToDevice,
+            CopyKind::HostToHost => Self::HostToHost,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kernel => "kernel",
+            Self::HostToDevice => "host to device",
+            Self::DeviceToHost => "device to host",
+            Self::DeviceToDevice => "device to device",
+            Self::HostToHost => "host to host",
+            Self::Set => "memset",
+            Self::HostFunction => "host function",
+        })
+    }
+}
+
+/// Begins to record. What was recorded and not taken is dropped.
+pub fn start() {
+    driver::start_activities();
+}
+
+/// What has ended since [`start`] or the last `take`, in the order of the ends. Recording goes on.
+pub fn take() -> Vec<Activity> {
+    driver::take_activities()
+}
+
+/// Where the simulator records.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    records: Option<Vec<Activity>>,
+}
+
+impl Recorder {
+    pub(crate) fn start(&mut self) {
+        self.records = Some(Vec::new());
+    }
+
+    pub(crate) fn record(&mut self, activity: impl FnOnce() -> Activity) {
+        if let Some(records) = &mut self.records {
+            records.push(activity());
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<Activity> {
+        self.records
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,379 @@
+//! Contexts: primary ones, created ones, and each thread's stack of them.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::abi::{CUcontext, CUdevice, CUstream, Out};
+use super::boundary::entry_points;
+use super::call::{Call, call};
+use super::costs::Cost;
+use super::device;
+use super::errors::CudaError;
+use super::host_threads::{ThreadSerial, current};
+use super::simulator::Simulator;
+use super::stream::Stream;
+use super::table::Table;
+use crate::timeline::OpId;
+
+/// `CU_CTX_SCHED_BLOCKING_SYNC`.
+const BLOCKING_SYNC: c_uint = 4;
+/// `CU_CTX_FLAGS_MASK` of CUDA 13.
+const FLAGS: c_uint = 0xff;
+
+/// One context.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) flags: c_uint,
+    /// What a kernel left behind: every later call returns it.
+    pub(super) fault: Option<CudaError>,
+    /// The legacy default stream.
+    pub(super) legacy: CUstream,
+    /// The per-thread default streams of the threads that used theirs.
+    pub(super) per_thread: BTreeMap<ThreadSerial, CUstream>,
+    /// Last operations of destroyed streams, and whether the streams were blocking.
+    pub(super) orphans: Vec<(OpId, bool)>,
+    pub(super) cache_config: c_uint,
+    pub(super) shared_config: c_uint,
+    pub(super) limits: BTreeMap<c_uint, usize>,
+}
+
+entry_points! {
+    fn cuDevicePrimaryCtxRetain(context: Out<CUcontext>, device: CUdevice) {
+        let context = context.required()?;
+        call(Cost::Other, |call| {
+            device::check(device)?;
+            let primary = match call.primary {
+                Some(primary) => primary,
+                None => {
+                    let flags = call.primary_flags;
+                    call.create_context(flags)?
+                }
+            };
+            call.primary = Some(primary);
+            call.primary_users += 1;
+            context.set(primary)
+        })
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) {
+        call(Cost::Other, |call| {
+            device::check(device)?;
+            call.primary_users = call.primary_users.checked_sub(1).ok_or(CudaError::InvalidContext)?;
+            if call.primary_users == 0 { reset_primary(call) } else { Ok(()) }
+        })
+    }
+
+    fn cuDevicePrimaryCtxReset_v2(device: CUdevice) {
+        call(Cost::Other, |call| {
+            device::check(device)?;
+            reset_primary(call)
+        })
+    }
+
+    fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) {
+        call(Cost::Free, |call| {
+            device::check(device)?;
+            call.primary_flags = valid_flags(flags)?;
+            let primary = call.primary;
+            if let Some(primary) = primary {
+                call.contexts.get_mut(primary)?.flags = flags;
+            }
+            Ok(())
+        })
+    }
+
+    fn cuDevicePrimaryCtxGetState(device: CUdevice, flags: Out<c_uint>, active: Out<c_int>) {
+        call(Cost::Free, |call| {
+            device::check(device)?;
+            flags.set(call.primary_flags)?;
+            active.set(c_int::from(call.primary.is_some()))
+        })
+    }
+
+    fn cuCtxCreate_v2(context: Out<CUcontext>, flags: c_uint, device: CUdevice) {
+        create(context, flags, device)
+    }
+
+    fn cuCtxCreate_v3(context: Out<CUcontext>, _parameters: *const c_void, count: c_int, flags: c_uint, device: CUdevice) {
+        if count != 0 {
+            return Err(CudaError::UnsupportedExecAffinity);
+        }
+        create(context, flags, device)
+    }
+
+    fn cuCtxCreate_v4(context: Out<CUcontext>, parameters: *const c_void, flags: c_uint, device: CUdevice) {
+        if !parameters.is_null() {
+            return Err(CudaError::UnsupportedExecAffinity);
+        }
+        create(context, flags, device)
+    }
+
+    fn cuCtxDestroy_v2(context: CUcontext) {
+        call(Cost::Other, |call| {
+            if context.is_null() || call.primary == Some(context) {
+                return Err(CudaError::InvalidContext);
+            }
+            destroy(call, context)?;
+            current::with_contexts(|stack| stack.pop_if(|top| *top == context));
+            Ok(())
+        })
+    }
+
+    fn cuCtxPushCurrent_v2(context: CUcontext) {
+        call(Cost::Free, |call| {
+            call.contexts.get(context).map_err(|_| CudaError::InvalidContext)?;
+            current::with_contexts(|stack| stack.push(context));
+            Ok(())
+        })
+    }
+
+    fn cuCtxPopCurrent_v2(context: Out<CUcontext>) {
+        call(Cost::Free, |_| {
+            let popped = current::with_contexts(Vec::pop).ok_or(CudaError::InvalidContext)?;
+            context.set_if_wanted(popped);
+            Ok(())
+        })
+    }
+
+    fn cuCtxSetCurrent(context: CUcontext) {
+        call(Cost::Free, |call| {
+            if !context.is_null() {
+                call.contexts.get(context).map_err(|_| CudaError::InvalidContext)?;
+            }
+            current::with_contexts(|stack| {
+                stack.pop();
+                if !context.is_null() {
+                    stack.push(context);
+                }
+            });
+            Ok(())
+        })
+    }
+
+    fn cuCtxGetCurrent(context: Out<CUcontext>) {
+        call(Cost::Free, |_| {
+            let current = current::with_contexts(|stack| stack.last().copied());
+            context.set(current.unwrap_or(CUcontext::NULL))
+        })
+    }
+
+    fn cuCtxGetDevice(device: Out<CUdevice>) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            device.set(0)
+        })
+    }
+
+    fn cuCtxGetId(context: CUcontext, id: Out<u64>) {
+        call(Cost::Free, |call| {
+            let context = if context.is_null() { call.context()? } else { call.usable(context)? };
+            id.set(Table::<CUcontext, Context>::serial(context))
+        })
+    }
+
+    fn cuCtxGetApiVersion(context: CUcontext, version: Out<c_uint>) {
+        /// What contexts of this age have reported since CUDA 3.2.
+        const API_VERSION: c_uint = 3020;
+        call(Cost::Free, |call| {
+            if context.is_null() { call.context()? } else { call.usable(context)? };
+            version.set(API_VERSION)
+        })
+    }
+
+    fn cuCtxGetFlags(flags: Out<c_uint>) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            flags.set(call.contexts.get(context)?.flags)
+        })
+    }
+
+    fn cuCtxSetFlags(flags: c_uint) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            call.contexts.get_mut(context)?.flags = valid_flags(flags)?;
+            Ok(())
+        })
+    }
+
+    fn cuCtxGetLimit(value: Out<usize>, limit: c_uint) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            let limits = &call.contexts.get(context)?.limits;
+            value.set(*limits.get(&limit).ok_or(CudaError::UnsupportedLimit)?)
+        })
+    }
+
+    fn cuCtxSetLimit(limit: c_uint, value: usize) {
+        call(Cost::Other, |call| {
+            let context = call.context()?;
+            let limits = &mut call.contexts.get_mut(context)?.limits;
+            *limits.get_mut(&limit).ok_or(CudaError::UnsupportedLimit)? = value;
+            Ok(())
+        })
+    }
+
+    fn cuCtxGetCacheConfig(config: Out<c_uint>) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            config.set(call.contexts.get(context)?.cache_config)
+        })
+    }
+
+    fn cuCtxSetCacheConfig(config: c_uint) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            call.contexts.get_mut(context)?.cache_config = at_most(config, 3)?;
+            Ok(())
+        })
+    }
+
+    fn cuCtxGetSharedMemConfig(config: Out<c_uint>) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            config.set(call.contexts.get(context)?.shared_config)
+        })
+    }
+
+    fn cuCtxSetSharedMemConfig(config: c_uint) {
+        call(Cost::Free, |call| {
+            let context = call.context()?;
+            call.contexts.get_mut(context)?.shared_config = at_most(config, 2)?;
+            Ok(())
+        })
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            least.set_if_wanted(call.profile.device.least_stream_priority);
+            greatest.set_if_wanted(call.profile.device.greatest_stream_priority);
+            Ok(())
+        })
+    }
+
+    fn cuCtxSynchronize() {
+        call(Cost::Synchronize, |call| {
+            let context = call.context()?;
+            call.synchronize_context(context)?;
+            call.usable(context).map(|_| ())
+        })
+    }
+}
+
+fn create(context: Out<CUcontext>, flags: c_uint, device: CUdevice) -> Result<(), CudaError> {
+    let context = context.required()?;
+    call(Cost::Other, |call| {
+        device::check(device)?;
+        let created = call.create_context(valid_flags(flags)?)?;
+        current::with_contexts(|stack| stack.push(created));
+        context.set(created)
+    })
+}
+
+fn valid_flags(flags: c_uint) -> Result<c_uint, CudaError> {
+    /// `CU_CTX_SCHED_*` exclude each other.
+    const SCHED_MASK: c_uint = 7;
+    let one_schedule = matches!(flags & SCHED_MASK, 0 | 1 | 2 | 4);
+    if flags & !FLAGS == 0 && one_schedule {
+        Ok(flags)
+    } else {
+        Err(CudaError::InvalidValue)
+    }
+}
+
+fn at_most(value: c_uint, limit: c_uint) -> Result<c_uint, CudaError> {
+    if value <= limit {
+        Ok(value)
+    } else {
+        Err(CudaError::InvalidValue)
+    }
+}
+
+fn reset_primary(call: &mut Call) -> Result<(), CudaError> {
+    match call.primary.take() {
+        Some(primary) => destroy(call, primary),
+        None => Ok(()),
+    }
+}
+
+/// Waits for the context's work, then destroys all that belongs to it.
+fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
+    call.contexts
+        .get(context)
+        .map_err(|_| CudaError::InvalidContext)?;
+    call.synchronize_context(context)?;
+    call.contexts.remove(context)?;
+    call.destroy_streams_of(context);
+    call.events.retain(|event| event.context != context);
+    call.functions
+        .retain(|function| function.context != context);
+    call.modules.retain(|module| module.context != context);
+    call.free_all_of(context);
+    Ok(())
+}
+
+impl Call {
+    /// Waits for all work of the context, of whichever stream.
+    pub(super) fn synchronize_context(&mut self, context: CUcontext) -> Result<(), CudaError> {
+        let operations = self.operations_of(context)?;
+        let wake_up = self.wake_up(context)?;
+        self.wait(operations, wake_up)
+    }
+
+    /// From the end of what a thread waits for to the return of its call.
+    pub(super) fn wake_up(&self, context: CUcontext) -> Result<crate::timeline::Time, CudaError> {
+        let host = &self.profile.host;
+        let blocking = self.contexts.get(context)?.flags & BLOCKING_SYNC != 0;
+        Ok(if blocking {
+            host.blocking_wake_up_us.micros()
+        } else {
+            host.wake_up_us.micros()
+        })
+    }
+}
+
+impl Simulator {
+    fn create_context(&mut self, flags: c_uint) -> Result<CUcontext, CudaError> {
+        let timeline = self.timeline.add_stream(0);
+        let context = self.contexts.insert(Context {
+            flags,
+            fault: None,
+            legacy: CUstream::NULL,
+            per_thread: BTreeMap::new(),
+            orphans: Vec::new(),
+            cache_config: 0,
+            shared_config: 0,
+            limits: default_limits(),
+        });
+        let legacy = self.streams.insert(Stream {
+            context,
+            timeline,
+            non_blocking: false,
+            priority: 0,
+            last: None,
+        });
+        self.contexts.get_mut(context)?.legacy = legacy;
+        Ok(context)
+    }
+
+    fn operations_of(&mut self, context: CUcontext) -> Result<Vec<OpId>, CudaError> {
+        self.prune_orphans(context)?;
+        let streams = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.context == context);
+        let last = streams.filter_map(|(_, stream)| stream.last);
+        let orphans = self
+            .contexts
+            .get(context)?
+            .orphans
+            .iter()
+            .map(|(op, _)| *op);
+        Ok(last.chain(orphans).collect())
+    }
+}
+
+/// `CUlimit`: stack size, printf buffer, heap, pending launches, L2 fetch granularity; as a fresh context has them.
+fn default_limits() -> BTreeMap<c_uint, usize> {
+    BTreeMap::from([(0, 1024), (1, 7_340_032), (2, 8 << 20), (4, 2048), (5, 128)])
+}

@@ -1,0 +1,76 @@
+//! What the calls cost the thread that makes them.
+
+use crate::timeline::profile::{Figure, Host};
+use crate::timeline::{Profile, Time};
+
+/// The kinds of calls that the profile tells apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cost {
+    /// No time: host code that only asks.
+    Free,
+    Launch,
+    Copy,
+    Set,
+    Record,
+    Wait,
+    HostFunction,
+    Query,
+    Synchronize,
+    StreamCreate,
+    EventCreate,
+    /// `cuMemAlloc` or `cuMemFree` of so many bytes.
+    Allocation(usize),
+    /// Page-locking so many bytes.
+    Pin(usize),
+    /// Releasing so many page-locked bytes.
+    Unpin(usize),
+    ModuleLoad,
+    Other,
+}
+
+impl Cost {
+    pub(super) fn time(self, profile: &Profile) -> Time {
+        let host = &profile.host;
+        match self {
+            Self::Free => Time::ZERO,
+            Self::Launch => host.launch_us.micros(),
+            Self::Copy => host.copy_us.micros(),
+            Self::Set => host.set_us.micros(),
+            Self::Record => host.record_us.micros(),
+            Self::Wait => host.wait_us.micros(),
+            Self::HostFunction => host.host_function_us.micros(),
+            Self::Query => host.query_us.micros(),
+            Self::Synchronize => host.synchronize_us.micros(),
+            Self::StreamCreate => host.stream_create_us.micros(),
+            Self::EventCreate => host.event_create_us.micros(),
+            Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
+            Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
+            Self::Unpin(bytes) => Time::from_micros(pin(host, bytes) * UNPIN_SHARE),
+            Self::ModuleLoad => host.module_load_us.micros(),
+            Self::Other => host.other_us.micros(),
+        }
+    }
+}
+
+/// Releasing page-locked memory takes about a fifth of the time that locking it takes.
+const UNPIN_SHARE: f64 = 0.2;
+
+/// Allocating and freeing, together.
+fn allocation(host: &Host, bytes: usize) -> f64 {
+    let cached = bytes as f64 <= host.allocation_cached_bytes.value;
+    let Figure { value, .. } = if cached {
+        host.allocation_cached_us
+    } else {
+        host.allocation_us
+    };
+    value
+}
+
+fn pin(host: &Host, bytes: usize) -> f64 {
+    host.pin_us.value + host.pin_us_per_mib.value * bytes as f64 / (1 << 20) as f64
+}
+
+/// How long one host thread streams through `bytes` of memory.
+pub(super) fn memory_work(profile: &Profile, bytes: u64) -> Time {
+    Time::from_micros(bytes as f64 / (profile.host.memory_gb_per_s.value * 1e3))
+}

@@ -1,0 +1,213 @@
+//! What becomes visible when.
+//!
+//! A kernel is executed when it starts and seen when it ends; a copy from the device reads when it starts and lands
+//! when it ends. Taken literally, both need a second copy of all data. Instead, most work is done in place and undone or done early only when somebody
+//! else is about to notice:
+//!
+//! - a kernel's stores stay in memory (*showing*) until another operation is about to read or write there; then they
+//!   are withdrawn and land at the kernel's end;
+//! - a copy's source is read when it lands, unless something is about to overwrite it before (*reading*): then it is
+//!   staged at that moment.
+
+use std::collections::BTreeMap;
+
+use super::operation::{Copy, Pattern, Place, Set};
+use crate::memory::{AddressSpace, HeldWrites, is_device_address};
+use crate::timeline::OpId;
+
+/// The kernels that were executed and the copies that have started, but not ended.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    kernels: BTreeMap<OpId, Executed>,
+    reading: BTreeMap<OpId, Reading>,
+}
+
+#[derive(Debug)]
+struct Executed {
+    writes: HeldWrites,
+    showing: bool,
+}
+
+/// A started copy's source.
+#[derive(Debug)]
+struct Reading {
+    from: u64,
+    bytes: usize,
+    staged: Option<Vec<u8>>,
+}
+
+impl Effects {
+    /// A kernel is about to be executed: it may read anything, and must see none of the stores of others that are
+    /// under way.
+    pub(super) fn before_kernel(&mut self, space: &AddressSpace) {
+        for kernel in self.kernels.values_mut() {
+            kernel.withdraw(space);
+        }
+    }
+
+    /// A kernel was executed.
+    pub(super) fn kernel_started(&mut self, op: OpId, writes: HeldWrites, space: &AddressSpace) {
+        let mut kernel = Executed {
+            writes,
+            showing: true,
+        };
+        let noticed = |reading: &Reading| {
+            reading.staged.is_none() && kernel.writes.overlaps(reading.from, reading.bytes)
+        };
+        if self.reading.values().any(noticed) {
+            kernel.withdraw(space);
+        }
+        self.kernels.insert(op, kernel);
+    }
+
+    /// The kernel's modelled end has come.
+    pub(super) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) {
+        let Some(kernel) = self.kernels.remove(&op) else {
+            return;
+        };
+        if !kernel.showing {
+            self.before_kernel(space);
+            for reading in self.reading.values_mut() {
+                if kernel.writes.overlaps(reading.from, reading.bytes) {
+                    reading.stage(space);
+                }
+            }
+        }
+        kernel.writes.land(space);
+    }
+
+    /// A copy starts to read mapped memory.
+    pub(super) fn copy_started(&mut self, op: OpId, from: u64, bytes: usize, space: &AddressSpace) {
+        self.before_read(from, bytes, space);
+        let staged = None;
+        self.reading.insert(
+            op,
+            Reading {
+                from,
+                bytes,
+                staged,
+            },
+        );
+    }
+
+    /// The copy's modelled end has come: its bytes land.
+    pub(super) fn copy_ended(&mut self, op: OpId, copy: Copy, space: &AddressSpace) {
+        let early = self.reading.remove(&op).and_then(|reading| reading.staged);
+        if let Place::Mapped(from) = copy.from {
+            self.before_read(from, copy.bytes, space);
+        }
+        if let Place::Mapped(to) = copy.to {
+            self.before_write(to, copy.bytes, space);
+        }
+        let from = match copy.staged.as_ref().or(early.as_ref()) {
+            Some(staged) => Some(staged.as_ptr()),
+            None => copy
+                .from
+                .pointer(copy.bytes, space)
+                .map(<*mut u8>::cast_const),
+        };
+        if let (Some(from), Some(to)) = (from, copy.to.pointer(copy.bytes, space)) {
+            // SAFETY: both sides were checked to have so many bytes when the copy was asked for, mapped memory was
+            // just found, and pageable memory is the program's, which keeps it until the copy has ended. They may
+            // overlap.
+            unsafe { std::ptr::copy(from, to, copy.bytes) };
+        }
+    }
+
+    /// A memset's modelled end has come.
+    pub(super) fn set_ended(&mut self, set: &Set, space: &AddressSpace) {
+        if let Place::Mapped(to) = set.to {
+            self.before_write(to, set.bytes, space);
+        }
+        if let Some(to) = set.to.pointer(set.bytes, space) {
+            // SAFETY: the memory was checked when the memset was asked for, and just found again.
+            unsafe { fill(to, set.bytes, set.pattern) };
+        }
+    }
+
+    /// The program is about to run and may look at page-locked memory.
+    pub(super) fn before_host(&mut self, space: &AddressSpace) {
+        for kernel in self.kernels.values_mut() {
+            if kernel.showing
+                && kernel
+                    .writes
+                    .any_allocation(|base| !is_device_address(base))
+            {
+                kernel.withdraw(space);
+            }
+        }
+    }
+
+    /// Forgets what was under way: the context has failed and its memory is undefined.
+    pub(super) fn discard(&mut self, op: OpId) {
+        self.kernels.remove(&op);
+        self.reading.remove(&op);
+    }
+
+    fn before_read(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+        for kernel in self.kernels.values_mut() {
+            if kernel.showing && kernel.writes.overlaps(address, bytes) {
+                kernel.withdraw(space);
+            }
+        }
+    }
+
+    fn before_write(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+        self.before_read(address, bytes, space);
+        let end = address + bytes as u64;
+        for reading in self.reading.values_mut() {
+            if reading.from < end && address < reading.from + reading.bytes as u64 {
+                reading.stage(space);
+            }
+        }
+    }
+}
+
+impl Executed {
+    fn withdraw(&mut self, space: &AddressSpace) {
+        if self.showing {
+            self.writes.withdraw(space);
+            self.showing = false;
+        }
+    }
+}
+
+impl Reading {
+    fn stage(&mut self, space: &AddressSpace) {
+        if self.staged.is_none()
+            && let Some(from) = space.storage(self.from, self.bytes)
+        {
+            // SAFETY: `storage` found so many bytes there; nobody writes while the simulation looks.
+            self.staged = Some(unsafe { std::slice::from_raw_parts(from, self.bytes) }.to_vec());
+        }
+    }
+}
+
+impl Place {
+    /// Where the bytes are now, if they still are anywhere.
+    fn pointer(self, bytes: usize, space: &AddressSpace) -> Option<*mut u8> {
+        match self {
+            Self::Mapped(address) => space.storage(address, bytes),
+            Self::Pageable(address) => Some(address as *mut u8),
+        }
+    }
+}
+
+/// # Safety
+/// `bytes` bytes at `to` can be written, and `bytes` is a multiple of the pattern's length.
+unsafe fn fill(to: *mut u8, bytes: usize, pattern: Pattern) {
+    let [first, ..] = pattern.bytes;
+    if pattern.bytes[..pattern.len]
+        .iter()
+        .all(|byte| *byte == first)
+    {
+        // SAFETY: the caller's promise.
+        unsafe { to.write_bytes(first, bytes) };
+        return;
+    }
+    // SAFETY: the caller's promise; nobody else looks while the simulation writes.
+    let memory = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
+    for chunk in memory.chunks_exact_mut(pattern.len) {
+        chunk.copy_from_slice(&pattern.bytes[..pattern.len]);
+    }
+}

@@ -1,0 +1,176 @@
+//! The loop that joins the models: the timeline says what happens next, and here it does.
+
+use super::abi::{CUresult, CUstream};
+use super::errors::CudaError;
+use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
+use super::simulator::Simulator;
+use crate::activity::{Activity, Kind};
+use crate::timeline::{CopyKind, Happening, OpId, Time};
+
+/// What [`Simulator::step`] did.
+pub(super) enum Step {
+    /// Nothing happens until the limit.
+    Nothing,
+    /// One thing happened.
+    Happened,
+    /// A host function is to be called now, with the lock released; then
+    /// [`Timeline::complete_host_function`](crate::timeline::Timeline::complete_host_function).
+    Call(OpId, Callback, CUresult),
+}
+
+impl Simulator {
+    /// Submits work to a stream's timeline. `host` is the time of the call.
+    pub(super) fn submit(
+        &mut self,
+        stream: CUstream,
+        shown: CUstream,
+        host: Time,
+        effect: Effect,
+    ) -> Result<OpId, CudaError> {
+        let after = self.dependencies(stream)?;
+        self.submit_after(stream, shown, host, effect, &after)
+    }
+
+    /// As [`submit`](Self::submit), after further operations.
+    pub(super) fn submit_after(
+        &mut self,
+        stream: CUstream,
+        shown: CUstream,
+        host: Time,
+        effect: Effect,
+        after: &[OpId],
+    ) -> Result<OpId, CudaError> {
+        let at = host.max(self.now);
+        let state = self.streams.get(stream)?;
+        let op = self
+            .timeline
+            .submit(state.timeline, at, effect.work(), after);
+        let operation = Operation {
+            context: state.context,
+            stream: shown,
+            correlation: op.index() + 1,
+            started: at,
+            effect,
+        };
+        self.operations.insert(op, operation);
+        self.streams.get_mut(stream)?.last = Some(op);
+        Ok(op)
+    }
+
+    /// Lets the next thing happen, if it is not later than `limit`.
+    pub(super) fn step(&mut self, limit: Time) -> Step {
+        match self.timeline.step(limit) {
+            None => {
+                if limit < Time::MAX {
+                    self.now = self.now.max(limit);
+                }
+                Step::Nothing
+            }
+            Some(Happening::Started { op, at }) => {
+                self.now = self.now.max(at);
+                self.started(op, at)
+            }
+            Some(Happening::Ended { op, at }) => {
+                self.now = self.now.max(at);
+                self.ended(op, at);
+                Step::Happened
+            }
+        }
+    }
+
+    fn started(&mut self, op: OpId, at: Time) -> Step {
+        let Some(operation) = self.operations.get_mut(&op) else {
+            return Step::Happened;
+        };
+        operation.started = at;
+        let fault = self
+            .contexts
+            .get(operation.context)
+            .ok()
+            .and_then(|context| context.fault);
+        match &operation.effect {
+            Effect::HostFunction(callback) => {
+                let skipped =
+                    fault.is_some() && matches!(callback.function, CallbackFunction::Host(_));
+                if skipped {
+                    self.timeline.complete_host_function(op, Time::ZERO);
+                    return Step::Happened;
+                }
+                let status = CUresult::from(fault.map_or(Ok(()), Err));
+                return Step::Call(op, *callback, status);
+            }
+            Effect::Copy(copy) if fault.is_none() && reads_at_start(copy.kind) => {
+                if let Place::Mapped(from) = copy.from {
+                    self.effects
+                        .copy_started(op, from, copy.bytes, &self.memory);
+                }
+            }
+            Effect::Kernel(_) if fault.is_none() => self.execute(op, at),
+            _ => {}
+        }
+        Step::Happened
+    }
+
+    fn ended(&mut self, op: OpId, at: Time) {
+        let Some(operation) = self.operations.remove(&op) else {
+            return;
+        };
+        self.record_activity(&operation, at);
+        let failed = self
+            .contexts
+            .get(operation.context)
+            .is_ok_and(|context| context.fault.is_some());
+        match operation.effect {
+            Effect::Record(event) => self.event_recorded(event, op, at),
+            _ if failed => self.effects.discard(op),
+            Effect::Kernel(launch) => match launch.fault {
+                Some(fault) => {
+                    self.effects.discard(op);
+                    self.poison(operation.context, fault);
+                }
+                None => self.effects.kernel_ended(op, &self.memory),
+            },
+            Effect::Copy(copy) => self.effects.copy_ended(op, copy, &self.memory),
+            Effect::Set(set) => self.effects.set_ended(&set, &self.memory),
+            Effect::HostFunction(_) | Effect::Wait => {}
+        }
+        self.threads.ended(op, at);
+        self.forget_some(op);
+    }
+
+    fn record_activity(&mut self, operation: &Operation, end: Time) {
+        let (kind, name, bytes) = match &operation.effect {
+            Effect::Kernel(launch) => (Kind::Kernel, launch.name(), 0),
+            Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes as u64),
+            Effect::Set(set) => (Kind::Set, "", set.bytes as u64),
+            Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
+            Effect::Record(_) | Effect::Wait => return,
+        };
+        self.activities.record(|| Activity {
+            kind,
+            name: if name.is_empty() {
+                kind.to_string()
+            } else {
+                name.to_owned()
+            },
+            stream: operation.stream.0 as u64,
+            start_ns: operation.started.as_nanos(),
+            end_ns: end.as_nanos(),
+            bytes,
+            correlation: operation.correlation,
+        });
+    }
+
+    /// Keeps the timeline's memory bounded in long runs.
+    fn forget_some(&mut self, op: OpId) {
+        const EVERY: u64 = 256;
+        if op.index().is_multiple_of(EVERY) {
+            let oldest = self.operations.keys().next().copied();
+            self.timeline.forget(oldest.unwrap_or(op));
+        }
+    }
+}
+
+fn reads_at_start(kind: CopyKind) -> bool {
+    matches!(kind, CopyKind::DeviceToHost | CopyKind::DeviceToDevice)
+}

@@ -1,0 +1,172 @@
+//! Events: what they stand for, and the time between two of them.
+
+use std::ffi::c_uint;
+
+use super::abi::{CUcontext, CUevent, CUstream, Out};
+use super::boundary::entry_points;
+use super::call::call;
+use super::costs::Cost;
+use super::errors::CudaError;
+use super::operation::Effect;
+use super::simulator::Simulator;
+use super::stream::Default;
+use crate::timeline::{OpId, Time};
+
+/// `CUevent_flags`.
+const BLOCKING_SYNC: c_uint = 1;
+const DISABLE_TIMING: c_uint = 2;
+const INTERPROCESS: c_uint = 4;
+
+/// One event.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) context: CUcontext,
+    flags: c_uint,
+    record: Option<Record>,
+}
+
+/// The last `cuEventRecord`.
+#[derive(Debug)]
+struct Record {
+    op: OpId,
+    reached: Option<Time>,
+}
+
+entry_points! {
+    fn cuEventCreate(event: Out<CUevent>, flags: c_uint) {
+        let event = event.required()?;
+        call(Cost::EventCreate, |call| {
+            let context = call.context()?;
+            if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0 {
+                return Err(CudaError::InvalidValue);
+            }
+            if flags & INTERPROCESS != 0 {
+                let well_formed = flags & DISABLE_TIMING != 0;
+                return Err(if well_formed { CudaError::NotSupported } else { CudaError::InvalidValue });
+            }
+            let record = None;
+            let created = call.events.insert(Event { context, flags, record });
+            event.set(created)
+        })
+    }
+
+    fn cuEventDestroy_v2(event: CUevent) {
+        call(Cost::Other, |call| {
+            call.context()?;
+            call.events.remove(event).map(|_| ())
+        })
+    }
+
+    fn cuEventRecord(event: CUevent, stream: CUstream) {
+        record(Default::Legacy, event, stream, 0)
+    }
+
+    fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) {
+        record(Default::PerThread, event, stream, 0)
+    }
+
+    fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
+        record(Default::Legacy, event, stream, flags)
+    }
+
+    fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
+        record(Default::PerThread, event, stream, flags)
+    }
+
+    /// An event that was never recorded counts as complete.
+    fn cuEventQuery(event: CUevent) {
+        call(Cost::Query, |call| {
+            let event = call.events.get(event)?;
+            call.usable(event.context)?;
+            if event.incomplete().is_some() { Err(CudaError::NotReady) } else { Ok(()) }
+        })
+    }
+
+    fn cuEventSynchronize(event: CUevent) {
+        call(Cost::Synchronize, |call| {
+            let Event { context, flags, .. } = *call.events.get(event)?;
+            call.usable(context)?;
+            let incomplete = call.events.get(event)?.incomplete();
+            let host = &call.profile.host;
+            let blocking = flags & BLOCKING_SYNC != 0;
+            let wake_up = if blocking { host.blocking_wake_up_us } else { host.wake_up_us }.micros();
+            call.wait(incomplete, wake_up)?;
+            call.usable(context).map(|_| ())
+        })
+    }
+
+    fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) {
+        elapsed(milliseconds, start, end)
+    }
+
+    fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: CUevent, end: CUevent) {
+        elapsed(milliseconds, start, end)
+    }
+}
+
+fn record(
+    default: Default,
+    event: CUevent,
+    stream: CUstream,
+    flags: c_uint,
+) -> Result<(), CudaError> {
+    call(Cost::Record, |call| {
+        let target = call.stream(stream, default)?;
+        let context = call.streams.get(target)?.context;
+        if call.events.get(event)?.context != context {
+            return Err(CudaError::InvalidHandle);
+        }
+        if flags != 0 {
+            // CU_EVENT_RECORD_EXTERNAL has a meaning in graphs only.
+            return Err(CudaError::InvalidValue);
+        }
+        let clock = call.clock();
+        let op = call.submit(target, stream, clock, Effect::Record(event))?;
+        let reached = None;
+        call.events.get_mut(event)?.record = Some(Record { op, reached });
+        Ok(())
+    })
+}
+
+fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), CudaError> {
+    let milliseconds = milliseconds.required()?;
+    call(Cost::Query, |call| {
+        let (start, end) = (call.events.get(start)?, call.events.get(end)?);
+        call.usable(start.context)?;
+        let timed = |event: &Event| event.flags & DISABLE_TIMING == 0 && event.record.is_some();
+        if !timed(start) || !timed(end) || start.context != end.context {
+            return Err(CudaError::InvalidHandle);
+        }
+        let (Some(start), Some(end)) = (start.reached(), end.reached()) else {
+            return Err(CudaError::NotReady);
+        };
+        let forward = end.since(start).as_millis();
+        let backward = start.since(end).as_millis();
+        milliseconds.set((forward - backward) as f32)
+    })
+}
+
+impl Event {
+    /// The last record's operation, if it has not ended.
+    pub(super) fn incomplete(&self) -> Option<OpId> {
+        self.record
+            .as_ref()
+            .filter(|record| record.reached.is_none())
+            .map(|record| record.op)
+    }
+
+    fn reached(&self) -> Option<Time> {
+        self.record.as_ref()?.reached
+    }
+}
+
+impl Simulator {
+    /// The stream has come to a record. It counts if the event was neither recorded again nor destroyed since.
+    pub(super) fn event_recorded(&mut self, event: CUevent, op: OpId, at: Time) {
+        if let Ok(event) = self.events.get_mut(event)
+            && let Some(record) = event.record.as_mut().filter(|record| record.op == op)
+        {
+            record.reached = Some(at);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Functions: the kernels of a module, and their attributes.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+use super::abi::{CUcontext, CUfunction, CUmodule, Out};
+use super::boundary::entry_points;
+use super::call::{Call, call};
+use super::costs::Cost;
+use super::errors::CudaError;
+use crate::exec::{Executable, ExecutableKernel};
+use crate::timeline::profile::Device;
+
+/// `CUfunction_attribute`.
+const MAX_THREADS_PER_BLOCK: c_uint = 0;
+const SHARED_SIZE_BYTES: c_uint = 1;
+const CONST_SIZE_BYTES: c_uint = 2;
+const LOCAL_SIZE_BYTES: c_uint = 3;
+const NUM_REGS: c_uint = 4;
+const PTX_VERSION: c_uint = 5;
+const BINARY_VERSION: c_uint = 6;
+const CACHE_MODE_CA: c_uint = 7;
+const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_uint = 8;
+const PREFERRED_SHARED_MEMORY_CARVEOUT: c_uint = 9;
+/// The attributes of clusters, all zero for a kernel that does not ask for one.
+const CLUSTER: std::ops::RangeInclusive<c_uint> = 10..=15;
+
+/// One kernel of a loaded module.
+pub(super) struct Function {
+    pub(super) context: CUcontext,
+    module: CUmodule,
+    executable: Arc<Executable>,
+    index: usize,
+    /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`, if it was set.
+    max_dynamic_shared: Option<u32>,
+    carveout: c_int,
+}
+
+impl Function {
+    pub(super) fn new(
+        context: CUcontext,
+        module: CUmodule,
+        executable: Arc<Executable>,
+        index: usize,
+    ) -> Self {
+        Self {
+            context,
+            module,
+            executable,
+            index,
+            max_dynamic_shared: None,
+            carveout: -1,
+        }
+    }
+
+    pub(super) fn kernel(&self) -> &ExecutableKernel {
+        &self.executable.kernels()[self.index]
+    }
+
+    /// What keeps the kernel alive, and its place there.
+    pub(super) fn code(&self) -> (Arc<Executable>, usize) {
+        (Arc::clone(&self.executable), self.index)
+    }
+
+    /// The most dynamic shared memory that a launch may ask for.
+    pub(super) fn max_dynamic_shared(&self, device: &Device) -> u32 {
+        let default = device
+            .max_shared_memory_per_block
+            .saturating_sub(self.kernel().static_shared_bytes());
+        self.max_dynamic_shared.unwrap_or(default)
+    }
+
+    fn attribute(&self, attribute: c_uint, call: &Call) -> Result<u32, CudaError> {
+        let device = &call.profile.device;
+        let kernel = self.kernel();
+        Ok(match attribute {
+            MAX_THREADS_PER_BLOCK => max_threads(kernel, device),
+            SHARED_SIZE_BYTES => kernel.static_shared_bytes(),
+            CONST_SIZE_BYTES => kernel.constant_bytes() as u32,
+            LOCAL_SIZE_BYTES => kernel.local_bytes(),
+            NUM_REGS => kernel.registers_per_thread(),
+            PTX_VERSION => {
+                let (major, minor) = call.modules.get(self.module)?.version;
+                major * 10 + minor
+            }
+            BINARY_VERSION => {
+                device.compute_capability_major * 10 + device.compute_capability_minor
+            }
+            CACHE_MODE_CA => 0,
+            MAX_DYNAMIC_SHARED_SIZE_BYTES => self.max_dynamic_shared(device),
+            PREFERRED_SHARED_MEMORY_CARVEOUT => self.carveout.cast_unsigned(),
+            attribute if CLUSTER.contains(&attribute) => 0,
+            _ => return Err(CudaError::InvalidValue),
+        })
+    }
+
+    fn set_attribute(
+        &mut self,
+        attribute: c_uint,
+        value: c_int,
+        device: &Device,
+    ) -> Result<(), CudaError> {
+        match attribute {
+            MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+                let limit = device
+                    .max_shared_memory_per_block_optin
+                    .saturating_sub(self.kernel().static_shared_bytes());
+                let value = u32::try_from(value).ok().filter(|value| *value <= limit);
+                self.max_dynamic_shared = Some(value.ok_or(CudaError::InvalidValue)?);
+            }
+            PREFERRED_SHARED_MEMORY_CARVEOUT if (-1..=100).contains(&value) => {
+                self.carveout = value
+            }
+            _ => return Err(CudaError::InvalidValue),
+        }
+        Ok(())
+    }
+}
+
+/// The largest block: by the kernel's own bounds, the device's, and the registers of a multiprocessor.
+pub(super) fn max_threads(kernel: &ExecutableKernel, device: &Device) -> u32 {
+    let by_registers = device.max_registers_per_block / kernel.registers_per_thread().max(1);
+    let by_registers = by_registers / device.warp_size * device.warp_size;
+    kernel
+        .max_threads_per_block()
+        .min(device.max_threads_per_block)
+        .min(by_registers)
+}
+
+entry_points! {
+    fn cuFuncGetAttribute(value: Out<c_int>, attribute: c_uint, function: CUfunction) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            let attribute = call.functions.get(function)?.attribute(attribute, call)?;
+            value.set(attribute.cast_signed())
+        })
+    }
+
+    fn cuFuncSetAttribute(function: CUfunction, attribute: c_uint, value: c_int) {
+        call(Cost::Other, |call| {
+            call.context()?;
+            let simulator = &mut **call;
+            simulator.functions.get_mut(function)?.set_attribute(attribute, value, &simulator.profile.device)
+        })
+    }
+
+    /// A wish that changes nothing here.
+    fn cuFuncSetCacheConfig(function: CUfunction, config: c_uint) {
+        accept(function, config, 3)
+    }
+
+    /// A wish that changes nothing on today's devices.
+    fn cuFuncSetSharedMemConfig(function: CUfunction, config: c_uint) {
+        accept(function, config, 2)
+    }
+
+    fn cuFuncGetModule(module: Out<CUmodule>, function: CUfunction) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            module.set(call.functions.get(function)?.module)
+        })
+    }
+
+    fn cuFuncGetParamInfo(function: CUfunction, index: usize, offset: Out<usize>, bytes: Out<usize>) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            let kernel = call.functions.get(function)?.kernel();
+            let parameter = kernel.parameters().get(index).ok_or(CudaError::InvalidValue)?;
+            bytes.set_if_wanted(parameter.bytes as usize);
+            offset.set(parameter.offset as usize)
+        })
+    }
+}
+
+fn accept(function: CUfunction, config: c_uint, limit: c_uint) -> Result<(), CudaError> {
+    call(Cost::Free, |call| {
+        call.context()?;
+        call.functions.get(function)?;
+        if config <= limit {
+            Ok(())
+        } else {
+            Err(CudaError::InvalidValue)
+        }
+    })
+}

@@ -1,0 +1,128 @@
+//! `cuLaunchHostFunc`, `cuStreamAddCallback`, and the driver's thread that calls them.
+//!
+//! While a function runs, the simulation stands still and calls of other threads wait: its modelled length is known
+//! only when it returns, and is what it passes to [`host::work`](crate::host::work).
+
+use std::ffi::{c_uint, c_void};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
+
+use super::abi::{CUresult, CUstream, HostFunction, StreamCallback};
+use super::boundary::entry_points;
+use super::call::call;
+use super::costs::Cost;
+use super::errors::CudaError;
+use super::host_threads::current;
+use super::operation::{Callback, CallbackFunction, Effect};
+use super::stream::Default;
+use crate::timeline::Time;
+
+entry_points! {
+    fn cuLaunchHostFunc(stream: CUstream, function: Option<HostFunction>, data: *mut c_void) {
+        launch(Default::Legacy, stream, function, data)
+    }
+
+    fn cuLaunchHostFunc_ptsz(stream: CUstream, function: Option<HostFunction>, data: *mut c_void) {
+        launch(Default::PerThread, stream, function, data)
+    }
+
+    fn cuStreamAddCallback(stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint) {
+        add_callback(Default::Legacy, stream, function, data, flags)
+    }
+
+    fn cuStreamAddCallback_ptsz(stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint) {
+        add_callback(Default::PerThread, stream, function, data, flags)
+    }
+}
+
+fn launch(
+    default: Default,
+    stream: CUstream,
+    function: Option<HostFunction>,
+    data: *mut c_void,
+) -> Result<(), CudaError> {
+    let function = function.ok_or(CudaError::InvalidValue)?;
+    enqueue(default, stream, CallbackFunction::Host(function), data)
+}
+
+fn add_callback(
+    default: Default,
+    stream: CUstream,
+    function: Option<StreamCallback>,
+    data: *mut c_void,
+    flags: c_uint,
+) -> Result<(), CudaError> {
+    let function = function
+        .filter(|_| flags == 0)
+        .ok_or(CudaError::InvalidValue)?;
+    enqueue(
+        default,
+        stream,
+        CallbackFunction::Stream(function, stream),
+        data,
+    )
+}
+
+fn enqueue(
+    default: Default,
+    stream: CUstream,
+    function: CallbackFunction,
+    data: *mut c_void,
+) -> Result<(), CudaError> {
+    call(Cost::HostFunction, |call| {
+        let target = call.stream(stream, default)?;
+        let clock = call.clock();
+        let effect = Effect::HostFunction(Callback { function, data });
+        call.submit(target, stream, clock, effect).map(|_| ())
+    })
+}
+
+struct Job {
+    callback: Callback,
+    status: CUresult,
+    at: Time,
+    done: Sender<Time>,
+}
+
+/// Calls the function on the driver's thread at virtual time `at`, and returns how long it took there.
+pub(super) fn run(callback: Callback, status: CUresult, at: Time) -> Time {
+    static THREAD: LazyLock<Mutex<Sender<Job>>> = LazyLock::new(|| Mutex::new(start_thread()));
+    let (done, duration) = mpsc::channel();
+    let job = Job {
+        callback,
+        status,
+        at,
+        done,
+    };
+    let sent = THREAD
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .send(job);
+    // Neither fails: the thread ends only with the process.
+    sent.ok()
+        .and_then(|()| duration.recv().ok())
+        .unwrap_or(Time::ZERO)
+}
+
+fn start_thread() -> Sender<Job> {
+    let (jobs, received) = mpsc::channel();
+    let started = thread::Builder::new()
+        .name("CUDA host functions".to_owned())
+        .spawn(move || serve(&received));
+    if let Err(error) = started {
+        eprintln!("software GPU: no thread for host functions: {error}; they are not called");
+    }
+    jobs
+}
+
+fn serve(jobs: &Receiver<Job>) {
+    current::enter_host_functions();
+    while let Ok(job) = jobs.recv() {
+        current::set_clock(job.at);
+        // SAFETY: the simulator hands over each callback once, at its turn in the stream.
+        unsafe { job.callback.call(job.status) };
+        // The simulator waits for the answer.
+        let _ = job.done.send(current::clock().since(job.at));
+    }
+}

@@ -1,0 +1,335 @@
+//! Launching kernels: what a launch may ask for, and what happens when its time comes.
+
+use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
+use std::thread;
+
+use super::abi::{CUfunction, CUlaunchConfig, CUstream};
+use super::boundary::entry_points;
+use super::call::{Call, call};
+use super::costs::Cost;
+use super::errors::CudaError;
+use super::function::{Function, max_threads};
+use super::operation::Effect;
+use super::parameters;
+use super::simulator::Simulator;
+use super::stream::Default;
+use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost};
+use crate::memory::WriteHold;
+use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
+
+/// Warp instructions that one block may execute before its kernel counts as endless.
+const INSTRUCTION_BUDGET: u64 = 1 << 32;
+
+/// `CUlaunchAttributeID`.
+const IGNORE: c_uint = 0;
+const CLUSTER_DIMENSION: c_uint = 4;
+
+/// A kernel on its way through a stream.
+pub(super) struct Launch {
+    executable: Arc<Executable>,
+    index: usize,
+    shape: Shape,
+    parameters: Vec<u8>,
+    /// Set when the kernel was executed and failed; the context fails at the kernel's end.
+    pub(super) fault: Option<CudaError>,
+}
+
+/// The extents of a launch.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    dynamic_shared_bytes: c_uint,
+}
+
+entry_points! {
+    fn cuLaunchKernel(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { grid, block, dynamic_shared_bytes };
+        launch(Default::Legacy, function, shape, stream, Arguments { parameters, extra })
+    }
+
+    fn cuLaunchKernel_ptsz(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { grid, block, dynamic_shared_bytes };
+        launch(Default::PerThread, function, shape, stream, Arguments { parameters, extra })
+    }
+
+    fn cuLaunchKernelEx(
+        config: *const CUlaunchConfig,
+        function: CUfunction,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        // SAFETY: the caller passes null or a configuration.
+        unsafe { launch_configured(Default::Legacy, config, function, Arguments { parameters, extra }) }
+    }
+
+    fn cuLaunchKernelEx_ptsz(
+        config: *const CUlaunchConfig,
+        function: CUfunction,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        // SAFETY: the caller passes null or a configuration.
+        unsafe { launch_configured(Default::PerThread, config, function, Arguments { parameters, extra }) }
+    }
+}
+
+/// The two forms in which a launch passes arguments.
+#[derive(Clone, Copy)]
+struct Arguments {
+    parameters: *const *const c_void,
+    extra: *const *const c_void,
+}
+
+fn launch(
+    default: Default,
+    function: CUfunction,
+    shape: Shape,
+    stream: CUstream,
+    arguments: Arguments,
+) -> Result<(), CudaError> {
+    call(Cost::Launch, |call| {
+        let target = call.stream(stream, default)?;
+        let function = call.functions.get(function)?;
+        if function.context != call.streams.get(target)?.context {
+            return Err(CudaError::InvalidHandle);
+        }
+        shape.check(function, call)?;
+        // SAFETY: the caller passes arguments as the kernel declares them.
+        let parameters = unsafe {
+            parameters::collect(function.kernel(), arguments.parameters, arguments.extra)
+        }?;
+        let (executable, index) = function.code();
+        let launch = Launch {
+            executable,
+            index,
+            shape,
+            parameters,
+            fault: None,
+        };
+        let clock = call.clock();
+        call.submit(target, stream, clock, Effect::Kernel(Box::new(launch)))
+            .map(|_| ())
+    })
+}
+
+/// # Safety
+/// `config` is null or a configuration with as many attributes as it says.
+unsafe fn launch_configured(
+    default: Default,
+    config: *const CUlaunchConfig,
+    function: CUfunction,
+    arguments: Arguments,
+) -> Result<(), CudaError> {
+    // SAFETY: the caller's promise.
+    let config = unsafe { config.as_ref() }.ok_or(CudaError::InvalidValue)?;
+    for index in 0..config.attribute_count as usize {
+        if config.attributes.is_null() {
+            return Err(CudaError::InvalidValue);
+        }
+        // SAFETY: the configuration has so many attributes.
+        let attribute = unsafe { &*config.attributes.add(index) };
+        let cluster = [
+            attribute.value[0] as u32,
+            (attribute.value[0] >> 32) as u32,
+            attribute.value[1] as u32,
+        ];
+        match attribute.id {
+            IGNORE => {}
+            CLUSTER_DIMENSION if cluster == [1, 1, 1] => {}
+            id => {
+                eprintln!("software GPU: cuLaunchKernelEx: launch attribute {id} is not supported");
+                return Err(CudaError::NotSupported);
+            }
+        }
+    }
+    let shape = Shape {
+        grid: config.grid,
+        block: config.block,
+        dynamic_shared_bytes: config.shared_bytes,
+    };
+    launch(default, function, shape, config.stream, arguments)
+}
+
+impl Shape {
+    /// Refuses what the device or the kernel cannot do.
+    fn check(self, function: &Function, call: &Call) -> Result<(), CudaError> {
+        let device = &call.profile.device;
+        let within = |extents: [u32; 3], limits: [u32; 3]| {
+            extents
+                .iter()
+                .zip(limits)
+                .all(|(extent, limit)| (1..=limit).contains(extent))
+        };
+        if !within(self.grid, device.max_grid_dim) || !within(self.block, device.max_block_dim) {
+            return Err(CudaError::InvalidValue);
+        }
+        let kernel = function.kernel();
+        let threads = self.threads();
+        let bounds = u64::from(
+            kernel
+                .max_threads_per_block()
+                .min(device.max_threads_per_block),
+        );
+        let contradicts = kernel
+            .required_threads()
+            .is_some_and(|required| required != self.block);
+        if threads > bounds || contradicts {
+            return Err(CudaError::InvalidValue);
+        }
+        if threads > u64::from(max_threads(kernel, device)) {
+            return Err(CudaError::LaunchOutOfResources);
+        }
+        if self.dynamic_shared_bytes > function.max_dynamic_shared(device) {
+            return Err(CudaError::InvalidValue);
+        }
+        Ok(())
+    }
+
+    fn threads(self) -> u64 {
+        self.block.iter().map(|extent| u64::from(*extent)).product()
+    }
+
+    fn blocks(self) -> u64 {
+        self.grid.iter().map(|extent| u64::from(*extent)).product()
+    }
+}
+
+impl Launch {
+    fn kernel(&self) -> &ExecutableKernel {
+        &self.executable.kernels()[self.index]
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.kernel().name()
+    }
+
+    pub(super) fn work(&self) -> Work {
+        Work::Kernel {
+            blocks: self.shape.blocks(),
+            threads_per_block: self.shape.threads() as u32,
+            registers_per_thread: self.kernel().registers_per_thread(),
+            shared_bytes_per_block: self.kernel().static_shared_bytes()
+                + self.shape.dynamic_shared_bytes,
+        }
+    }
+}
+
+impl Simulator {
+    /// Executes the kernel, whose modelled start has come, and tells the timeline what it costs.
+    pub(super) fn execute(&mut self, op: OpId, at: Time) {
+        let Some(Effect::Kernel(launch)) =
+            self.operations.get(&op).map(|operation| &operation.effect)
+        else {
+            return;
+        };
+        self.effects.before_kernel(&self.memory);
+        let grid = Grid {
+            kernel: launch.kernel(),
+            grid: launch.shape.grid,
+            block: launch.shape.block,
+            dynamic_shared_bytes: launch.shape.dynamic_shared_bytes,
+            parameters: &launch.parameters,
+            start_ns: at.as_nanos(),
+            clock_mhz: f64::from(self.profile.device.clock_mhz),
+            multiprocessors: self.profile.device.multiprocessor_count,
+            instruction_budget: INSTRUCTION_BUDGET,
+            threads: rayon::current_num_threads(),
+        };
+        let hold = WriteHold::new(&self.memory);
+        match run(&grid, &hold) {
+            Ok(cost) => {
+                self.effects
+                    .kernel_started(op, hold.suspend(), &self.memory);
+                self.timeline.set_kernel_cost(op, cost.into());
+            }
+            Err(fault) => {
+                drop(hold.finish());
+                self.timeline.set_kernel_cost(op, KernelCost::default());
+                self.kernel_failed(op, &fault);
+            }
+        }
+    }
+
+    fn kernel_failed(&mut self, op: OpId, fault: &Fault) {
+        let explanation = fault.to_string();
+        eprintln!("software GPU: {explanation}");
+        self.last_fault = Some(explanation);
+        if let Some(Effect::Kernel(launch)) = self
+            .operations
+            .get_mut(&op)
+            .map(|operation| &mut operation.effect)
+        {
+            launch.fault = Some(fault.into());
+        }
+    }
+}
+
+/// Executes a grid. One of rayon's own threads would take up other work of the program while it waits, which may call
+/// the driver; so it lets a thread of its own do it.
+fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault> {
+    if rayon::current_thread_index().is_none() {
+        return exec::execute(grid, hold);
+    }
+    thread::scope(|scope| {
+        let executed = scope.spawn(|| exec::execute(grid, hold)).join();
+        executed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+impl From<GridCost> for KernelCost {
+    fn from(cost: GridCost) -> Self {
+        let runs = cost
+            .runs
+            .into_iter()
+            .map(|(count, block)| (count, block.into()))
+            .collect();
+        Self { runs }
+    }
+}
+
+impl From<BlockCost> for BlockTime {
+    fn from(cost: BlockCost) -> Self {
+        Self {
+            latency_cycles: cost.latency_cycles,
+            issue: cost.issue,
+            dram_bytes: cost.global_read_bytes + cost.global_write_bytes,
+            shared_bytes: cost.shared_bytes,
+            atomics: cost.atomics,
+        }
+    }
+}
+
+impl From<&Fault> for CudaError {
+    fn from(fault: &Fault) -> Self {
+        match fault {
+            Fault::IllegalAddress { .. } => Self::IllegalAddress,
+            Fault::Misaligned { .. } => Self::MisalignedAddress,
+            Fault::Trap { .. } => Self::LaunchFailed,
+            Fault::Assert { .. } => Self::Assert,
+            Fault::IllegalInstruction { .. } => Self::IllegalInstruction,
+            Fault::InstructionBudget { .. } | Fault::BarrierDeadlock { .. } => Self::LaunchTimeout,
+            Fault::StackOverflow { .. } => Self::HardwareStackError,
+            Fault::InvalidLaunch { .. } => Self::LaunchOutOfResources,
+        }
+    }
+}

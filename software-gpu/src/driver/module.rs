@@ -1,0 +1,340 @@
+//! Modules: PTX text made executable, its global variables and its kernels.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
+use super::boundary::entry_points;
+use super::call::{Call, call};
+use super::costs::Cost;
+use super::errors::CudaError;
+use super::function::Function;
+use super::jit::Options;
+use super::simulator::Simulator;
+use crate::exec::Executable;
+use crate::memory::AllocationKind;
+use crate::ptx::ir::{Space, Variable};
+use crate::ptx::{Module, PtxError, PtxErrorKind, parse};
+
+/// One loaded module.
+pub(super) struct LoadedModule {
+    pub(super) context: CUcontext,
+    /// PTX version, major and minor.
+    pub(super) version: (u32, u32),
+    globals: Globals,
+    functions: BTreeMap<String, CUfunction>,
+}
+
+/// Address and size of global variables by name.
+type Globals = BTreeMap<String, (CUdeviceptr, usize)>;
+
+entry_points! {
+    fn cuModuleLoad(module: Out<CUmodule>, path: *const c_char) {
+        let module = module.required()?;
+        if path.is_null() {
+            return Err(CudaError::InvalidValue);
+        }
+        // SAFETY: not null, so the caller passes a string.
+        let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| CudaError::FileNotFound)?;
+        let image = std::fs::read(Path::new(path)).map_err(|_| CudaError::FileNotFound)?;
+        load(module, &image, &mut Options::none())
+    }
+
+    fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) {
+        // SAFETY: the caller passes null or a module image.
+        let image = unsafe { image_bytes(image) }?;
+        load(module.required()?, image, &mut Options::none())
+    }
+
+    fn cuModuleLoadDataEx(
+        module: Out<CUmodule>,
+        image: *const c_void,
+        count: c_uint,
+        options: *const c_uint,
+        values: *mut *mut c_void,
+    ) {
+        // SAFETY: as above; and `count` options with as many values.
+        let (image, mut options) = unsafe { (image_bytes(image)?, Options::read(count, options, values)?) };
+        load(module.required()?, image, &mut options)
+    }
+
+    fn cuModuleUnload(module: CUmodule) {
+        call(Cost::Other, |call| {
+            let context = call.context()?;
+            if call.modules.get(module)?.context != context {
+                return Err(CudaError::InvalidHandle);
+            }
+            call.synchronize_context(context)?;
+            let unloaded = call.modules.remove(module)?;
+            for function in unloaded.functions.into_values() {
+                call.functions.remove(function)?;
+            }
+            for (address, _) in unloaded.globals.into_values() {
+                call.free(address);
+            }
+            Ok(())
+        })
+    }
+
+    fn cuModuleGetFunction(function: Out<CUfunction>, module: CUmodule, name: *const c_char) {
+        // SAFETY: the caller passes null or a string.
+        let name = unsafe { text(name) }?;
+        call(Cost::Other, |call| {
+            call.context()?;
+            let handle = call.modules.get(module)?.functions.get(&name).copied();
+            function.set(handle.ok_or(CudaError::NotFound)?)
+        })
+    }
+
+    fn cuModuleGetFunctionCount(count: Out<c_uint>, module: CUmodule) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            count.set(call.modules.get(module)?.functions.len() as c_uint)
+        })
+    }
+
+    fn cuModuleGetGlobal_v2(address: Out<CUdeviceptr>, bytes: Out<usize>, module: CUmodule, name: *const c_char) {
+        // SAFETY: the caller passes null or a string.
+        let name = unsafe { text(name) }?;
+        call(Cost::Other, |call| {
+            call.context()?;
+            let global = call.modules.get(module)?.globals.get(&name).copied();
+            let (base, len) = global.ok_or(CudaError::NotFound)?;
+            address.set_if_wanted(base);
+            bytes.set_if_wanted(len);
+            Ok(())
+        })
+    }
+
+    /// Everything is loaded at once: `CU_MODULE_EAGER_LOADING`.
+    fn cuModuleGetLoadingMode(mode: Out<c_uint>) {
+        mode.set(1)
+    }
+}
+
+fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), CudaError> {
+    call(Cost::ModuleLoad, |call| {
+        let context = call.context()?;
+        let source = ptx_text(image)?;
+        let loaded = parse(source).map_err(Refusal::from).and_then(|module| {
+            check_target(call, &module)?;
+            call.load_module(context, &module)
+        });
+        match loaded {
+            Ok(handle) => {
+                options.succeeded();
+                out.set(handle)
+            }
+            Err(refusal) => {
+                eprintln!(
+                    "software GPU: the module is refused: {}",
+                    refusal.explanation
+                );
+                options.failed(&refusal.explanation);
+                call.last_refusal = Some(refusal.explanation);
+                Err(refusal.error)
+            }
+        }
+    })
+}
+
+/// Why a module cannot be loaded: for the program, and for people.
+struct Refusal {
+    error: CudaError,
+    explanation: String,
+}
+
+impl From<PtxError> for Refusal {
+    fn from(error: PtxError) -> Self {
+        Self {
+            error: match error.kind {
+                PtxErrorKind::Syntax => CudaError::InvalidPtx,
+                PtxErrorKind::Unsupported => CudaError::NotSupported,
+            },
+            explanation: error.to_string(),
+        }
+    }
+}
+
+/// Refuses modules for newer drivers and newer devices.
+fn check_target(call: &Call, module: &Module) -> Result<(), Refusal> {
+    /// The newest PTX that CUDA 13.0 knows.
+    const NEWEST: (u32, u32) = (9, 0);
+    if module.version > NEWEST {
+        let (major, minor) = module.version;
+        return Err(Refusal {
+            error: CudaError::UnsupportedPtxVersion,
+            explanation: format!(
+                "PTX {major}.{minor} is newer than {}.{}",
+                NEWEST.0, NEWEST.1
+            ),
+        });
+    }
+    let device = &call.profile.device;
+    let capability = device.compute_capability_major * 10 + device.compute_capability_minor;
+    let digits: String = module.target.chars().filter(char::is_ascii_digit).collect();
+    let architecture_specific = module.target.ends_with('a');
+    match digits.parse::<u32>() {
+        Ok(target) if target > capability || architecture_specific && target != capability => {
+            Err(Refusal {
+                error: CudaError::NoBinaryForGpu,
+                explanation: format!(
+                    "the module is for {}, the device is sm_{capability}",
+                    module.target
+                ),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Simulator {
+    fn load_module(&mut self, context: CUcontext, module: &Module) -> Result<CUmodule, Refusal> {
+        let globals = self.place_globals(context, module)?;
+        let executable = self.initialise_globals(module, &globals).and_then(|()| {
+            Executable::new(module, &|name| {
+                globals.get(name).map(|(address, _)| *address)
+            })
+        });
+        let executable = match executable {
+            Ok(executable) => Arc::new(executable),
+            Err(error) => {
+                self.free_globals(&globals);
+                return Err(error.into());
+            }
+        };
+        let names: Vec<_> = executable
+            .kernels()
+            .iter()
+            .map(|kernel| kernel.name().to_owned())
+            .collect();
+        let handle = self.modules.insert(LoadedModule {
+            context,
+            version: module.version,
+            globals,
+            functions: BTreeMap::new(),
+        });
+        for (index, name) in names.into_iter().enumerate() {
+            let function = Function::new(context, handle, Arc::clone(&executable), index);
+            let function = self.functions.insert(function);
+            if let Ok(module) = self.modules.get_mut(handle) {
+                module.functions.insert(name, function);
+            }
+        }
+        Ok(handle)
+    }
+
+    fn place_globals(&mut self, context: CUcontext, module: &Module) -> Result<Globals, Refusal> {
+        let mut globals = Globals::new();
+        for variable in module.globals.iter().filter(|variable| is_placed(variable)) {
+            let bytes = usize::try_from(variable.bytes.max(1)).unwrap_or(usize::MAX);
+            match self.allocate_device(context, bytes, AllocationKind::ModuleGlobal) {
+                Ok(address) => {
+                    globals.insert(variable.name.clone(), (address, bytes));
+                }
+                Err(error) => {
+                    self.free_globals(&globals);
+                    let explanation =
+                        format!("no memory for the {bytes} bytes of `{}`", variable.name);
+                    return Err(Refusal { error, explanation });
+                }
+            }
+        }
+        Ok(globals)
+    }
+
+    fn free_globals(&mut self, globals: &Globals) {
+        for (address, _) in globals.values() {
+            self.free(*address);
+        }
+    }
+
+    fn initialise_globals(&self, module: &Module, globals: &Globals) -> Result<(), PtxError> {
+        for variable in module.globals.iter().filter(|variable| is_placed(variable)) {
+            let Some((address, bytes)) = globals.get(&variable.name) else {
+                continue;
+            };
+            let data = initial_bytes(variable, globals)?;
+            let data = &data[..data.len().min(*bytes)];
+            if let Some(to) = self.memory.storage(*address, data.len()) {
+                // SAFETY: `storage` found so many bytes, and nobody else knows the variable yet.
+                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_placed(variable: &Variable) -> bool {
+    matches!(variable.space, Space::Global | Space::Const) && !variable.external
+}
+
+/// The variable's initial bytes with the addresses of other variables filled in.
+fn initial_bytes(variable: &Variable, globals: &Globals) -> Result<Vec<u8>, PtxError> {
+    let mut data = variable.data.clone();
+    for relocation in &variable.relocations {
+        let (base, _) = globals.get(&relocation.symbol).ok_or_else(|| {
+            let message = "an initialiser can hold addresses of global variables only";
+            PtxError::unsupported(variable.line, &relocation.symbol, message)
+        })?;
+        let address = base.wrapping_add_signed(relocation.addend).to_le_bytes();
+        let start = usize::try_from(relocation.offset).unwrap_or(usize::MAX);
+        let bytes = (relocation.bytes as usize).min(address.len());
+        let end = start.saturating_add(bytes);
+        if end as u64 > variable.bytes {
+            let message = "an address does not fit into the variable";
+            return Err(PtxError::syntax(variable.line, &relocation.symbol, message));
+        }
+        if data.len() < end {
+            data.resize(end, 0);
+        }
+        data[start..end].copy_from_slice(&address[..bytes]);
+    }
+    Ok(data)
+}
+
+/// PTX is text that says its version. Machine code is for real GPUs only.
+fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
+    const ELF: &[u8] = b"\x7fELF";
+    const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
+    const FAT_BINARY_WRAPPER: &[u8] = &0x4662_43b1_u32.to_le_bytes();
+    if [ELF, FAT_BINARY, FAT_BINARY_WRAPPER]
+        .iter()
+        .any(|magic| image.starts_with(magic))
+    {
+        return Err(CudaError::NoBinaryForGpu);
+    }
+    let text = image.split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = std::str::from_utf8(text).map_err(|_| CudaError::InvalidImage)?;
+    if text.contains(".version") {
+        Ok(text)
+    } else {
+        Err(CudaError::InvalidImage)
+    }
+}
+
+/// A module image up to the zero behind its text; of machine code the first bytes, which tell it from text.
+///
+/// # Safety
+/// `image` is null or a module image.
+unsafe fn image_bytes<'a>(image: *const c_void) -> Result<&'a [u8], CudaError> {
+    if image.is_null() {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: text ends with a zero; machine code has one in its header.
+    Ok(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
+}
+
+/// # Safety
+/// `name` is null or a string.
+unsafe fn text(name: *const c_char) -> Result<String, CudaError> {
+    if name.is_null() {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: not null, so a string.
+    Ok(unsafe { CStr::from_ptr(name) }
+        .to_string_lossy()
+        .into_owned())
+}

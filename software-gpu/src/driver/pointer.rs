@@ -1,0 +1,116 @@
+//! What an address belongs to: `cuPointerGetAttribute`.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::abi::CUdeviceptr;
+use super::boundary::entry_points;
+use super::call::{Call, call};
+use super::costs::Cost;
+use super::errors::CudaError;
+use crate::memory::{Allocation, AllocationKind};
+
+/// `CUmemorytype`.
+const MEMORY_TYPE_HOST: c_uint = 1;
+const MEMORY_TYPE_DEVICE: c_uint = 2;
+
+entry_points! {
+    fn cuPointerGetAttribute(data: *mut c_void, attribute: c_uint, address: CUdeviceptr) {
+        if data.is_null() {
+            return Err(CudaError::InvalidValue);
+        }
+        call(Cost::Free, |call| {
+            let allocation = call.memory.find(address).ok_or(CudaError::InvalidValue)?;
+            // SAFETY: the caller passes room for the attribute's type.
+            unsafe { store(data, value(call, allocation, attribute, address)?) };
+            Ok(())
+        })
+    }
+
+    /// Addresses that belong to nothing give zeros and no error.
+    fn cuPointerGetAttributes(count: c_uint, attributes: *const c_uint, data: *const *mut c_void, address: CUdeviceptr) {
+        if attributes.is_null() || data.is_null() {
+            return Err(CudaError::InvalidValue);
+        }
+        call(Cost::Free, |call| {
+            for index in 0..count as usize {
+                // SAFETY: the caller passes `count` attributes and as many pointers.
+                let (attribute, data) = unsafe { (*attributes.add(index), *data.add(index)) };
+                let allocation = call.memory.find(address);
+                let value = match allocation.map(|allocation| value(call, allocation, attribute, address)) {
+                    Some(value) => value.unwrap_or(Value::Word(0)),
+                    None => zero(attribute)?,
+                };
+                if data.is_null() {
+                    return Err(CudaError::InvalidValue);
+                }
+                // SAFETY: the caller passes room for the attribute's type.
+                unsafe { store(data, value) };
+            }
+            Ok(())
+        })
+    }
+}
+
+/// An attribute's value, in the size that its type has in C.
+enum Value {
+    /// `unsigned int`, `int`.
+    Int(c_uint),
+    /// `bool`.
+    Bool(bool),
+    /// A pointer, `size_t` or `unsigned long long`.
+    Word(u64),
+}
+
+fn value(
+    call: &Call,
+    allocation: &Allocation,
+    attribute: c_uint,
+    address: CUdeviceptr,
+) -> Result<Value, CudaError> {
+    let on_host = allocation.kind() == AllocationKind::PageLocked;
+    Ok(match attribute {
+        1 => Value::Word(
+            call.owned
+                .get(&allocation.base())
+                .map_or(0, |owned| owned.context.0 as u64),
+        ),
+        2 => Value::Int(if on_host {
+            MEMORY_TYPE_HOST
+        } else {
+            MEMORY_TYPE_DEVICE
+        }),
+        3 => Value::Word(address),
+        4 if on_host => Value::Word(address),
+        6 => Value::Bool(false),
+        7 => Value::Word(allocation.base()),
+        8 => Value::Bool(false),
+        9 => Value::Int(0),
+        11 => Value::Word(allocation.base()),
+        12 => Value::Word(allocation.len() as u64),
+        13 => Value::Bool(true),
+        _ => return Err(CudaError::InvalidValue),
+    })
+}
+
+fn zero(attribute: c_uint) -> Result<Value, CudaError> {
+    Ok(match attribute {
+        1 | 3 | 4 | 7 | 11 | 12 => Value::Word(0),
+        2 => Value::Int(0),
+        9 => Value::Int(c_int::cast_unsigned(-2)),
+        6 | 8 | 13 => Value::Bool(false),
+        _ => return Err(CudaError::InvalidValue),
+    })
+}
+
+/// # Safety
+/// `data` has room for the value's type.
+unsafe fn store(data: *mut c_void, value: Value) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match value {
+            Value::Int(value) => data.cast::<c_uint>().write(value),
+            Value::Bool(value) => data.cast::<bool>().write(value),
+            Value::Word(value) => data.cast::<u64>().write(value),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The state of the one simulated device and of everything that the process has created on it.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use super::abi::{CUcontext, CUevent, CUfunction, CUmodule, CUstream};
+use super::allocation::Owned;
+use super::context::Context;
+use super::effects::Effects;
+use super::errors::CudaError;
+use super::event::Event;
+use super::function::Function;
+use super::host_threads::HostThreads;
+use super::module::LoadedModule;
+use super::operation::Operation;
+use super::stream::Stream;
+use super::table::Table;
+use crate::activity::Recorder;
+use crate::memory::AddressSpace;
+use crate::timeline::{OpId, Profile, Time, Timeline};
+
+/// Everything behind the lock.
+pub(super) struct Simulator {
+    pub(super) profile: Profile,
+    /// Whether `cuInit` was called.
+    pub(super) initialized: bool,
+    pub(super) memory: AddressSpace,
+    pub(super) timeline: Timeline,
+    /// How far the simulation has come. Nothing can be submitted earlier.
+    pub(super) now: Time,
+    pub(super) threads: HostThreads,
+    /// Threads that wait for [`progress`].
+    pub(super) sleepers: u32,
+    /// Counts whatever others may have waited for.
+    pub(super) progress: u64,
+    /// A host function runs: the simulation stands still and other threads' calls wait.
+    pub(super) in_host_function: bool,
+    pub(super) operations: BTreeMap<OpId, Operation>,
+    pub(super) effects: Effects,
+    pub(super) contexts: Table<CUcontext, Context>,
+    pub(super) primary: Option<CUcontext>,
+    pub(super) primary_users: u32,
+    pub(super) primary_flags: u32,
+    /// What was allocated, by address.
+    pub(super) owned: BTreeMap<u64, Owned>,
+    pub(super) streams: Table<CUstream, Stream>,
+    pub(super) events: Table<CUevent, Event>,
+    pub(super) modules: Table<CUmodule, LoadedModule>,
+    pub(super) functions: Table<CUfunction, Function>,
+    pub(super) activities: Recorder,
+    pub(super) last_fault: Option<String>,
+    pub(super) last_refusal: Option<String>,
+}
+
+static SIMULATOR: LazyLock<Mutex<Simulator>> = LazyLock::new(|| Mutex::new(Simulator::new()));
+/// Notified whenever a thread's clock or the simulation has advanced.
+static PROGRESS: Condvar = Condvar::new();
+
+/// The lock on the simulator. A panic inside a call leaves the state as it was then: later calls see it.
+pub(super) fn lock() -> MutexGuard<'static, Simulator> {
+    SIMULATOR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The condition that [`Simulator`]'s users wait for.
+pub(super) fn progress() -> &'static Condvar {
+    &PROGRESS
+}
+
+/// The host memory that a process may lock, as the model has it: that of a server with one terabyte, half of it.
+const PAGE_LOCKED_LIMIT: u64 = 512 << 30;
+
+impl Simulator {
+    fn new() -> Self {
+        let profile = Profile::h200();
+        Self {
+            memory: AddressSpace::new(profile.device.total_memory_bytes, PAGE_LOCKED_LIMIT),
+            timeline: Timeline::new(&profile, connections()),
+            profile,
+            initialized: false,
+            now: Time::ZERO,
+            threads: HostThreads::default(),
+            sleepers: 0,
+            progress: 0,
+            in_host_function: false,
+            operations: BTreeMap::new(),
+            effects: Effects::default(),
+            contexts: Table::new(),
+            primary: None,
+            primary_users: 0,
+            primary_flags: 0,
+            owned: BTreeMap::new(),
+            streams: Table::new(),
+            events: Table::new(),
+            modules: Table::new(),
+            functions: Table::new(),
+            activities: Recorder::default(),
+            last_fault: None,
+            last_refusal: None,
+        }
+    }
+
+    /// Something has changed that other threads may wait for.
+    pub(super) fn wake_others(&mut self) {
+        self.progress += 1;
+        if self.sleepers > 0 {
+            PROGRESS.notify_all();
+        }
+    }
+
+    /// Makes a context's later calls fail with `error`; the first fault counts.
+    pub(super) fn poison(&mut self, context: CUcontext, error: CudaError) {
+        if let Ok(context) = self.contexts.get_mut(context) {
+            context.fault.get_or_insert(error);
+        }
+    }
+
+    /// Whether the operation's effects are complete.
+    pub(super) fn is_complete(&self, op: OpId) -> bool {
+        !self.operations.contains_key(&op)
+    }
+}
+
+/// `CUDA_DEVICE_MAX_CONNECTIONS`, which the driver reads when it starts.
+fn connections() -> u32 {
+    const DEFAULT: u32 = 8;
+    std::env::var("CUDA_DEVICE_MAX_CONNECTIONS")
+        .ok()
+        .and_then(|value| value.trim().parse().ok())
+        .filter(|count| (1..=32).contains(count))
+        .unwrap_or(DEFAULT)
+}

@@ -1,0 +1,346 @@
+//! Streams: created ones, the legacy default stream and the per-thread default streams.
+
+use std::ffi::{c_int, c_uint};
+
+use super::abi::{CUcontext, CUevent, CUstream, Out};
+use super::boundary::entry_points;
+use super::call::{Call, call};
+use super::costs::Cost;
+use super::errors::CudaError;
+use super::host_threads::{ThreadSerial, current};
+use super::operation::Effect;
+use super::simulator::Simulator;
+use super::table::Table;
+use crate::timeline::{OpId, StreamId};
+
+/// `CU_STREAM_NON_BLOCKING`.
+const NON_BLOCKING: c_uint = 1;
+
+/// One stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) context: CUcontext,
+    pub(super) timeline: StreamId,
+    /// Does not synchronise with the legacy stream.
+    pub(super) non_blocking: bool,
+    pub(super) priority: i32,
+    /// The operation submitted last, ended or not.
+    pub(super) last: Option<OpId>,
+}
+
+/// What the null handle means: the entry points with `_ptsz` or `_ptds` at their end differ in this alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Default {
+    Legacy,
+    PerThread,
+}
+
+entry_points! {
+    fn cuStreamCreate(stream: Out<CUstream>, flags: c_uint) {
+        create(stream, flags, 0)
+    }
+
+    fn cuStreamCreateWithPriority(stream: Out<CUstream>, flags: c_uint, priority: c_int) {
+        create(stream, flags, priority)
+    }
+
+    /// Returns at once: what the stream was given still runs.
+    fn cuStreamDestroy_v2(stream: CUstream) {
+        call(Cost::Other, |call| {
+            call.context()?;
+            if stream <= CUstream::PER_THREAD {
+                return Err(CudaError::InvalidHandle);
+            }
+            call.destroy_stream(stream)
+        })
+    }
+
+    fn cuStreamSynchronize(stream: CUstream) {
+        synchronize(Default::Legacy, stream)
+    }
+
+    fn cuStreamSynchronize_ptsz(stream: CUstream) {
+        synchronize(Default::PerThread, stream)
+    }
+
+    fn cuStreamQuery(stream: CUstream) {
+        query(Default::Legacy, stream)
+    }
+
+    fn cuStreamQuery_ptsz(stream: CUstream) {
+        query(Default::PerThread, stream)
+    }
+
+    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) {
+        wait_event(Default::Legacy, stream, event, flags)
+    }
+
+    fn cuStreamWaitEvent_ptsz(stream: CUstream, event: CUevent, flags: c_uint) {
+        wait_event(Default::PerThread, stream, event, flags)
+    }
+
+    fn cuStreamGetPriority(stream: CUstream, priority: Out<c_int>) {
+        with_stream(Default::Legacy, stream, |_, stream| priority.set(stream.priority))
+    }
+
+    fn cuStreamGetPriority_ptsz(stream: CUstream, priority: Out<c_int>) {
+        with_stream(Default::PerThread, stream, |_, stream| priority.set(stream.priority))
+    }
+
+    fn cuStreamGetFlags(stream: CUstream, flags: Out<c_uint>) {
+        with_stream(Default::Legacy, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
+    }
+
+    fn cuStreamGetFlags_ptsz(stream: CUstream, flags: Out<c_uint>) {
+        with_stream(Default::PerThread, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
+    }
+
+    fn cuStreamGetCtx(stream: CUstream, context: Out<CUcontext>) {
+        with_stream(Default::Legacy, stream, |_, stream| context.set(stream.context))
+    }
+
+    fn cuStreamGetCtx_ptsz(stream: CUstream, context: Out<CUcontext>) {
+        with_stream(Default::PerThread, stream, |_, stream| context.set(stream.context))
+    }
+
+    fn cuStreamGetId(stream: CUstream, id: Out<u64>) {
+        with_stream(Default::Legacy, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
+    }
+
+    fn cuStreamGetId_ptsz(stream: CUstream, id: Out<u64>) {
+        with_stream(Default::PerThread, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
+    }
+}
+
+fn create(stream: Out<CUstream>, flags: c_uint, priority: c_int) -> Result<(), CudaError> {
+    let stream = stream.required()?;
+    call(Cost::StreamCreate, |call| {
+        let context = call.context()?;
+        if flags & !NON_BLOCKING != 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        let non_blocking = flags == NON_BLOCKING;
+        let created = call.create_stream(context, non_blocking, priority);
+        stream.set(created)
+    })
+}
+
+fn synchronize(default: Default, stream: CUstream) -> Result<(), CudaError> {
+    call(Cost::Synchronize, |call| {
+        let stream = call.stream(stream, default)?;
+        let context = call.streams.get(stream)?.context;
+        let operations = call.awaited(stream)?;
+        let wake_up = call.wake_up(context)?;
+        call.wait(operations, wake_up)?;
+        call.usable(context).map(|_| ())
+    })
+}
+
+fn query(default: Default, stream: CUstream) -> Result<(), CudaError> {
+    call(Cost::Query, |call| {
+        let stream = call.stream(stream, default)?;
+        let operations = call.awaited(stream)?;
+        let complete = operations.into_iter().all(|op| call.is_complete(op));
+        if complete {
+            Ok(())
+        } else {
+            Err(CudaError::NotReady)
+        }
+    })
+}
+
+/// The stream waits for the record that the event stands for *now*: recording it again does not change that.
+fn wait_event(
+    default: Default,
+    stream: CUstream,
+    event: CUevent,
+    flags: c_uint,
+) -> Result<(), CudaError> {
+    call(Cost::Wait, |call| {
+        let target = call.stream(stream, default)?;
+        if flags > 1 {
+            return Err(CudaError::InvalidValue);
+        }
+        let recorded = call.events.get(event)?.incomplete();
+        let Some(recorded) = recorded else {
+            return Ok(());
+        };
+        let mut after = call.dependencies(target)?;
+        after.push(recorded);
+        let clock = call.clock();
+        call.submit_after(target, stream, clock, Effect::Wait, &after)
+            .map(|_| ())
+    })
+}
+
+fn with_stream(
+    default: Default,
+    stream: CUstream,
+    body: impl FnOnce(CUstream, &Stream) -> Result<(), CudaError>,
+) -> Result<(), CudaError> {
+    call(Cost::Free, |call| {
+        let stream = call.stream(stream, default)?;
+        body(stream, call.streams.get(stream)?)
+    })
+}
+
+impl Call {
+    /// The stream that a handle of the program means; its context can be used.
+    pub(super) fn stream(
+        &mut self,
+        handle: CUstream,
+        default: Default,
+    ) -> Result<CUstream, CudaError> {
+        let current = self.context()?;
+        let handle = match (handle, default) {
+            (CUstream::NULL, Default::Legacy) => CUstream::LEGACY,
+            (CUstream::NULL, Default::PerThread) => CUstream::PER_THREAD,
+            (handle, _) => handle,
+        };
+        match handle {
+            CUstream::LEGACY => Ok(self.contexts.get(current)?.legacy),
+            CUstream::PER_THREAD => self.per_thread_stream(current),
+            handle => {
+                let context = self.streams.get(handle)?.context;
+                self.usable(context)?;
+                Ok(handle)
+            }
+        }
+    }
+
+    fn per_thread_stream(&mut self, context: CUcontext) -> Result<CUstream, CudaError> {
+        let thread = current::serial();
+        if let Some(stream) = self.contexts.get(context)?.per_thread.get(&thread) {
+            return Ok(*stream);
+        }
+        let created = self.create_stream(context, false, 0);
+        self.contexts
+            .get_mut(context)?
+            .per_thread
+            .insert(thread, created);
+        Ok(created)
+    }
+}
+
+impl Simulator {
+    fn create_stream(&mut self, context: CUcontext, non_blocking: bool, priority: i32) -> CUstream {
+        let device = &self.profile.device;
+        let priority = priority.clamp(
+            device.greatest_stream_priority,
+            device.least_stream_priority,
+        );
+        let timeline = self.timeline.add_stream(priority);
+        self.streams.insert(Stream {
+            context,
+            timeline,
+            non_blocking,
+            priority,
+            last: None,
+        })
+    }
+
+    fn destroy_stream(&mut self, handle: CUstream) -> Result<(), CudaError> {
+        let stream = self.streams.remove(handle)?;
+        self.timeline.remove_stream(stream.timeline);
+        self.prune_orphans(stream.context)?;
+        if let Some(last) = stream.last.filter(|op| !self.is_complete(*op)) {
+            let orphans = &mut self.contexts.get_mut(stream.context)?.orphans;
+            orphans.push((last, !stream.non_blocking));
+        }
+        Ok(())
+    }
+
+    pub(super) fn destroy_streams_of(&mut self, context: CUcontext) {
+        let of_context = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.context == context);
+        let handles: Vec<_> = of_context.map(|(handle, _)| handle).collect();
+        for handle in handles {
+            if let Ok(stream) = self.streams.remove(handle) {
+                self.timeline.remove_stream(stream.timeline);
+            }
+        }
+    }
+
+    /// A host thread has ended: so do its per-thread default streams.
+    pub(super) fn remove_per_thread_streams(&mut self, thread: ThreadSerial) {
+        let streams: Vec<_> = self
+            .contexts
+            .iter_mut()
+            .filter_map(|context| context.per_thread.remove(&thread))
+            .collect();
+        for stream in streams {
+            // The stream was in the context's list, so it exists.
+            let _ = self.destroy_stream(stream);
+        }
+    }
+
+    pub(super) fn prune_orphans(&mut self, context: CUcontext) -> Result<(), CudaError> {
+        let operations = &self.operations;
+        let context = self.contexts.get_mut(context)?;
+        context
+            .orphans
+            .retain(|(op, _)| operations.contains_key(op));
+        Ok(())
+    }
+
+    /// What the next operation of `stream` has to wait for besides the stream's own order.
+    ///
+    /// The legacy stream waits for all blocking streams of its context, and these wait for it.
+    pub(super) fn dependencies(&mut self, stream: CUstream) -> Result<Vec<OpId>, CudaError> {
+        let Stream {
+            context,
+            non_blocking,
+            ..
+        } = *self.streams.get(stream)?;
+        let legacy = self.contexts.get(context)?.legacy;
+        if stream == legacy {
+            return self.blocking_work(context, legacy);
+        }
+        let last = if non_blocking {
+            None
+        } else {
+            self.streams.get(legacy)?.last
+        };
+        Ok(last
+            .into_iter()
+            .filter(|op| !self.is_complete(*op))
+            .collect())
+    }
+
+    /// The operations whose end makes `stream` idle.
+    pub(super) fn awaited(&mut self, stream: CUstream) -> Result<Vec<OpId>, CudaError> {
+        let Stream { context, last, .. } = *self.streams.get(stream)?;
+        let legacy = self.contexts.get(context)?.legacy;
+        let mut operations = if stream == legacy {
+            self.blocking_work(context, legacy)?
+        } else {
+            Vec::new()
+        };
+        operations.extend(last);
+        Ok(operations)
+    }
+
+    fn blocking_work(
+        &mut self,
+        context: CUcontext,
+        legacy: CUstream,
+    ) -> Result<Vec<OpId>, CudaError> {
+        self.prune_orphans(context)?;
+        let blocking = |(handle, stream): &(CUstream, &Stream)| {
+            stream.context == context && !stream.non_blocking && *handle != legacy
+        };
+        let last = self
+            .streams
+            .iter()
+            .filter(blocking)
+            .filter_map(|(_, stream)| stream.last);
+        let orphans = self.contexts.get(context)?.orphans.iter();
+        let orphans = orphans.filter(|(_, blocking)| *blocking).map(|(op, _)| *op);
+        Ok(last
+            .chain(orphans)
+            .filter(|op| !self.is_complete(*op))
+            .collect())
+    }
+}

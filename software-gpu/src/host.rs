@@ -1,0 +1,35 @@
+//! The modelled host: its clock, its work and its threads.
+//!
+//! The host thread of the model takes no time between calls of the driver, whatever the real CPU needs for the code
+//! there: work that is to take time says so. Every call of the driver advances the clock by what it costs.
+
+use std::time::Duration;
+
+use crate::driver;
+
+/// The calling thread's virtual clock, since the start of the simulation.
+pub fn now() -> Duration {
+    driver::host_now()
+}
+
+/// CPU work of `cost`: advances the calling thread's clock, and the device runs on meanwhile.
+pub fn work(cost: Duration) {
+    driver::host_work(cost.into());
+}
+
+/// CPU work that streams through `bytes` of host memory, at the profile's bandwidth.
+pub fn memory_work(bytes: u64) {
+    driver::host_memory_work(bytes);
+}
+
+/// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.
+///
+/// The threads start at the caller's time and take effect in the order of virtual time, then of their index: the
+/// outcome does not depend on the machine. The caller goes on at the time of the last one.
+///
+/// A thread must not wait for another one by other means than the driver's (a lock, a channel): the other one may be
+/// waiting for its turn. Such a standstill is noticed after a while and ends with `CUDA_ERROR_LAUNCH_TIMEOUT` in the
+/// calls that wait. A panic in one of the threads goes on in the caller.
+pub fn threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    driver::host_threads(count, body)
+}
