@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::error::{Error, Result, check};
 use crate::split::pieces;
 use crate::stream::Stream;
+use crate::uncached;
 use bytemuck::Pod;
 use cust::sys;
 use rayon::prelude::*;
@@ -137,11 +138,12 @@ impl<T: Pod> HostBuffer<T> {
     }
 
     /// Fills the memory with bytes that no computation of the examples leaves behind (0xFF: a NaN
-    /// as a float), so that a result of an earlier run cannot pass for one of the next.
+    /// as a float), so that a result of an earlier run cannot pass for one of the next. Leaves none of
+    /// it in the CPU's caches, where it would slow down the copy that overwrites it.
     pub fn poison(&mut self) -> Result<()> {
         bytemuck::cast_slice_mut(self.write()?)
             .par_chunks_mut(1 << 20)
-            .for_each(|chunk: &mut [u8]| chunk.fill(0xFF));
+            .for_each(|chunk| uncached::fill(chunk, 0xFF));
         Ok(())
     }
 

@@ -41,6 +41,7 @@ pub mod plan;
 pub mod recorder;
 pub mod ring;
 pub mod size;
+mod software_log;
 pub mod split;
 pub mod statistics;
 pub mod stream;
@@ -48,6 +49,7 @@ pub mod sweep;
 pub mod table;
 pub mod tally;
 pub mod trace;
+mod uncached;
 pub mod units;
 pub mod verdict;
 
