@@ -6,6 +6,8 @@
 mod gpu_only;
 mod kernel;
 mod shared_array;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;

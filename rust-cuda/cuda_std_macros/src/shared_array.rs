@@ -40,6 +40,7 @@ fn declare(Input { element, length }: &Input, name: &str) -> TokenStream {
     quote! {{
         #[cfg(target_os = "cuda")]
         mod declaration {
+            #[allow(unused_imports)]
             use super::*;
             ::core::arch::global_asm!(
                 #declaration,

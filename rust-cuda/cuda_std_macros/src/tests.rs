@@ -1,0 +1,190 @@
+//! What the macros emit, compared as token streams.
+
+use quote::quote;
+use syn::parse_quote;
+
+use crate::kernel::{self, Arguments};
+
+fn arguments(tokens: proc_macro2::TokenStream) -> syn::Result<Arguments> {
+    syn::parse2(tokens)
+}
+
+fn expand(attribute: proc_macro2::TokenStream, function: syn::ItemFn) -> String {
+    let arguments = arguments(attribute).unwrap();
+    kernel::expand(&arguments, function).unwrap().to_string()
+}
+
+/// The message with which a kernel is refused.
+fn refusal(function: syn::ItemFn) -> String {
+    kernel::expand(&Arguments::default(), function)
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn slices_become_pointer_and_length_in_order() {
+    let expanded = expand(
+        quote!(),
+        parse_quote! {
+            /// Documentation stays.
+            pub unsafe fn f(a: f32, x: &[u8], mut y: &mut [f64], p: *const i32) {
+                body(a, x, y, p);
+            }
+        },
+    );
+    let expected = quote! {
+        #[cfg(target_os = "cuda")]
+        /// Documentation stays.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn f(
+            a: f32,
+            x_pointer: *const u8, x_length: usize,
+            y_pointer: *mut f64, y_length: usize,
+            p: *const i32
+        ) {
+            let x = unsafe { ::core::slice::from_raw_parts(x_pointer, x_length) };
+            let mut y = unsafe { ::core::slice::from_raw_parts_mut(y_pointer, y_length) };
+            body(a, x, y, p);
+        }
+
+        #[cfg(not(target_os = "cuda"))]
+        const _: () = {
+            #[allow(dead_code)]
+            /// Documentation stays.
+            pub unsafe fn f(a: f32, x: &[u8], mut y: &mut [f64], p: *const i32) {
+                body(a, x, y, p);
+            }
+        };
+    };
+    assert_eq!(expanded, expected.to_string());
+}
+
+#[test]
+fn launch_bounds_travel_in_a_comment() {
+    let one = expand(
+        quote!(launch_bounds(256)),
+        parse_quote!(
+            pub unsafe fn f() {}
+        ),
+    );
+    assert!(
+        one.contains("global_asm ! (\"// launch_bounds f .maxntid 256\")"),
+        "{one}"
+    );
+    let two = expand(
+        quote!(launch_bounds(256, 4)),
+        parse_quote!(
+            pub unsafe fn f() {}
+        ),
+    );
+    assert!(
+        two.contains("\"// launch_bounds f .maxntid 256 .minnctapersm 4\""),
+        "{two}"
+    );
+    let none = expand(
+        quote!(),
+        parse_quote!(
+            pub unsafe fn f() {}
+        ),
+    );
+    assert!(!none.contains("global_asm"), "{none}");
+}
+
+#[test]
+fn what_cannot_be_a_kernel_is_refused_with_a_reason() {
+    for (function, reason) in [
+        (
+            parse_quote!(
+                pub fn f() {}
+            ),
+            "a kernel is an `unsafe fn`",
+        ),
+        (
+            parse_quote!(
+                pub unsafe fn f() -> u32 {}
+            ),
+            "a kernel returns nothing",
+        ),
+        (
+            parse_quote!(
+                pub unsafe fn f<T>(x: T) {}
+            ),
+            "no generic parameters",
+        ),
+        (
+            parse_quote!(
+                pub unsafe fn f(&self) {}
+            ),
+            "a kernel is a free function",
+        ),
+        (
+            parse_quote!(
+                pub unsafe fn f(x: &u32) {}
+            ),
+            "a reference cannot cross the bus",
+        ),
+        (
+            parse_quote!(
+                pub unsafe fn f([a, b]: &[u32]) {}
+            ),
+            "needs a plain name",
+        ),
+    ] {
+        let message = refusal(function);
+        assert!(message.contains(reason), "{message:?} lacks {reason:?}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_a_reason() {
+    for (tokens, reason) in [
+        (quote!(threads(256)), "expected `launch_bounds"),
+        (quote!(launch_bounds()), "takes one or two numbers"),
+        (quote!(launch_bounds(1, 2, 3)), "takes one or two numbers"),
+        (quote!(launch_bounds(0)), "must be greater than zero"),
+        (quote!(launch_bounds(2048)), "at most 1024 threads"),
+        (quote!(launch_bounds(256), more), "only argument"),
+    ] {
+        let Err(error) = arguments(tokens.clone()) else {
+            panic!("{tokens} is accepted");
+        };
+        assert!(error.to_string().contains(reason), "{tokens}: {error}");
+    }
+}
+
+#[test]
+fn a_shared_array_is_declared_once_under_a_name_of_its_own() {
+    let expand = || {
+        let input = syn::parse2(quote!(f32; 16 * N)).unwrap();
+        crate::shared_array::expand(&input).to_string()
+    };
+    let (first, second) = (expand(), expand());
+    assert_ne!(first, second);
+    assert!(first.contains("_shared_0[{bytes}];"), "{first}");
+    assert!(first.contains("cvta.shared.u64 {address}, "), "{first}");
+    assert!(
+        first.contains("size_of :: < f32 > () * (16 * N)"),
+        "{first}"
+    );
+}
+
+#[test]
+fn gpu_only_panics_on_the_host() {
+    let expanded = crate::gpu_only::expand(parse_quote!(
+        pub unsafe fn f(x: u32) -> u32 {
+            g(x)
+        }
+    ));
+    let expected = quote! {
+        #[cfg(target_os = "cuda")]
+        #[inline(always)]
+        pub unsafe fn f(x: u32) -> u32 { g(x) }
+
+        #[cfg(not(target_os = "cuda"))]
+        #[allow(unused_variables)]
+        pub unsafe fn f(x: u32) -> u32 {
+            ::core::panic!("cuda_std: `f` runs only on the GPU")
+        }
+    };
+    assert_eq!(expanded.to_string(), expected.to_string());
+}
