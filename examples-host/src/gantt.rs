@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A row is an engine or a stream; a letter is an operation's engine, in lower case for every other
-//! operation of the row, so that neighbours can be told apart. A dot stands for operations too
-//! short for the column that they fall into.
+//! operation of the row, so that neighbours can be told apart. A dot stands for a
+//! column in which the row is mostly idle.
 
 use crate::intervals::{Engine, Interval, Recording, Span};
 use crate::units;
@@ -118,16 +118,18 @@ fn cell(row: &[(usize, &Interval)], column: Span) -> char {
             .min(column.end)
             .saturating_sub(interval.span.start.max(column.start))
     };
+    let mut all = 0;
     let mut longest: Option<(u64, usize, &Interval)> = None;
     for &(position, interval) in row {
         let time = filled(interval);
+        all += time;
         if time > 0 && longest.is_none_or(|(most, ..)| time > most) {
             longest = Some((time, position, interval));
         }
     }
     match longest {
         None => ' ',
-        Some((time, ..)) if time * 2 < column.nanoseconds() => '.',
+        Some(_) if all * 2 < column.nanoseconds() => '.',
         Some((_, position, interval)) => {
             let letter = interval.engine.letter();
             if position % 2 == 0 {

@@ -41,7 +41,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub chunks: Option<NonZeroUsize>,
 
-    /// Leave out an event that the result depends on, to see what goes wrong (part three-way)
+    /// Leave out an event that the result depends on, to see what goes wrong, in parts that teach it
     #[arg(long)]
     pub omit_event: bool,
 }

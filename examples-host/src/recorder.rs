@@ -2,7 +2,7 @@
 //!
 //! [`record`] runs a body under observation, apart from the timed runs, and gives the intervals of
 //! what it enqueued. Where they come from depends on the device and on what is installed; see
-//! [`Source`]. Every enqueue of this crate passes through [`operation`], which costs one relaxed
+//! [`Source`]. Every enqueue of this crate passes through here, which costs one relaxed
 //! load when nothing is being recorded.
 
 use crate::cupti;
@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
+use crate::software_log;
 use crate::stream::{Kind, Stream};
 use libcuda::Driver;
 use std::ptr;
@@ -162,7 +163,8 @@ pub fn record<E: From<Error>>(
 ) -> Result<Recording, E> {
     device.synchronize()?;
     if is_free(device) {
-        return by_events(device, "the software GPU's".to_owned(), body);
+        software_log::start();
+        return by_records(device, Source::SoftwareGpu, body, software_log::stop);
     }
     match cupti::cupti()
         .map_err(str::to_owned)

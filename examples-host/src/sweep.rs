@@ -31,6 +31,7 @@ pub fn sweep<P, E, const N: usize>(
             }
         }
     }
-    let timed = |mut times: Vec<_>| Durations::new(times.split_off(warm_up)).expect("a timed round");
+    let timed =
+        |mut times: Vec<_>| Durations::new(times.split_off(warm_up)).expect("a timed round");
     Ok(found.into_iter().map(|found| found.map(timed)).collect())
 }
