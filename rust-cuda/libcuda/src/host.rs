@@ -6,29 +6,42 @@
 //!
 //! While no driver is chosen the host is the machine.
 
+use crate::selection::{Driver, selected};
+use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The host clock, since an arbitrary origin that is the same for all threads.
+/// The calling thread's clock, since an origin that is the same for all threads.
 pub fn now() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    ORIGIN.get_or_init(Instant::now).elapsed()
+    if is_modelled() {
+        software_gpu::host::now()
+    } else {
+        ORIGIN.get_or_init(Instant::now).elapsed()
+    }
 }
 
 /// CPU work: runs `body`, which takes `cost` on the modelled host.
 ///
-/// On a real host `cost` is not used: the clock advances by what `body` takes.
+/// On a real host `cost` is not used: the clock advances by what `body` takes. On the modelled
+/// host `body` sees memory as it is at the start of the work.
 pub fn work<R>(cost: Duration, body: impl FnOnce() -> R) -> R {
-    let _ = cost;
-    body()
+    let result = body();
+    if is_modelled() {
+        software_gpu::host::work(cost);
+    }
+    result
 }
 
-/// CPU work that streams through `bytes` of host memory (read and written bytes together): runs
-/// `body`, which on the modelled host takes as long as its memory bandwidth says.
+/// CPU work that streams through `bytes` of host memory (read and written bytes together): as
+/// [`work`], at the cost that the modelled host's memory bandwidth gives.
 pub fn memory_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
-    let _ = bytes;
-    body()
+    let result = body();
+    if is_modelled() {
+        software_gpu::host::memory_work(bytes);
+    }
+    result
 }
 
 /// Runs `body(0)` to `body(count - 1)`, each on a thread of its own, and returns their results in
@@ -37,18 +50,25 @@ pub fn memory_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
 /// On the modelled host the threads' CUDA calls take effect in the order of their virtual time,
 /// then of their index, so that the program's result does not depend on the machine.
 pub fn threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    if is_modelled() {
+        software_gpu::host::threads(count, body)
+    } else {
+        real_threads(count, &body)
+    }
+}
+
+fn real_threads<R: Send>(count: usize, body: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
     thread::scope(|scope| {
-        let body = &body;
         let threads: Vec<_> = (0..count)
             .map(|index| scope.spawn(move || body(index)))
             .collect();
         threads
             .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
             .collect()
     })
+}
+
+fn is_modelled() -> bool {
+    selected().is_some_and(|selected| selected.driver == Driver::Software)
 }
