@@ -13,7 +13,7 @@ use super::host_threads::{ThreadSerial, current};
 use super::simulator::Simulator;
 use super::stream::Stream;
 use super::table::Table;
-use crate::timeline::OpId;
+use crate::timeline::{OpId, Time};
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC`.
 const BLOCKING_SYNC: c_uint = 4;
@@ -254,8 +254,7 @@ entry_points! {
     fn cuCtxSynchronize() {
         call(Cost::Synchronize, |call| {
             let context = call.context()?;
-            call.synchronize_context(context)?;
-            call.usable(context).map(|_| ())
+            call.synchronize_context(context)
         })
     }
 }
@@ -301,7 +300,7 @@ fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
     call.contexts
         .get(context)
         .map_err(|_| CudaError::InvalidContext)?;
-    call.synchronize_context(context)?;
+    call.drain(context)?;
     call.contexts.remove(context)?;
     call.destroy_streams_of(context);
     call.events.retain(|event| event.context != context);
@@ -314,14 +313,23 @@ fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
 
 impl Call {
     /// Waits for all work of the context, of whichever stream.
+    ///
+    /// # Errors
+    /// The error of a kernel that failed in the meantime.
     pub(super) fn synchronize_context(&mut self, context: CUcontext) -> Result<(), CudaError> {
+        self.drain(context)?;
+        self.usable(context).map(|_| ())
+    }
+
+    /// Waits for all work of the context, whether it fails or not.
+    fn drain(&mut self, context: CUcontext) -> Result<(), CudaError> {
         let operations = self.operations_of(context)?;
         let wake_up = self.wake_up(context)?;
         self.wait(operations, wake_up)
     }
 
     /// From the end of what a thread waits for to the return of its call.
-    pub(super) fn wake_up(&self, context: CUcontext) -> Result<crate::timeline::Time, CudaError> {
+    pub(super) fn wake_up(&self, context: CUcontext) -> Result<Time, CudaError> {
         let host = &self.profile.host;
         let blocking = self.contexts.get(context)?.flags & BLOCKING_SYNC != 0;
         Ok(if blocking {
@@ -350,6 +358,7 @@ impl Simulator {
             timeline,
             non_blocking: false,
             priority: 0,
+            default: Some(CUstream::NULL),
             last: None,
         });
         self.contexts.get_mut(context)?.legacy = legacy;

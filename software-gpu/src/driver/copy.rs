@@ -20,22 +20,15 @@ use super::call::{Call, call};
 use super::costs::{self, Cost};
 use super::errors::CudaError;
 use super::operation::{Copy, Effect, Place};
-use super::stream::Default;
+use super::stream::{Mode, NullStream};
 use crate::memory::{AllocationKind, is_device_address};
 use crate::timeline::CopyKind;
 
 /// Up to this size a pageable source is staged whole.
 const STAGED_BYTES: usize = 64 << 10;
 
-/// Whether the call is `cuMemcpy…` or `cuMemcpy…Async`, and where it goes.
-#[derive(Clone, Copy)]
-enum Mode {
-    Sync(Default),
-    Async(Default, CUstream),
-}
-
-use Default::{Legacy, PerThread};
 use Mode::{Async, Sync};
+use NullStream::{Legacy, PerThread};
 
 entry_points! {
     fn cuMemcpy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
@@ -116,11 +109,7 @@ enum Side {
 
 fn copy(mode: Mode, to: Side, from: Side, bytes: usize) -> Result<(), CudaError> {
     call(Cost::Copy, |call| {
-        let (shown, default) = match mode {
-            Sync(default) => (CUstream::NULL, default),
-            Async(default, stream) => (stream, default),
-        };
-        let stream = call.stream(shown, default)?;
+        let stream = call.stream_of(mode)?;
         if bytes == 0 {
             return Ok(());
         }
@@ -144,7 +133,7 @@ fn copy(mode: Mode, to: Side, from: Side, bytes: usize) -> Result<(), CudaError>
         });
         let clock = call.clock();
         let context = call.streams.get(stream)?.context;
-        let op = call.submit(stream, shown, clock, effect)?;
+        let op = call.submit(stream, clock, effect)?;
         if waits {
             let wake_up = call.wake_up(context)?;
             call.wait([op], wake_up)?;

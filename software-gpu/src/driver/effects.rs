@@ -211,3 +211,152 @@ unsafe fn fill(to: *mut u8, bytes: usize, pattern: Pattern) {
         chunk.copy_from_slice(&pattern.bytes[..pattern.len]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{AllocationKind, PAGE, WriteHold};
+    use crate::timeline::{CopyKind, Profile, Timeline, Work};
+
+    /// One allocation of two pages, and operations to do something to it.
+    struct Scene {
+        space: AddressSpace,
+        base: u64,
+        effects: Effects,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let mut space = AddressSpace::new(1 << 20, 1 << 20);
+            let base = space
+                .allocate(2 * PAGE, AllocationKind::Device)
+                .expect("fits");
+            let effects = Effects::default();
+            Self {
+                space,
+                base,
+                effects,
+            }
+        }
+
+        /// A kernel starts and stores one byte.
+        fn kernel(&mut self, op: OpId, offset: usize, value: u8) {
+            self.effects.before_kernel(&self.space);
+            let hold = WriteHold::new(&self.space);
+            hold.before_store(self.space.find(self.base).expect("mapped"), offset, 1);
+            // SAFETY: the allocation has so many bytes, and the test has one thread.
+            unsafe {
+                self.space
+                    .storage(self.base, 2 * PAGE)
+                    .expect("mapped")
+                    .add(offset)
+                    .write(value)
+            };
+            self.effects.kernel_started(op, hold.suspend(), &self.space);
+        }
+
+        fn kernel_ends(&mut self, op: OpId) {
+            self.effects.kernel_ended(op, &self.space);
+        }
+
+        /// Copies the whole allocation to `to`, from now until the returned copy's end.
+        fn copy(&mut self, op: OpId, to: &mut [u8; 2 * PAGE]) -> Copy {
+            self.effects
+                .copy_started(op, self.base, to.len(), &self.space);
+            Copy {
+                kind: CopyKind::DeviceToHost,
+                from: Place::Mapped(self.base),
+                to: Place::Pageable(to.as_mut_ptr() as usize),
+                bytes: to.len(),
+                pageable: true,
+                staged: None,
+            }
+        }
+
+        fn copy_ends(&mut self, op: OpId, copy: Copy) {
+            self.effects.copy_ended(op, copy, &self.space);
+        }
+
+        fn set(&mut self, offset: usize, value: u8) {
+            let to = Place::Mapped(self.base + offset as u64);
+            let pattern = Pattern {
+                bytes: [value; 4],
+                len: 1,
+            };
+            self.effects.set_ended(
+                &Set {
+                    to,
+                    bytes: 1,
+                    pattern,
+                },
+                &self.space,
+            );
+        }
+
+        /// What a copy that starts now would read.
+        fn byte(&mut self, offset: usize) -> u8 {
+            self.effects.before_read(self.base, 2 * PAGE, &self.space);
+            let storage = self.space.storage(self.base, 2 * PAGE).expect("mapped");
+            // SAFETY: the allocation has so many bytes, and the test has one thread.
+            unsafe { storage.add(offset).read() }
+        }
+    }
+
+    fn operations<const N: usize>() -> [OpId; N] {
+        let mut timeline = Timeline::new(&Profile::h200(), 8);
+        let stream = timeline.add_stream(0);
+        [(); N].map(|()| timeline.submit(stream, crate::timeline::Time::ZERO, Work::Marker, &[]))
+    }
+
+    #[test]
+    fn a_store_is_seen_from_the_kernels_end() {
+        let (mut scene, [kernel]) = (Scene::new(), operations());
+        scene.kernel(kernel, 3, 9);
+        assert_eq!(scene.byte(3), 0);
+        scene.kernel_ends(kernel);
+        assert_eq!(scene.byte(3), 9);
+    }
+
+    #[test]
+    fn a_copy_that_started_before_a_kernel_ended_reads_what_was_there() {
+        let (mut scene, [kernel, early, late]) = (Scene::new(), operations());
+        let (mut first, mut second) = ([0; 2 * PAGE], [0; 2 * PAGE]);
+        let early_copy = scene.copy(early, &mut first);
+        scene.kernel(kernel, 3, 9);
+        let late_copy = scene.copy(late, &mut second);
+        scene.kernel_ends(kernel);
+        scene.copy_ends(late, late_copy);
+        scene.copy_ends(early, early_copy);
+        assert_eq!((first[3], second[3], scene.byte(3)), (0, 0, 9));
+    }
+
+    #[test]
+    fn what_lands_under_a_copy_is_not_copied() {
+        let (mut scene, [copying]) = (Scene::new(), operations());
+        let mut seen = [0; 2 * PAGE];
+        let copy = scene.copy(copying, &mut seen);
+        scene.set(5, 7);
+        scene.copy_ends(copying, copy);
+        assert_eq!((seen[5], scene.byte(5)), (0, 7));
+    }
+
+    #[test]
+    fn kernels_that_overlap_in_time_keep_each_others_stores() {
+        let (mut scene, [first, second]) = (Scene::new(), operations());
+        scene.kernel(first, 10, 1);
+        scene.kernel(second, 11, 2);
+        scene.kernel_ends(first);
+        assert_eq!((scene.byte(10), scene.byte(11)), (1, 0));
+        scene.kernel_ends(second);
+        assert_eq!((scene.byte(10), scene.byte(11)), (1, 2));
+    }
+
+    #[test]
+    fn a_memset_during_a_kernel_stays_beside_its_stores() {
+        let (mut scene, [kernel]) = (Scene::new(), operations());
+        scene.kernel(kernel, 20, 1);
+        scene.set(21, 2);
+        scene.kernel_ends(kernel);
+        assert_eq!((scene.byte(20), scene.byte(21)), (1, 2));
+    }
+}

@@ -19,41 +19,39 @@ pub(super) enum Step {
 }
 
 impl Simulator {
-    /// Submits work to a stream's timeline. `host` is the time of the call.
+    /// Submits work to a stream. `host` is the time of the call.
     pub(super) fn submit(
         &mut self,
         stream: CUstream,
-        shown: CUstream,
         host: Time,
         effect: Effect,
     ) -> Result<OpId, CudaError> {
         let after = self.dependencies(stream)?;
-        self.submit_after(stream, shown, host, effect, &after)
+        self.submit_after(stream, host, effect, &after)
     }
 
-    /// As [`submit`](Self::submit), after further operations.
+    /// As [`submit`](Self::submit), after `after` instead of what the stream's kind asks for.
     pub(super) fn submit_after(
         &mut self,
         stream: CUstream,
-        shown: CUstream,
         host: Time,
         effect: Effect,
         after: &[OpId],
     ) -> Result<OpId, CudaError> {
         let at = host.max(self.now);
-        let state = self.streams.get(stream)?;
+        let state = self.streams.get_mut(stream)?;
         let op = self
             .timeline
             .submit(state.timeline, at, effect.work(), after);
+        state.last = Some(op);
         let operation = Operation {
             context: state.context,
-            stream: shown,
+            stream: state.default.unwrap_or(stream),
             correlation: op.index() + 1,
             started: at,
             effect,
         };
         self.operations.insert(op, operation);
-        self.streams.get_mut(stream)?.last = Some(op);
         Ok(op)
     }
 

@@ -9,7 +9,7 @@ use super::costs::Cost;
 use super::errors::CudaError;
 use super::operation::Effect;
 use super::simulator::Simulator;
-use super::stream::Default;
+use super::stream::NullStream;
 use crate::timeline::{OpId, Time};
 
 /// `CUevent_flags`.
@@ -58,19 +58,19 @@ entry_points! {
     }
 
     fn cuEventRecord(event: CUevent, stream: CUstream) {
-        record(Default::Legacy, event, stream, 0)
+        record(NullStream::Legacy, event, stream, 0)
     }
 
     fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) {
-        record(Default::PerThread, event, stream, 0)
+        record(NullStream::PerThread, event, stream, 0)
     }
 
     fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
-        record(Default::Legacy, event, stream, flags)
+        record(NullStream::Legacy, event, stream, flags)
     }
 
     fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
-        record(Default::PerThread, event, stream, flags)
+        record(NullStream::PerThread, event, stream, flags)
     }
 
     /// An event that was never recorded counts as complete.
@@ -105,13 +105,13 @@ entry_points! {
 }
 
 fn record(
-    default: Default,
+    null: NullStream,
     event: CUevent,
     stream: CUstream,
     flags: c_uint,
 ) -> Result<(), CudaError> {
     call(Cost::Record, |call| {
-        let target = call.stream(stream, default)?;
+        let target = call.stream(stream, null)?;
         let context = call.streams.get(target)?.context;
         if call.events.get(event)?.context != context {
             return Err(CudaError::InvalidHandle);
@@ -121,7 +121,7 @@ fn record(
             return Err(CudaError::InvalidValue);
         }
         let clock = call.clock();
-        let op = call.submit(target, stream, clock, Effect::Record(event))?;
+        let op = call.submit(target, clock, Effect::Record(event))?;
         let reached = None;
         call.events.get_mut(event)?.record = Some(Record { op, reached });
         Ok(())

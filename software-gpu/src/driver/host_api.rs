@@ -10,9 +10,13 @@ use super::host_threads::{Ordinal, ThreadSerial, current};
 use super::simulator::lock;
 use crate::timeline::Time;
 
-/// The calling thread's clock.
+/// The calling thread's clock. A thread that is not ordered by virtual time is never behind the simulation.
 pub(crate) fn host_now() -> Duration {
-    current::clock().into()
+    let own = current::clock();
+    if current::in_host_function() || current::ordinal().is_some() {
+        return own.into();
+    }
+    own.max(lock().now).into()
 }
 
 /// The calling thread computes for `cost`.

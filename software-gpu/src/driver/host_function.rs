@@ -15,39 +15,39 @@ use super::costs::Cost;
 use super::errors::CudaError;
 use super::host_threads::current;
 use super::operation::{Callback, CallbackFunction, Effect};
-use super::stream::Default;
+use super::stream::NullStream;
 use crate::timeline::Time;
 
 entry_points! {
     fn cuLaunchHostFunc(stream: CUstream, function: Option<HostFunction>, data: *mut c_void) {
-        launch(Default::Legacy, stream, function, data)
+        launch(NullStream::Legacy, stream, function, data)
     }
 
     fn cuLaunchHostFunc_ptsz(stream: CUstream, function: Option<HostFunction>, data: *mut c_void) {
-        launch(Default::PerThread, stream, function, data)
+        launch(NullStream::PerThread, stream, function, data)
     }
 
     fn cuStreamAddCallback(stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint) {
-        add_callback(Default::Legacy, stream, function, data, flags)
+        add_callback(NullStream::Legacy, stream, function, data, flags)
     }
 
     fn cuStreamAddCallback_ptsz(stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint) {
-        add_callback(Default::PerThread, stream, function, data, flags)
+        add_callback(NullStream::PerThread, stream, function, data, flags)
     }
 }
 
 fn launch(
-    default: Default,
+    null: NullStream,
     stream: CUstream,
     function: Option<HostFunction>,
     data: *mut c_void,
 ) -> Result<(), CudaError> {
     let function = function.ok_or(CudaError::InvalidValue)?;
-    enqueue(default, stream, CallbackFunction::Host(function), data)
+    enqueue(null, stream, CallbackFunction::Host(function), data)
 }
 
 fn add_callback(
-    default: Default,
+    null: NullStream,
     stream: CUstream,
     function: Option<StreamCallback>,
     data: *mut c_void,
@@ -57,7 +57,7 @@ fn add_callback(
         .filter(|_| flags == 0)
         .ok_or(CudaError::InvalidValue)?;
     enqueue(
-        default,
+        null,
         stream,
         CallbackFunction::Stream(function, stream),
         data,
@@ -65,16 +65,16 @@ fn add_callback(
 }
 
 fn enqueue(
-    default: Default,
+    null: NullStream,
     stream: CUstream,
     function: CallbackFunction,
     data: *mut c_void,
 ) -> Result<(), CudaError> {
     call(Cost::HostFunction, |call| {
-        let target = call.stream(stream, default)?;
+        let target = call.stream(stream, null)?;
         let clock = call.clock();
         let effect = Effect::HostFunction(Callback { function, data });
-        call.submit(target, stream, clock, effect).map(|_| ())
+        call.submit(target, clock, effect).map(|_| ())
     })
 }
 

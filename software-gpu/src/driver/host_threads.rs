@@ -204,3 +204,48 @@ impl HostThreads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{Profile, Timeline, Work};
+
+    fn nanos(nanoseconds: u64) -> Time {
+        Time::from_nanos(nanoseconds)
+    }
+
+    fn operations<const N: usize>() -> [OpId; N] {
+        let mut timeline = Timeline::new(&Profile::h200(), 8);
+        let stream = timeline.add_stream(0);
+        [(); N].map(|()| timeline.submit(stream, Time::ZERO, Work::Marker, &[]))
+    }
+
+    #[test]
+    fn the_earliest_thread_goes_first_and_the_index_decides_between_equals() {
+        let mut threads = HostThreads::default();
+        let [a, b] = [nanos(5), nanos(5)].map(|clock| threads.register(clock));
+        assert!(!threads.must_yield(nanos(5), a));
+        assert!(threads.must_yield(nanos(5), b));
+        threads.set_clock(a, nanos(6));
+        assert!(!threads.must_yield(nanos(5), b));
+        threads.unregister(b);
+        assert!(!threads.must_yield(nanos(6), a));
+    }
+
+    #[test]
+    fn a_waiting_thread_holds_nobody_back_until_what_it_waits_for_has_ended() {
+        let mut threads = HostThreads::default();
+        let [first, second] = operations();
+        let [a, b] = [nanos(0), nanos(10)].map(|clock| threads.register(clock));
+        current::set_ordinal(Some(a));
+        let wait = threads.begin_wait(BTreeSet::from([first, second]), nanos(0), nanos(1));
+        assert!(!threads.must_yield(nanos(10), b));
+        threads.ended(second, nanos(7));
+        assert_eq!(threads.end_wait(wait), None);
+        threads.ended(first, nanos(4));
+        assert!(threads.must_yield(nanos(10), b));
+        assert_eq!(threads.earliest(None), Some((nanos(8), a)));
+        assert_eq!(threads.end_wait(wait), Some(nanos(8)));
+        current::set_ordinal(None);
+    }
+}

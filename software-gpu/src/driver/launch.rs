@@ -13,7 +13,7 @@ use super::function::{Function, max_threads};
 use super::operation::Effect;
 use super::parameters;
 use super::simulator::Simulator;
-use super::stream::Default;
+use super::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost};
 use crate::memory::WriteHold;
 use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
@@ -55,7 +55,7 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, dynamic_shared_bytes };
-        launch(Default::Legacy, function, shape, stream, Arguments { parameters, extra })
+        launch(NullStream::Legacy, function, shape, stream, Arguments { parameters, extra })
     }
 
     fn cuLaunchKernel_ptsz(
@@ -69,7 +69,7 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, dynamic_shared_bytes };
-        launch(Default::PerThread, function, shape, stream, Arguments { parameters, extra })
+        launch(NullStream::PerThread, function, shape, stream, Arguments { parameters, extra })
     }
 
     fn cuLaunchKernelEx(
@@ -79,7 +79,7 @@ entry_points! {
         extra: *const *const c_void,
     ) {
         // SAFETY: the caller passes null or a configuration.
-        unsafe { launch_configured(Default::Legacy, config, function, Arguments { parameters, extra }) }
+        unsafe { launch_configured(NullStream::Legacy, config, function, Arguments { parameters, extra }) }
     }
 
     fn cuLaunchKernelEx_ptsz(
@@ -89,7 +89,7 @@ entry_points! {
         extra: *const *const c_void,
     ) {
         // SAFETY: the caller passes null or a configuration.
-        unsafe { launch_configured(Default::PerThread, config, function, Arguments { parameters, extra }) }
+        unsafe { launch_configured(NullStream::PerThread, config, function, Arguments { parameters, extra }) }
     }
 }
 
@@ -101,14 +101,14 @@ struct Arguments {
 }
 
 fn launch(
-    default: Default,
+    null: NullStream,
     function: CUfunction,
     shape: Shape,
     stream: CUstream,
     arguments: Arguments,
 ) -> Result<(), CudaError> {
     call(Cost::Launch, |call| {
-        let target = call.stream(stream, default)?;
+        let target = call.stream(stream, null)?;
         let function = call.functions.get(function)?;
         if function.context != call.streams.get(target)?.context {
             return Err(CudaError::InvalidHandle);
@@ -127,7 +127,7 @@ fn launch(
             fault: None,
         };
         let clock = call.clock();
-        call.submit(target, stream, clock, Effect::Kernel(Box::new(launch)))
+        call.submit(target, clock, Effect::Kernel(Box::new(launch)))
             .map(|_| ())
     })
 }
@@ -135,7 +135,7 @@ fn launch(
 /// # Safety
 /// `config` is null or a configuration with as many attributes as it says.
 unsafe fn launch_configured(
-    default: Default,
+    null: NullStream,
     config: *const CUlaunchConfig,
     function: CUfunction,
     arguments: Arguments,
@@ -167,7 +167,7 @@ unsafe fn launch_configured(
         block: config.block,
         dynamic_shared_bytes: config.shared_bytes,
     };
-    launch(default, function, shape, config.stream, arguments)
+    launch(null, function, shape, config.stream, arguments)
 }
 
 impl Shape {

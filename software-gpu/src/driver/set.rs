@@ -8,26 +8,26 @@ use super::call::call;
 use super::costs::Cost;
 use super::errors::CudaError;
 use super::operation::{Effect, Pattern, Set};
-use super::stream::Default;
+use super::stream::{Mode, NullStream};
 
 /// Defines the four entry points of one width.
 macro_rules! memsets {
     ($kind:ty: $sync:ident $sync_ptds:ident $asynchronous:ident $asynchronous_ptsz:ident) => {
         entry_points! {
             fn $sync(to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(Default::Legacy), to, Pattern::from(value), count)
+                set(Mode::Sync(NullStream::Legacy), to, Pattern::from(value), count)
             }
 
             fn $sync_ptds(to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(Default::PerThread), to, Pattern::from(value), count)
+                set(Mode::Sync(NullStream::PerThread), to, Pattern::from(value), count)
             }
 
             fn $asynchronous(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(Default::Legacy, stream), to, Pattern::from(value), count)
+                set(Mode::Async(NullStream::Legacy, stream), to, Pattern::from(value), count)
             }
 
             fn $asynchronous_ptsz(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(Default::PerThread, stream), to, Pattern::from(value), count)
+                set(Mode::Async(NullStream::PerThread, stream), to, Pattern::from(value), count)
             }
         }
     };
@@ -37,19 +37,9 @@ memsets!(u8: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_pt
 memsets!(u16: cuMemsetD16_v2 cuMemsetD16_v2_ptds cuMemsetD16Async cuMemsetD16Async_ptsz);
 memsets!(c_uint: cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async cuMemsetD32Async_ptsz);
 
-#[derive(Clone, Copy)]
-enum Mode {
-    Sync(Default),
-    Async(Default, CUstream),
-}
-
 fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, count: usize) -> Result<(), CudaError> {
     call(Cost::Set, |call| {
-        let (shown, default) = match mode {
-            Mode::Sync(default) => (CUstream::NULL, default),
-            Mode::Async(default, stream) => (stream, default),
-        };
-        let stream = call.stream(shown, default)?;
+        let stream = call.stream_of(mode)?;
         let bytes = count
             .checked_mul(pattern.len)
             .ok_or(CudaError::InvalidValue)?;
@@ -63,12 +53,7 @@ fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, count: usize) -> Result<()
         let waits = matches!(mode, Mode::Sync(_)) && !call.is_on_device(to);
         let clock = call.clock();
         let context = call.streams.get(stream)?.context;
-        let op = call.submit(
-            stream,
-            shown,
-            clock,
-            Effect::Set(Set { to, bytes, pattern }),
-        )?;
+        let op = call.submit(stream, clock, Effect::Set(Set { to, bytes, pattern }))?;
         if waits {
             let wake_up = call.wake_up(context)?;
             call.wait([op], wake_up)?;

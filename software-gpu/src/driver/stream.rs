@@ -24,15 +24,24 @@ pub(super) struct Stream {
     /// Does not synchronise with the legacy stream.
     pub(super) non_blocking: bool,
     pub(super) priority: i32,
+    /// The handle of a default stream: programs do not know its own.
+    pub(super) default: Option<CUstream>,
     /// The operation submitted last, ended or not.
     pub(super) last: Option<OpId>,
 }
 
 /// What the null handle means: the entry points with `_ptsz` or `_ptds` at their end differ in this alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Default {
+pub(super) enum NullStream {
     Legacy,
     PerThread,
+}
+
+/// Where a copy or memset goes: the `Async` calls name a stream, the others take the default stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode {
+    Sync(NullStream),
+    Async(NullStream, CUstream),
 }
 
 entry_points! {
@@ -56,59 +65,59 @@ entry_points! {
     }
 
     fn cuStreamSynchronize(stream: CUstream) {
-        synchronize(Default::Legacy, stream)
+        synchronize(NullStream::Legacy, stream)
     }
 
     fn cuStreamSynchronize_ptsz(stream: CUstream) {
-        synchronize(Default::PerThread, stream)
+        synchronize(NullStream::PerThread, stream)
     }
 
     fn cuStreamQuery(stream: CUstream) {
-        query(Default::Legacy, stream)
+        query(NullStream::Legacy, stream)
     }
 
     fn cuStreamQuery_ptsz(stream: CUstream) {
-        query(Default::PerThread, stream)
+        query(NullStream::PerThread, stream)
     }
 
     fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) {
-        wait_event(Default::Legacy, stream, event, flags)
+        wait_event(NullStream::Legacy, stream, event, flags)
     }
 
     fn cuStreamWaitEvent_ptsz(stream: CUstream, event: CUevent, flags: c_uint) {
-        wait_event(Default::PerThread, stream, event, flags)
+        wait_event(NullStream::PerThread, stream, event, flags)
     }
 
     fn cuStreamGetPriority(stream: CUstream, priority: Out<c_int>) {
-        with_stream(Default::Legacy, stream, |_, stream| priority.set(stream.priority))
+        with_stream(NullStream::Legacy, stream, |_, stream| priority.set(stream.priority))
     }
 
     fn cuStreamGetPriority_ptsz(stream: CUstream, priority: Out<c_int>) {
-        with_stream(Default::PerThread, stream, |_, stream| priority.set(stream.priority))
+        with_stream(NullStream::PerThread, stream, |_, stream| priority.set(stream.priority))
     }
 
     fn cuStreamGetFlags(stream: CUstream, flags: Out<c_uint>) {
-        with_stream(Default::Legacy, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
+        with_stream(NullStream::Legacy, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
     }
 
     fn cuStreamGetFlags_ptsz(stream: CUstream, flags: Out<c_uint>) {
-        with_stream(Default::PerThread, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
+        with_stream(NullStream::PerThread, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
     }
 
     fn cuStreamGetCtx(stream: CUstream, context: Out<CUcontext>) {
-        with_stream(Default::Legacy, stream, |_, stream| context.set(stream.context))
+        with_stream(NullStream::Legacy, stream, |_, stream| context.set(stream.context))
     }
 
     fn cuStreamGetCtx_ptsz(stream: CUstream, context: Out<CUcontext>) {
-        with_stream(Default::PerThread, stream, |_, stream| context.set(stream.context))
+        with_stream(NullStream::PerThread, stream, |_, stream| context.set(stream.context))
     }
 
     fn cuStreamGetId(stream: CUstream, id: Out<u64>) {
-        with_stream(Default::Legacy, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
+        with_stream(NullStream::Legacy, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
     }
 
     fn cuStreamGetId_ptsz(stream: CUstream, id: Out<u64>) {
-        with_stream(Default::PerThread, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
+        with_stream(NullStream::PerThread, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
     }
 }
 
@@ -125,9 +134,9 @@ fn create(stream: Out<CUstream>, flags: c_uint, priority: c_int) -> Result<(), C
     })
 }
 
-fn synchronize(default: Default, stream: CUstream) -> Result<(), CudaError> {
+fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Synchronize, |call| {
-        let stream = call.stream(stream, default)?;
+        let stream = call.stream(stream, null)?;
         let context = call.streams.get(stream)?.context;
         let operations = call.awaited(stream)?;
         let wake_up = call.wake_up(context)?;
@@ -136,9 +145,9 @@ fn synchronize(default: Default, stream: CUstream) -> Result<(), CudaError> {
     })
 }
 
-fn query(default: Default, stream: CUstream) -> Result<(), CudaError> {
+fn query(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Query, |call| {
-        let stream = call.stream(stream, default)?;
+        let stream = call.stream(stream, null)?;
         let operations = call.awaited(stream)?;
         let complete = operations.into_iter().all(|op| call.is_complete(op));
         if complete {
@@ -151,13 +160,13 @@ fn query(default: Default, stream: CUstream) -> Result<(), CudaError> {
 
 /// The stream waits for the record that the event stands for *now*: recording it again does not change that.
 fn wait_event(
-    default: Default,
+    null: NullStream,
     stream: CUstream,
     event: CUevent,
     flags: c_uint,
 ) -> Result<(), CudaError> {
     call(Cost::Wait, |call| {
-        let target = call.stream(stream, default)?;
+        let target = call.stream(stream, null)?;
         if flags > 1 {
             return Err(CudaError::InvalidValue);
         }
@@ -168,18 +177,18 @@ fn wait_event(
         let mut after = call.dependencies(target)?;
         after.push(recorded);
         let clock = call.clock();
-        call.submit_after(target, stream, clock, Effect::Wait, &after)
+        call.submit_after(target, clock, Effect::Wait, &after)
             .map(|_| ())
     })
 }
 
 fn with_stream(
-    default: Default,
+    null: NullStream,
     stream: CUstream,
     body: impl FnOnce(CUstream, &Stream) -> Result<(), CudaError>,
 ) -> Result<(), CudaError> {
     call(Cost::Free, |call| {
-        let stream = call.stream(stream, default)?;
+        let stream = call.stream(stream, null)?;
         body(stream, call.streams.get(stream)?)
     })
 }
@@ -189,12 +198,12 @@ impl Call {
     pub(super) fn stream(
         &mut self,
         handle: CUstream,
-        default: Default,
+        null: NullStream,
     ) -> Result<CUstream, CudaError> {
         let current = self.context()?;
-        let handle = match (handle, default) {
-            (CUstream::NULL, Default::Legacy) => CUstream::LEGACY,
-            (CUstream::NULL, Default::PerThread) => CUstream::PER_THREAD,
+        let handle = match (handle, null) {
+            (CUstream::NULL, NullStream::Legacy) => CUstream::LEGACY,
+            (CUstream::NULL, NullStream::PerThread) => CUstream::PER_THREAD,
             (handle, _) => handle,
         };
         match handle {
@@ -208,12 +217,21 @@ impl Call {
         }
     }
 
+    /// The stream that a copy or memset goes to.
+    pub(super) fn stream_of(&mut self, mode: Mode) -> Result<CUstream, CudaError> {
+        match mode {
+            Mode::Sync(null) => self.stream(CUstream::NULL, null),
+            Mode::Async(null, stream) => self.stream(stream, null),
+        }
+    }
+
     fn per_thread_stream(&mut self, context: CUcontext) -> Result<CUstream, CudaError> {
         let thread = current::serial();
         if let Some(stream) = self.contexts.get(context)?.per_thread.get(&thread) {
             return Ok(*stream);
         }
         let created = self.create_stream(context, false, 0);
+        self.streams.get_mut(created)?.default = Some(CUstream::PER_THREAD);
         self.contexts
             .get_mut(context)?
             .per_thread
@@ -235,6 +253,7 @@ impl Simulator {
             timeline,
             non_blocking,
             priority,
+            default: None,
             last: None,
         })
     }
