@@ -17,6 +17,19 @@ use std::ptr;
 use std::sync::OnceLock;
 
 #[test]
+fn the_library_is_loaded_by_the_choice_alone() {
+    with_fake_driver("the_library_is_loaded_by_the_choice_alone", &[], || {
+        let is_loaded = || {
+            let mappings = fs::read_to_string("/proc/self/maps").unwrap();
+            mappings.contains("libcuda.so.1")
+        };
+        assert!(!is_loaded());
+        select(Choice::Auto).unwrap();
+        assert!(is_loaded());
+    });
+}
+
+#[test]
 fn calls_are_forwarded() {
     with_fake_driver("calls_are_forwarded", &[], || {
         let selected = select(Choice::Auto).unwrap();
