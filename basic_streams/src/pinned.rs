@@ -85,7 +85,15 @@ fn medians(found: &[Durations; 4]) -> [Times; 2] {
 }
 
 fn table(places: &[Place], found: &[[Times; 2]]) -> Table {
-    let mut table = Table::new(["", "copy in", "", "call", "copy out", "", "call"]);
+    let mut table = Table::new([
+        "",
+        "copy in",
+        "bandwidth",
+        "call",
+        "copy out",
+        "bandwidth",
+        "call",
+    ]);
     for (place, times) in places.iter().zip(found) {
         let mut row = vec![format!(
             "{}, {}",
@@ -107,37 +115,29 @@ fn judge_largest(part: &mut Part, found: &[[Times; 2]]) {
     for (way, name) in ["copy in", "copy out"].into_iter().enumerate() {
         let [pageable, locked, registered] = [0, 1, 2].map(|kind| found[kind][way]);
         let faster = pageable.copy.as_secs_f64() / locked.copy.as_secs_f64();
-        let claim = |text: &str| format!("{text} {name}");
-        part.claim_share_at_least(
-            &claim("the call lasts as long as a pageable"),
-            lasts(pageable),
-            0.8,
-        );
-        part.claim_share_at_most(
-            &claim("the call is over early in a page-locked"),
-            lasts(locked),
-            0.1,
-        );
-        part.claim_ratio_at_least(&claim("page-locked is faster than pageable:"), faster, 2.0);
-        part.claim_time_near(
-            &claim("registered is as fast as page-locked:"),
-            registered.copy,
-            locked.copy,
-            0.1,
-        );
+        let sentence = format!("pageable {name}: the call lasts as long as the copy");
+        part.claim_share_at_least(&sentence, lasts(pageable), 0.8);
+        let sentence = format!("page-locked {name}: the call is over when the copy has begun");
+        part.claim_share_at_most(&sentence, lasts(locked), 0.1);
+        let sentence = format!("page-locked {name}: faster than pageable");
+        part.claim_ratio_at_least(&sentence, faster, 2.0);
+        let sentence = format!("registered {name}: as fast as page-locked");
+        part.claim_time_near(&sentence, registered.copy, locked.copy, 0.1);
     }
 }
 
 /// Asks for more page-locked memory than there are addresses.
 fn exhaust(part: &mut Part) {
-    const ABSURD: usize = 1 << 50;
-    let (refused, answer) = match HostBuffer::<u8>::page_locked(part.device(), ABSURD) {
+    const PEBIBYTE: usize = 1 << 50;
+    let (refused, answer) = match HostBuffer::<u8>::page_locked(part.device(), PEBIBYTE) {
         Err(error) => (error.code().is_some(), error.to_string()),
         Ok(_) => (false, "granted".to_owned()),
     };
-    let sentence = format!(
-        "{} of page-locked memory are refused",
-        units::bytes(ABSURD as u64)
+    let limit = "the driver's call and its code";
+    part.claim(
+        "1 PiB of page-locked memory is refused",
+        refused,
+        answer,
+        limit,
     );
-    part.claim(&sentence, refused, answer, "the driver's call and its code");
 }
