@@ -71,7 +71,11 @@ pub(crate) fn operation(
 fn note_stream(stream: &Stream) -> Result<()> {
     if let Some(id) = record_id(stream)? {
         let mut notes = notes();
-        if !notes.streams.iter().any(|(known, _)| *known == id) {
+        if !notes
+            .streams
+            .iter()
+            .any(|(known, noted)| *known == id && noted == stream)
+        {
             notes.streams.push((id, stream.clone()));
         }
     }
@@ -110,7 +114,7 @@ fn between_events(
 fn record_id(stream: &Stream) -> Result<Option<u64>> {
     let device = stream.device();
     if is_free(device) {
-        return Ok(Some(stream.raw()? as u64));
+        return software_log::stream_id(stream).map(Some);
     }
     let Ok(cupti) = cupti::cupti() else {
         return Ok(None);
@@ -200,9 +204,17 @@ fn by_records<E: From<Error>>(
     done?;
     idle?;
     let notes = notes();
-    let name_of = |id: u64| match notes.streams.iter().find(|(known, _)| *known == id) {
-        Some((_, stream)) => stream.name().to_owned(),
-        None => format!("stream {id}"),
+    let name_of = |id: u64| {
+        let mut noted = notes.streams.iter().filter(|(known, _)| *known == id);
+        match (noted.next(), noted.next()) {
+            (None, _) => format!("stream {id}"),
+            (Some((_, stream)), None) => stream.name().to_owned(),
+            // The software GPU logs all threads' default streams under the one handle that they have.
+            (Some((_, stream)), Some(_)) if stream.kind() == Kind::PerThread => {
+                "per-thread".to_owned()
+            }
+            (Some((_, stream)), Some(_)) => stream.name().to_owned(),
+        }
     };
     let intervals = records.into_iter().map(|record| Interval {
         engine: record.engine,

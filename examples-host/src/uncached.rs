@@ -38,7 +38,7 @@ mod tests {
     fn every_byte_is_set_at_any_alignment() {
         for start in 0..16 {
             for len in [0, 1, 15, 16, 17, 100] {
-                let mut bytes = vec![0_u8; 160];
+                let mut bytes = [0_u8; 160];
                 fill(&mut bytes[start..start + len], 0xFF);
                 let expected = |i: usize| {
                     if (start..start + len).contains(&i) {
