@@ -32,8 +32,17 @@ impl NvvmArch {
         }
     }
 
-    /// The PTX version to ask for where LLVM's default for the architecture lacks instructions that it has.
+    /// The PTX version to ask for, which `cuda_std` sees as `target_feature`: the one that introduced the architecture,
+    /// for Hopper the next, since LLVM's `barrier.cluster` needs it. Volta's own, 6.0, is LLVM's default and the one
+    /// that every driver loads.
     pub(crate) fn target_feature(self) -> Option<&'static str> {
-        (self == Self::Compute90).then_some("+ptx80")
+        match self {
+            Self::Compute70 => None,
+            Self::Compute75 => Some("+ptx63"),
+            Self::Compute80 => Some("+ptx70"),
+            Self::Compute86 => Some("+ptx71"),
+            Self::Compute89 => Some("+ptx78"),
+            Self::Compute90 => Some("+ptx80"),
+        }
     }
 }

@@ -76,7 +76,6 @@ pub(crate) fn compile(
         return Err(CudaBuilderError::Compile {
             path: path_to_crate.to_owned(),
             arch: arch.target_cpu(),
-            command: format!("{command:?}"),
             status,
         });
     }

@@ -29,14 +29,12 @@ pub enum CudaBuilderError {
     },
 
     /// cargo or rustc rejected the kernels; their own messages are on standard error.
-    #[error("the kernels in {path} do not compile for {arch}: {command} ended with {status}", path = .path.display())]
+    #[error("the kernels in {path} do not compile for {arch}: cargo ended with {status}", path = .path.display())]
     Compile {
         /// The crate.
         path: PathBuf,
         /// The architecture, as compilers name it.
         arch: &'static str,
-        /// The command.
-        command: String,
         /// How it ended.
         status: ExitStatus,
     },

@@ -12,6 +12,7 @@ unsafe extern "C" {
     pub(crate) fn clock64() -> u64;
     #[link_name = "llvm.nvvm.read.ptx.sreg.globaltimer"]
     pub(crate) fn global_timer() -> u64;
+    #[cfg(target_feature = "ptx63")]
     #[link_name = "llvm.nvvm.nanosleep"]
     pub(crate) fn nanosleep(nanoseconds: u32);
 
@@ -28,8 +29,12 @@ unsafe extern "C" {
     #[link_name = "llvm.nvvm.membar.sys"]
     pub(crate) fn fence_system();
 
+    #[cfg(target_feature = "ptx62")]
     #[link_name = "llvm.nvvm.activemask"]
     pub(crate) fn active_mask() -> u32;
+    #[cfg(not(target_feature = "ptx62"))]
+    #[link_name = "llvm.nvvm.vote.ballot"]
+    pub(crate) fn ballot(predicate: bool) -> u32;
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     pub(crate) fn sync_warp(mask: u32);
     #[link_name = "llvm.nvvm.shfl.sync.up.i32"]

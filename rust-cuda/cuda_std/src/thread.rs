@@ -190,9 +190,19 @@ pub fn system_fence() {
     unsafe { intrinsics::fence_system() }
 }
 
-/// Suspends the thread for about `nanoseconds`: anything from 0 to twice as long, at most 1 ms (PTX `nanosleep.u32`).
+/// Suspends the thread for about `nanoseconds`: anything from 0 to twice as long, at most 1 ms (PTX `nanosleep.u32`,
+/// from PTX 6.3 on). In a module of an older version, such as the baseline's, it polls
+/// [`misc::global_timer`](crate::misc::global_timer).
 #[gpu_only]
 pub fn nanosleep(nanoseconds: u32) {
+    #[cfg(target_feature = "ptx63")]
     // SAFETY: no preconditions.
-    unsafe { intrinsics::nanosleep(nanoseconds) }
+    unsafe {
+        intrinsics::nanosleep(nanoseconds)
+    }
+    #[cfg(not(target_feature = "ptx63"))]
+    {
+        let start = crate::misc::global_timer();
+        while crate::misc::global_timer() - start < u64::from(nanoseconds.min(1_000_000)) {}
+    }
 }

@@ -21,12 +21,21 @@ pub fn lane_id() -> u32 {
     unsafe { intrinsics::lane_id() }
 }
 
-/// The lanes that execute this together now (PTX `activemask`). Which ones is the hardware's choice: a mask for the
+/// The lanes that execute this together now (PTX `activemask`; before PTX 6.2, as in the baseline module,
+/// `vote.ballot`). Which ones is the hardware's choice: a mask for the
 /// other functions must come from the program's logic instead.
 #[gpu_only]
 pub fn activemask() -> u32 {
+    #[cfg(target_feature = "ptx62")]
     // SAFETY: no preconditions.
-    unsafe { intrinsics::active_mask() }
+    unsafe {
+        intrinsics::active_mask()
+    }
+    #[cfg(not(target_feature = "ptx62"))]
+    // SAFETY: no preconditions.
+    unsafe {
+        intrinsics::ballot(true)
+    }
 }
 
 /// Waits for the lanes of `mask`; what they stored before is visible to them after (PTX `bar.warp.sync`).

@@ -1,0 +1,288 @@
+//! Everything in the crate becomes the PTX instruction that it documents: one kernel per row, compiled as one module.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use cuda_builder::{CudaBuilder, NvvmArch, Toolchain};
+
+/// What a kernel stores into `out`, and the instruction that has to be in it. `a: u32`, `f: f32`, `d: f64` and
+/// `p: *mut u32` are parameters of the kernel.
+const CASES: &[(&str, &str)] = &[
+    // thread
+    ("thread::thread_idx_x()", "%tid.x;"),
+    ("thread::thread_idx().y", "%tid.y;"),
+    ("thread::thread_idx_z()", "%tid.z;"),
+    ("thread::block_idx_x()", "%ctaid.x;"),
+    ("thread::block_idx_y()", "%ctaid.y;"),
+    ("thread::block_idx().z", "%ctaid.z;"),
+    ("thread::block_dim_x()", "%ntid.x;"),
+    ("thread::block_dim().y", "%ntid.y;"),
+    ("thread::block_dim_z()", "%ntid.z;"),
+    ("thread::grid_dim_x()", "%nctaid.x;"),
+    ("thread::grid_dim_y()", "%nctaid.y;"),
+    ("thread::grid_dim().z", "%nctaid.z;"),
+    ("thread::index_1d()", "mad.lo.s32"),
+    ("thread::index_2d().y", "mad.lo.s32"),
+    ("thread::index_3d().z", "mad.lo.s32"),
+    ("thread::index()", "mad.lo.s32"),
+    ("u32::from(thread::first())", "%ctaid.z;"),
+    ("{ thread::sync_threads(); a }", "bar.sync"),
+    ("thread::sync_threads_count(a)", "bar.red.popc.u32"),
+    ("thread::sync_threads_and(a)", "bar.red.and.pred"),
+    ("thread::sync_threads_or(a)", "bar.red.or.pred"),
+    ("{ thread::block_fence(); a }", "membar.cta;"),
+    ("{ thread::grid_fence(); a }", "membar.gl;"),
+    ("{ thread::device_fence(); a }", "membar.gl;"),
+    ("{ thread::system_fence(); a }", "membar.sys;"),
+    // warp
+    ("warp::lane_id()", "%laneid;"),
+    ("{ warp::sync_warp(a); a }", "bar.warp.sync"),
+    (
+        "u32::from(warp::warp_vote_all(a, f > 0.0))",
+        "vote.sync.all.pred",
+    ),
+    (
+        "u32::from(warp::warp_vote_any(a, f > 0.0))",
+        "vote.sync.any.pred",
+    ),
+    ("warp::warp_vote_ballot(a, f > 0.0)", "vote.sync.ballot.b32"),
+    ("warp::warp_match_any(a, f)", "match.any.sync.b32"),
+    ("warp::warp_match_any(a, d)", "match.any.sync.b64"),
+    ("warp::warp_match_all(a, f).0", "match.any.sync.b32"),
+    (
+        "warp::warp_shuffle_up(a, f, 1, 32).0.to_bits()",
+        "shfl.sync.up.b32",
+    ),
+    (
+        "warp::warp_shuffle_down(a, f, 1, 16).0.to_bits()",
+        "1, 4127,",
+    ),
+    (
+        "warp::warp_shuffle_idx(a, f, 3, 32).0.to_bits()",
+        "shfl.sync.idx.b32",
+    ),
+    (
+        "warp::warp_shuffle_xor(a, d, 1, 32).0 as u32",
+        "shfl.sync.bfly.b32",
+    ),
+    (
+        "warp::warp_reduce(u32::MAX, a, warp::WarpReductionOp::Max)",
+        "max.u32",
+    ),
+    (
+        "warp::warp_reduce(7, a as i32, warp::WarpReductionOp::Add) as u32",
+        "shfl.sync.idx.b32",
+    ),
+    // shared memory
+    (
+        "*shared_array![u32; 16 + 16].add(a as usize)",
+        "cvta.shared.u64",
+    ),
+    (
+        "*shared::dynamic_shared_mem::<u32>().add(a as usize)",
+        "cuda_std_dynamic_shared;",
+    ),
+    // atomics
+    ("AtomicU32::from_ptr(p).load(Relaxed)", "ld.relaxed.gpu.b32"),
+    ("AtomicU32::from_ptr(p).load(Acquire)", "ld.acquire.gpu.b32"),
+    ("SystemAtomicU32::from_ptr(p).load(SeqCst)", "fence.sc.sys;"),
+    (
+        "{ BlockAtomicU32::from_ptr(p).store(a, Release); a }",
+        "st.release.cta.b32",
+    ),
+    (
+        "{ AtomicU32::from_ptr(p).store(a, Relaxed); a }",
+        "st.relaxed.gpu.b32",
+    ),
+    (
+        "AtomicU32::from_ptr(p).swap(a, AcqRel)",
+        "atom.acq_rel.gpu.global.exch.b32",
+    ),
+    (
+        "AtomicU32::from_ptr(p).fetch_add(a, Relaxed)",
+        "atom.relaxed.gpu.global.add.u32",
+    ),
+    (
+        "AtomicI32::from_ptr(p.cast()).fetch_add(1, Release) as u32",
+        "atom.release.gpu.global.add.s32",
+    ),
+    (
+        "AtomicU64::from_ptr(p.cast()).fetch_add(1, Acquire) as u32",
+        "atom.acquire.gpu.global.add.u64",
+    ),
+    (
+        "AtomicI64::from_ptr(p.cast()).fetch_max(1, Relaxed) as u32",
+        "atom.relaxed.gpu.global.max.s64",
+    ),
+    (
+        "AtomicF32::from_ptr(p.cast()).fetch_add(f, Relaxed) as u32",
+        "atom.relaxed.gpu.global.add.f32",
+    ),
+    (
+        "BlockAtomicF64::from_ptr(p.cast()).fetch_sub(d, Relaxed) as u32",
+        "atom.relaxed.cta.global.add.f64",
+    ),
+    ("AtomicU32::from_ptr(p).fetch_sub(a, Relaxed)", "neg.s32"),
+    (
+        "AtomicU32::from_ptr(p).fetch_and(a, Relaxed)",
+        "atom.relaxed.gpu.global.and.b32",
+    ),
+    (
+        "AtomicU32::from_ptr(p).fetch_or(a, Relaxed)",
+        "atom.relaxed.gpu.global.or.b32",
+    ),
+    (
+        "AtomicU32::from_ptr(p).fetch_xor(a, Relaxed)",
+        "atom.relaxed.gpu.global.xor.b32",
+    ),
+    (
+        "AtomicI32::from_ptr(p.cast()).fetch_min(1, Relaxed) as u32",
+        "atom.relaxed.gpu.global.min.s32",
+    ),
+    (
+        "AtomicU32::from_ptr(p).fetch_max(a, SeqCst)",
+        "fence.sc.gpu;",
+    ),
+    (
+        "AtomicU32::from_ptr(p).compare_exchange(a, 1, AcqRel, Acquire).is_ok() as u32",
+        "atom.acq_rel.gpu.global.cas.b32",
+    ),
+    // An address that LLVM cannot place is generic.
+    (
+        "BlockAtomicU32::from_ptr(shared_array![u32; 1]).fetch_add(a, Relaxed)",
+        "atom.relaxed.cta.add.u32",
+    ),
+    // maths
+    ("f.floor().to_bits()", "cvt.rmi.f32.f32"),
+    ("f.ceil().to_bits()", "cvt.rpi.f32.f32"),
+    ("f.trunc().to_bits()", "cvt.rzi.f32.f32"),
+    ("f.sqrt().to_bits()", "sqrt.rn.f32"),
+    ("d.sqrt() as u32", "sqrt.rn.f64"),
+    ("f.mul_add(2.0, f).to_bits()", "fma.rn.f32"),
+    ("d.mul_add(2.0, d) as u32", "fma.rn.f64"),
+    ("(f / 3.0).to_bits()", "div.rn.f32"),
+    (
+        "(f.round() + f.powi(5) + f.rem_euclid(3.0)).to_bits()",
+        "mul.rn.f32",
+    ),
+    (
+        "(f.sin() + f.cos() + f.tan() + f.exp() + f.ln() + f.powf(f)).to_bits()",
+        "mul.rn.f64",
+    ),
+    (
+        "(d.sin() + d.exp2() + d.log10() + d.atan2(d) + d.tanh() + d.cbrt()) as u32",
+        "mul.rn.f64",
+    ),
+    ("f.fast_sin().to_bits()", "sin.approx.f32"),
+    ("f.fast_cos().to_bits()", "cos.approx.f32"),
+    ("f.fast_exp().to_bits()", "ex2.approx.f32"),
+    ("f.fast_ln().to_bits()", "lg2.approx.f32"),
+    ("f.fast_div(3.0).to_bits()", "div.approx.f32"),
+    ("f.fast_recip().to_bits()", "rcp.approx.f32"),
+    ("f.fast_sqrt().to_bits()", "sqrt.approx.f32"),
+    ("f.rsqrt().to_bits()", "rsqrt.approx.f32"),
+    // clocks and assertions
+    ("misc::clock()", "%clock;"),
+    ("misc::clock64() as u32", "%clock64;"),
+    ("misc::global_timer() as u32", "%globaltimer;"),
+    ("{ assert!(a < 5, \"{a}\"); a }", "trap;"),
+];
+
+fn source(cases: &[(&str, &str)]) -> String {
+    let mut source = "#![no_std]\n\
+         use cuda_std::atomic::*;\n\
+         use cuda_std::atomic::Ordering::*;\n\
+         use cuda_std::prelude::*;\n"
+        .to_owned();
+    for (number, (expression, _)) in cases.iter().enumerate() {
+        writeln!(
+            source,
+            "#[kernel(launch_bounds(128))] #[allow(unused_variables)] \
+             pub unsafe fn case_{number}(out: *mut u32, a: u32, f: f32, d: f64, p: *mut u32) {{\n    \
+             unsafe {{ *out = {expression} }};\n}}"
+        )
+        .unwrap();
+    }
+    source
+}
+
+/// A crate with that source, on the versions that this workspace has locked.
+fn write_crate(folder: &Path, cases: &[(&str, &str)]) {
+    let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::write(folder.join("src/lib.rs"), source(cases)).unwrap();
+    fs::write(
+        folder.join("Cargo.toml"),
+        format!(
+            "[package]\nname = \"cases\"\nedition = \"2024\"\n[workspace]\n\
+             [dependencies]\ncuda_std.path = {:?}\n",
+            cuda_std.to_str().unwrap()
+        ),
+    )
+    .unwrap();
+    fs::copy(cuda_std.join("../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+}
+
+/// The same for what the baseline's PTX version has no instruction for: its substitute, and the later instruction.
+const BY_VERSION: &[(&str, &str, &str)] = &[
+    (
+        "{ thread::nanosleep(a); a }",
+        "%globaltimer;",
+        "nanosleep.u32",
+    ),
+    ("warp::activemask()", "vote.ballot.b32", "activemask.b32"),
+];
+
+fn check(arch: NvvmArch, folder: &Path, expected: &[(&str, &str)]) {
+    let file = folder.join(arch.target_cpu()).with_extension("ptx");
+    CudaBuilder::new(folder)
+        .arch(arch)
+        .copy_to(&file)
+        .build()
+        .unwrap_or_else(|error| panic!("{error}"));
+    let ptx = fs::read_to_string(file).unwrap();
+    assert!(
+        !ptx.contains(".extern .func"),
+        "a function that nothing defines"
+    );
+    let mut wrong = String::new();
+    for (number, (expression, instruction)) in expected.iter().enumerate() {
+        let start = ptx
+            .find(&format!(".visible .entry case_{number}("))
+            .expect(expression);
+        let body = ptx[start..].split_once("\n}").expect(expression).0;
+        assert!(
+            body.contains(")\n.maxntid 128\n"),
+            "{expression} has no launch bounds:\n{body}"
+        );
+        if !body.contains(instruction) {
+            writeln!(wrong, "{expression} has no `{instruction}`:\n{body}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn everything_becomes_its_instruction() {
+    if let Err(tried) = Toolchain::find() {
+        eprintln!("not compiled, no device toolchain: {tried:?}");
+        return;
+    }
+    let (baseline, hopper): (Vec<_>, Vec<_>) = BY_VERSION
+        .iter()
+        .map(|&(expression, substitute, instruction)| {
+            ((expression, substitute), (expression, instruction))
+        })
+        .unzip();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // SAFETY: the only test of this program; nothing else reads the environment meanwhile.
+    unsafe { std::env::set_var("OUT_DIR", folder) };
+
+    let expected = [CASES, &baseline].concat();
+    write_crate(folder, &expected);
+    check(NvvmArch::Compute70, folder, &expected);
+    let expected = [CASES, &hopper].concat();
+    check(NvvmArch::Compute90, folder, &expected);
+}
