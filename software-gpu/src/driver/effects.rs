@@ -116,12 +116,16 @@ impl Effects {
 
     /// A memset's modelled end has come.
     pub(super) fn set_ended(&mut self, set: &Set, space: &AddressSpace) {
+        let span = set.rows.span().unwrap_or(0);
         if let Place::Mapped(to) = set.to {
-            self.before_write(to, set.bytes, space);
+            self.before_write(to, span, space);
         }
-        if let Some(to) = set.to.pointer(set.bytes, space) {
-            // SAFETY: the memory was checked when the memset was asked for, and just found again.
-            unsafe { fill(to, set.bytes, set.pattern) };
+        if let Some(to) = set.to.pointer(span, space) {
+            for row in 0..set.rows.height {
+                // SAFETY: the memory was checked when the memset was asked for, and just found again; the row lies
+                // inside its span.
+                unsafe { fill(to.add(row * set.rows.pitch), set.rows.width, set.pattern) };
+            }
         }
     }
 
@@ -193,28 +197,27 @@ impl Place {
     }
 }
 
+/// Writes the pattern once, then doubles what is there.
+///
 /// # Safety
-/// `bytes` bytes at `to` can be written, and `bytes` is a multiple of the pattern's length.
+/// `bytes` bytes at `to` can be written, and are at least one pattern's.
 unsafe fn fill(to: *mut u8, bytes: usize, pattern: Pattern) {
-    let [first, ..] = pattern.bytes;
-    if pattern.bytes[..pattern.len]
-        .iter()
-        .all(|byte| *byte == first)
-    {
-        // SAFETY: the caller's promise.
-        unsafe { to.write_bytes(first, bytes) };
-        return;
-    }
-    // SAFETY: the caller's promise; nobody else looks while the simulation writes.
-    let memory = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
-    for chunk in memory.chunks_exact_mut(pattern.len) {
-        chunk.copy_from_slice(&pattern.bytes[..pattern.len]);
+    // SAFETY: the caller's promise; what is copied lies before what is written.
+    unsafe {
+        to.copy_from_nonoverlapping(pattern.bytes.as_ptr(), pattern.len);
+        let mut filled = pattern.len;
+        while filled < bytes {
+            let more = filled.min(bytes - filled);
+            to.add(filled).copy_from_nonoverlapping(to, more);
+            filled += more;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::operation::Rows;
     use crate::memory::{AllocationKind, PAGE, WriteHold};
     use crate::timeline::{CopyKind, Profile, Timeline, Work};
 
@@ -283,14 +286,13 @@ mod tests {
                 bytes: [value; 4],
                 len: 1,
             };
-            self.effects.set_ended(
-                &Set {
-                    to,
-                    bytes: 1,
-                    pattern,
-                },
-                &self.space,
-            );
+            let rows = Rows {
+                width: 1,
+                height: 1,
+                pitch: 1,
+            };
+            self.effects
+                .set_ended(&Set { to, rows, pattern }, &self.space);
         }
 
         /// What a copy that starts now would read.

@@ -140,7 +140,7 @@ impl Simulator {
         let (kind, name, bytes) = match &operation.effect {
             Effect::Kernel(launch) => (Kind::Kernel, launch.name(), 0),
             Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes as u64),
-            Effect::Set(set) => (Kind::Set, "", set.bytes as u64),
+            Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64),
             Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
             Effect::Record(_) | Effect::Wait => return,
         };

@@ -48,9 +48,11 @@ table! {
         cuMemcpyHtoDAsync_v2 cuMemcpyHtoDAsync_v2_ptsz cuMemcpyDtoH_v2 cuMemcpyDtoH_v2_ptds cuMemcpyDtoHAsync_v2
         cuMemcpyDtoHAsync_v2_ptsz cuMemcpyDtoD_v2 cuMemcpyDtoD_v2_ptds cuMemcpyDtoDAsync_v2
         cuMemcpyDtoDAsync_v2_ptsz;
-    set: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
-        cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async
-        cuMemsetD32Async_ptsz;
+    set: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
+        cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
+        cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async
+        cuMemsetD2D16Async_ptsz cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async cuMemsetD32Async_ptsz
+        cuMemsetD2D32_v2 cuMemsetD2D32_v2_ptds cuMemsetD2D32Async cuMemsetD2D32Async_ptsz;
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
         cuStreamSynchronize_ptsz cuStreamQuery cuStreamQuery_ptsz cuStreamWaitEvent cuStreamWaitEvent_ptsz
         cuStreamGetPriority cuStreamGetPriority_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz cuStreamGetCtx

@@ -39,12 +39,36 @@ pub(super) struct Copy {
     pub(super) staged: Option<Vec<u8>>,
 }
 
-/// A memset: `bytes` bytes filled with repetitions of `pattern`.
+/// A memset: rows filled with repetitions of a pattern.
 #[derive(Debug)]
 pub(super) struct Set {
     pub(super) to: Place,
-    pub(super) bytes: usize,
+    pub(super) rows: Rows,
     pub(super) pattern: Pattern,
+}
+
+/// A rectangle of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    /// Bytes of a row.
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// From the start of one row to that of the next.
+    pub(super) pitch: usize,
+}
+
+impl Rows {
+    /// Bytes without those between the rows.
+    pub(super) fn bytes(self) -> Option<usize> {
+        self.width.checked_mul(self.height)
+    }
+
+    /// From the first byte to the end of the last row.
+    pub(super) fn span(self) -> Option<usize> {
+        self.pitch
+            .checked_mul(self.height.checked_sub(1)?)?
+            .checked_add(self.width)
+    }
 }
 
 /// 1, 2 or 4 bytes.
@@ -109,7 +133,7 @@ impl Effect {
                 pageable: copy.pageable,
             },
             Self::Set(set) => Work::Set {
-                bytes: set.bytes as u64,
+                bytes: set.rows.bytes().unwrap_or(0) as u64,
             },
             Self::HostFunction(_) => Work::HostFunction,
             Self::Record(_) | Self::Wait => Work::Marker,

@@ -7,53 +7,121 @@ use super::boundary::entry_points;
 use super::call::call;
 use super::costs::Cost;
 use super::errors::CudaError;
-use super::operation::{Effect, Pattern, Set};
+use super::operation::{Effect, Pattern, Rows, Set};
 use super::stream::{Mode, NullStream};
+use NullStream::{Legacy, PerThread};
 
-/// Defines the four entry points of one width.
+/// Defines the entry points of one width: one row, synchronous and not; rows with a pitch, likewise.
 macro_rules! memsets {
-    ($kind:ty: $sync:ident $sync_ptds:ident $asynchronous:ident $asynchronous_ptsz:ident) => {
+    (
+        $kind:ty: $sync:ident $sync_ptds:ident $later:ident $later_ptsz:ident
+        $sync_2d:ident $sync_2d_ptds:ident $later_2d:ident $later_2d_ptsz:ident
+    ) => {
         entry_points! {
             fn $sync(to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(NullStream::Legacy), to, Pattern::from(value), count)
+                set(Mode::Sync(Legacy), to, Pattern::from(value), Elements::row(count))
             }
 
             fn $sync_ptds(to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(NullStream::PerThread), to, Pattern::from(value), count)
+                set(Mode::Sync(PerThread), to, Pattern::from(value), Elements::row(count))
             }
 
-            fn $asynchronous(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(NullStream::Legacy, stream), to, Pattern::from(value), count)
+            fn $later(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
+                set(Mode::Async(Legacy, stream), to, Pattern::from(value), Elements::row(count))
             }
 
-            fn $asynchronous_ptsz(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(NullStream::PerThread, stream), to, Pattern::from(value), count)
+            fn $later_ptsz(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
+                set(Mode::Async(PerThread, stream), to, Pattern::from(value), Elements::row(count))
+            }
+
+            fn $sync_2d(to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize) {
+                set(Mode::Sync(Legacy), to, Pattern::from(value), Elements { width, height, pitch })
+            }
+
+            fn $sync_2d_ptds(to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize) {
+                set(Mode::Sync(PerThread), to, Pattern::from(value), Elements { width, height, pitch })
+            }
+
+            fn $later_2d(
+                to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize, stream: CUstream,
+            ) {
+                set(Mode::Async(Legacy, stream), to, Pattern::from(value), Elements { width, height, pitch })
+            }
+
+            fn $later_2d_ptsz(
+                to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize, stream: CUstream,
+            ) {
+                set(Mode::Async(PerThread, stream), to, Pattern::from(value), Elements { width, height, pitch })
             }
         }
     };
 }
 
-memsets!(u8: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz);
-memsets!(u16: cuMemsetD16_v2 cuMemsetD16_v2_ptds cuMemsetD16Async cuMemsetD16Async_ptsz);
-memsets!(c_uint: cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async cuMemsetD32Async_ptsz);
+memsets! {
+    u8: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz
+    cuMemsetD2D8_v2 cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz
+}
+memsets! {
+    u16: cuMemsetD16_v2 cuMemsetD16_v2_ptds cuMemsetD16Async cuMemsetD16Async_ptsz
+    cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async cuMemsetD2D16Async_ptsz
+}
+memsets! {
+    c_uint: cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async cuMemsetD32Async_ptsz
+    cuMemsetD2D32_v2 cuMemsetD2D32_v2_ptds cuMemsetD2D32Async cuMemsetD2D32Async_ptsz
+}
 
-fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, count: usize) -> Result<(), CudaError> {
+/// What to set: elements of a row, rows, and bytes from one row to the next.
+#[derive(Clone, Copy)]
+struct Elements {
+    width: usize,
+    height: usize,
+    pitch: usize,
+}
+
+impl Elements {
+    fn row(count: usize) -> Self {
+        Self {
+            width: count,
+            height: 1,
+            pitch: 0,
+        }
+    }
+
+    fn rows(self, element_bytes: usize) -> Result<Rows, CudaError> {
+        let width = self
+            .width
+            .checked_mul(element_bytes)
+            .ok_or(CudaError::InvalidValue)?;
+        let rows = Rows {
+            width,
+            height: self.height,
+            pitch: self.pitch,
+        };
+        let apart =
+            rows.height <= 1 || rows.pitch >= width && rows.pitch.is_multiple_of(element_bytes);
+        if apart {
+            Ok(rows)
+        } else {
+            Err(CudaError::InvalidValue)
+        }
+    }
+}
+
+fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Result<(), CudaError> {
     call(Cost::Set, |call| {
         let stream = call.stream_of(mode)?;
-        let bytes = count
-            .checked_mul(pattern.len)
-            .ok_or(CudaError::InvalidValue)?;
+        let rows = elements.rows(pattern.len)?;
         if !to.is_multiple_of(pattern.len as u64) {
             return Err(CudaError::InvalidValue);
         }
-        if bytes == 0 {
+        if rows.bytes() == Some(0) {
             return Ok(());
         }
-        let to = call.mapped(to, bytes)?;
+        let to = call.mapped(to, rows.span().ok_or(CudaError::InvalidValue)?)?;
         let waits = matches!(mode, Mode::Sync(_)) && !call.is_on_device(to);
         let clock = call.clock();
         let context = call.streams.get(stream)?.context;
-        let op = call.submit(stream, clock, Effect::Set(Set { to, bytes, pattern }))?;
+        let op = call.submit(stream, clock, Effect::Set(Set { to, rows, pattern }))?;
         if waits {
             let wake_up = call.wake_up(context)?;
             call.wait([op], wake_up)?;
