@@ -40,6 +40,18 @@ impl Work {
         }
         Ok(())
     }
+
+    /// The time of all copies in, of one kernel, and of one copy out, each without the others.
+    fn alone(&mut self, part: &Part) -> Result<[Duration; 3]> {
+        let streams = self.streams();
+        let (all, first) = (Vec::from_iter(&streams), [&streams[0]]);
+        let (watch, runs) = (Stopwatch::new(part.device())?, part.iterations(5));
+        Ok([
+            watch.median(runs, all, || self.breadth_first(&[Chain::copy_in]))?,
+            watch.median(runs, first, || self.chains[0].compute(&self.kernels))?,
+            watch.median(runs, first, || self.chains[0].copy_out(&self.kernels))?,
+        ])
+    }
 }
 
 /// The part.
@@ -48,13 +60,12 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let streams = part.chunks(8, elements)?;
     let mut work = Work::new(part.device(), elements, streams)?;
 
-    let [h, k, d] = work.alone(part, IN_AND_OUT)?;
-    let one_way = h * streams as u32 + k;
-    let two_ways = one_way + d;
+    let [h, k, d] = work.alone(part)?;
+    let (one_way, two_ways) = (h + k, h + k + d);
     let [h, k, d, in_only, in_and_out] = [h, k, d, one_way, two_ways].map(units::time);
     part.predict(format!(
-        "Alone: a copy in {h}, a kernel {k}, a copy out {d}. In either order, {streams} streams take\n\
-         {streams} copies in and a kernel, {in_only}; if they also copy out, one copy more, {in_and_out}."
+        "Alone: the copies in of all {streams} streams {h}, one kernel {k}, one copy out {d}. Either order takes\n\
+         the copies in and a kernel, {in_only}; if the streams also copy out, one of these more, {in_and_out}."
     ));
 
     let bytes = elements * size_of::<f32>();
@@ -123,17 +134,10 @@ fn orders(
 fn difference(depth: Duration, breadth: Duration) -> String {
     let ratio = depth.as_secs_f64() / breadth.as_secs_f64();
     let (fast, slow) = match ratio {
-        0.97..=1.03 => {
-            return format!(
-                "The order makes no difference on this device: {}.",
-                units::ratio(ratio)
-            );
-        }
+        0.97..=1.03 => return "On this device the order makes no difference.".to_owned(),
         1.0.. => ("breadth-first", "depth-first"),
         _ => ("depth-first", "breadth-first"),
     };
     let ratio = units::ratio(ratio.max(1.0 / ratio));
-    format!(
-        "On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another."
-    )
+    format!("On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another.")
 }

@@ -2,7 +2,6 @@
 
 use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SM_70, SUMMAND, names};
-use std::time::Duration;
 
 kernels! {
     pub unsafe struct Kernels {
@@ -109,24 +108,6 @@ impl Work {
             .iter()
             .map(|chain| chain.stream().clone())
             .collect()
-    }
-
-    /// How long each stage of one chain takes without the others.
-    pub fn alone<const N: usize>(
-        &mut self,
-        part: &Part,
-        stages: [Stage; N],
-    ) -> Result<[Duration; N]> {
-        let watch = Stopwatch::new(part.device())?;
-        let chain = &mut self.chains[0];
-        let stream = chain.stream().clone();
-        let mut times = [Duration::ZERO; N];
-        for (stage, time) in stages.iter().zip(&mut times) {
-            *time = watch.median(part.iterations(5), [&stream], || {
-                stage(chain, &self.kernels)
-            })?;
-        }
-        Ok(times)
     }
 
     /// Makes every result of an earlier run unrecognisable.
