@@ -139,5 +139,7 @@ fn difference(depth: Duration, breadth: Duration) -> String {
         _ => ("depth-first", "breadth-first"),
     };
     let ratio = units::ratio(ratio.max(1.0 / ratio));
-    format!("On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another.")
+    format!(
+        "On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another."
+    )
 }
