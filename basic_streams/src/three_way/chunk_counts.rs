@@ -42,7 +42,7 @@ pub fn best(
         .min_by_key(|(_, [times])| times.median());
     let chunks = best.map_or(1, |(&chunks, _)| chunks);
     part.say(format!(
-        "{table}\nThe best is {chunks}, which all variants use."
+        "{table}\nAll variants use the best number, {chunks}."
     ));
     Ok(chunks)
 }
