@@ -1,18 +1,18 @@
 //! issue-order: does it matter in which order independent chains of work are issued?
 //!
-//! Eight streams each copy a chunk in, run a small, long kernel on it and, in the second half of the part,
-//! copy the chunk out again. Depth-first issues one stream's whole chain, then the next stream's;
-//! breadth-first issues all copies in, then all kernels, then all copies out:
+//! Eight streams each copy a chunk in, run a small, long kernel on it and, in the second half of
+//! the part, copy the chunk out again. Depth-first issues one stream's whole chain, then the next
+//! stream's; breadth-first issues all copies in, then all kernels, then all copies out:
 //!
 //! ```text
 //! depth-first    H0 K0 D0  H1 K1 D1  H2 K2 D2 ..
 //! breadth-first  H0 H1 H2 ..  K0 K1 K2 ..  D0 D1 D2 ..
 //! ```
 //!
-//! Only the order within a stream is a dependency. A device that looks at the heads of all streams makes the
-//! same of both: the copies in one after the other, then the last one's kernel, then its copy out. A device that
-//! feeds several streams through one queue, or both directions through one engine, cannot: then the orders
-//! differ, and the charts show who waits for whom.
+//! Only the order within a stream is a dependency. A device that looks at the heads of all streams
+//! makes the same of both: the copies in one after the other, then the last one's kernel, then its
+//! copy out. A device that feeds several streams through one queue, or both directions through one
+//! engine, cannot: then the orders differ, and the charts show who waits for whom.
 
 mod work;
 

@@ -1,8 +1,9 @@
 //! pinned: what is page-locked host memory good for?
 //!
-//! The device's copy engines read and write host memory by physical address, so its pages must not move. The
-//! driver copies pageable memory through a page-locked buffer of its own, piece by piece, and the host is busy
-//! with that. Memory that is page-locked already it leaves to the copy engine, and returns:
+//! The device's copy engines read and write host memory by physical address, so its pages must not
+//! move. The driver copies pageable memory through a page-locked buffer of its own, piece by piece,
+//! and the host is busy with that. Memory that is page-locked already it leaves to the copy engine,
+//! and returns:
 //!
 //! ```text
 //! pageable     call   |copy copy copy copy copy copy copy |
@@ -11,9 +12,10 @@
 //!              engine | copycopycopy|
 //! ```
 //!
-//! Memory locked afterwards (`cuMemHostRegister`) is as good as memory allocated so. Locked pages are taken from
-//! everything else that runs, so they can run out: then the driver says so, and nothing else is lost. A pageable
-//! copy whose call returns at once, or a page-locked one whose call does not, would prove this wrong.
+//! Memory locked afterwards (`cuMemHostRegister`) is as good as memory allocated so. Locked pages
+//! are taken from everything else that runs, so they can run out: then the driver says so, and
+//! nothing else is lost. A pageable copy whose call returns at once, or a page-locked one whose
+//! call does not, would prove this wrong.
 
 mod place;
 
@@ -109,7 +111,8 @@ fn table(places: &[Place], found: &[[Times; 2]]) -> Table {
     table
 }
 
-/// The claims, which are about the largest size: with little data, starting a copy costs more than the copy.
+/// The claims, which are about the largest size: with little data, starting a copy costs more than
+/// the copy.
 fn judge_largest(part: &mut Part, found: &[[Times; 2]]) {
     let lasts = |times: Times| times.call.as_secs_f64() / times.copy.as_secs_f64();
     for (way, name) in ["copy in", "copy out"].into_iter().enumerate() {

@@ -1,9 +1,9 @@
 //! three-way: copies in, kernels and copies out at the same time.
 //!
-//! The data is cut into chunks. A chunk's copy in, kernel and copy out follow one another, but different
-//! chunks have nothing to do with each other. One stream keeps them all in order. With a stream per role,
-//! and an event wherever a chunk changes roles, both copy engines and the multiprocessors work at once;
-//! three device buffers in rotation are enough:
+//! The data is cut into chunks. A chunk's copy in, kernel and copy out follow one another, but
+//! different chunks have nothing to do with each other. One stream keeps them all in order. With a
+//! stream per role, and an event wherever a chunk changes roles, both copy engines and the
+//! multiprocessors work at once; three device buffers in rotation are enough:
 //!
 //! ```text
 //! H2D    |HHHHhhhhHHHHhhhh        |
@@ -11,10 +11,11 @@
 //! D2H    |     DDDDddddDDDDdddd   |
 //! ```
 //!
-//! The two directions share the link, so the bound is what both take together, not the longer of the two
-//! alone. What remains above it is the first chunk's way in and the last one's way out: more chunks make it
-//! less, until starting a copy costs more than that. A time below the bound, copies that overlap within one
-//! stream, or directions that take turns in spite of their streams would prove this wrong.
+//! The two directions share the link, so the bound is what both take together, not the longer of
+//! the two alone. What remains above it is the first chunk's way in and the last one's way out:
+//! more chunks make it less, until starting a copy costs more than that. A time below the bound,
+//! copies that overlap within one stream, or directions that take turns in spite of their streams
+//! would prove this wrong.
 
 mod chunk_counts;
 mod missing_event;

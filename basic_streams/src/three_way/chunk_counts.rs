@@ -1,12 +1,12 @@
-//! The number of chunks for three-way: few leave the engines idle while the pipeline fills and drains, many
-//! cost the start of as many copies.
+//! The number of chunks for three-way: few leave the engines idle while the pipeline fills and
+//! drains, many cost the start of as many copies.
 
 use super::Roles;
 use super::work::Work;
 use examples_host::prelude::*;
 
-/// Times three streams with each number of chunks, prints the times beside what filling and draining the
-/// pipeline predicts, and returns the best.
+/// Times three streams with each number of chunks, prints the times beside what filling and
+/// draining the pipeline predicts, and returns the best.
 pub fn best(
     part: &mut Part,
     work: &mut Work,

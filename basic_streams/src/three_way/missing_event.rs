@@ -4,7 +4,8 @@ use super::Roles;
 use super::work::{Work, expected};
 use examples_host::prelude::*;
 
-/// Three streams without the event between copy in and kernel. Each chunk's first wrong element is shown.
+/// Three streams without the event between copy in and kernel. Each chunk's first wrong element is
+/// shown.
 pub fn run(part: &mut Part, work: &mut Work, roles: Roles) -> anyhow::Result<()> {
     part.predict("Kernels do not wait for their copies in: they work on what was there before.");
     let chunks = part.chunks(16, work.elements())?;

@@ -79,8 +79,8 @@ impl Work {
         check::pieces("the output", &self.output, expected)
     }
 
-    /// Times each stage without the others, and both directions together, in one piece each: no schedule
-    /// of any number of chunks takes less.
+    /// Times each stage without the others, and both directions together, in one piece each: no
+    /// schedule of any number of chunks takes less.
     pub fn stages_alone(
         &mut self,
         part: &Part,
