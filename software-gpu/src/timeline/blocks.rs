@@ -12,21 +12,21 @@ const KINDS: usize = 8;
 pub(super) struct Blocks(VecDeque<(u64, Demand)>);
 
 impl Blocks {
-    /// `count` blocks that cost what `cost` says.
-    pub fn new(count: u64, cost: &KernelCost, rates: &Rates) -> Self {
+    /// `count` blocks of `warps` that cost what `cost` says.
+    pub fn new(count: u64, warps: u32, cost: &KernelCost, rates: &Rates) -> Self {
         let mut left = count;
         let mut runs = VecDeque::with_capacity(cost.runs.len().max(1));
         for (blocks, block) in &cost.runs {
             let blocks = left.min(*blocks);
             if blocks > 0 {
-                runs.push_back((blocks, rates.demand(block)));
+                runs.push_back((blocks, rates.demand(block, warps)));
                 left -= blocks;
             }
         }
         if left > 0 {
             match runs.back_mut() {
                 Some((blocks, _)) => *blocks += left,
-                None => runs.push_back((left, rates.demand(&Default::default()))),
+                None => runs.push_back((left, rates.demand(&Default::default(), warps))),
             }
         }
         Self(runs)

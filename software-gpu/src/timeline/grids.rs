@@ -98,7 +98,7 @@ impl Grids {
         let grid = Grid {
             rank: (priority, self.started),
             footprint,
-            blocks: Blocks::new(blocks, cost, &self.rates),
+            blocks: Blocks::new(blocks, footprint.warps, cost, &self.rates),
             cohorts: 0,
         };
         self.started += 1;

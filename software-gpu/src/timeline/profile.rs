@@ -219,8 +219,12 @@ pub struct Copies {
     pub pageable_device_to_host_gb_per_s: Figure,
     /// Host memory to host memory.
     pub host_to_host_gb_per_s: Figure,
-    /// How long a copy holds its engine before its first byte moves.
-    pub engine_setup_us: Figure,
+    /// How long a copy to the device (or within the host) holds its engine before its first byte moves.
+    pub host_to_device_setup_us: Figure,
+    /// The same for a copy from the device.
+    pub device_to_host_setup_us: Figure,
+    /// In addition, when the engine's copy before was another stream's.
+    pub stream_switch_us: Figure,
 }
 
 /// Device memory.
@@ -233,6 +237,8 @@ pub struct Memory {
     pub queueing: Figure,
     /// The demand of a copy within the device or of a memset, in multiples of the bandwidth.
     pub copy_demand: Figure,
+    /// Bytes of traffic that a memset takes for each byte that it sets: pure writes are the cheaper ones.
+    pub set_traffic: Figure,
     /// How long such a copy or memset takes before its first byte moves.
     pub copy_setup_us: Figure,
 }
@@ -253,6 +259,10 @@ pub struct Kernels {
     pub atomics_per_cycle: Figure,
     /// Cycles from a block's placement to its first instruction, and from its last to the release of its resources.
     pub block_turnover_cycles: Figure,
+    /// In addition, for each warp of the block.
+    pub block_turnover_cycles_per_warp: Figure,
+    /// The least time between the starts of two blocks on one multiprocessor.
+    pub block_start_cycles: Figure,
     /// From a grid's start to its first block.
     pub ramp_us: Figure,
     /// From the end of a grid's last block to the end of the grid.

@@ -52,13 +52,7 @@ impl DeviceMemory {
         for (cohort, speed) in grids.cohorts.values_mut().zip(speeds) {
             cohort.fluid.set_rate(speed / cohort.demand.picos, now);
         }
-        let device_copies = transfers.moving.values_mut().filter_map(|transfer| {
-            let traffic = transfer.route.device_traffic()?;
-            Some((&mut transfer.fluid, traffic))
-        });
-        for ((fluid, traffic), rate) in device_copies.zip(copy_rates) {
-            fluid.set_rate(rate / traffic, now);
-        }
+        transfers.share_device(&copy_rates, now);
     }
 
     /// A copy within the device asks as much as a device full of threads.
@@ -70,7 +64,7 @@ impl DeviceMemory {
         let copies = transfers
             .moving
             .values()
-            .filter(|t| t.route.device_traffic().is_some());
+            .filter(|t| t.route.is_within_device());
         copies.map(|_| claim).collect()
     }
 }
@@ -153,18 +147,21 @@ fn share_memory(
     copies: &[Claim],
     memory: Bandwidth,
 ) -> (Speeds, Vec<f64>) {
-    let mut claims: Vec<Claim> = grids
-        .cohorts
-        .values()
-        .zip(wanted)
-        .map(|(cohort, speed)| Claim {
-            demand: cohort.demand.bytes_per_pico * cohort.blocks() as f64 * speed,
-            weight: (u64::from(cohort.warps_per_block) * cohort.blocks()) as f64,
-        })
+    let at_full_speed = grids.cohorts.values().map(|cohort| Claim {
+        demand: cohort.demand.bytes_per_pico * cohort.blocks() as f64,
+        weight: (u64::from(cohort.warps_per_block) * cohort.blocks()) as f64,
+    });
+    let mut claims: Vec<Claim> = at_full_speed.chain(copies.iter().copied()).collect();
+    let shares = wanted.iter().copied().chain(copies.iter().map(|_| 1.0));
+    let demands: Vec<(f64, f64)> = claims
+        .iter()
+        .map(|claim| claim.demand)
+        .zip(shares)
         .collect();
-    claims.extend(copies);
-    let demand = claims.iter().map(|claim| claim.demand).sum();
-    let shares = max_min(&claims, memory.delivered(demand));
+    for (claim, (demand, share)) in claims.iter_mut().zip(&demands) {
+        claim.demand = demand * share;
+    }
+    let shares = max_min(&claims, memory.delivered(&demands));
     let slow_down = |(claim, share): (&Claim, &f64)| {
         if *share < claim.demand {
             share / claim.demand

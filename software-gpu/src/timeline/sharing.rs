@@ -35,10 +35,10 @@ pub(super) fn max_min(claims: &[Claim], capacity: f64) -> Vec<f64> {
 
 /// A memory whose latency grows with its load.
 ///
-/// Little's law: what is in flight (bounded by the resident threads) is latency times throughput. With latency
-/// `L (1 + q ρ / (1 - ρ))` at the load `ρ`, a demand of `d` bandwidths (what the threads in flight would draw at the
-/// unloaded latency) is served at the load that solves `ρ (1 + q ρ / (1 - ρ)) = d`. The two figures of the
-/// profile, bandwidth and `q`, are fitted to an in-place element-wise kernel with 4 and with 16 bytes in flight per
+/// Little's law: what is in flight (bounded by the resident threads) is latency times throughput. With the latency
+/// `L (1 + q ρ / (1 - ρ))` at the load `ρ`, threads that would draw a demand at the unloaded latency draw it divided by
+/// the term in brackets, or what something else limits them to, whichever is less. The two figures of the profile,
+/// bandwidth and `q`, are fitted to an in-place element-wise kernel with 4 and with 16 bytes in flight per
 /// thread, which reach 60 % and 95 % of the bandwidth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bandwidth {
@@ -49,15 +49,46 @@ pub(super) struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// What is delivered when `demand` is asked for, in bytes per picosecond.
-    pub fn delivered(&self, demand: f64) -> f64 {
+    /// What is delivered to those who would draw `demands` at the unloaded latency, each limited by something else
+    /// to a share of its demand: pairs of demand and share. In bytes per picosecond.
+    pub fn delivered(&self, demands: &[(f64, f64)]) -> f64 {
+        let total: f64 = demands.iter().map(|(demand, _)| demand).sum();
+        let load = if demands.iter().all(|(_, share)| *share >= 1.0) {
+            self.load(total)
+        } else {
+            self.load_with_limits(demands)
+        };
+        let drawn: f64 = demands.iter().map(|(demand, share)| demand * share).sum();
+        (self.limit * load).min(drawn)
+    }
+
+    /// The solution of `ρ (1 + q ρ / (1 - ρ)) = d`, for a demand of `d` bandwidths.
+    fn load(&self, demand: f64) -> f64 {
         let d = demand / self.limit;
         let a = 1.0 - self.queueing;
         let b = 1.0 + d;
         let root = (b * b - 4.0 * a * d).max(0.0).sqrt();
         // The usual solution of a ρ² - b ρ + d = 0, in the form that loses no digits for small d.
-        let load = 2.0 * d / (b + root);
-        (self.limit * load).min(demand)
+        2.0 * d / (b + root)
+    }
+
+    /// The load at which what is drawn makes that load, by bisection: what is drawn falls as the load grows.
+    fn load_with_limits(&self, demands: &[(f64, f64)]) -> f64 {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..48 {
+            let load = 0.5 * (low + high);
+            let speed = 1.0 / (1.0 + self.queueing * load / (1.0 - load));
+            let drawn: f64 = demands
+                .iter()
+                .map(|(demand, share)| demand * share.min(speed))
+                .sum();
+            if drawn > load * self.limit {
+                low = load;
+            } else {
+                high = load;
+            }
+        }
+        high
     }
 }
 
@@ -79,15 +110,24 @@ mod tests {
         assert_eq!(shares, [1.0, 2.0, 6.0]);
     }
 
+    const MEMORY: Bandwidth = Bandwidth {
+        limit: 4.4,
+        queueing: 0.097,
+    };
+
     #[test]
     fn latency_under_load_gives_the_measured_throughputs() {
-        let memory = Bandwidth {
-            limit: 4.4,
-            queueing: 0.097,
-        };
-        assert!((memory.delivered(3.026) - 2.642).abs() < 0.01);
-        assert!((memory.delivered(4.0 * 3.026) - 4.186).abs() < 0.01);
-        assert!((memory.delivered(0.01) - 0.01).abs() < 1e-4);
+        let delivered = |demand| MEMORY.delivered(&[(demand, 1.0)]);
+        assert!((delivered(3.026) - 2.642).abs() < 0.01);
+        assert!((delivered(4.0 * 3.026) - 4.186).abs() < 0.01);
+        assert!((delivered(0.01) - 0.01).abs() < 1e-4);
+    }
+
+    #[test]
+    fn who_is_limited_elsewhere_can_wait_for_memory_meanwhile() {
+        assert_eq!(MEMORY.delivered(&[(3.0, 0.5)]), 1.5);
+        let unlimited = MEMORY.delivered(&[(12.0, 1.0)]);
+        assert!((MEMORY.delivered(&[(12.0, 0.6)]) - unlimited).abs() < 1e-9);
     }
 
     proptest! {
@@ -107,10 +147,15 @@ mod tests {
         }
 
         #[test]
-        fn more_demand_never_delivers_less(demand in 0.0..100.0f64, more in 0.0..10.0f64) {
-            let memory = Bandwidth { limit: 4.4, queueing: 0.1 };
-            prop_assert!(memory.delivered(demand) <= memory.delivered(demand + more) + 1e-12);
-            prop_assert!(memory.delivered(demand) <= 4.4);
+        fn more_demand_never_delivers_less(
+            demands in prop::collection::vec((0.0..10.0f64, 0.0..=1.0f64), 1..6),
+            more in 0.0..10.0f64,
+        ) {
+            let before = MEMORY.delivered(&demands);
+            let mut demands = demands;
+            demands.push((more, 1.0));
+            prop_assert!(before <= MEMORY.delivered(&demands) + 1e-9);
+            prop_assert!(before <= MEMORY.limit);
         }
     }
 }

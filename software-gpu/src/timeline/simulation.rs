@@ -343,21 +343,19 @@ impl Timeline {
             }
             _ => {
                 self.start(op);
-                self.agenda.add(
-                    self.now + self.transfers.setup(Route::Set),
-                    Event::Moves(op),
-                );
+                self.agenda
+                    .add(self.now + self.transfers.set_up_set(), Event::Moves(op));
             }
         }
     }
 
     fn start_copies(&mut self) {
-        while let Some(op) = self.transfers.start_one() {
+        while let Some((kind, op)) = self.transfers.start_one() {
             self.start(op);
-            let setup = self
-                .route(op)
-                .map_or(Time::ZERO, |(route, _)| self.transfers.setup(route));
-            self.agenda.add(self.now + setup, Event::Moves(op));
+            if let Some(operation) = self.operations.get(op) {
+                let setup = self.transfers.set_up_copy(kind, operation.stream);
+                self.agenda.add(self.now + setup, Event::Moves(op));
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fluid::Fluid;
 use super::profile::{Copies, Profile};
-use super::{CopyKind, OpId, Time};
+use super::{CopyKind, OpId, StreamId, Time};
 
 /// What bytes under way are limited by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +20,20 @@ pub(super) enum Route {
 }
 
 impl Route {
-    /// Bytes of traffic in device memory for each byte moved, when that is what limits.
-    pub fn device_traffic(self) -> Option<f64> {
+    /// Whether device memory is what limits.
+    pub fn is_within_device(self) -> bool {
         match self {
-            Self::Copy {
-                kind: CopyKind::DeviceToDevice,
-                ..
-            } => Some(2.0),
-            Self::Set => Some(1.0),
-            Self::Copy { .. } => None,
+            Self::Copy { kind, .. } => kind == CopyKind::DeviceToDevice,
+            Self::Set => true,
+        }
+    }
+
+    fn crosses_link(self) -> bool {
+        match self {
+            Self::Copy { kind, .. } => {
+                matches!(kind, CopyKind::HostToDevice | CopyKind::DeviceToHost)
+            }
+            Self::Set => false,
         }
     }
 }
@@ -44,6 +49,8 @@ struct Engine {
     /// By the time at which they became ready.
     ready: BTreeSet<(Time, OpId)>,
     busy: bool,
+    /// Whose copy it took up last.
+    served: Option<StreamId>,
 }
 
 #[derive(Debug)]
@@ -51,9 +58,9 @@ pub(super) struct Transfers {
     engines: [Engine; 4],
     /// Bytes under way.
     pub moving: BTreeMap<OpId, Transfer>,
-    rates: Copies,
-    engine_setup: Time,
+    copies: Copies,
     device_setup: Time,
+    set_traffic: f64,
 }
 
 impl Transfers {
@@ -61,9 +68,9 @@ impl Transfers {
         Self {
             engines: Default::default(),
             moving: BTreeMap::new(),
-            rates: profile.copies.clone(),
-            engine_setup: profile.copies.engine_setup_us.micros(),
+            copies: profile.copies.clone(),
             device_setup: profile.memory.copy_setup_us.micros(),
+            set_traffic: profile.memory.set_traffic.value,
         }
     }
 
@@ -73,21 +80,38 @@ impl Transfers {
     }
 
     /// The next copy that an idle engine takes up.
-    pub fn start_one(&mut self) -> Option<OpId> {
-        let engine = self
-            .engines
-            .iter_mut()
-            .find(|e| !e.busy && !e.ready.is_empty())?;
-        engine.busy = true;
-        engine.ready.pop_first().map(|(_, op)| op)
+    pub fn start_one(&mut self) -> Option<(CopyKind, OpId)> {
+        CopyKind::ALL.into_iter().find_map(|kind| {
+            let engine = &mut self.engines[kind as usize];
+            if engine.busy {
+                return None;
+            }
+            let (_, op) = engine.ready.pop_first()?;
+            engine.busy = true;
+            Some((kind, op))
+        })
     }
 
-    /// How long `route` takes before its first byte moves.
-    pub fn setup(&self, route: Route) -> Time {
-        match route.device_traffic() {
-            Some(_) => self.device_setup,
-            None => self.engine_setup,
-        }
+    /// How long it takes before the first byte of a copy that just started moves.
+    pub fn set_up_copy(&mut self, kind: CopyKind, stream: StreamId) -> Time {
+        let before = self.engines[kind as usize].served.replace(stream);
+        let switch = match before.is_some_and(|before| before != stream) {
+            true => self.copies.stream_switch_us.micros(),
+            false => Time::ZERO,
+        };
+        switch
+            + match kind {
+                CopyKind::DeviceToDevice => self.device_setup,
+                CopyKind::DeviceToHost => self.copies.device_to_host_setup_us.micros(),
+                CopyKind::HostToDevice | CopyKind::HostToHost => {
+                    self.copies.host_to_device_setup_us.micros()
+                }
+            }
+    }
+
+    /// How long it takes before the first byte of a memset moves.
+    pub fn set_up_set(&self) -> Time {
+        self.device_setup
     }
 
     /// Begins to move bytes.
@@ -119,38 +143,75 @@ impl Transfers {
     /// Sets the rates of what moves over the link or in host memory. Returns what of it goes through device memory,
     /// in bytes per picosecond.
     pub fn share_link(&mut self, now: Time) -> f64 {
-        let moves = |kind| {
-            let mut routes = self.moving.values().map(|transfer| transfer.route);
-            routes.any(|route| matches!(route, Route::Copy { kind: k, .. } if k == kind))
-        };
-        let both = moves(CopyKind::HostToDevice) && moves(CopyKind::DeviceToHost);
-        let share = if both {
-            self.rates.both_directions_share.value
+        let share = if self.is_duplex() {
+            self.copies.both_directions_share.value
         } else {
             1.0
         };
         let mut through_memory = 0.0;
-        for transfer in self.moving.values_mut() {
-            let Route::Copy { kind, pageable } = transfer.route else {
-                continue;
-            };
-            let (rate, link) = match (kind, pageable) {
-                (CopyKind::DeviceToDevice, _) => continue,
-                (CopyKind::HostToHost, _) => (self.rates.host_to_host_gb_per_s, 0.0),
-                (CopyKind::HostToDevice, false) => (self.rates.host_to_device_gb_per_s, 1.0),
-                (CopyKind::HostToDevice, true) => {
-                    (self.rates.pageable_host_to_device_gb_per_s, 1.0)
-                }
-                (CopyKind::DeviceToHost, false) => (self.rates.device_to_host_gb_per_s, 1.0),
-                (CopyKind::DeviceToHost, true) => {
-                    (self.rates.pageable_device_to_host_gb_per_s, 1.0)
-                }
-            };
-            let share = if link > 0.0 && !pageable { share } else { 1.0 };
-            let rate = rate.bytes_per_pico() * share;
+        for transfer in self
+            .moving
+            .values_mut()
+            .filter(|t| !t.route.is_within_device())
+        {
+            let rate = rate(&self.copies, transfer.route, share);
             transfer.fluid.set_rate(rate, now);
-            through_memory += rate * link;
+            if transfer.route.crosses_link() {
+                through_memory += rate;
+            }
         }
         through_memory
+    }
+
+    /// Sets the rates of what moves within the device, whose traffic in device memory is `rates`.
+    pub fn share_device(&mut self, rates: &[f64], now: Time) {
+        let within = self
+            .moving
+            .values_mut()
+            .filter(|t| t.route.is_within_device());
+        for (transfer, rate) in within.zip(rates) {
+            let traffic_per_byte = match transfer.route {
+                Route::Copy { .. } => 2.0,
+                Route::Set => self.set_traffic,
+            };
+            transfer.fluid.set_rate(rate / traffic_per_byte, now);
+        }
+    }
+
+    /// Whether bytes move over the link both ways.
+    fn is_duplex(&self) -> bool {
+        let moves = |wanted| {
+            let is_wanted =
+                |t: &Transfer| matches!(t.route, Route::Copy { kind, .. } if kind == wanted);
+            self.moving.values().any(is_wanted)
+        };
+        moves(CopyKind::HostToDevice) && moves(CopyKind::DeviceToHost)
+    }
+}
+
+/// Bytes per picosecond of what does not move within the device. Each direction of the link has `share` of its rate;
+/// what the driver stages moves more slowly than that.
+fn rate(copies: &Copies, route: Route, share: f64) -> f64 {
+    let (link, staging) = match route {
+        Route::Copy {
+            kind: CopyKind::HostToDevice,
+            ..
+        } => (
+            copies.host_to_device_gb_per_s,
+            copies.pageable_host_to_device_gb_per_s,
+        ),
+        Route::Copy {
+            kind: CopyKind::DeviceToHost,
+            ..
+        } => (
+            copies.device_to_host_gb_per_s,
+            copies.pageable_device_to_host_gb_per_s,
+        ),
+        _ => return copies.host_to_host_gb_per_s.bytes_per_pico(),
+    };
+    let rate = link.bytes_per_pico() * share;
+    match route {
+        Route::Copy { pageable: true, .. } => rate.min(staging.bytes_per_pico()),
+        _ => rate,
     }
 }

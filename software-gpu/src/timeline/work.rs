@@ -64,6 +64,16 @@ pub enum CopyKind {
     HostToHost,
 }
 
+impl CopyKind {
+    /// All kinds, in order.
+    pub(super) const ALL: [Self; 4] = [
+        Self::HostToDevice,
+        Self::DeviceToHost,
+        Self::DeviceToDevice,
+        Self::HostToHost,
+    ];
+}
+
 /// How many classes of instructions the model tells apart: the length of `exec::BlockCost::issue`.
 pub const CLASSES: usize = 8;
 

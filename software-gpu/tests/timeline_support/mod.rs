@@ -48,6 +48,10 @@ impl Program {
         self.submit(self.profile.host.copy_us, stream, work, &[])
     }
 
+    pub fn set(&mut self, stream: StreamId, bytes: u64) -> OpId {
+        self.submit(self.profile.host.set_us, stream, Work::Set { bytes }, &[])
+    }
+
     pub fn kernel(&mut self, stream: StreamId, kernel: &Kernel) -> OpId {
         let work = Work::Kernel {
             blocks: kernel.blocks,
@@ -101,29 +105,17 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// `x = fma(a, x, b)` in place, one 4-byte element per thread.
-    pub fn elementwise(elements: u64) -> Self {
+    /// `x = fma(a, x, b)` in place, `per_thread` 4-byte elements per thread.
+    pub fn elementwise(elements: u64, per_thread: u64, threads: u32) -> Self {
+        let per_block = per_thread * u64::from(threads);
+        let warps = threads / 32;
         Self {
-            blocks: elements.div_ceil(256),
-            threads: 256,
+            blocks: elements.div_ceil(per_block),
+            threads,
             block: BlockTime {
-                latency_cycles: 815.0,
-                issue: [80, 8, 0, 8, 0, 8, 16, 8],
-                dram_bytes: 2048,
-                ..BlockTime::default()
-            },
-        }
-    }
-
-    /// The same, four elements per thread.
-    pub fn elementwise_x4(elements: u64) -> Self {
-        Self {
-            blocks: elements.div_ceil(1024),
-            threads: 256,
-            block: BlockTime {
-                latency_cycles: 840.0,
-                issue: [80, 32, 0, 8, 0, 8, 16, 8],
-                dram_bytes: 8192,
+                latency_cycles: 690.0,
+                issue: [10, per_thread as u32, 0, 1, 0, 1, 2, 2].map(|n| n * warps),
+                dram_bytes: 8 * per_block,
                 ..BlockTime::default()
             },
         }
