@@ -1,2 +1,61 @@
-//! Placeholder.
-fn main() {}
+//! What may run at the same time on a GPU, and how does a program say so?
+//!
+//! Operations in one stream run in order; operations in different streams may run at the same time. This example
+//! asks what that is worth, seven times: each part predicts, measures, and says whether its lesson holds on this
+//! device.
+
+mod connections;
+mod cpu_overlap;
+mod default_stream;
+mod gate;
+mod issue_order;
+mod jobs;
+mod kernels;
+mod pinned;
+mod three_way;
+
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Example::new(
+        "basic_streams",
+        "Kernels, copies and the host at the same time",
+    )
+    .part(
+        "kernels",
+        "How many small kernels run at once?",
+        kernels::run,
+    )
+    .part(
+        "cpu-overlap",
+        "Can the CPU work while the GPU does?",
+        cpu_overlap::run,
+    )
+    .part(
+        "three-way",
+        "How near to the bound do copies in, kernels and copies out come?",
+        three_way::run,
+    )
+    .part(
+        "default-stream",
+        "What do the default streams wait for?",
+        default_stream::run,
+    )
+    .part(
+        "issue-order",
+        "Does the order matter in which streams are given their work?",
+        issue_order::run,
+    )
+    .part(
+        "pinned",
+        "What does page-locked memory change about a copy?",
+        pinned::run,
+    )
+    .part(
+        "connections",
+        "When do independent streams wait for each other?",
+        connections::run,
+    )
+    .main()
+}

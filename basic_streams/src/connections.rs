@@ -1,0 +1,146 @@
+//! connections: when do independent streams wait for each other?
+//!
+//! A device takes work from a limited number of hardware queues (`CUDA_DEVICE_MAX_CONNECTIONS`: 1 to 32, usually 8). When
+//! there are more streams, several share a queue, and a queue is served in order: what is at its head and must wait
+//! holds up everything behind it, also work of other streams that could run. Two kernels a and b in each of two streams,
+//! issued depth-first through one queue:
+//!
+//! ```text
+//! queue   a1 b1 a2 b2      b1 waits for a1, and a2 waits behind b1: a false dependency
+//! stream 1   aaaa bbbb
+//! stream 2        aaaa bbbb
+//! ```
+//!
+//! With n streams on q queues depth-first takes ceil(n / q) + 1 kernels' time. Breadth-first (all a, then all b) takes 2.
+//! The variable is read when a process first uses the device, so each value is tried in a process of its own.
+
+use crate::gate::Gate;
+use crate::jobs::Jobs;
+use examples_host::prelude::*;
+use examples_host::statistics::Durations;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+const QUEUES: [usize; 3] = [1, 8, 32];
+const STREAMS: [usize; 3] = [8, 16, 40];
+/// Multiply-adds of each kernel: some 70 µs on an H200.
+const ROUNDS: u32 = 30_000;
+
+/// What one process measured.
+#[derive(Serialize, Deserialize)]
+struct Answer {
+    one: Duration,
+    /// Depth-first and breadth-first, for each of [`STREAMS`].
+    orders: Vec<[Duration; 2]>,
+    /// Numbers compared with the CPU's.
+    checked: usize,
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    part.predict(
+        "n streams of two kernels on q queues: depth-first takes ceil(n / q) + 1 kernels' time, breadth-first 2.",
+    );
+    let answers =
+        part.ask_with_environment("CUDA_DEVICE_MAX_CONNECTIONS", &QUEUES, |part| measure(part))?;
+
+    let times = part.device().times();
+    let mut table = Table::new([
+        "connections",
+        "streams",
+        "predicted",
+        &format!("depth-first, {times}"),
+        &format!("breadth-first, {times}"),
+    ]);
+    let mut checked = 0;
+    for (queues, answer) in QUEUES.iter().zip(&answers) {
+        checked += answer.checked;
+        for (streams, [depth, breadth]) in STREAMS.iter().zip(&answer.orders) {
+            let predicted = answer.one * predicted(*streams, *queues);
+            table.row([
+                queues.to_string(),
+                streams.to_string(),
+                units::time(predicted),
+                units::time(*depth),
+                units::time(*breadth),
+            ]);
+            let sentence = format!(
+                "{streams} streams, {queues} connections: depth-first takes what the queues allow"
+            );
+            part.claim_time_near(&sentence, *depth, predicted, 0.3);
+        }
+    }
+    part.say(table);
+    part.claim(
+        "every number is right",
+        true,
+        format!("{checked} numbers"),
+        "checked against the CPU",
+    );
+    let false_dependency = |answer: &Answer| {
+        let [depth, breadth] = answer.orders[0];
+        depth.as_secs_f64() / breadth.as_secs_f64()
+    };
+    part.claim_ratio_at_least(
+        "1 connection: a false dependency appears",
+        false_dependency(&answers[0]),
+        3.0,
+    );
+    let gone = false_dependency(&answers[2]);
+    part.claim(
+        "32 connections: it has vanished",
+        gone < 1.2,
+        units::ratio(gone),
+        "less than 1.20x",
+    );
+    Ok(())
+}
+
+/// Kernels' times that n streams of two kernels take on q queues, issued depth-first.
+fn predicted(streams: usize, queues: usize) -> u32 {
+    u32::try_from(streams.div_ceil(queues) + 1).unwrap_or(u32::MAX)
+}
+
+/// Both orders for each number of streams, in this process.
+fn measure(part: &mut Part) -> anyhow::Result<Answer> {
+    let device = part.device();
+    let most = STREAMS.into_iter().max().unwrap_or(1);
+    let mut gate = Gate::new(device)?;
+    let streams: Vec<Stream> = (0..most)
+        .map(|index| Stream::non_blocking(device, format!("stream {index}")))
+        .collect::<Result<_>>()?;
+    let streams: Vec<&Stream> = streams.iter().collect();
+    let mut jobs = Jobs::new(streams[0], 2 * most, ROUNDS)?;
+    let one = gate.time(&streams[..1], 1, || jobs.launch([0]))?;
+
+    let mut checked = Checked::default();
+    let orders = sweep(part, 5, &STREAMS, |&count, last| {
+        // Stream s has the jobs s and count + s.
+        let streams = &streams[..count];
+        jobs.deal(streams)?;
+        let mut time = |jobs: &mut Jobs, order: Vec<usize>| -> anyhow::Result<Duration> {
+            jobs.poison()?;
+            let time = gate.time(streams, 2 * count, || jobs.launch(order.iter().copied()))?;
+            if last {
+                checked = checked.and(jobs.check(2 * count)?);
+            }
+            Ok(time)
+        };
+        let depth = time(
+            &mut jobs,
+            (0..count)
+                .flat_map(|stream| [stream, count + stream])
+                .collect(),
+        )?;
+        let breadth = time(&mut jobs, (0..2 * count).collect())?;
+        anyhow::Ok([depth, breadth])
+    })?;
+    Ok(Answer {
+        one,
+        orders: orders
+            .iter()
+            .map(|times| times.each_ref().map(Durations::median))
+            .collect(),
+        checked: checked.elements,
+    })
+}

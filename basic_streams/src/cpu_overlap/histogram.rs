@@ -1,0 +1,63 @@
+//! The CPU's share of the work: how often each letter occurs in a text.
+
+use anyhow::ensure;
+use examples_host::prelude::*;
+use std::time::Duration;
+
+const LETTERS: usize = 26;
+/// What a letter costs the modelled host, about what it costs a real one: each count waits for the one before.
+const PER_LETTER: Duration = Duration::from_nanos(1);
+
+/// A text and its counts.
+pub struct Histogram {
+    text: Vec<u8>,
+    written: [u64; LETTERS],
+    counts: [u64; LETTERS],
+}
+
+impl Histogram {
+    /// Random letters, counted while they are written.
+    pub fn of_random_text(bytes: usize) -> Self {
+        let seed = Seed::new(26);
+        let text: Vec<u8> = (0..bytes)
+            .map(|i| (seed.u32(i) % LETTERS as u32) as u8)
+            .collect();
+        let mut written = [0; LETTERS];
+        for &letter in &text {
+            written[usize::from(letter)] += 1;
+        }
+        Self {
+            text,
+            written,
+            counts: [0; LETTERS],
+        }
+    }
+
+    /// The work.
+    pub fn count(&mut self) {
+        let cost = PER_LETTER * u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        host_clock::work(cost, || {
+            let mut counts = [0; LETTERS];
+            for &letter in std::hint::black_box(&self.text) {
+                counts[usize::from(letter)] += 1;
+            }
+            self.counts = counts;
+        });
+    }
+
+    /// Forgets the counts of an earlier run.
+    pub fn forget(&mut self) {
+        self.counts = [0; LETTERS];
+    }
+
+    /// Whether the work has been done.
+    pub fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.counts == self.written,
+            "the CPU counted {:?}, written were {:?}",
+            self.counts,
+            self.written
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Timing what the device does with work that is already there.
+//!
+//! A launch takes the host some microseconds, so that short kernels end before the next ones are issued. Behind the
+//! gate, a kernel that does nothing but wait, the host fills all streams first; when it opens, the device has only its own
+//! limits.
+
+use anyhow::{Context, ensure};
+use examples_host::prelude::*;
+use gpu_kernels::{SM_70, names};
+use std::time::Duration;
+
+kernels! {
+    unsafe struct Waiting {
+        fn spin(ns: u64, out: *mut u32) = names::SPIN;
+    }
+}
+
+/// The name of the kernel that holds the gate shut, as recordings show it.
+pub const KERNEL: &str = names::SPIN;
+
+/// What a launch with its share of waits may cost the host, generously.
+const PER_LAUNCH: Duration = Duration::from_micros(10);
+const LONGEST: Duration = Duration::from_millis(100);
+
+/// A gate, with a stream of its own.
+pub struct Gate {
+    waiting: Waiting,
+    flag: DeviceBuffer<u32>,
+    open: Event,
+    end: Event,
+}
+
+impl Gate {
+    /// A gate on the device.
+    pub fn new(device: &Device) -> Result<Self> {
+        let stream = Stream::non_blocking(device, "gate")?;
+        Ok(Self {
+            waiting: Waiting::load(device, SM_70)?,
+            flag: DeviceBuffer::new(&stream, 1)?,
+            open: Event::new(device, Timing::On)?,
+            end: Event::new(device, Timing::On)?,
+        })
+    }
+
+    /// The time from the gate's opening to the end of all that `body` enqueues into `streams`, about `launches`
+    /// kernels. If the host is not done before the gate opens, it is tried again with a slower one.
+    pub fn time(
+        &mut self,
+        streams: &[&Stream],
+        launches: usize,
+        mut body: impl FnMut() -> Result<()>,
+    ) -> anyhow::Result<Duration> {
+        let mut shut = PER_LAUNCH
+            * u32::try_from(launches + streams.len())
+                .unwrap_or(u32::MAX)
+                .max(50);
+        while shut < LONGEST {
+            if let Some(time) = self.try_time(streams, shut, &mut body)? {
+                return Ok(time);
+            }
+            shut *= 4;
+        }
+        Err(anyhow::anyhow!(
+            "the host needs more than {} for {launches} launches",
+            units::time(LONGEST)
+        ))
+    }
+
+    fn try_time(
+        &mut self,
+        streams: &[&Stream],
+        shut: Duration,
+        body: &mut impl FnMut() -> Result<()>,
+    ) -> anyhow::Result<Option<Duration>> {
+        let gate = self.flag.stream().clone();
+        gate.device().synchronize()?;
+        let begin = host_clock::now();
+        let ns = u64::try_from(shut.as_nanos()).context("the gate's time")?;
+        self.waiting.spin(Grid::new(1, 1), ns, &mut self.flag)?;
+        self.open.record(&gate)?;
+        streams
+            .iter()
+            .try_for_each(|stream| stream.wait(&self.open))?;
+        body()?;
+        streams
+            .iter()
+            .try_for_each(|stream| gate.wait_for(stream))?;
+        self.end.record(&gate)?;
+        let issued = host_clock::now() - begin;
+        self.end.synchronize()?;
+        let time = self.end.elapsed_since(&self.open)?;
+        ensure!(!time.is_zero(), "the work behind the gate took no time");
+        Ok((issued < shut).then_some(time))
+    }
+}
