@@ -3,13 +3,16 @@ CARGO ?= cargo
 EXAMPLES := basic_streams
 BUNDLE ?= gpu-bundle
 
-.PHONY: all $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle bench doc clean
+.PHONY: all help $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
 
 $(EXAMPLES): ## build and run one example
 	$(CARGO) run --locked -p $@
+
+help: ## this list
+	@sed -n 's/^\([a-z$$][^:]*\):.*## /\1: /p' Makefile | sed 's/$$(EXAMPLES)/$(EXAMPLES)/' | column -ts:
 
 test: ## every test of the workspace; needs no GPU
 	$(CARGO) test --workspace --locked

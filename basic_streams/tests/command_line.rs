@@ -1,0 +1,134 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use serde_json::Value;
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+const PARTS: [&str; 7] = [
+    "kernels",
+    "cpu-overlap",
+    "three-way",
+    "default-stream",
+    "issue-order",
+    "pinned",
+    "connections",
+];
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_basic_streams"));
+    command.args(arguments).env_remove("CUDA_DRIVER");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program(arguments).output().expect("the program starts")
+}
+
+fn on_software_gpu(arguments: &[&str]) -> Output {
+    run(&[&["--device", "software"], arguments].concat())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// The exit code, and both outputs for a failed assertion.
+fn code(output: &Output) -> Option<i32> {
+    println!("{}\n{}", text(&output.stdout), text(&output.stderr));
+    output.status.code()
+}
+
+#[test]
+fn every_part_holds_on_the_software_gpu() {
+    let output = on_software_gpu(&[]);
+    assert_eq!(code(&output), Some(0));
+    let said = text(&output.stdout);
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.contains("oftware GPU") && first.contains("modelled"), "{first}");
+    for part in PARTS {
+        assert!(said.contains(&format!("\n{part}: ")), "{part} did not run");
+    }
+}
+
+#[test]
+fn output_is_the_same_in_every_run_and_with_one_core() {
+    let first = on_software_gpu(&[]);
+    assert_eq!(code(&first), Some(0));
+    assert_eq!(text(&on_software_gpu(&[]).stdout), text(&first.stdout));
+    let one_core = program(&["--device", "software"])
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("the program starts");
+    assert_eq!(text(&one_core.stdout), text(&first.stdout));
+}
+
+#[test]
+fn a_missing_event_is_caught_every_time() {
+    for _ in 0..3 {
+        let output = on_software_gpu(&["--part", "three-way", "--omit-event", "--size", "4MiB"]);
+        assert_eq!(code(&output), Some(1));
+        assert!(text(&output.stdout).contains("are wrong"));
+    }
+}
+
+#[test]
+fn senseless_requests_are_usage_errors() {
+    for (arguments, named) in [
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--chunks", "0", "--part", "three-way"], "0"),
+        (&["--iterations", "0"], "0"),
+        (&["--size", "0"], "0"),
+        (&["--size", "lots"], "lots"),
+        (&["--size", "64", "--chunks", "17", "--part", "three-way"], "17"),
+        (&["--device", "toaster"], "toaster"),
+        (&["--no-such-flag"], "--no-such-flag"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(code(&output), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(named), "{arguments:?}");
+    }
+}
+
+#[test]
+fn demanding_an_absent_driver_is_one_sentence_and_exit_code_3() {
+    if Path::new("/proc/driver/nvidia").exists() {
+        return; // This machine has the driver.
+    }
+    let output = run(&["--device", "nvidia"]);
+    assert_eq!(code(&output), Some(3));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+    assert_eq!(text(&output.stdout), "");
+}
+
+#[test]
+fn a_trace_is_what_trace_viewers_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.json");
+    let output = on_software_gpu(&["--part", "issue-order", "--trace", path.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), Some(0));
+    let trace: Value = serde_json::from_slice(&fs::read(&path).expect("a trace")).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("traceEvents");
+    let spans: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert!(spans.len() >= 16, "{} spans", spans.len());
+    for span in spans {
+        for field in ["ts", "dur", "pid", "tid"] {
+            assert!(span[field].is_number(), "{field} of {span}");
+        }
+        assert!(span["name"].is_string(), "{span}");
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).expect("the folder").collect();
+    assert_eq!(left.len(), 1, "only the trace is left: {left:?}");
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("no such folder/trace.json");
+    let output = on_software_gpu(&["--trace", path.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+}
