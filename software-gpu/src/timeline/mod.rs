@@ -18,8 +18,8 @@
 //! Everything that moves is a fluid with a rate (`fluid`); rates change only when something begins or ends. All other
 //! events have a fixed time (`agenda`). Happenings come in order of time; within one instant ends come before starts
 //! when they do not depend on each other, and equals by operation number. Times are whole picoseconds and rates are
-//! made of IEEE additions, multiplications, divisions and square roots in a fixed order, so that a sequence of calls gives the same
-//! happenings, bit for bit, everywhere.
+//! made of IEEE additions, multiplications, divisions and square roots in a fixed order, so that a sequence of calls
+//! gives the same happenings, bit for bit, everywhere.
 
 mod agenda;
 mod blocks;

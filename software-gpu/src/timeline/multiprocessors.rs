@@ -1,8 +1,8 @@
 //! Which blocks fit on which multiprocessor.
 //!
-//! Blocks go to the multiprocessor that has the fewest warps, lowest number first: breadth-first, as the hardware does. A block
-//! needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are allocated in
-//! units that the profile gives, and the system keeps 1 KiB of shared memory for each block.
+//! Blocks go to the multiprocessor that has the fewest warps, lowest number first: breadth-first, as the hardware does.
+//! A block needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are
+//! allocated in units that the profile gives, and the system keeps 1 KiB of shared memory for each block.
 
 use super::profile::{Device, Profile};
 

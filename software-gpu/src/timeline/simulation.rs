@@ -1,6 +1,6 @@
 //! The simulation itself: what happens next, and what follows from it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use super::agenda::{Agenda, Event};
 use super::grids::Grids;
@@ -54,7 +54,7 @@ struct FrontEnd {
 /// The driver's thread that runs host functions, one at a time.
 #[derive(Debug, Default)]
 struct HostFunctions {
-    ready: BTreeMap<(Time, OpId), ()>,
+    ready: BTreeSet<(Time, OpId)>,
     busy: bool,
 }
 
@@ -320,7 +320,7 @@ impl Timeline {
                 }
             }
             None if work == Work::HostFunction => {
-                self.host_functions.ready.insert((ready, op), ());
+                self.host_functions.ready.insert((ready, op));
                 self.start_host_function();
             }
             None => {
@@ -381,7 +381,7 @@ impl Timeline {
 
     fn start_host_function(&mut self) {
         if !self.host_functions.busy
-            && let Some(((_, op), ())) = self.host_functions.ready.pop_first()
+            && let Some((_, op)) = self.host_functions.ready.pop_first()
         {
             self.host_functions.busy = true;
             self.start(op);
