@@ -45,9 +45,9 @@ impl Fluid {
         }
     }
 
-    /// Takes `amount` away unprocessed.
-    pub fn shorten(&mut self, amount: f64, now: Time) {
-        self.restart((self.left(now) - amount).max(0.0), self.rate, now);
+    /// Adds `amount`, or takes it away unprocessed if it is negative.
+    pub fn lengthen(&mut self, amount: f64, now: Time) {
+        self.restart((self.left(now) + amount).max(0.0), self.rate, now);
     }
 
     fn restart(&mut self, left: f64, rate: f64, now: Time) {
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(fluid.end(), Time::from_picos(100));
         fluid.set_rate(0.5, Time::from_picos(40));
         assert_eq!(fluid.end(), Time::from_picos(160));
-        fluid.shorten(30.0, Time::from_picos(60));
+        fluid.lengthen(-30.0, Time::from_picos(60));
         assert_eq!(fluid.end(), Time::from_picos(100));
     }
 

@@ -4,9 +4,9 @@
 //! the one that started first, places blocks until it has none left; only then does the next one. Running blocks are
 //! never pre-empted.
 //!
-//! While a grid has the device's free room to itself, one wave follows another in the same seats, and nothing else
-//! changes. Then a cohort stands for several waves at once. As soon as anything else wants to place blocks, the waves
-//! that have not begun are given back, so the short cut changes no result, only the work that it takes.
+//! While a grid has more blocks than fit, each of its waves is followed by another in the same seats. So its cohorts are
+//! made to stand for several waves at once. As soon as a cohort ends or another grid arrives, the waves that have not
+//! begun are given back and dealt out anew: the short cut changes no result, only the work that it takes.
 
 use std::collections::BTreeMap;
 
@@ -68,8 +68,8 @@ pub(super) struct Grids {
     started: u64,
     pub cohorts: BTreeMap<CohortId, Cohort>,
     next_cohort: u64,
-    /// The one cohort that stands for several waves.
-    collapsed: Option<CohortId>,
+    /// The cohorts that stand for several waves.
+    collapsed: Vec<CohortId>,
 }
 
 impl Grids {
@@ -82,7 +82,7 @@ impl Grids {
             started: 0,
             cohorts: BTreeMap::new(),
             next_cohort: 0,
-            collapsed: None,
+            collapsed: Vec::new(),
         }
     }
 
@@ -142,9 +142,6 @@ impl Grids {
         let Some(cohort) = self.cohorts.remove(&id) else {
             return;
         };
-        if self.collapsed == Some(id) {
-            self.collapsed = None;
-        }
         let Some(grid) = self.resident.get_mut(&cohort.grid) else {
             return;
         };
@@ -159,30 +156,34 @@ impl Grids {
     /// Places all the blocks for which there is room.
     pub fn place(&mut self, now: Time) {
         self.give_back_waves(now);
-        let mut placed = None;
         while let Some((&rank, &op)) = self.waiting.first_key_value() {
-            let Some(cohort) = self.place_cohort(op, now) else {
-                if let Some(cohort) = placed {
-                    self.collapse(op, cohort, now);
-                }
+            if !self.place_cohort(op, now) {
+                self.collapse(op, now);
                 return;
-            };
-            placed = Some(cohort);
-            if self.resident[&op].blocks.is_empty() {
+            }
+            if self
+                .resident
+                .get(&op)
+                .is_none_or(|grid| grid.blocks.is_empty())
+            {
                 self.waiting.remove(&rank);
             }
         }
     }
 
-    /// Places blocks of the next run of the grid's, if there is room for one.
-    fn place_cohort(&mut self, op: OpId, now: Time) -> Option<CohortId> {
-        let grid = self.resident.get_mut(&op)?;
+    /// Places blocks of the next run of the grid's, if there is room for one. Returns whether it did.
+    fn place_cohort(&mut self, op: OpId, now: Time) -> bool {
+        let Some(grid) = self.resident.get_mut(&op) else {
+            return false;
+        };
         let room = self.sms.room(&grid.footprint);
         if room == 0 {
-            return None;
+            return false;
         }
         grid.blocks.simplify(room);
-        let (blocks, demand) = grid.blocks.take(room)?;
+        let Some((blocks, demand)) = grid.blocks.take(room) else {
+            return false;
+        };
         grid.cohorts += 1;
         let id = CohortId(self.next_cohort);
         self.next_cohort += 1;
@@ -198,48 +199,55 @@ impl Grids {
             warps_per_block: grid.footprint.warps,
         };
         self.cohorts.insert(id, cohort);
-        Some(id)
+        true
     }
 
-    /// Lets `id`, placed just now, stand for all waves of its run but the last, if `op` has no other cohort.
-    fn collapse(&mut self, op: OpId, id: CohortId, now: Time) {
-        let (Some(grid), Some(cohort)) = (self.resident.get_mut(&op), self.cohorts.get_mut(&id))
-        else {
+    /// Deals waves of the grid's next run out to its cohorts of that kind, all but the last of each.
+    fn collapse(&mut self, op: OpId, now: Time) {
+        let Some(grid) = self.resident.get_mut(&op) else {
             return;
         };
         let Some((run, demand)) = grid.blocks.front() else {
             return;
         };
-        if cohort.grid != op || grid.cohorts != 1 || *demand != cohort.demand {
+        let mut alike: Vec<(CohortId, &mut Cohort)> = self
+            .cohorts
+            .iter_mut()
+            .filter(|(_, cohort)| cohort.grid == op && cohort.demand == *demand)
+            .map(|(id, cohort)| (*id, cohort))
+            .collect();
+        let wave: u64 = alike.iter().map(|(_, cohort)| cohort.blocks).sum();
+        // A block is left over, so that the grid stays first in line, as it would wave by wave.
+        let waves = (run - 1).checked_div(wave).unwrap_or(0);
+        if waves == 0 {
             return;
         }
-        let more = (run - 1) / cohort.blocks;
-        if more > 0 {
-            grid.blocks.take(more * cohort.blocks);
-            cohort.waves += more;
-            cohort.fluid = Fluid::new(cohort.waves as f64, now);
-            self.collapsed = Some(id);
+        for (id, cohort) in &mut alike {
+            cohort.waves += waves;
+            cohort.fluid.lengthen(waves as f64, now);
+            self.collapsed.push(*id);
         }
+        grid.blocks.take(waves * wave);
     }
 
-    /// Returns the waves that have not begun to their grid.
+    /// Returns the waves that have not begun to their grids.
     fn give_back_waves(&mut self, now: Time) {
-        let Some(cohort) = self
-            .collapsed
-            .take()
-            .and_then(|id| self.cohorts.get_mut(&id))
-        else {
-            return;
-        };
-        let Some(grid) = self.resident.get_mut(&cohort.grid) else {
-            return;
-        };
-        let not_begun = (cohort.fluid.left(now).ceil() as u64).saturating_sub(1);
-        if not_begun > 0 {
-            cohort.waves -= not_begun;
-            cohort.fluid.shorten(not_begun as f64, now);
-            grid.blocks
-                .give_back(not_begun * cohort.blocks, &cohort.demand);
+        for id in std::mem::take(&mut self.collapsed) {
+            let Some(cohort) = self.cohorts.get_mut(&id) else {
+                continue;
+            };
+            let Some(grid) = self.resident.get_mut(&cohort.grid) else {
+                continue;
+            };
+            let not_begun = (cohort.fluid.left(now).ceil() as u64)
+                .saturating_sub(1)
+                .min(cohort.waves - 1);
+            if not_begun > 0 {
+                cohort.waves -= not_begun;
+                cohort.fluid.lengthen(-(not_begun as f64), now);
+                grid.blocks
+                    .give_back(not_begun * cohort.blocks, &cohort.demand);
+            }
         }
     }
 }
