@@ -48,8 +48,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         Ok::<_, Error>(())
     })?;
     part.predict(format!(
-        "Alone: the kernel {}, the CPU's work {}. One after the other takes the sum, {}; at the same time takes the\n\
-         longer, {}.",
+        "Alone: the kernel {}, the CPU's work {}. One after the other takes the sum, {};\n\
+         at the same time takes the longer, {}.",
         units::time(gpu),
         units::time(cpu),
         units::time(gpu + cpu),

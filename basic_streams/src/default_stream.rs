@@ -70,8 +70,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let device = part.device();
     let mut work = Work::new(device)?;
     part.predict(format!(
-        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams run side by side, but stop for\n\
-         each legacy kernel; non-blocking streams do not. Per-thread default streams behave as blocking ones."
+        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams run side by side,\n\
+         but stop for each legacy kernel; non-blocking streams do not. Per-thread default streams\n\
+         behave as blocking ones."
     ));
 
     let legacy = work.legacy.clone();

@@ -4,8 +4,9 @@
 //! gate, a kernel that does nothing but wait, the host fills all streams first; when it opens, the device has only its own
 //! limits.
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use examples_host::prelude::*;
+use examples_host::tally;
 use gpu_kernels::{SM_70, names};
 use std::time::Duration;
 
@@ -15,12 +16,18 @@ kernels! {
     }
 }
 
-/// The name of the kernel that holds the gate shut, as recordings show it.
-pub const KERNEL: &str = names::SPIN;
-
 /// What a launch with its share of waits may cost the host, generously.
 const PER_LAUNCH: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_millis(100);
+
+/// The recording without the gate, beginning when the gate opens.
+pub fn behind(recording: Recording) -> Recording {
+    let Recording { source, intervals } = recording;
+    let behind = intervals
+        .into_iter()
+        .filter(|interval| interval.name != names::SPIN);
+    Recording::new(source, behind.collect())
+}
 
 /// A gate, with a stream of its own.
 pub struct Gate {
@@ -42,35 +49,39 @@ impl Gate {
         })
     }
 
-    /// The time from the gate's opening to the end of all that `body` enqueues into `streams`, about `launches`
-    /// kernels. If the host is not done before the gate opens, it is tried again with a slower one.
+    /// The time from the gate's opening to the end of the planned work, which `body` enqueues into
+    /// `streams`. If the host is not done before the gate opens, it is tried again with a slower one.
     pub fn time(
         &mut self,
         streams: &[&Stream],
-        launches: usize,
+        plan: Plan,
         mut body: impl FnMut() -> Result<()>,
     ) -> anyhow::Result<Duration> {
-        let mut shut = PER_LAUNCH
-            * u32::try_from(launches + streams.len())
-                .unwrap_or(u32::MAX)
-                .max(50);
+        let calls = plan.work().launches + streams.len() as u64;
+        let mut shut = PER_LAUNCH * u32::try_from(calls).unwrap_or(u32::MAX).max(50);
         while shut < LONGEST {
-            if let Some(time) = self.try_time(streams, shut, &mut body)? {
+            let planned = || {
+                let before = tally::enqueued();
+                body()?;
+                let done = tally::enqueued() - before;
+                Ok(plan.check("behind the gate", done)?)
+            };
+            if let Some(time) = self.try_time(streams, shut, planned)? {
                 return Ok(time);
             }
             shut *= 4;
         }
-        Err(anyhow::anyhow!(
-            "the host needs more than {} for {launches} launches",
+        bail!(
+            "the host needs more than {} to enqueue {plan}",
             units::time(LONGEST)
-        ))
+        )
     }
 
     fn try_time(
         &mut self,
         streams: &[&Stream],
         shut: Duration,
-        body: &mut impl FnMut() -> Result<()>,
+        body: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<Duration>> {
         let gate = self.flag.stream().clone();
         gate.device().synchronize()?;

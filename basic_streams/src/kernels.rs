@@ -8,14 +8,14 @@
 //!                                              K2 K5 ..
 //! ```
 //!
-//! With S streams the device can work on S kernels at a time, until something else is short: here the rate at which
-//! it starts kernels, one after the other. The bound is the time of the longest stream; the knee is where the
-//! measured time leaves it. Were streams ignored, every row of the table would show the same time; were the device able to
-//! run anything at once, the last row would show the time of a single kernel.
+//! With S streams the device can work on S kernels at a time, until something else is short: here the
+//! rate at which it starts kernels, one after the other. The bound is the time on one stream, divided by
+//! S; the knee is where the measured time leaves it. Were streams ignored, every row of the table would
+//! show the same time; could the device start any number at once, the last row would show the time of a
+//! single kernel.
 
 use crate::gate::{self, Gate};
 use crate::jobs::Jobs;
-use examples_host::intervals::max_concurrency;
 use examples_host::prelude::*;
 use examples_host::recorder;
 use std::time::Duration;
@@ -26,6 +26,8 @@ const STREAMS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const ROUNDS: u32 = 30_000;
 /// Up to here the bound must be reached.
 const WITHIN_REACH: usize = 8;
+/// Times below the bound by more than this share are errors of the measurement.
+const NOISE: f64 = 0.05;
 /// The knee is the last number of streams that reaches this share of the bound.
 const KNEE: f64 = 0.8;
 
@@ -44,10 +46,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let streams: Vec<&Stream> = streams.iter().collect();
     let (mut gate, mut jobs) = (Gate::new(device)?, Jobs::new(streams[0], KERNELS, ROUNDS)?);
 
-    let one = gate.time(&streams[..1], 1, || jobs.launch([0]))?;
+    let one = gate.time(&streams[..1], Jobs::plan(1), || jobs.launch([0]))?;
     part.predict(format!(
-        "One kernel takes {} on one of {multiprocessors} multiprocessors. {KERNELS} of them on S streams take at least\n\
-         {KERNELS}/S times that, and not less than one kernel.",
+        "One kernel takes {} on one of {multiprocessors} multiprocessors. {KERNELS} of them on S streams take an\n\
+         S-th of their time on one stream, until the device cannot start them any faster.",
         units::time(one)
     ));
 
@@ -55,7 +57,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let times = sweep(part, 5, &STREAMS, |&count, last| {
         jobs.deal(&streams[..count])?;
         jobs.poison()?;
-        let time = gate.time(&streams[..count], KERNELS, || jobs.launch(0..KERNELS))?;
+        let plan = Jobs::plan(KERNELS);
+        let time = gate.time(&streams[..count], plan, || jobs.launch(0..KERNELS))?;
         if last {
             checked = checked.and(jobs.check(KERNELS)?);
         }
@@ -69,35 +72,49 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     );
 
     let medians: Vec<Duration> = times.iter().map(|[times]| times.median()).collect();
-    let share =
-        |index: usize| bound(one, STREAMS[index]).as_secs_f64() / medians[index].as_secs_f64();
-    part.say(table(part, one, &medians, share));
-    judge(part, &medians, share);
-
-    let resident = |time: &mut Gate, jobs: &mut Jobs| {
-        jobs.deal(&streams)?;
-        recorder::record(device, || {
-            time.time(&streams, KERNELS, || jobs.launch(0..KERNELS))
-                .map(drop)
+    let rows: Vec<Row> = STREAMS
+        .iter()
+        .zip(&medians)
+        .map(|(&streams, &median)| Row {
+            streams,
+            bound: one.max(medians[0].div_f64(streams as f64)),
+            median,
         })
-    };
-    let recording = resident(&mut gate, &mut jobs)?;
-    let grids = max_concurrency(recording.spans(|interval| interval.name != gate::KERNEL));
+        .collect();
+    part.say(table(part, &rows));
+    judge(part, &rows);
+
+    jobs.deal(&streams)?;
+    let recording = gate::behind(recorder::record(device, || {
+        let all = || jobs.launch(0..KERNELS);
+        gate.time(&streams, Jobs::plan(KERNELS), all).map(drop)
+    })?);
+    part.chart(&format!("{KERNELS} streams"), &recording, Rows::Streams);
+    let resident = recording.max_concurrency(Engine::Kernel);
     part.claim(
         "kernels that were seen running at the same time",
-        grids >= KERNELS / 2,
-        format!("{grids} of {KERNELS} on {KERNELS} streams"),
+        resident >= KERNELS / 2,
+        format!("{resident} of {KERNELS} on {KERNELS} streams"),
         format!("at least {}", KERNELS / 2),
     );
     Ok(())
 }
 
-/// The time of the stream with the most kernels.
-fn bound(one: Duration, streams: usize) -> Duration {
-    one * u32::try_from(KERNELS.div_ceil(streams)).unwrap_or(u32::MAX)
+/// What was found for a number of streams.
+struct Row {
+    streams: usize,
+    bound: Duration,
+    median: Duration,
 }
 
-fn table(part: &Part, one: Duration, medians: &[Duration], share: impl Fn(usize) -> f64) -> Table {
+impl Row {
+    /// How much of the bound was reached: 1 at the bound, less above it.
+    fn reached(&self) -> f64 {
+        self.bound.as_secs_f64() / self.median.as_secs_f64()
+    }
+}
+
+fn table(part: &Part, rows: &[Row]) -> Table {
     let mut table = Table::new([
         "streams",
         "bound",
@@ -105,48 +122,43 @@ fn table(part: &Part, one: Duration, medians: &[Duration], share: impl Fn(usize)
         "speed-up",
         "of the bound",
     ]);
-    for (index, (&count, &median)) in STREAMS.iter().zip(medians).enumerate() {
+    for row in rows {
         table.row([
-            count.to_string(),
-            units::time(bound(one, count)),
-            units::time(median),
-            units::ratio(medians[0].as_secs_f64() / median.as_secs_f64()),
-            units::percent(share(index)),
+            row.streams.to_string(),
+            units::time(row.bound),
+            units::time(row.median),
+            units::ratio(rows[0].median.as_secs_f64() / row.median.as_secs_f64()),
+            units::percent(row.reached()),
         ]);
     }
     table
 }
 
-fn judge(part: &mut Part, medians: &[Duration], share: impl Fn(usize) -> f64) {
-    let knee = (0..STREAMS.len())
-        .rev()
-        .find(|&index| share(index) >= KNEE)
-        .map_or(1, |index| STREAMS[index]);
+fn judge(part: &mut Part, rows: &[Row]) {
+    let knee = rows.iter().rfind(|row| row.reached() >= KNEE);
     part.say(format!(
-        "The knee is at {knee} streams, the last to reach {} of the bound.",
+        "The knee is at {} streams, the last to reach {} of the bound.",
+        knee.map_or(1, |row| row.streams),
         units::percent(KNEE)
     ));
-    for (index, &count) in STREAMS
+    for row in rows
         .iter()
-        .enumerate()
-        .filter(|(_, count)| **count <= WITHIN_REACH)
+        .filter(|row| (2..=WITHIN_REACH).contains(&row.streams))
     {
-        part.claim_share_at_least(
-            &format!("{count} streams reach the bound"),
-            share(index),
-            0.85,
-        );
+        let sentence = format!("{} streams reach the bound", row.streams);
+        part.claim_share_at_least(&sentence, row.reached(), 0.85);
     }
-    let slower = STREAMS
-        .iter()
-        .zip(medians.windows(2))
-        .find(|(_, pair)| pair[1] > pair[0].mul_f64(1.05));
+    let most = rows.iter().map(Row::reached).fold(0.0, f64::max);
+    part.claim_share_at_most("none is faster than the bound", most, 1.0 + NOISE);
+    let slower = rows
+        .windows(2)
+        .find(|pair| pair[1].median > pair[0].median.mul_f64(1.0 + NOISE));
     part.claim(
         "more streams are never slower",
         slower.is_none(),
-        slower.map_or("they are not".to_owned(), |(count, _)| {
-            format!("twice {count} streams are")
+        slower.map_or("they are not".to_owned(), |pair| {
+            format!("{} streams are", pair[1].streams)
         }),
-        "within 5 %",
+        format!("within {}", units::percent(NOISE)),
     );
 }

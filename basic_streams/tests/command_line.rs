@@ -47,7 +47,10 @@ fn every_part_holds_on_the_software_gpu() {
     assert_eq!(code(&output), Some(0));
     let said = text(&output.stdout);
     let first = said.lines().next().unwrap_or_default();
-    assert!(first.contains("oftware GPU") && first.contains("modelled"), "{first}");
+    assert!(
+        first.contains("oftware GPU") && first.contains("modelled"),
+        "{first}"
+    );
     for part in PARTS {
         assert!(said.contains(&format!("\n{part}: ")), "{part} did not run");
     }
@@ -82,7 +85,10 @@ fn senseless_requests_are_usage_errors() {
         (&["--iterations", "0"], "0"),
         (&["--size", "0"], "0"),
         (&["--size", "lots"], "lots"),
-        (&["--size", "64", "--chunks", "17", "--part", "three-way"], "17"),
+        (
+            &["--size", "64", "--chunks", "17", "--part", "three-way"],
+            "17",
+        ),
         (&["--device", "toaster"], "toaster"),
         (&["--no-such-flag"], "--no-such-flag"),
     ] {
@@ -107,7 +113,12 @@ fn demanding_an_absent_driver_is_one_sentence_and_exit_code_3() {
 fn a_trace_is_what_trace_viewers_open() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.json");
-    let output = on_software_gpu(&["--part", "issue-order", "--trace", path.to_str().expect("UTF-8")]);
+    let output = on_software_gpu(&[
+        "--part",
+        "issue-order",
+        "--trace",
+        path.to_str().expect("UTF-8"),
+    ]);
     assert_eq!(code(&output), Some(0));
     let trace: Value = serde_json::from_slice(&fs::read(&path).expect("a trace")).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("traceEvents");

@@ -43,8 +43,9 @@ impl Work {
         Ok(self.jobs.launch(0..KERNELS)?)
     }
 
-    /// Each of `OWN` host threads issues the kernels of one stream, which `stream` finds on that thread; then the legacy
-    /// stream gets its kernels.
+    /// Each of `OWN` host threads issues the kernels of one stream, which `stream` finds on that thread.
+    /// When the threads have ended and their kernels still run, the legacy stream gets its kernels,
+    /// with nothing but its own rules to hold them back.
     pub fn on_threads(
         &mut self,
         stream: impl Fn(usize) -> Result<Stream> + Sync,
@@ -57,6 +58,9 @@ impl Work {
         } = &mut self.jobs;
         let home = &self.home;
         let (own, on_legacy) = jobs.split_at_mut(OWN * ROUNDS);
+        on_legacy
+            .iter_mut()
+            .try_for_each(|job| job.hand_to(&self.legacy))?;
         let shares: Vec<Mutex<&mut [Job]>> = own.chunks_mut(ROUNDS).map(Mutex::new).collect();
         host_clock::threads(home.device(), OWN, |thread| {
             let stream = stream(thread)?;
@@ -69,9 +73,6 @@ impl Work {
             // The thread's stream cannot be named by others: what comes next is ordered from here.
             jobs.iter_mut().try_for_each(|job| job.hand_to(home))
         })?;
-        on_legacy
-            .iter_mut()
-            .try_for_each(|job| job.hand_to(&self.legacy))?;
         on_legacy
             .iter_mut()
             .try_for_each(|job| job.launch(kernels, *rounds))?;
