@@ -12,7 +12,6 @@
 
 pub mod activity;
 pub mod driver;
-#[path = "exec_pending.rs"]
 pub mod exec;
 pub mod host;
 pub mod memory;

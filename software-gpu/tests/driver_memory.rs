@@ -177,9 +177,7 @@ fn memsets_of_rows_keep_their_pitch() {
     let driver = Driver::new();
     let data = driver.allocate(16).unwrap();
     driver.fill(data, 9, 16);
-    let rows = |pitch: usize, width: usize, height: usize| {
-        cu!(cuMemsetD2D16_v2(data => u64, pitch => usize, 0x0101 => u16, width => usize, height => usize))
-    };
+    let rows = |pitch: usize, width: usize, height: usize| cu!(cuMemsetD2D16_v2(data => u64, pitch => usize, 0x0101 => u16, width => usize, height => usize));
     assert_eq!(rows(6, 2, 3), Ok(()));
     let expected = [1, 1, 1, 1, 9, 9, 1, 1, 1, 1, 9, 9, 1, 1, 1, 1];
     assert_eq!(driver.read(data, 16), expected);

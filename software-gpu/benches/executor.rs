@@ -1,0 +1,129 @@
+//! How fast kernels execute on the host: thread instructions and bytes per second.
+//!
+//! `fma` is arithmetic alone, `stream` is bound by memory and the pages that a `WriteHold` keeps, `reduction` has
+//! shuffles, barriers and atomics.
+
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{Bencher, black_box};
+use software_gpu::exec::{Executable, Grid, execute};
+use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
+use software_gpu::ptx;
+
+const EXAMPLES: &str = include_str!("../../gpu-kernels/ptx/sm_70.ptx");
+const BLOCK: u32 = 256;
+const HOST_THREADS: [usize; 2] = [1, 2];
+
+fn main() {
+    divan::main();
+}
+
+struct Machine {
+    module: Executable,
+    space: AddressSpace,
+    data: [u64; 2],
+    elements: u64,
+}
+
+impl Machine {
+    fn new(elements: u64) -> Self {
+        let module = ptx::parse(EXAMPLES).expect("is PTX");
+        let module = Executable::new(&module, &|_| None).expect("is understood");
+        let mut space = AddressSpace::new(1 << 32, 0);
+        let bytes = elements as usize * 4;
+        let data = [(); 2].map(|()| space.allocate(bytes, AllocationKind::Device).expect("fits"));
+        Self {
+            module,
+            space,
+            data,
+            elements,
+        }
+    }
+
+    /// Launches a kernel once; returns the thread instructions executed.
+    fn run(&self, kernel: &str, blocks: u32, parameters: &[u64], threads: usize) -> u64 {
+        let grid = Grid {
+            kernel: self.module.kernel(kernel).expect("exists"),
+            grid: [blocks, 1, 1],
+            block: [BLOCK, 1, 1],
+            dynamic_shared_bytes: 0,
+            parameters: bytemuck::cast_slice(parameters),
+            start_ns: 0,
+            clock_mhz: 1980.0,
+            multiprocessors: 132,
+            instruction_budget: u64::MAX,
+            threads,
+        };
+        let hold = WriteHold::new(&self.space);
+        let cost = execute(&grid, &hold).expect("runs");
+        hold.finish().land(&self.space);
+        cost.warp_instructions() * 32
+    }
+
+    fn bench(
+        &self,
+        bencher: Bencher<'_, '_>,
+        kernel: &str,
+        blocks: u32,
+        parameters: &[u64],
+        threads: usize,
+    ) {
+        let instructions = self.run(kernel, blocks, parameters, threads);
+        bencher
+            .counter(ItemsCount::new(instructions))
+            .bench_local(|| black_box(self.run(kernel, blocks, parameters, threads)));
+    }
+}
+
+#[divan::bench(args = HOST_THREADS)]
+fn fma(bencher: Bencher<'_, '_>, threads: usize) {
+    let m = Machine::new(1 << 16);
+    let blocks = m.elements as u32 / BLOCK;
+    m.bench(
+        bencher,
+        "fma_chain",
+        blocks,
+        &[m.data[0], m.elements, m.data[1], 1024],
+        threads,
+    );
+}
+
+#[divan::bench(args = HOST_THREADS)]
+fn stream(bencher: Bencher<'_, '_>, threads: usize) {
+    let m = Machine::new(1 << 24);
+    let blocks = m.elements as u32 / BLOCK;
+    let bencher = bencher.counter(BytesCount::new(m.elements * 8));
+    m.bench(
+        bencher,
+        "affine",
+        blocks,
+        &[m.data[0], m.elements, 0x3f80_0000_3f80_0000],
+        threads,
+    );
+}
+
+#[divan::bench(args = HOST_THREADS)]
+fn stream_x4(bencher: Bencher<'_, '_>, threads: usize) {
+    let m = Machine::new(1 << 24);
+    let blocks = m.elements as u32 / BLOCK / 4;
+    let bencher = bencher.counter(BytesCount::new(m.elements * 8));
+    m.bench(
+        bencher,
+        "affine_x4",
+        blocks,
+        &[m.data[0], m.elements, 0x3f80_0000_3f80_0000],
+        threads,
+    );
+}
+
+#[divan::bench(args = HOST_THREADS)]
+fn reduction(bencher: Bencher<'_, '_>, threads: usize) {
+    let m = Machine::new(1 << 24);
+    let bencher = bencher.counter(BytesCount::new(m.elements * 4));
+    m.bench(
+        bencher,
+        "sum",
+        264,
+        &[m.data[0], m.elements, m.data[1]],
+        threads,
+    );
+}

@@ -1,0 +1,189 @@
+//! What a kernel did wrong, where, and beside which allocation.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::ptx::ir::Space;
+
+/// Where in the grid and in the PTX text a fault happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Kernel name.
+    pub kernel: String,
+    /// Block index.
+    pub block: [u32; 3],
+    /// Thread index in the block.
+    pub thread: [u32; 3],
+    /// Line in the PTX text.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [bx, by, bz] = self.block;
+        let [tx, ty, tz] = self.thread;
+        let Self { kernel, line, .. } = self;
+        write!(
+            f,
+            "kernel `{kernel}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}), PTX line {line}"
+        )
+    }
+}
+
+/// How memory was accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// An atomic read-modify-write.
+    Atomic,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic operation",
+        })
+    }
+}
+
+/// The allocation nearest to a bad address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// Its first address.
+    pub base: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// The address minus the allocation's end when it lies behind, minus its base when it lies before.
+    pub distance: i128,
+}
+
+/// Why a grid was stopped. The context is unusable afterwards, as on the GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// An access outside every allocation.
+    #[error("{place}: {access} of {bytes} bytes at {address:#x} in {} space is out of bounds{}", space_name(*.space), beside(.nearest))]
+    IllegalAddress {
+        /// Where.
+        place: Place,
+        /// Load, store or atomic.
+        access: Access,
+        /// The state space the instruction names or the address lies in.
+        space: Space,
+        /// The bad address.
+        address: u64,
+        /// Size of the access of one thread.
+        bytes: u32,
+        /// For global space: the nearest allocation.
+        nearest: Option<Nearest>,
+    },
+    /// An address that is no multiple of the access size.
+    #[error("{place}: {access} of {bytes} bytes at {address:#x} is misaligned")]
+    Misaligned {
+        /// Where.
+        place: Place,
+        /// Load, store or atomic.
+        access: Access,
+        /// The bad address.
+        address: u64,
+        /// Size of the access of one thread.
+        bytes: u32,
+    },
+    /// `trap` was executed.
+    #[error("{place}: the kernel trapped")]
+    Trap {
+        /// Where.
+        place: Place,
+    },
+    /// `__assertfail` was called.
+    #[error("{place}: assertion failed: {message}")]
+    Assert {
+        /// Where.
+        place: Place,
+        /// Expression, file, line and function as passed by the kernel.
+        message: String,
+    },
+    /// A value that the instruction does not define, such as a branch index beyond its list.
+    #[error("{place}: illegal instruction: {message}")]
+    IllegalInstruction {
+        /// Where.
+        place: Place,
+        /// What is illegal.
+        message: String,
+    },
+    /// A block executed more warp instructions than the launch allows: probably an endless loop.
+    #[error(
+        "{place}: instruction budget of {budget} warp instructions per block is spent: endless loop?"
+    )]
+    InstructionBudget {
+        /// Where it happened to be.
+        place: Place,
+        /// The budget.
+        budget: u64,
+    },
+    /// All remaining threads of a block wait at barriers that will never be complete.
+    #[error(
+        "{place}: deadlock: {waiting} threads wait at barriers for others that exited or wait elsewhere"
+    )]
+    BarrierDeadlock {
+        /// One of the waiting threads.
+        place: Place,
+        /// How many wait.
+        waiting: u32,
+    },
+    /// The call stack of a thread is exhausted.
+    #[error("{place}: stack overflow: calls nest too deep")]
+    StackOverflow {
+        /// Where.
+        place: Place,
+    },
+    /// The launch itself is impossible.
+    #[error("kernel `{kernel}` cannot be launched: {message}")]
+    InvalidLaunch {
+        /// Kernel name.
+        kernel: String,
+        /// Which limit is violated.
+        message: String,
+    },
+}
+
+fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Global => "global",
+        Space::Const => "constant",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Param => "parameter",
+        Space::Generic => "generic",
+    }
+}
+
+fn beside(nearest: &Option<Nearest>) -> String {
+    match nearest {
+        Some(Nearest {
+            base,
+            len,
+            distance,
+        }) if *distance < 0 => {
+            format!(
+                "; the nearest allocation ({len} bytes at {base:#x}) begins {} bytes behind it",
+                -distance
+            )
+        }
+        Some(Nearest {
+            base,
+            len,
+            distance,
+        }) => {
+            format!(
+                "; the nearest allocation ({len} bytes at {base:#x}) ends {distance} bytes before it"
+            )
+        }
+        None => String::new(),
+    }
+}

@@ -1,0 +1,239 @@
+//! `ld`, `ldu` and `st`, and the memory operands that atomics share with them.
+
+use crate::ptx::ir::{Instruction, Operand, Space, Symbol, Type};
+
+use super::super::cost::{Class, Weight, latency};
+use super::super::memory::{self, Combine, Site};
+use super::super::op::Slot;
+use super::modifiers::Modifiers;
+use super::registers::Address;
+use super::{Lowering, Result};
+
+/// Scopes: the executor's accesses are visible to everybody.
+pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+/// Orderings, likewise: a warp's accesses happen in the order of its text.
+const ORDERINGS: [&str; 6] = ["weak", "volatile", "relaxed", "acquire", "release", "mmio"];
+/// Cache operators.
+const CACHE: [&str; 9] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified"];
+/// The widest access of one lane.
+const MAX_LANE_BYTES: u32 = 16;
+
+/// The data of one memory instruction.
+pub(super) struct Access {
+    pub space: Space,
+    pub kind: Type,
+    pub count: u32,
+    pub wide: bool,
+    pub rows: [Slot; 4],
+    pub combine: Option<[Combine; 2]>,
+}
+
+/// The state space called `name` (without dot).
+pub(super) fn space(name: &str) -> Option<Space> {
+    Some(match name {
+        "global" => Space::Global,
+        "const" => Space::Const,
+        "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
+        "local" => Space::Local,
+        "param" | "param::entry" | "param::func" => Space::Param,
+        _ => return None,
+    })
+}
+
+impl Lowering<'_> {
+    pub(super) fn load(&mut self, i: &Instruction) -> Result<Weight> {
+        let (space, kind, count) = self.access(i)?;
+        let [to, from] = i.operands.as_slice() else {
+            return Err(self.malformed(i, "2 operands are needed"));
+        };
+        if self.is_constant(Some(to)) {
+            return Ok(Weight::FREE);
+        }
+        let targets = self.elements(i, to, count)?;
+        let is_wide = |operand: &Operand| match operand {
+            Operand::Register(register) => {
+                self.source.body.registers[*register as usize].bytes() == 8
+            }
+            _ => true,
+        };
+        let wide = kind.bytes() == 8 || targets.iter().all(is_wide);
+        let mut rows = [0; 4];
+        for (row, operand) in rows.iter_mut().zip(targets) {
+            *row = match operand {
+                Operand::Sink => self.temporary(wide)?,
+                Operand::Register(register) if wide && kind.bytes() < 8 => {
+                    self.register(*register)?
+                }
+                operand => self.target(i, operand, kind)?,
+            };
+        }
+        let access = Access {
+            space,
+            kind,
+            count,
+            wide,
+            rows,
+            combine: None,
+        };
+        let (address, site, space) = self.site(i, from, access)?;
+        self.emit_with(memory::load(), 0, [address, 0, 0], site);
+        let latency = match space {
+            Space::Shared => latency::SHARED,
+            Space::Local => latency::LOCAL,
+            Space::Param | Space::Const => latency::CONSTANT,
+            Space::Global | Space::Generic => latency::GLOBAL,
+        };
+        Ok(Weight::new(Class::Memory, 1, latency))
+    }
+
+    pub(super) fn store(&mut self, i: &Instruction) -> Result<Weight> {
+        let (space, kind, count) = self.access(i)?;
+        let [to, from] = i.operands.as_slice() else {
+            return Err(self.malformed(i, "2 operands are needed"));
+        };
+        let mut rows = [0; 4];
+        for (row, operand) in rows.iter_mut().zip(self.elements(i, from, count)?) {
+            *row = self.source(i, operand, kind)?;
+        }
+        let access = Access {
+            space,
+            kind,
+            count,
+            wide: kind.bytes() == 8,
+            rows,
+            combine: None,
+        };
+        let (address, site, _) = self.site(i, to, access)?;
+        self.emit_with(memory::store(), 0, [address, 0, 0], site);
+        Ok(Weight::new(Class::Memory, 1, 0))
+    }
+
+    /// Space, element type and number of elements of a load or store.
+    fn access(&self, i: &Instruction) -> Result<(Space, Type, u32)> {
+        let mut m = Modifiers::of(i);
+        m.ignore(&ORDERINGS);
+        m.ignore(&SCOPES);
+        m.ignore(&CACHE);
+        m.ignore_prefix("L1::");
+        m.ignore(&["L2::64B", "L2::128B", "L2::256B"]);
+        m.ignore(&["L2::evict_first", "L2::evict_last", "L2::evict_normal"]);
+        let space = m.pick(space).unwrap_or(Space::Generic);
+        let count = match (m.take("v2"), m.take("v4")) {
+            (true, false) => 2,
+            (false, true) => 4,
+            (false, false) => 1,
+            (true, true) => return Err(self.malformed(i, "two vector lengths")),
+        };
+        let kind = m.kind()?;
+        m.end()?;
+        if kind.bytes() == 0 || kind.bytes() > 8 || kind.bytes() * count > MAX_LANE_BYTES {
+            return Err(self.unsupported(
+                i,
+                format!("access to {count} elements of {kind} is not implemented"),
+            ));
+        }
+        Ok((space, kind, count))
+    }
+
+    /// The data operands: those of a vector, or one.
+    fn elements<'i>(
+        &self,
+        i: &Instruction,
+        operand: &'i Operand,
+        count: u32,
+    ) -> Result<&'i [Operand]> {
+        match operand {
+            Operand::Vector(elements) if elements.len() == count as usize && count > 1 => {
+                Ok(elements)
+            }
+            Operand::Vector(_) => Err(self.malformed(i, "the vector has another length")),
+            scalar if count == 1 => Ok(std::slice::from_ref(scalar)),
+            _ => Err(self.malformed(i, "a vector is needed")),
+        }
+    }
+
+    /// Resolves a memory operand: its address row, the index of a new site, and the space it lies in.
+    pub(super) fn site(
+        &mut self,
+        i: &Instruction,
+        operand: &Operand,
+        access: Access,
+    ) -> Result<(Slot, u32, Space)> {
+        let Operand::Address(base, offset) = operand else {
+            return Err(self.malformed(i, "an address in brackets is needed"));
+        };
+        let mut site = Site {
+            line: i.line,
+            space: access.space,
+            offset: *offset,
+            relative: false,
+            wide_address: true,
+            bytes: access.kind.bytes(),
+            count: access.count,
+            signed: access.kind.is_signed(),
+            wide: access.wide,
+            rows: access.rows,
+            cache: self.totals.sites,
+            combine: access.combine,
+        };
+        let address = match &**base {
+            Operand::Register(register) => {
+                let declared = self.source.body.registers[*register as usize];
+                if !matches!(declared.bytes(), 4 | 8) {
+                    return Err(self.malformed(i, "addresses have 32 or 64 bits"));
+                }
+                site.wide_address = declared.bytes() == 8;
+                // A device function's parameters lie in its frame.
+                if site.space == Space::Param && !self.source.is_kernel {
+                    site.space = Space::Local;
+                }
+                self.register(*register)?
+            }
+            Operand::Symbol(symbol, more) => {
+                site.offset = site.offset.wrapping_add(*more);
+                self.symbol_address(i, symbol, &mut site)?
+            }
+            Operand::Integer(address) => {
+                site.offset = site.offset.wrapping_add(*address as i64);
+                self.literal(0, Type::U64)?
+            }
+            _ => {
+                return Err(
+                    self.malformed(i, "the address must be a register, a variable or a number")
+                );
+            }
+        };
+        let space = site.space;
+        self.totals.sites += 1;
+        self.sites.push(site);
+        Ok((address, self.sites.len() as u32 - 1, space))
+    }
+
+    /// The address row of a variable; its space becomes that of the site.
+    fn symbol_address(
+        &mut self,
+        i: &Instruction,
+        symbol: &Symbol,
+        site: &mut Site,
+    ) -> Result<Slot> {
+        let (space, address) = self
+            .address(symbol)
+            .ok_or_else(|| self.unknown_symbol(i, symbol))?;
+        let fits = match (site.space, space) {
+            (Space::Generic, _) | (Space::Param, Space::Local) => true,
+            (named, actual) => named == actual,
+        };
+        if !fits {
+            return Err(self.malformed(i, "the variable lies in another state space"));
+        }
+        site.space = space;
+        match address {
+            Address::Fixed(address) => self.literal(address, Type::U64),
+            Address::Local(address) => {
+                site.relative = true;
+                site.offset = site.offset.wrapping_add(address.into());
+                self.literal(0, Type::U64)
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Fences, `nanosleep`, and what ends a kernel with an error: `trap`, `brkpt`.
+
+use crate::ptx::ir::{Instruction, Type};
+
+use super::super::context::Context;
+use super::super::cost::{Class, Weight, latency};
+use super::super::fault::Fault;
+use super::super::op::Op;
+use super::super::shape::{Shape, plain_handler};
+use super::load_store::SCOPES;
+use super::modifiers::Modifiers;
+use super::{Lowering, Result};
+
+impl Lowering<'_> {
+    /// `membar`, `fence`, `nanosleep`, `trap`, `brkpt` and `pmevent`.
+    pub fn miscellaneous(&mut self, i: &Instruction) -> Result<Weight> {
+        let mut m = Modifiers::of(i);
+        match i.opcode.as_str() {
+            "membar" | "fence" => {
+                m.ignore(&SCOPES);
+                m.ignore(&["gl", "sc", "acq_rel", "acquire", "release"]);
+                m.end()?;
+                self.emit(plain_handler::<Fence>(), 0, [0; 3]);
+                Ok(Weight::new(Class::Memory, 1, 0))
+            }
+            "nanosleep" => {
+                m.take("u32");
+                m.end()?;
+                let time = self.operand(i, 0)?;
+                let time = self.source(i, time, Type::U32)?;
+                self.emit(plain_handler::<Sleep>(), 0, [time, 0, 0]);
+                Ok(Weight::CONTROL)
+            }
+            "pmevent" => Ok(Weight::CONTROL),
+            _ => {
+                m.end()?;
+                self.emit_with(plain_handler::<Trap>(), 0, [0; 3], i.line);
+                Ok(Weight::new(Class::Control, 1, latency::BRANCH))
+            }
+        }
+    }
+}
+
+struct Fence;
+
+impl Shape for Fence {
+    unsafe fn run(_: &mut Context<'_>, _: &Op) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+struct Sleep;
+
+impl Shape for Sleep {
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        // SAFETY: lowering made `a` a row of 32-bit cells.
+        let times = unsafe { &*cx.row::<u32>(op.a) };
+        let nanoseconds = cx.lanes().map(|lane| times[lane]).max().unwrap_or(0);
+        cx.cycles += (f64::from(nanoseconds) * cx.grid.clock_mhz / 1000.0) as u64;
+    }
+}
+
+struct Trap;
+
+impl Shape for Trap {
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        if let Some(lane) = cx.lanes().next() {
+            cx.fail(lane as u32, op.x, |place| Fault::Trap { place });
+        }
+    }
+}

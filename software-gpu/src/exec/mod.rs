@@ -1,0 +1,36 @@
+//! Executes PTX on the host's cores.
+//!
+//! A kernel is lowered once, when its module is loaded, and then executed warp by warp:
+//!
+//! - `lower` turns a parsed function into basic blocks of *operations*: a function pointer and the places of its
+//!   operands (`op`). An operation computes all 32 lanes of a warp in a loop that the compiler vectorises (`shape`), so
+//!   that the cost of interpreting is shared by 32 threads.
+//! - Registers of a warp are rows of 32 cells (`lane`); predicates are 32-bit masks. Values that never change in a
+//!   thread (parameters, special registers, literals) are rows filled once.
+//! - `warp` runs basic blocks and schedules diverged threads so that they meet again where structured code does;
+//!   `block` lets warps take turns and meet at barriers; `grid` spreads blocks over host threads.
+//! - `memory` serves loads, stores and atomics of whole warps: one bounds check where 32 lanes are side by side.
+//!   Every access is checked; what goes wrong becomes a [`Fault`] that names kernel, thread, line and address.
+//! - `cost` counts what a model of time needs to know, block by block.
+//!
+//! Results and costs are the same on every machine and for any number of host threads.
+
+mod arithmetic;
+mod block;
+mod context;
+mod cost;
+mod fault;
+mod grid;
+mod lane;
+mod lower;
+mod memory;
+mod op;
+mod program;
+mod shape;
+mod special;
+mod warp;
+
+pub use cost::{BlockCost, Class, GridCost};
+pub use fault::{Access, Fault, Nearest, Place};
+pub use grid::{Grid, execute};
+pub use program::{Executable, ExecutableKernel};

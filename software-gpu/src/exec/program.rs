@@ -1,0 +1,231 @@
+//! Lowered code: what [`super::lower`] produces and [`super::warp`] runs.
+
+use std::sync::Arc;
+
+use crate::ptx::{Module, Parameter, PtxError};
+
+use super::cost::Class;
+use super::lower;
+use super::memory::Site;
+use super::op::{Op, Slot};
+use super::special::Special;
+
+/// A module's kernels, lowered for execution. Built once when the module is loaded.
+pub struct Executable {
+    kernels: Vec<ExecutableKernel>,
+}
+
+impl Executable {
+    /// Lowers all kernels of `module`.
+    ///
+    /// `global_addresses` gives the device address of each module-scope variable in `.global` or `.const` space; the
+    /// caller has allocated them. Instructions, modifiers and functions that the software GPU does not know are
+    /// refused here.
+    pub fn new(
+        module: &Module,
+        global_addresses: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Self, PtxError> {
+        let lower = |kernel| lower::kernel(module, kernel, global_addresses);
+        let kernels = module.kernels.iter().map(lower).collect::<Result<_, _>>()?;
+        Ok(Self { kernels })
+    }
+
+    /// The kernel called `name`.
+    pub fn kernel(&self, name: &str) -> Option<&ExecutableKernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// All kernels in the order of the module.
+    pub fn kernels(&self) -> &[ExecutableKernel] {
+        &self.kernels
+    }
+}
+
+/// A kernel ready for execution. Cheap to clone: the code is shared.
+#[derive(Clone)]
+pub struct ExecutableKernel {
+    pub(super) name: String,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) static_shared: u32,
+    pub(super) registers: u32,
+    pub(super) max_threads: Option<[u32; 3]>,
+    pub(super) required_threads: Option<[u32; 3]>,
+    pub(super) program: Arc<Program>,
+}
+
+impl ExecutableKernel {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its parameters with their offsets in the parameter buffer.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Size of the parameter buffer.
+    pub fn parameter_bytes(&self) -> usize {
+        let end = |parameter: &Parameter| (parameter.offset + parameter.bytes) as usize;
+        self.parameters.last().map_or(0, end)
+    }
+
+    /// Shared memory declared with a size, as the kernel and the functions it calls use it.
+    pub fn static_shared_bytes(&self) -> u32 {
+        self.static_shared
+    }
+
+    /// An estimate of the registers that `ptxas` would assign: the largest number of 32-bit values alive at once,
+    /// plus 8 for addresses and scratch, rounded up to the allocation unit of 8; at least 16 and at most 255.
+    pub fn registers_per_thread(&self) -> u32 {
+        self.registers
+    }
+
+    /// Local memory per thread.
+    pub fn local_bytes(&self) -> u32 {
+        self.program.local_bytes
+    }
+
+    /// The largest block that the kernel allows, by `.maxntid` or `.reqntid`; 1024 without either.
+    pub fn max_threads_per_block(&self) -> u32 {
+        let bound = self.required_threads.or(self.max_threads);
+        let product = |[x, y, z]: [u32; 3]| x.saturating_mul(y).saturating_mul(z);
+        bound.map_or(1024, |extents| product(extents).min(1024))
+    }
+
+    /// The block shape demanded by `.reqntid`.
+    pub fn required_threads(&self) -> Option<[u32; 3]> {
+        self.required_threads
+    }
+
+    /// Bytes of constant memory the kernel occupies: its parameters.
+    pub fn constant_bytes(&self) -> usize {
+        self.parameter_bytes()
+    }
+
+    /// Whether blocks must run one after the other, in order, for the result to be reproducible: the kernel has
+    /// atomics on global memory whose results it uses, or floating-point ones.
+    pub fn is_ordered(&self) -> bool {
+        self.program.ordered
+    }
+}
+
+/// A kernel and the functions it calls.
+pub(super) struct Program {
+    /// The kernel first.
+    pub codes: Vec<Code>,
+    /// Memory instructions in all of them.
+    pub sites: u32,
+    /// Local memory per thread including the stack for calls.
+    pub local_bytes: u32,
+    /// See [`ExecutableKernel::is_ordered`].
+    pub ordered: bool,
+}
+
+/// One function.
+pub(super) struct Code {
+    pub blocks: Vec<BasicBlock>,
+    pub ops: Vec<Op>,
+    pub sites: Vec<Site>,
+    /// Size of a frame in bytes, a multiple of 64.
+    pub frame_bytes: u32,
+    /// Rows that never change while a frame lives.
+    pub constants: Vec<Constant>,
+    /// Predicates, and rows that may be read before they are written: start as zero. (slot, bytes)
+    pub zeroed: Vec<(Slot, u32)>,
+    /// Local memory of a frame.
+    pub local_bytes: u32,
+    /// Where arguments and return values lie in the frame's local memory: (offset, bytes).
+    pub arguments: Vec<(u32, u32)>,
+    pub returns: Vec<(u32, u32)>,
+}
+
+/// A row that is filled once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Constant {
+    pub slot: Slot,
+    /// 64-bit cells rather than 32-bit ones.
+    pub wide: bool,
+    pub value: Value,
+}
+
+/// The contents of a constant row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Value {
+    /// These bits in every lane.
+    Bits(u64),
+    /// Bytes of the kernel's parameter buffer in every lane, extended to the cell.
+    Parameter {
+        offset: u32,
+        bytes: u32,
+        signed: bool,
+    },
+    /// A special register that is constant in a thread.
+    Special(Special),
+}
+
+/// A basic block: operations without control flow, then a terminator.
+pub(super) struct BasicBlock {
+    /// First and one-past-last operation.
+    pub first: u32,
+    pub last: u32,
+    pub end: Terminator,
+    /// Warp instructions by class.
+    pub issue: [u32; Class::COUNT],
+    /// Their sum, for the instruction budget.
+    pub instructions: u32,
+    /// Modelled cycles.
+    pub cycles: u32,
+    /// For a loop header: the block behind the loop's last one. 0 otherwise.
+    pub loop_end: u32,
+    /// Line of the terminator.
+    pub line: u32,
+}
+
+/// How a basic block ends.
+pub(super) enum Terminator {
+    Jump(u32),
+    /// Lanes whose predicate differs from `negated` go to `taken`, others to `next`.
+    Branch {
+        predicate: Slot,
+        negated: bool,
+        taken: u32,
+        next: u32,
+    },
+    /// `brx.idx`.
+    Table {
+        index: Slot,
+        targets: Vec<u32>,
+    },
+    /// Wait until the lanes of `members` that are still alive have arrived.
+    WarpBarrier {
+        members: Slot,
+        next: u32,
+    },
+    /// A barrier of the thread block.
+    BlockBarrier(BlockBarrier),
+    /// Call function `callee` with arguments from local memory; results go back there.
+    Call {
+        callee: u32,
+        /// Local offsets in the caller's frame.
+        arguments: Vec<u32>,
+        returns: Vec<u32>,
+        next: u32,
+    },
+    /// Back to the caller, or the end of a kernel's thread.
+    Return,
+    /// The end of the thread.
+    Exit,
+}
+
+/// `barrier` in its forms.
+pub(super) struct BlockBarrier {
+    pub id: Slot,
+    /// Number of threads; `None`: all of the block.
+    pub threads: Option<Slot>,
+    /// `bar.arrive` does not wait.
+    pub waits: bool,
+    /// `bar.red`: the predicate to be combined, and whether it is negated.
+    pub reduction: Option<(Slot, bool)>,
+    pub next: u32,
+}

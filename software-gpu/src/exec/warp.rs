@@ -1,0 +1,730 @@
+//! A warp: 32 threads, a stack of frames, and the scheduling of diverged threads.
+//!
+//! # Divergence and reconvergence
+//!
+//! Threads of a frame that are at the same place form a *split* (place and mask). A warp executes one split at a time,
+//! a basic block at a time. When a branch divides a split, both parts stay in the frame; splits that meet at the start
+//! of a block merge. Which one runs next decides how early they meet:
+//!
+//! - Lowering numbers the blocks so that every edge other than a loop's back edge leads to a higher number and the
+//!   blocks of a loop are contiguous (`lower::order`). The split in the lowest block runs first. So the parts of an
+//!   `if` wait at its join, and threads that leave a loop wait for the others behind it.
+//! - A split at a loop header waits while others are inside that loop: threads that `continue` are caught up with.
+//!
+//! For structured code this is reconvergence at the immediate post-dominator; for irreducible control flow it remains
+//! correct, because any order of splits is. Threads may depend on each other within a warp (independent thread
+//! scheduling): a split that waits at a warp barrier (`bar.warp.sync`, or the implied one of `shfl.sync` and its kin)
+//! lets the others run, and a split that keeps others waiting for long (a spin lock) is made to yield.
+//!
+//! A call pushes a frame with the calling split; the other splits of the caller wait until it returns.
+
+use super::block::BARRIERS;
+use super::context::{Context, Lanes};
+use super::fault::Fault;
+use super::grid::Grid;
+use super::op::Slot;
+use super::program::{BlockBarrier, Code, Constant, Terminator, Value};
+use super::shape::LANES;
+
+/// Calls nest at most this deep.
+const MAX_FRAMES: usize = 512;
+/// Scheduling decisions in favour of one split after which the others get as many.
+const PATIENCE: u32 = 4096;
+
+/// Why a warp stopped running.
+pub(super) enum Stop {
+    /// Its turn is over.
+    Turn,
+    /// Some threads arrived at a block barrier; see [`Warp::take_arrival`].
+    Arrived,
+    /// All threads have exited.
+    Done,
+    /// A thread did something illegal.
+    Fault(Box<Fault>),
+}
+
+/// Threads of a warp that arrived at a block barrier.
+pub(super) struct Arrival {
+    pub barrier: u32,
+    pub mask: u32,
+    /// Threads that the barrier takes; 0: all.
+    pub expected: u32,
+    /// `bar.red`: how many voted true.
+    pub votes: u32,
+}
+
+/// A cache line of registers.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code)] [u8; 64]);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// Waits for these lanes.
+    WarpBarrier(u32),
+    /// Waits at the barrier with this number.
+    BlockBarrier(u32),
+}
+
+/// Threads at the same place.
+#[derive(Clone, Copy)]
+struct Split {
+    pc: u32,
+    mask: u32,
+    state: State,
+}
+
+/// An activation of a function.
+struct Frame {
+    code: usize,
+    /// Start in the register file, in bytes.
+    base: usize,
+    /// Start in each thread's local memory.
+    local_base: u32,
+    /// The split that runs.
+    current: Split,
+    /// The others.
+    others: Vec<Split>,
+}
+
+/// See the [module documentation](self).
+pub(super) struct Warp {
+    index: u32,
+    /// Lanes that have a thread.
+    threads: u32,
+    exited: u32,
+    cycles: u64,
+    ready: bool,
+    frames: Vec<Frame>,
+    registers: Vec<Line>,
+    local: Vec<u128>,
+    arrival: Option<Arrival>,
+    barrier_result: (u32, u32),
+    /// Decisions since splits were last made to take turns, and whether such a turn is on.
+    decisions: u32,
+    rotating: bool,
+}
+
+impl Warp {
+    /// Warp `index` of a block of `threads` threads. Fills the rows that are the same in all blocks.
+    pub fn new(cx: &mut Context<'_>, index: u32, threads: u32) -> Self {
+        let program = &*cx.grid.kernel.program;
+        let code = &program.codes[0];
+        let lanes = (threads - index * LANES as u32).min(LANES as u32);
+        let local = program.local_bytes as usize * LANES;
+        let mut warp = Self {
+            index,
+            threads: u32::MAX >> (LANES as u32 - lanes),
+            exited: 0,
+            cycles: 0,
+            ready: true,
+            frames: Vec::with_capacity(1),
+            registers: vec![Line([0; 64]); code.frame_bytes as usize / 64],
+            local: vec![0; local.div_ceil(16)],
+            arrival: None,
+            barrier_result: (0, 0),
+            decisions: 0,
+            rotating: false,
+        };
+        warp.fill(cx, code, 0, |_| true);
+        warp
+    }
+
+    /// Begins a block.
+    pub fn start(&mut self, cx: &mut Context<'_>) {
+        self.exited = 0;
+        self.cycles = 0;
+        self.ready = true;
+        self.arrival = None;
+        self.decisions = 0;
+        self.rotating = false;
+        let code = &cx.grid.kernel.program.codes[0];
+        self.fill(
+            cx,
+            code,
+            0,
+            |value| matches!(value, Value::Special(special) if special.is_per_block()),
+        );
+        let mut others = self
+            .frames
+            .pop()
+            .map_or_else(Vec::new, |frame| frame.others);
+        others.clear();
+        self.frames.clear();
+        self.enter(cx, 0, self.threads, others);
+    }
+
+    /// Whether it can run.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Modelled cycles so far.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Number of threads that have not exited.
+    pub fn alive(&self) -> u32 {
+        (self.threads & !self.exited).count_ones()
+    }
+
+    /// Number of threads that wait.
+    pub fn waiting(&self) -> u32 {
+        if self.ready { 0 } else { self.alive() }
+    }
+
+    /// A lane that waits, and the line where.
+    pub fn stuck(&self, grid: &Grid<'_>) -> Option<(u32, u32)> {
+        let frame = self.frames.last()?;
+        let split = frame
+            .others
+            .iter()
+            .find(|split| split.mask & !self.exited != 0)?;
+        let blocks = &grid.kernel.program.codes[frame.code].blocks;
+        let leads_here = |end: &Terminator| match end {
+            Terminator::WarpBarrier { next, .. } => *next == split.pc,
+            Terminator::BlockBarrier(barrier) => barrier.next == split.pc,
+            _ => false,
+        };
+        let line = blocks
+            .iter()
+            .find(|block| leads_here(&block.end))
+            .map_or(0, |block| block.line);
+        Some((split.mask.trailing_zeros(), line))
+    }
+
+    /// The arrival that made [`Warp::run`] stop.
+    pub fn take_arrival(&mut self) -> Option<Arrival> {
+        self.arrival.take()
+    }
+
+    /// Lets the threads that wait at barrier `id` go on, not earlier than `cycles`.
+    pub fn release(&mut self, id: u32, cycles: u64, votes: u32, arrived: u32) {
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
+        for split in frame
+            .others
+            .iter_mut()
+            .filter(|split| split.state == State::BlockBarrier(id))
+        {
+            split.state = State::Ready;
+            self.ready = true;
+            self.cycles = self.cycles.max(cycles);
+            self.barrier_result = (votes, arrived);
+        }
+    }
+
+    /// Runs until something happens, at most `turn` basic blocks, spending `budget` warp instructions.
+    pub fn run(&mut self, cx: &mut Context<'_>, turn: u32, budget: &mut u64) -> Stop {
+        cx.warp = self.index;
+        cx.local = self.local.as_mut_ptr().cast();
+        cx.cycles = self.cycles;
+        cx.barrier_result = self.barrier_result;
+        let stop = self.run_frames(cx, turn, budget);
+        self.cycles = cx.cycles;
+        stop
+    }
+
+    fn run_frames(&mut self, cx: &mut Context<'_>, mut turn: u32, budget: &mut u64) -> Stop {
+        loop {
+            let Some(frame) = self.frames.last_mut() else {
+                self.ready = false;
+                return Stop::Done;
+            };
+            let (code, base) = (frame.code, frame.base);
+            cx.local_base = frame.local_base;
+            cx.code = &cx.grid.kernel.program.codes[code];
+            cx.registers = self.registers.as_mut_ptr().wrapping_byte_add(base).cast();
+            if !self.settle(cx.code) {
+                if self
+                    .frames
+                    .last()
+                    .is_some_and(|frame| frame.others.is_empty())
+                {
+                    self.leave(cx);
+                    continue;
+                }
+                self.ready = false;
+                return Stop::Turn;
+            }
+            match self.run_split(cx, &mut turn, budget) {
+                Some(Stop::Turn) if turn > 0 => {}
+                Some(stop) => return stop,
+                None => {}
+            }
+        }
+    }
+
+    /// Runs the current split of the innermost frame until it ends, waits, diverges from others, or calls.
+    fn run_split(
+        &mut self,
+        cx: &mut Context<'_>,
+        turn: &mut u32,
+        budget: &mut u64,
+    ) -> Option<Stop> {
+        let code = cx.code;
+        let frame = self.frames.last_mut()?;
+        let alone = frame.others.is_empty();
+        let Split {
+            mut pc, mut mask, ..
+        } = frame.current;
+        loop {
+            let block = &code.blocks[pc as usize];
+            cx.mask = mask;
+            cx.active = mask;
+            for op in &code.ops[block.first as usize..block.last as usize] {
+                // SAFETY: `lower` made the operation for the frame that `cx.registers` points to.
+                unsafe { (op.run)(cx, op) };
+            }
+            if let Some(fault) = cx.fault.take() {
+                return Some(Stop::Fault(fault));
+            }
+            cx.cycles += u64::from(block.cycles);
+            for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
+                *total = total.wrapping_add(*issued);
+            }
+            let Some(left) = budget.checked_sub(u64::from(block.instructions)) else {
+                let place = cx.place(self.index, mask.trailing_zeros(), block.line);
+                let budget = cx.grid.instruction_budget;
+                return Some(Stop::Fault(Box::new(Fault::InstructionBudget {
+                    place,
+                    budget,
+                })));
+            };
+            *budget = left;
+            *turn -= 1;
+            match &block.end {
+                Terminator::Jump(target) => pc = *target,
+                Terminator::Branch {
+                    predicate,
+                    negated,
+                    taken,
+                    next,
+                } => {
+                    // SAFETY: the slot is a predicate of this frame.
+                    let holds = unsafe { cx.predicate(*predicate) };
+                    let takes = if *negated { !holds } else { holds } & mask;
+                    if takes == mask {
+                        pc = *taken;
+                    } else if takes == 0 {
+                        pc = *next;
+                    } else {
+                        frame.others.push(Split {
+                            pc: *taken,
+                            mask: takes,
+                            state: State::Ready,
+                        });
+                        frame.current.pc = *next;
+                        frame.current.mask = mask & !takes;
+                        return Some(Stop::Turn);
+                    }
+                }
+                end => {
+                    frame.current.pc = pc;
+                    frame.current.mask = mask;
+                    return self.special_end(cx, end, block.line);
+                }
+            }
+            if !alone || *turn == 0 {
+                frame.current.pc = pc;
+                frame.current.mask = mask;
+                return Some(Stop::Turn);
+            }
+            mask = cx.active;
+        }
+    }
+
+    /// The terminators that are rare enough to be out of the way.
+    fn special_end(&mut self, cx: &mut Context<'_>, end: &Terminator, line: u32) -> Option<Stop> {
+        let frame = self.frames.last_mut()?;
+        let mask = frame.current.mask;
+        match end {
+            Terminator::Jump(_) | Terminator::Branch { .. } => {}
+            Terminator::Table { index, targets } => return self.table(cx, *index, targets, line),
+            Terminator::WarpBarrier { members, next } => {
+                frame.current.pc = *next;
+                frame.current.state = State::WarpBarrier(uniform(cx, *members, mask));
+            }
+            Terminator::BlockBarrier(barrier) => return self.block_barrier(cx, barrier, line),
+            Terminator::Call {
+                callee, arguments, ..
+            } => return self.call(cx, *callee, arguments, line),
+            Terminator::Return => {
+                if self.frames.len() == 1 {
+                    self.exited |= mask;
+                }
+                self.frames.last_mut()?.current.mask = 0;
+            }
+            Terminator::Exit => {
+                self.exited |= mask;
+                frame.current.mask = 0;
+            }
+        }
+        None
+    }
+
+    fn table(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: Slot,
+        targets: &[u32],
+        line: u32,
+    ) -> Option<Stop> {
+        let frame = self.frames.last_mut()?;
+        // SAFETY: lowering made the slot a 32-bit row of this frame.
+        let row = unsafe { *cx.row::<u32>(index) };
+        for lane in Lanes(frame.current.mask) {
+            let Some(target) = targets.get(row[lane] as usize) else {
+                let message = format!("branch index {} in a list of {}", row[lane], targets.len());
+                let place = cx.place(self.index, lane as u32, line);
+                return Some(Stop::Fault(Box::new(Fault::IllegalInstruction {
+                    place,
+                    message,
+                })));
+            };
+            let split = Split {
+                pc: *target,
+                mask: 1 << lane,
+                state: State::Ready,
+            };
+            match frame
+                .others
+                .iter_mut()
+                .find(|other| other.pc == *target && other.state == State::Ready)
+            {
+                Some(other) => other.mask |= split.mask,
+                None => frame.others.push(split),
+            }
+        }
+        frame.current.mask = 0;
+        None
+    }
+
+    fn block_barrier(
+        &mut self,
+        cx: &mut Context<'_>,
+        barrier: &BlockBarrier,
+        line: u32,
+    ) -> Option<Stop> {
+        let frame = self.frames.last_mut()?;
+        let mask = frame.current.mask;
+        let id = uniform(cx, barrier.id, mask);
+        let expected = barrier.threads.map(|slot| uniform(cx, slot, mask));
+        if id as usize >= BARRIERS
+            || expected.is_some_and(|count| count == 0 || count % LANES as u32 != 0)
+        {
+            let message = format!("barrier {id} of 16 for {} threads", expected.unwrap_or(0));
+            let place = cx.place(self.index, mask.trailing_zeros(), line);
+            return Some(Stop::Fault(Box::new(Fault::IllegalInstruction {
+                place,
+                message,
+            })));
+        }
+        let votes = barrier.reduction.map_or(0, |(predicate, negated)| {
+            // SAFETY: lowering made the slot a predicate of this frame.
+            let holds = unsafe { cx.predicate(predicate) };
+            if negated { !holds } else { holds }
+        });
+        self.arrival = Some(Arrival {
+            barrier: id,
+            mask,
+            expected: expected.unwrap_or(0),
+            votes: (votes & mask).count_ones(),
+        });
+        frame.current.pc = barrier.next;
+        if barrier.waits {
+            frame.current.state = State::BlockBarrier(id);
+        }
+        // Runs again when the block has taken note: the arrival may complete the barrier.
+        self.ready = self.settle(cx.code);
+        Some(Stop::Arrived)
+    }
+
+    fn call(
+        &mut self,
+        cx: &mut Context<'_>,
+        callee: u32,
+        arguments: &[u32],
+        line: u32,
+    ) -> Option<Stop> {
+        let program = &*cx.grid.kernel.program;
+        let code = &program.codes[callee as usize];
+        let frame = self.frames.last()?;
+        let mask = frame.current.mask;
+        let local_base = frame.local_base + cx.code.local_bytes;
+        if self.frames.len() == MAX_FRAMES || local_base + code.local_bytes > cx.local_stride {
+            let place = cx.place(self.index, mask.trailing_zeros(), line);
+            return Some(Stop::Fault(Box::new(Fault::StackOverflow { place })));
+        }
+        let from = frame.local_base;
+        self.enter(cx, callee as usize, mask, Vec::new());
+        let base = self.frames.last()?.base;
+        self.fill(cx, code, base, |_| true);
+        for (argument, (offset, bytes)) in arguments.iter().zip(&code.arguments) {
+            self.copy_local(
+                cx.local_stride,
+                mask,
+                from + argument,
+                local_base + offset,
+                *bytes,
+            );
+        }
+        None
+    }
+
+    /// Pushes a frame for `mask` behind the caller's, with zeroed local memory; its constants are yet to be filled.
+    fn enter(&mut self, cx: &Context<'_>, index: usize, mask: u32, others: Vec<Split>) {
+        let codes = &cx.grid.kernel.program.codes;
+        let code = &codes[index];
+        let (base, local_base) = self.frames.last().map_or((0, 0), |caller| {
+            let sizes = &codes[caller.code];
+            (
+                caller.base + sizes.frame_bytes as usize,
+                caller.local_base + sizes.local_bytes,
+            )
+        });
+        let lines = (base + code.frame_bytes as usize) / 64;
+        if self.registers.len() < lines {
+            self.registers.resize(lines, Line([0; 64]));
+        }
+        let start = self
+            .registers
+            .as_mut_ptr()
+            .wrapping_byte_add(base)
+            .cast::<u8>();
+        for (slot, bytes) in &code.zeroed {
+            // SAFETY: the slots lie in the frame, which the register file has room for.
+            unsafe { start.add(*slot as usize).write_bytes(0, *bytes as usize) };
+        }
+        let stride = cx.local_stride as usize;
+        let local = self.local.as_mut_ptr().cast::<u8>();
+        for lane in Lanes(if code.local_bytes == 0 { 0 } else { mask }) {
+            // SAFETY: `call` has checked that the frame fits the stack of `stride` bytes; a kernel's always does.
+            unsafe {
+                local
+                    .add(lane * stride + local_base as usize)
+                    .write_bytes(0, code.local_bytes as usize)
+            };
+        }
+        self.frames.push(Frame {
+            code: index,
+            base,
+            local_base,
+            current: Split {
+                pc: 0,
+                mask,
+                state: State::Ready,
+            },
+            others,
+        });
+    }
+
+    /// Pops the innermost frame, whose threads have all returned or exited, and resumes its caller.
+    fn leave(&mut self, cx: &Context<'_>) {
+        let codes = &cx.grid.kernel.program.codes;
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        let Some(caller) = self.frames.last_mut() else {
+            return;
+        };
+        caller.current.mask &= !self.exited;
+        for split in &mut caller.others {
+            split.mask &= !self.exited;
+        }
+        let mask = caller.current.mask;
+        let (to, block) = (
+            caller.local_base,
+            &codes[caller.code].blocks[caller.current.pc as usize],
+        );
+        if let Terminator::Call { returns, next, .. } = &block.end {
+            caller.current.pc = *next;
+            for (place, (offset, bytes)) in returns.iter().zip(&codes[frame.code].returns) {
+                self.copy_local(
+                    cx.local_stride,
+                    mask,
+                    frame.local_base + offset,
+                    to + place,
+                    *bytes,
+                );
+            }
+        }
+    }
+
+    /// Copies bytes within the local memory of each lane in `mask`.
+    fn copy_local(&mut self, stride: u32, mask: u32, from: u32, to: u32, bytes: u32) {
+        let local = self.local.as_mut_ptr().cast::<u8>();
+        for lane in Lanes(mask) {
+            let stack = local.wrapping_add(lane * stride as usize);
+            // SAFETY: both ranges lie in frames that fit the stack of `stride` bytes.
+            unsafe {
+                stack
+                    .add(from as usize)
+                    .copy_to(stack.add(to as usize), bytes as usize)
+            };
+        }
+    }
+
+    /// Fills the constant rows of the frame at `base` whose values are `selected`.
+    fn fill(
+        &mut self,
+        cx: &Context<'_>,
+        code: &Code,
+        base: usize,
+        selected: impl Fn(Value) -> bool,
+    ) {
+        let start = self
+            .registers
+            .as_mut_ptr()
+            .wrapping_byte_add(base)
+            .cast::<u8>();
+        for Constant { slot, wide, value } in code
+            .constants
+            .iter()
+            .filter(|constant| selected(constant.value))
+        {
+            let row: [u64; LANES] = match *value {
+                Value::Bits(bits) => [bits; LANES],
+                Value::Parameter {
+                    offset,
+                    bytes,
+                    signed,
+                } => [parameter(cx.grid, offset, bytes, signed); LANES],
+                Value::Special(special) => special.row(cx, self.index).map(u64::from),
+            };
+            let place = start.wrapping_add(*slot as usize);
+            // SAFETY: lowering reserved a row of this width in the frame, and rows are aligned.
+            unsafe {
+                match wide {
+                    true => place.cast::<[u64; LANES]>().write(row),
+                    false => place
+                        .cast::<[u32; LANES]>()
+                        .write(row.map(|cell| cell as u32)),
+                }
+            }
+        }
+    }
+
+    /// Merges and releases splits of the innermost frame and chooses the current one. `false` when none can run.
+    fn settle(&mut self, code: &Code) -> bool {
+        let exited = self.exited;
+        let Some(frame) = self.frames.last_mut() else {
+            return false;
+        };
+        if frame.others.is_empty() && frame.current.mask != 0 && frame.current.state == State::Ready
+        {
+            return true;
+        }
+        if frame.current.mask != 0 {
+            frame.others.push(frame.current);
+        }
+        frame.current.mask = 0;
+        let splits = &mut frame.others;
+        splits.iter_mut().for_each(|split| split.mask &= !exited);
+        splits.retain(|split| split.mask != 0);
+        release_warp_barriers(splits);
+        merge(splits);
+        let ready = splits
+            .iter()
+            .filter(|split| split.state == State::Ready)
+            .count();
+        if ready > 1 {
+            self.decisions += 1;
+            if self.decisions == PATIENCE {
+                self.decisions = 0;
+                self.rotating = !self.rotating;
+            }
+        }
+        let chosen = match self.rotating && ready > 1 {
+            // The split that was current has been appended: the first ready one has waited longest.
+            true if self.decisions == 0 => {
+                splits.iter().position(|split| split.state == State::Ready)
+            }
+            true => splits.iter().rposition(|split| split.state == State::Ready),
+            false => preferred(splits, code),
+        };
+        let Some(chosen) = chosen else {
+            return false;
+        };
+        frame.current = splits.remove(chosen);
+        true
+    }
+}
+
+/// Lets splits go whose warp barrier all living lanes have reached.
+fn release_warp_barriers(splits: &mut [Split]) {
+    let alive = splits.iter().fold(0, |lanes, split| lanes | split.mask);
+    let at_barrier = |split: &&Split| matches!(split.state, State::WarpBarrier(_));
+    let arrived = splits
+        .iter()
+        .filter(at_barrier)
+        .fold(0, |lanes, split| lanes | split.mask);
+    for split in splits {
+        if let State::WarpBarrier(members) = split.state
+            && members & alive & !arrived == 0
+        {
+            split.state = State::Ready;
+        }
+    }
+}
+
+/// Unites ready splits at the same place; the later one in the list stays.
+fn merge(splits: &mut Vec<Split>) {
+    let mut index = 0;
+    while index < splits.len() {
+        let split = splits[index];
+        let same = |other: &&mut Split| other.pc == split.pc && other.state == State::Ready;
+        let later = splits[index + 1..].iter_mut().find(same);
+        match later.filter(|_| split.state == State::Ready) {
+            Some(later) => {
+                later.mask |= split.mask;
+                splits.remove(index);
+            }
+            None => index += 1,
+        }
+    }
+}
+
+/// The ready split to run: in the lowest block, but not at a loop header while others are inside the loop.
+fn preferred(splits: &[Split], code: &Code) -> Option<usize> {
+    let lowest = |low: u32, high: u32| {
+        let inside = |split: &Split| split.state == State::Ready && (low..high).contains(&split.pc);
+        let candidates = splits.iter().enumerate().filter(|(_, split)| inside(split));
+        candidates
+            .min_by_key(|(_, split)| split.pc)
+            .map(|(index, _)| index)
+    };
+    let mut chosen = lowest(0, u32::MAX)?;
+    loop {
+        let header = splits[chosen].pc;
+        let loop_end = code.blocks[header as usize].loop_end;
+        match lowest(header + 1, loop_end.max(header + 1)) {
+            Some(inside) => chosen = inside,
+            None => return Some(chosen),
+        }
+    }
+}
+
+/// A kernel parameter as the bits of a cell.
+fn parameter(grid: &Grid<'_>, offset: u32, bytes: u32, signed: bool) -> u64 {
+    let mut cell = [0; 8];
+    let (offset, bytes) = (offset as usize, bytes as usize);
+    if let Some(value) = grid.parameters.get(offset..offset + bytes) {
+        cell[..bytes].copy_from_slice(value);
+    }
+    let unused = 64 - 8 * bytes as u32;
+    match signed {
+        true => ((u64::from_le_bytes(cell) << unused) as i64 >> unused) as u64,
+        false => u64::from_le_bytes(cell),
+    }
+}
+
+/// The value of a 32-bit row in the first lane of `mask`.
+fn uniform(cx: &Context<'_>, slot: Slot, mask: u32) -> u32 {
+    // SAFETY: lowering made the slot a 32-bit row of the current frame.
+    let row = unsafe { &*cx.row::<u32>(slot) };
+    row[mask.trailing_zeros() as usize & (LANES - 1)]
+}
