@@ -96,7 +96,7 @@ fn each_misdeed_has_its_fault() {
     );
     let trap = fault("setp.eq.u32 %p0, %t, 37; @%p0 trap;");
     assert!(
-        matches!(&trap, Fault::Trap { place } if place.thread == [37, 0, 0] && place.line == 10),
+        matches!(&trap, Fault::Trap { place } if place.thread == [37, 0, 0] && place.line == 11),
         "{trap}"
     );
     let endless = fault("LOOP: bra LOOP;");
@@ -180,7 +180,7 @@ fn what_is_not_implemented_is_refused_with_its_line() {
         assert!(error.to_string().contains(what), "{error}");
         assert_eq!(
             (error.line, error.function.as_deref()),
-            (10, Some("test")),
+            (11, Some("test")),
             "{error}"
         );
     }

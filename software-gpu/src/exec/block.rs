@@ -87,7 +87,8 @@ impl<'g> Worker<'g> {
                 }
                 progress = true;
                 match self.warps[index].run(&mut self.cx, TURN, &mut budget) {
-                    Stop::Turn => {}
+                    // Threads may have exited for which others wait.
+                    Stop::Turn => self.complete_barriers(),
                     Stop::Arrived => self.arrive(index)?,
                     Stop::Done => {
                         running -= 1;

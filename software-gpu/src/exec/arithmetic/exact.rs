@@ -99,11 +99,11 @@ impl Exact {
     /// The quotient of two numbers of at most 53 significant bits, neither of them zero.
     pub fn divided_by(self, other: Self) -> Self {
         let dividend = self.normalised();
-        let inexact = dividend.significand % other.significand != 0;
+        let inexact = !dividend.significand.is_multiple_of(other.significand);
         Self {
             negative: self.negative != other.negative,
             exponent: dividend.exponent - other.exponent,
-            significand: dividend.significand / other.significand << 1 | u128::from(inexact),
+            significand: ((dividend.significand / other.significand) << 1) | u128::from(inexact),
         }
         .halved()
     }
@@ -111,7 +111,7 @@ impl Exact {
     /// The square root of a positive number.
     pub fn square_root(self) -> Self {
         let mut x = self.normalised();
-        if x.exponent % 2 != 0 {
+        if x.exponent & 1 != 0 {
             x.significand <<= 1;
             x.exponent -= 1;
         }
@@ -120,7 +120,7 @@ impl Exact {
         Self {
             negative: false,
             exponent: x.exponent / 2,
-            significand: root << 1 | u128::from(inexact),
+            significand: (root << 1) | u128::from(inexact),
         }
         .halved()
     }

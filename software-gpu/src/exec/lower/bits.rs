@@ -102,9 +102,15 @@ impl Lowering<'_> {
                 Ok(Weight::new(Class::Alu32, 8, 8 * latency::ALU))
             }
             "bfi" => {
-                let run = with_type!(kind, [B32 u32, B64 u64], T => rare4(|a: T, b: T, position: u32, length: u32| {
-                    bits::insert(a.into(), b.into(), position, length, T::BITS) as T
-                }));
+                let run = match kind {
+                    Type::B32 => Some(rare4(|a: u32, b: u32, position, length| {
+                        bits::insert(a.into(), b.into(), position, length, 32) as u32
+                    })),
+                    Type::B64 => Some(rare4(|a: u64, b: u64, position, length| {
+                        bits::insert(a, b, position, length, 64)
+                    })),
+                    _ => None,
+                };
                 self.four(i, m, run, kind, [kind, kind, Type::U32, Type::U32])?;
                 Ok(Weight::ALU64)
             }

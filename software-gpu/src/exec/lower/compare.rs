@@ -205,7 +205,7 @@ fn float<F: Format, const FLUSH: bool>(name: &str) -> Option<Handler> {
     }
     Some(match name {
         "eq" => compare!(a, b => a == b),
-        "ne" => compare!(a, b => a < b || a > b),
+        "ne" => compare!(a, b => a != b && !a.is_nan() && !b.is_nan()),
         "lt" => compare!(a, b => a < b),
         "le" => compare!(a, b => a <= b),
         "gt" => compare!(a, b => a > b),
