@@ -315,7 +315,19 @@ fn the_device_answers_for_itself() {
     assert_eq!(&name, b"NVIDIA \0");
     let mut bus_id = [0_u8; 13];
     cu!(cuDeviceGetPCIBusId(bus_id.as_mut_ptr() => *mut u8, 13 => c_int, 0 => c_int)).unwrap();
-    assert_eq!(&bus_id, b"0000:01:00.0\0");
+    let number = |attribute: c_int| {
+        let mut value = 0;
+        cu!(cuDeviceGetAttribute(&mut value => *mut c_int, attribute => c_int, 0 => c_int))
+            .unwrap();
+        value
+    };
+    let expected = format!(
+        "{:04x}:{:02x}:{:02x}.0\0",
+        number(50),
+        number(33),
+        number(34)
+    );
+    assert_eq!(bus_id, expected.as_bytes());
     let mut device = -1;
     cu!(cuDeviceGetByPCIBusId(&mut device => *mut c_int, bus_id.as_ptr() => *const u8)).unwrap();
     assert_eq!(device, 0);

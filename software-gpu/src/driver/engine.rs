@@ -5,7 +5,7 @@ use super::errors::CudaError;
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
 use crate::activity::{Activity, Kind};
-use crate::timeline::{CopyKind, Happening, OpId, Time};
+use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time};
 
 /// What [`Simulator::step`] did.
 pub(super) enum Step {
@@ -104,6 +104,7 @@ impl Simulator {
                 }
             }
             Effect::Kernel(_) if fault.is_none() => self.execute(op, at),
+            Effect::Kernel(_) => self.timeline.set_kernel_cost(op, KernelCost::default()),
             _ => {}
         }
         Step::Happened

@@ -224,7 +224,7 @@ impl Driver {
     ) -> Result<(), Error> {
         let pointers: Vec<_> = arguments
             .iter()
-            .map(|argument| argument.pointer())
+            .map(|argument| (**argument).pointer())
             .collect();
         cu!(cuLaunchKernel(
             function => Handle,
