@@ -69,6 +69,17 @@ fn output_is_the_same_in_every_run_and_with_one_core() {
 }
 
 #[test]
+fn the_readme_shows_what_is_printed() {
+    let output = on_software_gpu(&["--part", "kernels"]);
+    assert_eq!(code(&output), Some(0));
+    let readme = include_str!("../README.md");
+    assert!(
+        readme.contains(&text(&output.stdout)),
+        "README.md shows another output: put the one above into it"
+    );
+}
+
+#[test]
 fn a_missing_event_is_caught_every_time() {
     for _ in 0..3 {
         let output = on_software_gpu(&["--part", "three-way", "--omit-event", "--size", "4MiB"]);
