@@ -6,9 +6,9 @@
 //! one rule: nothing in a module is guessed or ignored silently, except what cannot change a result (debug sections,
 //! `.loc`, `.file`, performance hints).
 //!
-//! - [`lexer`]: tokens with their line and column,
+//! - `lexer`: tokens with their line and column,
 //! - [`ir`]: the module as data,
-//! - [`parser`]: module-level directives; `body` (functions), `operand` and `initialiser` are its parts.
+//! - `parser`: module-level directives; `body` (functions), `operand` and `initialiser` are its parts.
 
 mod body;
 mod error;
