@@ -19,7 +19,7 @@ use crate::memory::WriteHold;
 use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
 
 /// Warp instructions that one block may execute before its kernel counts as endless.
-const INSTRUCTION_BUDGET: u64 = 1 << 32;
+const INSTRUCTION_BUDGET: u64 = 1 << 31;
 
 /// `CUlaunchAttributeID`.
 const IGNORE: c_uint = 0;
