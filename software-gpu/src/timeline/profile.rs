@@ -225,6 +225,8 @@ pub struct Copies {
     pub device_to_host_setup_us: Figure,
     /// In addition, when the engine's copy before was another stream's.
     pub stream_switch_us: Figure,
+    /// The same, for each MiB of the copy that starts.
+    pub stream_switch_us_per_mib: Figure,
 }
 
 /// Device memory.

@@ -352,8 +352,10 @@ impl Timeline {
     fn start_copies(&mut self) {
         while let Some((kind, op)) = self.transfers.start_one() {
             self.start(op);
-            if let Some(operation) = self.operations.get(op) {
-                let setup = self.transfers.set_up_copy(kind, operation.stream);
+            if let Some(operation) = self.operations.get(op)
+                && let Work::Copy { bytes, .. } = operation.work
+            {
+                let setup = self.transfers.set_up_copy(kind, bytes, operation.stream);
                 self.agenda.add(self.now + setup, Event::Moves(op));
             }
         }

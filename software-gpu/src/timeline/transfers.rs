@@ -92,11 +92,15 @@ impl Transfers {
         })
     }
 
-    /// How long it takes before the first byte of a copy that just started moves.
-    pub fn set_up_copy(&mut self, kind: CopyKind, stream: StreamId) -> Time {
+    /// How long it takes before the first byte of a copy of `bytes` that just started moves.
+    pub fn set_up_copy(&mut self, kind: CopyKind, bytes: u64, stream: StreamId) -> Time {
         let before = self.engines[kind as usize].served.replace(stream);
         let switch = match before.is_some_and(|before| before != stream) {
-            true => self.copies.stream_switch_us.micros(),
+            true => {
+                let mebibytes = bytes as f64 / f64::from(1 << 20);
+                let by_size = self.copies.stream_switch_us_per_mib.value * mebibytes;
+                self.copies.stream_switch_us.micros() + Time::from_micros(by_size)
+            }
             false => Time::ZERO,
         };
         switch
