@@ -599,7 +599,7 @@ impl Shape for Atomic {
 unsafe fn update(pointer: *mut u8, bytes: u32, f: impl Fn(u64) -> u64) -> u64 {
     use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
     // SAFETY: the caller's promise.
-    let old = unsafe {
+    unsafe {
         match bytes {
             2 => AtomicU16::from_ptr(pointer.cast())
                 .fetch_update(SeqCst, SeqCst, |old| Some(f(old.into()) as u16))
@@ -613,8 +613,7 @@ unsafe fn update(pointer: *mut u8, bytes: u32, f: impl Fn(u64) -> u64) -> u64 {
                 .fetch_update(SeqCst, SeqCst, |old| Some(f(old)))
                 .unwrap_or_else(|old| old),
         }
-    };
-    old
+    }
 }
 
 /// Handler of `ld`: address row `a`, site `x`.

@@ -1,5 +1,6 @@
 //! A device memory and a way to launch kernels on it, without driver and time.
 #![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(clippy::result_large_err, reason = "a test ends with its first fault")]
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use software_gpu::exec::{Executable, Fault, Grid, GridCost, execute};

@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW};
 use super::super::op::{Handler, Op, Slot};
-use super::super::shape::{LANES, Shape, logic, map1, map2, plain_handler, test};
+use super::super::shape::{LANES, Shape, logic, map1, map2, map3, plain_handler, test};
 use super::super::special::Clock;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
@@ -130,14 +130,10 @@ impl Lowering<'_> {
                 whole
             };
             let run = match (kind.bytes(), part) {
-                (8, Type::U32) => {
-                    super::super::shape::map3(|w: u64, a: u32, n: u32| w | u64::from(a) << n)
-                }
-                (8, _) => super::super::shape::map3(|w: u64, a: u16, n: u32| w | u64::from(a) << n),
-                (_, Type::U16) => {
-                    super::super::shape::map3(|w: u32, a: u16, n: u32| w | u32::from(a) << n)
-                }
-                (_, _) => super::super::shape::map3(|w: u32, a: u8, n: u32| w | u32::from(a) << n),
+                (8, Type::U32) => map3(|w: u64, a: u32, n: u32| w | u64::from(a) << n),
+                (8, _) => map3(|w: u64, a: u16, n: u32| w | u64::from(a) << n),
+                (_, Type::U16) => map3(|w: u32, a: u16, n: u32| w | u32::from(a) << n),
+                (_, _) => map3(|w: u32, a: u8, n: u32| w | u32::from(a) << n),
             };
             self.emit(run, whole, [before, source, shift]);
         }

@@ -137,10 +137,11 @@ impl Cutter<'_> {
     /// The blocks from one leading instruction to the next.
     fn stretch(&mut self, index: usize) {
         let count = self.body.instructions.len();
-        let mut first = self.leaders[index];
+        let start = self.leaders[index];
+        let mut first = start;
         let stop = self.leaders.get(index + 1).copied().unwrap_or(count);
         let mut synchronised: Option<&Operand> = None;
-        for at in first..stop {
+        for at in start..stop {
             let instruction = &self.body.instructions[at];
             let next = LEADER | (at + 1) as u32;
             match &self.effects[at] {
