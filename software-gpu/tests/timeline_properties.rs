@@ -274,6 +274,36 @@ fn one_after_another(program: &Program) -> f64 {
     host + sum
 }
 
+/// An operation that has just ended is forgotten, and the next one of its stream comes while the hand-over lasts.
+#[test]
+fn forgetting_does_not_shorten_a_hand_over() {
+    let step = |stream, pause, work| Step {
+        stream,
+        pause,
+        work,
+        after: Vec::new(),
+        cost: KernelCost { runs: Vec::new() },
+    };
+    let copy = Work::Copy {
+        kind: CopyKind::DeviceToDevice,
+        bytes: 37_723_216,
+        pageable: false,
+    };
+    let program = Program {
+        connections: 1,
+        priorities: vec![0; STREAMS],
+        steps: vec![
+            step(0, 0, copy),
+            step(1, 14_504, Work::Marker),
+            step(0, 6_222, Work::HostFunction),
+        ],
+    };
+    assert_eq!(
+        run(&program, Driving::Forgetful),
+        run(&program, Driving::AtTheEnd)
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

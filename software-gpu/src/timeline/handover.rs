@@ -1,7 +1,7 @@
 //! How long after the end of one operation another that depends on it can start.
 
 use super::operations::Operation;
-use super::profile::Handover;
+use super::profile::{Figure, Handover};
 use super::queues::Unit;
 use super::{CopyKind, Time, Work};
 
@@ -25,6 +25,24 @@ impl Kind {
 }
 
 impl Handover {
+    /// No hand-over takes longer.
+    pub(super) fn longest(&self) -> Time {
+        let in_one_stream = [
+            self.kernel_to_kernel_us,
+            self.kernel_to_copy_us,
+            self.copy_to_copy_us,
+            self.copy_to_other_engine_us,
+            self.to_marker_us,
+            self.marker_to_marker_us,
+            self.marker_to_kernel_us,
+            self.marker_to_copy_us,
+            self.to_host_function_us,
+            self.from_host_function_us,
+        ];
+        let longest = in_one_stream.map(Figure::micros).into_iter().max();
+        longest.unwrap_or(Time::ZERO) + self.across_streams_us.micros()
+    }
+
     /// The time from the end of `from` to the earliest start of `to`.
     pub(super) fn between(&self, from: &Operation, to: &Operation) -> Time {
         let same_stream = self.in_one_stream(Kind::of(&from.work), Kind::of(&to.work));

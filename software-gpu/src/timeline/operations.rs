@@ -56,9 +56,10 @@ impl Operations {
         op.0 < self.first
     }
 
-    /// Drops reported operations before `op`, up to the first that is still under way.
-    pub fn forget(&mut self, op: OpId) {
-        while self.first < op.0 && self.list.front().is_some_and(|front| front.reported) {
+    /// Drops reported operations before `op`, up to the first that is still under way or ended after `horizon`.
+    pub fn forget(&mut self, op: OpId, horizon: Time) {
+        let over = |front: &Operation| front.reported && front.ended <= Some(horizon);
+        while self.first < op.0 && self.list.front().is_some_and(over) {
             self.list.pop_front();
             self.first += 1;
         }

@@ -213,9 +213,11 @@ impl Timeline {
         self.streams.get(stream).last
     }
 
-    /// Drops what is known of operations before `op`, up to the first whose end has not been reported.
+    /// Drops what is known of operations before `op`, up to the first whose end has not been reported or is so
+    /// recent that handing over from it may still delay an operation yet to be submitted.
     pub fn forget(&mut self, before: OpId) {
-        self.operations.forget(before);
+        let horizon = self.now - self.profile.handover.longest();
+        self.operations.forget(before, horizon);
     }
 
     /// Makes `op` wait for `dependency`.
