@@ -1,7 +1,6 @@
 # Targets for people; each is one or two commands that can be run by hand.
 CARGO ?= cargo
 EXAMPLES := basic_streams
-BUNDLE ?= gpu-bundle
 
 .PHONY: all help $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle bench doc clean
 
@@ -34,7 +33,7 @@ ptxas: ## assemble the committed PTX for every architecture with NVIDIA's ptxas
 	scripts/check-ptxas
 
 gpu-bundle: ## a folder to copy to a GPU machine that has no Rust; run.sh inside
-	scripts/make-gpu-bundle $(BUNDLE)
+	scripts/make-gpu-bundle gpu-bundle
 
 bench: ## benchmarks of the software GPU and of the call forwarding
 	$(CARGO) bench --workspace --locked
@@ -44,4 +43,4 @@ doc: ## API documentation, warnings refused
 
 clean: ## remove everything that was built
 	$(CARGO) clean
-	rm -rf $(BUNDLE)
+	rm -rf gpu-bundle

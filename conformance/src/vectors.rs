@@ -13,10 +13,11 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// A family with the digests that the repository keeps: lines of `name digest`.
+    /// A family with the digests that the repository keeps: lines of `name digest` behind one that names the device.
     pub fn new(family: &'static str, recorded: &str) -> Self {
         let recorded = recorded
             .lines()
+            .filter(|line| !line.starts_with('#'))
             .filter_map(|line| line.rsplit_once(' '))
             .map(|(name, digest)| (name.to_owned(), digest.to_owned()))
             .collect();
@@ -46,7 +47,7 @@ impl Vectors {
     /// Writes the digests while recording; otherwise fails, naming every check whose bits differ or are missing.
     pub fn finish(self) -> Result<()> {
         if let Some(folder) = std::env::var_os("RECORD_VECTORS") {
-            let mut text = String::new();
+            let mut text = format!("# {}\n", recording_device()?);
             for (name, digest) in &self.found {
                 writeln!(text, "{name} {digest}")?;
             }
@@ -96,6 +97,15 @@ impl Vectors {
             differing[..differing.len().min(4)].join(", ")
         ))
     }
+}
+
+/// The device whose results are being recorded, which must be a real one.
+fn recording_device() -> Result<String> {
+    let selected = libcuda::selected().context("no driver was selected")?;
+    if selected.driver != libcuda::Driver::Nvidia {
+        bail!("only an NVIDIA GPU's results are worth recording: set CUDA_DRIVER=nvidia");
+    }
+    Ok(cust::device::Device::get_device(0)?.name()?)
 }
 
 /// A little-endian element as a hexadecimal number.

@@ -1,125 +1,154 @@
 //! Every kernel of the examples' module on random operands, special values included.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use conformance::{
     device::{Device, download, upload},
-    inputs::f32_bits,
+    inputs::{Random, f32_bits},
     vectors::Vectors,
 };
-use gpu_kernels::SM_70;
+use gpu_kernels::{SM_70, names};
 use std::ffi::c_void;
 
+/// Not a multiple of a block, nor of four.
 const N: usize = 4099;
 const THREADS: u32 = 128;
+const BLOCKS: u32 = (N as u32).div_ceil(THREADS);
+/// Two passes of the kernels' unrolled loops, and five rounds more.
+const ROUNDS: u32 = 69;
+/// Terms of the reductions.
+const TERMS: usize = 1000;
+
+/// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.
+struct Case {
+    kernel: &'static str,
+    blocks: u32,
+    arguments: Vec<Argument>,
+    result: Buffer,
+}
+
+#[derive(Clone, Copy)]
+enum Argument {
+    Pointer(Buffer),
+    Bytes4([u8; 4]),
+    Bytes8([u8; 8]),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Buffer {
+    X,
+    Y,
+}
+
+use Argument::{Bytes4, Bytes8, Pointer};
+use Buffer::{X, Y};
+
+fn cases() -> Vec<Case> {
+    let (x, y) = (Pointer(X), Pointer(Y));
+    let (n, terms) = (Bytes8(N.to_le_bytes()), Bytes8(TERMS.to_le_bytes()));
+    let (a, b) = (
+        Bytes4(1.7_f32.to_le_bytes()),
+        Bytes4((-0.3_f32).to_le_bytes()),
+    );
+    let rounds = Bytes4(ROUNDS.to_le_bytes());
+    let ns = Bytes8(1000_u64.to_le_bytes());
+    let case = |kernel, blocks, arguments: &[Argument], result| Case {
+        kernel,
+        blocks,
+        arguments: arguments.to_vec(),
+        result,
+    };
+    vec![
+        case(names::AFFINE, BLOCKS, &[x, n, a, b], X),
+        case(names::AFFINE_X4, BLOCKS, &[x, n, a, b], X),
+        case(names::AFFINE_ROUNDS, BLOCKS, &[x, n, a, b, rounds], X),
+        case(names::AFFINE_ROUNDS_X4, BLOCKS, &[x, n, a, b, rounds], X),
+        case(names::FMA_CHAIN, BLOCKS, &[x, n, y, rounds], Y),
+        case(names::FILL, BLOCKS, &[x, n, a], X),
+        case(names::IOTA, BLOCKS, &[x, n, rounds], X),
+        case(names::SCALE, BLOCKS, &[x, n, a], X),
+        case(names::SAXPY, BLOCKS, &[a, x, n, y], Y),
+        // One block: the order of additions across blocks is not specified.
+        case(names::SUM, 1, &[x, terms, y], Y),
+        case(names::DOT, 1, &[x, terms, x, y], Y),
+        case(names::SPIN, 7, &[ns, y], Y),
+    ]
+}
+
+/// Floats of either sign between a quarter and four, so that sums stay finite and show every rounding.
+fn finite(seed: u64) -> Vec<u32> {
+    let mut random = Random::new(seed);
+    let mut next = || {
+        let bits = random.bits();
+        (bits as u32 & 0x807f_ffff) | ((125 + (bits >> 32) as u32 % 4) << 23)
+    };
+    (0..N).map(|_| next()).collect()
+}
+
+/// Runs one case on the two operands and returns the bits of its result.
+fn run(
+    device: &Device,
+    module: &cust::module::Module,
+    case: &Case,
+    x: &[u32],
+    y: &[u32],
+) -> Result<Vec<u32>> {
+    let (dx, dy) = (upload(x)?, upload(y)?);
+    let address = |buffer| {
+        if buffer == X {
+            dx.as_device_ptr()
+        } else {
+            dy.as_device_ptr()
+        }
+    };
+    let values: Vec<Vec<u8>> = case
+        .arguments
+        .iter()
+        .map(|argument| match argument {
+            Pointer(buffer) => address(*buffer).as_raw().to_le_bytes().to_vec(),
+            Bytes4(bytes) => bytes.to_vec(),
+            Bytes8(bytes) => bytes.to_vec(),
+        })
+        .collect();
+    let parameters: Vec<*mut c_void> = values
+        .iter()
+        .map(|bytes| bytes.as_ptr().cast_mut().cast())
+        .collect();
+    // SAFETY: a case has its kernel's parameters by value, and the buffers have N elements.
+    unsafe { device.run(module, case.kernel, (case.blocks, THREADS), &parameters) }?;
+    download(if case.result == X { &dx } else { &dy })
+}
 
 #[test]
 fn every_kernel_gives_the_recorded_bits() -> Result<()> {
     let device = Device::open()?;
     let module = device.load(SM_70)?;
     let mut vectors = Vectors::new("kernels", include_str!("kernels.digests"));
-
-    let (x, y) = (f32_bits(11, N), f32_bits(12, N));
-    let mut check = |name: &str,
-                     kernel: &str,
-                     blocks: u32,
-                     run: &dyn Fn(u64, u64) -> Vec<Vec<u8>>,
-                     result_is_x: bool|
-     -> Result<()> {
-        let (dx, dy) = (upload(&x)?, upload(&y)?);
-        let owned = run(dx.as_device_ptr().as_raw(), dy.as_device_ptr().as_raw());
-        let parameters: Vec<*mut c_void> = owned
-            .iter()
-            .map(|bytes| bytes.as_ptr().cast_mut().cast())
-            .collect();
-        // SAFETY: `run` gives each kernel's parameters by value; the buffers have N elements.
-        unsafe { device.run(&module, kernel, (blocks, THREADS), &parameters) }?;
-        let result = download(if result_is_x { &dx } else { &dy })?;
-        vectors.add(name, bytemuck::cast_slice(&result), 4)
-    };
-    let all = (N as u32).div_ceil(THREADS);
-    let bytes = |words: &[&[u8]]| -> Vec<Vec<u8>> { words.iter().map(|w| w.to_vec()).collect() };
-    let (n, a, b) = (
-        N.to_le_bytes(),
-        1.7_f32.to_le_bytes(),
-        (-0.3_f32).to_le_bytes(),
+    let cases = cases();
+    let covered: Vec<&str> = cases.iter().map(|case| case.kernel).collect();
+    assert!(
+        names::ALL.iter().all(|name| covered.contains(name)),
+        "{covered:?}"
     );
-    let rounds = 5_u32.to_le_bytes();
-
-    for kernel in ["affine", "affine_x4"] {
-        check(
-            kernel,
-            kernel,
-            all,
-            &|x, _| bytes(&[&x.to_le_bytes(), &n, &a, &b]),
-            true,
-        )?;
+    for (operands, x, y) in [
+        ("any", f32_bits(11, N), f32_bits(12, N)),
+        ("finite", finite(13), finite(14)),
+    ] {
+        for case in &cases {
+            let result = run(&device, &module, case, &x, &y)?;
+            if operands == "finite" && [names::SUM, names::DOT].contains(&case.kernel) {
+                let (before, after) = (f32::from_bits(y[0]), f32::from_bits(result[0]));
+                ensure!(
+                    after.is_finite() && after != before,
+                    "{}: {before} became {after}",
+                    case.kernel
+                );
+            }
+            vectors.add(
+                &format!("{}_{operands}", case.kernel),
+                bytemuck::cast_slice(&result),
+                4,
+            )?;
+        }
     }
-    for kernel in ["affine_rounds", "affine_rounds_x4"] {
-        check(
-            kernel,
-            kernel,
-            all,
-            &|x, _| bytes(&[&x.to_le_bytes(), &n, &a, &b, &rounds]),
-            true,
-        )?;
-    }
-    check(
-        "fma_chain",
-        "fma_chain",
-        all,
-        &|x, y| bytes(&[&x.to_le_bytes(), &n, &y.to_le_bytes(), &rounds]),
-        false,
-    )?;
-    check(
-        "fill",
-        "fill",
-        all,
-        &|x, _| bytes(&[&x.to_le_bytes(), &n, &a]),
-        true,
-    )?;
-    check(
-        "iota",
-        "iota",
-        all,
-        &|x, _| bytes(&[&x.to_le_bytes(), &n, &rounds]),
-        true,
-    )?;
-    check(
-        "scale",
-        "scale",
-        all,
-        &|x, _| bytes(&[&x.to_le_bytes(), &n, &a]),
-        true,
-    )?;
-    check(
-        "saxpy",
-        "saxpy",
-        all,
-        &|x, y| bytes(&[&a, &x.to_le_bytes(), &n, &y.to_le_bytes()]),
-        false,
-    )?;
-    // One block: the order of additions across blocks is not specified.
-    let few = 1000_usize.to_le_bytes();
-    check(
-        "sum",
-        "sum",
-        1,
-        &|x, y| bytes(&[&x.to_le_bytes(), &few, &y.to_le_bytes()]),
-        false,
-    )?;
-    check(
-        "dot",
-        "dot",
-        1,
-        &|x, y| bytes(&[&x.to_le_bytes(), &few, &x.to_le_bytes(), &y.to_le_bytes()]),
-        false,
-    )?;
-    check(
-        "spin",
-        "spin",
-        7,
-        &|_, y| bytes(&[&1000_u64.to_le_bytes(), &y.to_le_bytes()]),
-        false,
-    )?;
     vectors.finish()
 }

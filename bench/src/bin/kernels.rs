@@ -2,10 +2,10 @@
 //!
 //! Exit code 1 when a Rust kernel is slower than its share [`REQUIRED`] of the C++ twin's speed.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use bench::{device_time, median, open};
 use comfy_table::Table;
-use cust::{function::Function, prelude::*, sys};
+use cust::{function::Function, memory::CopyDestination as _, prelude::*, sys};
 use gpu_kernels::SM_70;
 use std::{ffi::c_void, process::ExitCode};
 
@@ -32,9 +32,8 @@ fn main() -> Result<ExitCode> {
     let cpp = Module::from_cubin(&cubin, &[]).with_context(|| format!("load {path}"))?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 
-    let x = DeviceBuffer::<f32>::zeroed(ELEMENTS)?;
-    let y = DeviceBuffer::<f32>::zeroed(ELEMENTS)?;
-    let arguments = Arguments::new(&x, &y);
+    let mut buffers = Buffers::new()?;
+    let arguments = Arguments::new(&buffers);
 
     let mut table = Table::new();
     table.set_header([
@@ -45,6 +44,7 @@ fn main() -> Result<ExitCode> {
     ]);
     let mut holds = true;
     for pair in pairs(&arguments) {
+        compare_results(&pair, &mut buffers, [&rust, &cpp], &stream)?;
         let (ours, theirs) = time_pair(&pair, &rust, &cpp, &stream)?;
         let ratio = theirs / ours;
         holds &= ratio >= REQUIRED;
@@ -65,10 +65,48 @@ fn main() -> Result<ExitCode> {
     })
 }
 
+/// What the kernels work on: two arrays, and one number for the reductions.
+struct Buffers {
+    data: Vec<f32>,
+    x: DeviceBuffer<f32>,
+    y: DeviceBuffer<f32>,
+    total: DeviceBuffer<f32>,
+}
+
+impl Buffers {
+    /// Numbers between 0 and 1 that repeat only after millions: kernels may run faster on zeros.
+    fn new() -> Result<Self> {
+        let data: Vec<f32> = (0..ELEMENTS as u32)
+            .map(|i| (i.wrapping_mul(0x9e37_79b1) >> 8) as f32 / (1 << 24) as f32)
+            .collect();
+        Ok(Self {
+            x: DeviceBuffer::from_slice(&data)?,
+            y: DeviceBuffer::from_slice(&data)?,
+            total: DeviceBuffer::zeroed(1)?,
+            data,
+        })
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.x.copy_from(&self.data)?;
+        self.y.copy_from(&self.data)?;
+        Ok(self.total.copy_from(&[0.0])?)
+    }
+
+    fn results(&self) -> Result<[Vec<f32>; 3]> {
+        Ok([
+            self.x.as_host_vec()?,
+            self.y.as_host_vec()?,
+            self.total.as_host_vec()?,
+        ])
+    }
+}
+
 /// The values whose addresses the launches pass.
 struct Arguments {
     x: sys::CUdeviceptr,
     y: sys::CUdeviceptr,
+    total: sys::CUdeviceptr,
     n: usize,
     a: f32,
     b: f32,
@@ -80,10 +118,11 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn new(x: &DeviceBuffer<f32>, y: &DeviceBuffer<f32>) -> Self {
+    fn new(buffers: &Buffers) -> Self {
         Self {
-            x: x.as_device_ptr().as_raw(),
-            y: y.as_device_ptr().as_raw(),
+            x: buffers.x.as_device_ptr().as_raw(),
+            y: buffers.y.as_device_ptr().as_raw(),
+            total: buffers.total.as_device_ptr().as_raw(),
             n: ELEMENTS,
             a: 0.5,
             b: 0.25,
@@ -123,8 +162,8 @@ fn pairs(v: &Arguments) -> Vec<Pair<'static>> {
         at("iota", elements, &[x, n, address(&v.first)]),
         at("scale", elements, &[x, n, a]),
         at("saxpy", elements, &[a, x, n, y]),
-        at("sum", 132 * 8, &[x, n, y]),
-        at("dot", 132 * 8, &[x, n, y, y]),
+        at("sum", 132 * 8, &[x, n, address(&v.total)]),
+        at("dot", 132 * 8, &[x, n, y, address(&v.total)]),
     ]
 }
 
@@ -132,21 +171,51 @@ fn address<T>(value: &T) -> *const c_void {
     std::ptr::from_ref(value).cast()
 }
 
-/// Median µs per launch of the Rust kernel and of its twin, in turn.
+/// Fails unless one launch of each leaves the same numbers: bit for bit in the arrays, to rounding in the total, to which
+/// blocks add in any order.
+fn compare_results(
+    pair: &Pair,
+    buffers: &mut Buffers,
+    modules: [&Module; 2],
+    stream: &Stream,
+) -> Result<()> {
+    let mut results = Vec::new();
+    for module in modules {
+        buffers.reset()?;
+        launch(pair, find(pair, module)?, 1, stream)?;
+        stream.synchronize()?;
+        results.push(buffers.results()?);
+    }
+    let [x, y, total] = &results[0];
+    let [their_x, their_y, their_total] = &results[1];
+    let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+    let near = (total[0] - their_total[0]).abs() <= 1e-3 * total[0].abs();
+    ensure!(
+        same(x, their_x) && same(y, their_y) && near,
+        "{} and its twin compute different numbers",
+        pair.name
+    );
+    let untouched = same(x, &buffers.data) && same(y, &buffers.data) && total[0] == 0.0;
+    ensure!(!untouched, "{} changes nothing", pair.name);
+    Ok(())
+}
+
+fn find(pair: &Pair, module: &Module) -> Result<sys::CUfunction> {
+    let function: Function = module
+        .get_function(pair.name)
+        .with_context(|| format!("find {} in both modules", pair.name))?;
+    Ok(function.to_raw())
+}
+
+/// Median µs per launch of the Rust kernel and of its twin, in turn, the order changing each round.
 fn time_pair(pair: &Pair, rust: &Module, cpp: &Module, stream: &Stream) -> Result<(f64, f64)> {
-    let find = |module: &Module, whose| -> Result<sys::CUfunction> {
-        let function: Function = module
-            .get_function(pair.name)
-            .with_context(|| format!("find {} in the {whose} module", pair.name))?;
-        Ok(function.to_raw())
-    };
-    let functions = [find(rust, "Rust")?, find(cpp, "C++")?];
+    let functions = [find(pair, rust)?, find(pair, cpp)?];
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..=ROUNDS {
-        for (function, times) in functions.iter().zip(&mut times) {
-            let time = device_time(stream, || launch(pair, *function, stream))?;
+        for turn in [round % 2, 1 - round % 2] {
+            let time = device_time(stream, || launch(pair, functions[turn], LAUNCHES, stream))?;
             if round > 0 {
-                times.push(time / f64::from(LAUNCHES));
+                times[turn].push(time / f64::from(LAUNCHES));
             }
         }
     }
@@ -154,8 +223,8 @@ fn time_pair(pair: &Pair, rust: &Module, cpp: &Module, stream: &Stream) -> Resul
     Ok((median(ours), median(theirs)))
 }
 
-fn launch(pair: &Pair, function: sys::CUfunction, stream: &Stream) -> Result<()> {
-    for _ in 0..LAUNCHES {
+fn launch(pair: &Pair, function: sys::CUfunction, launches: u32, stream: &Stream) -> Result<()> {
+    for _ in 0..launches {
         // SAFETY: the parameters point to values of the types that both kernels declare, and the buffers are as
         // long as the length that is passed.
         let result = unsafe {
@@ -173,7 +242,7 @@ fn launch(pair: &Pair, function: sys::CUfunction, stream: &Stream) -> Result<()>
                 std::ptr::null_mut(),
             )
         };
-        anyhow::ensure!(
+        ensure!(
             result == sys::cudaError_enum::CUDA_SUCCESS,
             "cuLaunchKernel of {} gave {result:?}",
             pair.name

@@ -34,40 +34,53 @@ fn main() -> Result<ExitCode> {
         unsafe { libloading::Library::new(&path) }.with_context(|| format!("load {path}"))?;
     // SAFETY: the type is the one in bench/cuda/launches.cpp.
     let cuda_launches = unsafe { library.get::<CudaLaunches>(b"cuda_launches\0") }?;
+    // SAFETY: as above.
+    let address = unsafe {
+        library.get::<unsafe extern "C" fn() -> *const c_void>(b"cuda_launch_address\0")
+    }?;
+    // SAFETY: the function only returns an address.
+    let theirs = unsafe { address() };
+    ensure!(
+        theirs != sys::cuLaunchKernel as *const c_void,
+        "{path} was bound to this program's own cuLaunchKernel: there is nothing to compare"
+    );
 
     let data = DeviceBuffer::<f32>::zeroed(32)?;
     let (pointer, n, a, b) = (data.as_device_ptr(), 32_usize, 1.0_f32, 0.0_f32);
     let mut times = [Vec::new(), Vec::new()];
+    let mut rust = || -> Result<()> {
+        for _ in 0..BATCH {
+            // SAFETY: `affine` takes these four parameters, and `data` has `n` elements.
+            unsafe { launch!(function<<<1, 32, 0, stream>>>(pointer, n, a, b)) }?;
+        }
+        Ok(())
+    };
+    let mut cpp = || -> Result<()> {
+        let mut parameters = [
+            (&raw const pointer).cast_mut().cast::<c_void>(),
+            (&raw const n).cast_mut().cast(),
+            (&raw const a).cast_mut().cast(),
+            (&raw const b).cast_mut().cast(),
+        ];
+        // SAFETY: as above; the parameters outlive the call, which copies them.
+        let result = unsafe {
+            cuda_launches(
+                function.to_raw(),
+                stream.as_inner(),
+                parameters.as_mut_ptr(),
+                BATCH,
+            )
+        };
+        ensure!(result == 0, "cuLaunchKernel in {path} gave {result}");
+        Ok(())
+    };
+    let loops: [&mut dyn FnMut() -> Result<()>; 2] = [&mut rust, &mut cpp];
     for batch in 0..=BATCHES {
-        let rust = time(&stream, || {
-            for _ in 0..BATCH {
-                // SAFETY: `affine` takes these four parameters, and `data` has `n` elements.
-                unsafe { launch!(function<<<1, 32, 0, stream>>>(pointer, n, a, b)) }?;
+        for turn in [batch % 2, 1 - batch % 2] {
+            let time = time(&stream, &mut *loops[turn])?;
+            if batch > 0 {
+                times[turn].push(time);
             }
-            Ok(())
-        })?;
-        let cpp = time(&stream, || {
-            let mut parameters = [
-                (&raw const pointer).cast_mut().cast::<c_void>(),
-                (&raw const n).cast_mut().cast(),
-                (&raw const a).cast_mut().cast(),
-                (&raw const b).cast_mut().cast(),
-            ];
-            // SAFETY: as above; the parameters outlive the call, which copies them.
-            let result = unsafe {
-                cuda_launches(
-                    function.to_raw(),
-                    stream.as_inner(),
-                    parameters.as_mut_ptr(),
-                    BATCH,
-                )
-            };
-            ensure!(result == 0, "cuLaunchKernel in {path} gave {result}");
-            Ok(())
-        })?;
-        if batch > 0 {
-            times[0].push(rust);
-            times[1].push(cpp);
         }
     }
     let [rust, cpp] = times.map(median);
