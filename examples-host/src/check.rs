@@ -3,10 +3,14 @@
 use crate::host_buffer::HostBuffer;
 use bytemuck::Pod;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
+/// What a verdict says of elements that were compared.
+pub(crate) const REFERENCE: &str = "checked against the CPU";
+
 /// What a successful check has seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// Elements compared.
     pub elements: usize,
@@ -25,7 +29,7 @@ impl Checked {
 }
 
 /// Some elements are not what they must be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error(
     "{wrong} of {elements} elements of {what} are wrong, first [{index}]: expected {expected}, got {got}"
 )]
@@ -42,6 +46,25 @@ pub struct Mismatch {
     pub expected: String,
     /// What it is.
     pub got: String,
+}
+
+/// Adds what one more check has found to what was found before. The first mismatch stays; any other
+/// error is returned.
+pub fn add(
+    found: &mut Result<Checked, Mismatch>,
+    more: anyhow::Result<Checked>,
+) -> anyhow::Result<()> {
+    match (&found, more) {
+        (Ok(before), Ok(more)) => *found = Ok(before.and(more)),
+        (Err(_), Ok(_)) => {}
+        (_, Err(error)) => {
+            let mismatch = error.downcast::<Mismatch>()?;
+            if found.is_ok() {
+                *found = Err(mismatch);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Elements that one task compares.
@@ -185,6 +208,20 @@ mod tests {
             error.to_string(),
             "2 of 200000 elements of output are wrong, first [151000]: expected 151000, got 7"
         );
+    }
+
+    #[test]
+    fn the_first_mismatch_of_several_checks_stays_and_other_errors_are_returned() {
+        let compare = |got: u32| Ok(equal("numbers", 0, &[got], |_| 1)?);
+        let mut found = Ok(Checked::default());
+        add(&mut found, compare(1)).unwrap();
+        add(&mut found, compare(1)).unwrap();
+        assert_eq!(found.as_ref().map(|checked| checked.elements), Ok(2));
+        add(&mut found, compare(7)).unwrap();
+        add(&mut found, compare(8)).unwrap();
+        add(&mut found, compare(1)).unwrap();
+        assert_eq!(found.as_ref().unwrap_err().got, "7");
+        assert!(add(&mut found, Err(anyhow::anyhow!("no memory"))).is_err());
     }
 
     #[test]

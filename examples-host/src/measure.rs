@@ -6,7 +6,7 @@
 //! none has the machine to itself in a better moment, and each run starts from poisoned buffers.
 
 use crate::bound::{Overlap, Stages};
-use crate::check::{Checked, Mismatch};
+use crate::check::{Checked, Mismatch, REFERENCE};
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
@@ -87,7 +87,7 @@ impl Stopwatch {
         mut body: impl FnMut() -> Result<(), E>,
     ) -> Result<Duration, E> {
         self.time(streams.clone(), &mut body)?;
-        let mut times = Vec::with_capacity(runs.max(1));
+        let mut times = Vec::new();
         for _ in 0..runs.max(1) {
             times.push(self.time(streams.clone(), &mut body)?.event);
         }
@@ -359,8 +359,6 @@ impl<'v, S> Comparison<'v, S> {
         }
     }
 }
-
-const REFERENCE: &str = "checked against the CPU";
 
 /// What the runs of one variant left.
 #[derive(Default)]

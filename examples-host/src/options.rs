@@ -8,6 +8,9 @@ use libcuda::Choice;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+/// More runs than this would not end within a day.
+const MOST_ITERATIONS: i64 = 100_000;
+
 /// What every example can be told. Flatten it into an example's own options, or use it alone.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
@@ -30,8 +33,8 @@ pub struct Options {
     pub validate: bool,
 
     /// Timed runs of each variant
-    #[arg(long, value_name = "N")]
-    pub iterations: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ITERATIONS))]
+    pub iterations: Option<u32>,
 
     /// Bytes that each part works on, such as 64MiB or 1GiB
     #[arg(long, value_name = "BYTES")]
@@ -120,7 +123,7 @@ mod tests {
         assert_eq!(options.parts, ["kernels", "three-way"]);
         assert_eq!(options.trace, Some("t.json".into()));
         assert!(options.validate);
-        assert_eq!(options.iterations.map(usize::from), Some(3));
+        assert_eq!(options.iterations, Some(3));
         assert_eq!(options.size, Some(ByteSize::mib(64)));
         assert_eq!(options.chunks.map(usize::from), Some(16));
     }
@@ -138,6 +141,8 @@ mod tests {
         for arguments in [
             ["--chunks", "0"],
             ["--iterations", "0"],
+            ["--iterations", "100001"],
+            ["--iterations", "18446744073709551615"],
             ["--size", "0"],
             ["--device", "abacus"],
         ] {

@@ -1,6 +1,7 @@
 //! A part of an example while it runs: its device, its options, what it says and what it claims.
 
 use crate::bound::{Overlap, Stages};
+use crate::check::{Checked, Mismatch, REFERENCE};
 use crate::device::{Device, MissingProperty, TimeSource};
 use crate::example::PartInfo;
 use crate::gantt::{Gantt, Rows};
@@ -77,11 +78,17 @@ impl<'a> Part<'a> {
 
     /// Pieces to cut `elements` into: `--chunks`, or the part's default.
     pub fn chunks(&self, default: usize, elements: usize) -> Result<usize, UsageError> {
-        let chunks = self.options.chunks.map_or(default, usize::from);
+        let asked = self.options.chunks.map(usize::from);
+        let chunks = asked.unwrap_or(default);
         if chunks > elements {
-            return Err(UsageError(format!(
-                "--chunks {chunks} is more than the {elements} elements that there are"
-            )));
+            return Err(UsageError(match (asked, self.options.size) {
+                (None, Some(size)) => format!(
+                    "--size {size} makes {elements} elements, too few for {chunks} pieces; ask for fewer with --chunks"
+                ),
+                _ => {
+                    format!("--chunks {chunks} is more than the {elements} elements that there are")
+                }
+            }));
         }
         Ok(chunks)
     }
@@ -94,7 +101,9 @@ impl<'a> Part<'a> {
         } else {
             default
         };
-        self.options.iterations.map_or(default, usize::from)
+        self.options
+            .iterations
+            .map_or(default, |iterations| iterations as usize)
     }
 
     /// Says what is expected, before anything is measured.
@@ -140,6 +149,20 @@ impl<'a> Part<'a> {
             limit,
             holds,
         });
+    }
+
+    /// Claims that all elements are right that `checked` is about, calling them `things`.
+    pub fn claim_right(
+        &mut self,
+        sentence: &str,
+        things: &str,
+        checked: &Result<Checked, Mismatch>,
+    ) {
+        let found = match checked {
+            Ok(Checked { elements, .. }) => format!("{elements} {things}"),
+            Err(mismatch) => mismatch.to_string(),
+        };
+        self.claim(sentence, checked.is_ok(), found, REFERENCE);
     }
 
     /// Claims that a share is at least `least`.
@@ -237,4 +260,73 @@ fn indented(columns: usize, text: impl Display) -> String {
         .map(|line| format!("{indent}{line}"))
         .collect();
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+    use crate::sweep::sweep;
+    use libcuda::Choice;
+
+    const INFO: PartInfo = PartInfo {
+        name: "part",
+        question: "Does it hold?",
+    };
+
+    #[test]
+    fn a_wrong_element_is_a_false_claim() {
+        let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
+        let mut part = Part::new(INFO, &device, &options);
+        let compare = |got: u32| check::equal("numbers", 0, &[1, got], |index| index as u32 + 1);
+        part.claim_right("every number is right", "numbers", &compare(2));
+        part.claim_right("every number is right", "numbers", &compare(3));
+        let claims = part.verdict.claims().iter().map(Claim::to_string);
+        assert_eq!(
+            claims.collect::<Vec<_>>(),
+            [
+                "ok      every number is right: 2 numbers (checked against the CPU)",
+                "FAILED  every number is right: 1 of 2 elements of numbers are wrong, first [1]: \
+                 expected 2, got 3 (checked against the CPU)",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_option_that_leaves_too_few_elements_is_the_one_named() {
+        let device = Device::open(Choice::Software).unwrap();
+        let error = |chunks: Option<usize>, size: Option<&str>| {
+            let options = Options {
+                chunks: chunks.and_then(std::num::NonZeroUsize::new),
+                size: size.map(|size| size.parse().unwrap()),
+                ..Options::default()
+            };
+            let part = Part::new(INFO, &device, &options);
+            part.chunks(8, 2).unwrap_err().to_string()
+        };
+        assert!(error(None, Some("8")).starts_with("--size 8 B makes 2 elements, too few for 8"));
+        assert!(error(Some(9), None).starts_with("--chunks 9 is more"));
+        assert!(error(Some(9), Some("8")).starts_with("--chunks 9 is more"));
+    }
+
+    #[test]
+    fn validating_checks_every_visit_of_a_sweep() {
+        let device = Device::open(Choice::Software).unwrap();
+        let checked = |validate| {
+            let options = Options {
+                validate,
+                iterations: Some(3),
+                ..Options::default()
+            };
+            let part = Part::new(INFO, &device, &options);
+            let mut visits = Vec::new();
+            let body = |point: &u32, check| {
+                visits.push((*point, check));
+                Ok::<_, UsageError>([Duration::from_micros(1)])
+            };
+            sweep(&part, 1, &[1, 2], body).unwrap();
+            visits.iter().filter(|(_, check)| *check).count()
+        };
+        assert_eq!([checked(false), checked(true)], [2, 6]);
+    }
 }

@@ -9,8 +9,8 @@ use std::array;
 use std::time::Duration;
 
 /// Visits each of `points`, as often as `--iterations` or else `runs` says, and returns the `N` times
-/// that `body` takes there, in the order of the points. The second argument of `body` says that this
-/// visit of the point is the last: the one to check the results of.
+/// that `body` takes there, in the order of the points. The second argument of `body` says that the results of
+/// this visit are to be checked: those of the last, with `--validate` those of each.
 pub fn sweep<P, E, const N: usize>(
     part: &Part,
     runs: usize,
@@ -22,11 +22,12 @@ pub fn sweep<P, E, const N: usize>(
     let rounds = warm_up + part.iterations(runs).max(1);
     let mut found: Vec<[Vec<Duration>; N]> = points
         .iter()
-        .map(|_| array::from_fn(|_| Vec::with_capacity(rounds)))
+        .map(|_| array::from_fn(|_| Vec::new()))
         .collect();
     for round in 1..=rounds {
+        let check = part.options().validate || round == rounds;
         for (point, found) in points.iter().zip(&mut found) {
-            for (times, time) in found.iter_mut().zip(body(point, round == rounds)?) {
+            for (times, time) in found.iter_mut().zip(body(point, check)?) {
                 times.push(time);
             }
         }
