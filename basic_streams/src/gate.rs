@@ -59,7 +59,7 @@ impl Gate {
     ) -> anyhow::Result<Duration> {
         let calls = plan.work().launches + streams.len() as u64;
         let mut shut = PER_LAUNCH * u32::try_from(calls).unwrap_or(u32::MAX).max(50);
-        while shut < LONGEST {
+        loop {
             let planned = || {
                 let before = tally::enqueued();
                 body()?;
@@ -69,12 +69,31 @@ impl Gate {
             if let Some(time) = self.try_time(streams, shut, planned)? {
                 return Ok(time);
             }
-            shut *= 4;
+            if shut >= LONGEST {
+                bail!(
+                    "the host needs more than {} to enqueue {plan}",
+                    units::time(shut)
+                )
+            }
+            shut = (shut * 4).min(LONGEST);
         }
-        bail!(
-            "the host needs more than {} to enqueue {plan}",
-            units::time(LONGEST)
-        )
+    }
+
+    /// The median of such times, five or as many as `--iterations` says, after one that warms up.
+    pub fn median(
+        &mut self,
+        part: &Part,
+        streams: &[&Stream],
+        plan: Plan,
+        mut body: impl FnMut() -> Result<()>,
+    ) -> anyhow::Result<Duration> {
+        let times = sweep(part, 5, &[()], |(), _| {
+            Ok::<_, anyhow::Error>([self.time(streams, plan, &mut body)?])
+        })?;
+        let [[times]] = &times[..] else {
+            bail!("{} points of one", times.len());
+        };
+        Ok(times.median())
     }
 
     fn try_time(

@@ -46,30 +46,25 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let streams: Vec<&Stream> = streams.iter().collect();
     let (mut gate, mut jobs) = (Gate::new(device)?, Jobs::new(streams[0], KERNELS, ROUNDS)?);
 
-    let one = gate.time(&streams[..1], Jobs::plan(1), || jobs.launch([0]))?;
+    let one = gate.median(part, &streams[..1], Jobs::plan(1), || jobs.launch([0]))?;
     part.predict(format!(
         "One kernel takes {} on one of {multiprocessors} multiprocessors. {KERNELS} of them on S streams take an\n\
          S-th of their time on one stream, until the device cannot start them any faster.",
         units::time(one)
     ));
 
-    let mut checked = Checked::default();
-    let times = sweep(part, 5, &STREAMS, |&count, last| {
+    let mut checked = Ok(Checked::default());
+    let times = sweep(part, 5, &STREAMS, |&count, check| {
         jobs.deal(&streams[..count])?;
         jobs.poison()?;
         let plan = Jobs::plan(KERNELS);
         let time = gate.time(&streams[..count], plan, || jobs.launch(0..KERNELS))?;
-        if last {
-            checked = checked.and(jobs.check(KERNELS)?);
+        if check {
+            check::add(&mut checked, jobs.check(KERNELS))?;
         }
         anyhow::Ok([time])
     })?;
-    part.claim(
-        "every number is right",
-        true,
-        format!("{} numbers", checked.elements),
-        "checked against the CPU",
-    );
+    part.claim_right("every number is right", "numbers", &checked);
 
     let medians: Vec<Duration> = times.iter().map(|[times]| times.median()).collect();
     let rows: Vec<Row> = STREAMS
