@@ -1,4 +1,5 @@
-//! Standard output, written so that a reader who stops reading (`| head`) ends the program quietly.
+//! Standard output, written so that a reader who stops reading (`| head`) silences the program, which goes on to its
+//! verdict: the exit code is the same.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ pub fn line(text: impl std::fmt::Display) {
     }
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
         if error.kind() == ErrorKind::BrokenPipe {
-            std::process::exit(0);
+            return silence();
         }
         // Standard output is full or closed: there is nowhere left to complain but standard error.
         eprintln!("error: cannot write to standard output: {error}");

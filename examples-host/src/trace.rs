@@ -1,17 +1,25 @@
 //! Timelines as a file in Chrome's trace event format, which Perfetto and chrome://tracing open.
 //!
-//! The file is written beside its place and renamed into it, so that it is whole or not there.
+//! The file is written beside its place and renamed into it, so that it is whole or not there. Only
+//! a regular file is ever replaced, the one that a symbolic link leads to instead of the link, and its
+//! successor has its permissions.
 
 use crate::intervals::{Engine, Recording};
 use crate::options::UsageError;
 use anyhow::Context;
 use serde::Serialize;
+use std::fs;
 use std::io::{BufWriter, Write};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A trace file to be, and what it will contain.
 pub struct Trace {
+    /// As asked for.
     path: PathBuf,
+    /// The file itself, where the path leads through symbolic links.
+    target: PathBuf,
     events: Vec<TraceEvent>,
     processes: u32,
 }
@@ -72,14 +80,13 @@ impl Trace {
     /// Makes sure, before anything is run, that the file can be written where it is wanted.
     pub fn create(path: PathBuf) -> Result<Self, UsageError> {
         let refuse = |why: String| UsageError(format!("--trace {}: {why}", path.display()));
-        if path.is_dir() {
-            return Err(refuse("this is a folder".to_owned()));
-        }
+        let target = target_of(&path).map_err(refuse)?;
         // A nameless file: if the process dies, nothing of it is left.
-        tempfile::tempfile_in(folder_of(&path))
+        tempfile::tempfile_in(folder_of(&target))
             .map_err(|error| refuse(format!("cannot write there: {error}")))?;
         Ok(Self {
             path,
+            target,
             events: Vec::new(),
             processes: 0,
         })
@@ -158,7 +165,7 @@ impl Trace {
             trace_events: &self.events,
             display_time_unit: "ns",
         };
-        write_beside(&self.path, |out| Ok(serde_json::to_writer(out, &file)?))
+        write_beside(&self.target, |out| Ok(serde_json::to_writer(out, &file)?))
             .with_context(|| format!("cannot write the trace {}", self.path.display()))?;
         Ok(self.path)
     }
@@ -169,13 +176,40 @@ fn write_beside(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
+    let mut file = successor(path)?;
     let mut out = BufWriter::new(file.as_file_mut());
     fill(&mut out)?;
     out.flush()?;
     drop(out);
     file.persist(path)?;
     Ok(())
+}
+
+/// A temporary file in the folder of `path`, with the permissions of the file that it will replace, or
+/// else with those that the process gives to any new file.
+fn successor(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = folder_of(path);
+    if let Ok(old) = fs::metadata(path) {
+        let file = tempfile::NamedTempFile::new_in(folder)?;
+        file.as_file().set_permissions(old.permissions())?;
+        return Ok(file);
+    }
+    let mut builder = tempfile::Builder::new();
+    // The system takes from these what the process's mask forbids.
+    #[cfg(unix)]
+    builder.permissions(fs::Permissions::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Where a path leads, or why no file can be put there.
+fn target_of(path: &Path) -> Result<PathBuf, String> {
+    match fs::metadata(path) {
+        Ok(old) if old.is_dir() => Err("this is a folder".to_owned()),
+        Ok(old) if !old.is_file() => Err("this is not a regular file".to_owned()),
+        Ok(_) => path.canonicalize().map_err(|error| error.to_string()),
+        Err(_) if path.is_symlink() => Err("this link leads nowhere".to_owned()),
+        Err(_) => Ok(path.to_owned()),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -291,5 +325,50 @@ mod tests {
         );
         let error = Trace::create(folder.path().to_owned()).err().unwrap();
         assert!(error.0.ends_with("this is a folder"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_its_file_keeps_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "trace.json"].map(|name| folder.path().join(name));
+        fs::write(&file, "an older trace").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(folder.path());
+        assert!(link.is_symlink());
+        let metadata = fs::symlink_metadata(&file).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
+        assert_ne!(fs::read(&file).unwrap(), b"an older trace");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_has_the_permissions_of_any_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path());
+        fs::write(folder.path().join("other"), "").unwrap();
+        let mode = |name| {
+            fs::metadata(folder.path().join(name))
+                .unwrap()
+                .permissions()
+        };
+        assert_eq!(mode("trace.json"), mode("other"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |name: &str| Trace::create(folder.path().join(name)).err().unwrap().0;
+        let socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket"));
+        std::os::unix::fs::symlink("socket", folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).unwrap();
+        for name in ["socket", "link"] {
+            assert!(refused(name).ends_with("this is not a regular file"));
+        }
+        assert!(refused("dangling").ends_with("this link leads nowhere"));
+        assert!(socket.is_ok());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 }
