@@ -7,11 +7,11 @@
 
 use crate::options::Options;
 use crate::part::Part;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::env;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// Set in children.
 const CHILD: &str = "EXAMPLES_HOST_CHILD";
@@ -20,6 +20,11 @@ const CHILD: &str = "EXAMPLES_HOST_CHILD";
 pub(crate) fn is_child() -> bool {
     env::var_os(CHILD).is_some()
 }
+
+/// A child could not answer; it has said why on standard error.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it ended with {0}")]
+pub(crate) struct Ended(pub(crate) ExitStatus);
 
 impl Part<'_> {
     /// Answers `question` once for each value of the environment variable `name`, each time in a
@@ -72,7 +77,7 @@ fn ask<T: DeserializeOwned>(
         .spawn()?
         .wait_with_output()?;
     if !child.status.success() {
-        bail!("it ended with {}", child.status);
+        return Err(Ended(child.status).into());
     }
     Ok(serde_json::from_slice(&child.stdout)?)
 }

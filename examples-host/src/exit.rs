@@ -1,6 +1,7 @@
 //! Exit codes: 0 the lesson holds, 1 it does not, 2 bad usage, 3 the device lacks what the example
 //! needs.
 
+use crate::child::Ended;
 use crate::device::{MissingProperty, OpenError};
 use crate::options::UsageError;
 use anyhow::Error;
@@ -46,6 +47,11 @@ impl Exit {
             Some(SelectError::Environment(_)) => return Some(Self::Usage),
             _ => {}
         }
+        if let Some(Ended(status)) = cause.downcast_ref() {
+            return [Self::Usage, Self::DeviceLacks]
+                .into_iter()
+                .find(|&exit| status.code() == Some(exit as i32));
+        }
         if cause.is::<MissingProperty>() {
             return Some(Self::DeviceLacks);
         }
@@ -62,6 +68,21 @@ pub fn complain(error: &Error) {
 mod tests {
     use super::*;
     use anyhow::{Context, anyhow};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_process_ends_as_the_child_that_it_asked() {
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::ExitStatus;
+        let exit = |code: i32| {
+            let ended = Ended(ExitStatus::from_raw(code << 8));
+            Exit::of(&Error::new(ended).context("part connections"))
+        };
+        assert_eq!(exit(1), Exit::LessonFails);
+        assert_eq!(exit(2), Exit::Usage);
+        assert_eq!(exit(3), Exit::DeviceLacks);
+        assert_eq!(exit(101), Exit::LessonFails);
+    }
 
     #[test]
     fn the_cause_decides_however_deep_it_lies() {
