@@ -83,10 +83,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         anyhow::bail!("{} outcomes of two variants", outcomes.len());
     };
     let (after, during) = (after.median(), during.median());
-    // A CPU's speed changes from one millisecond to the next: its time alone is no more than a hint, and what it took
-    // in turn with the other variant is what counts.
+    // A CPU's speed changes from one millisecond to the next: its time alone is no more than a hint.
     part.claim_time_near("work after the wait takes the sum", after, gpu + cpu, 0.3);
-    let shorter = gpu.min(after.saturating_sub(gpu));
+    let shorter = gpu.min(cpu);
+    anyhow::ensure!(
+        !shorter.is_zero(),
+        "the kernel or the CPU's work took no time"
+    );
     let hidden = after.saturating_sub(during).as_secs_f64() / shorter.as_secs_f64();
     part.claim_share_at_least(
         "work while it runs hides the shorter of the two",

@@ -89,11 +89,31 @@ fn a_missing_event_is_caught_every_time() {
 }
 
 #[test]
+fn a_reader_who_stops_reading_does_not_change_the_exit_code() {
+    let arguments = [
+        "--device",
+        "software",
+        "--part",
+        "three-way",
+        "--omit-event",
+        "--size",
+        "4MiB",
+    ];
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status = program(&arguments).stdout(writer).status();
+    assert_eq!(status.expect("the program starts").code(), Some(1));
+}
+
+#[test]
 fn senseless_requests_are_usage_errors() {
     for (arguments, named) in [
         (&["--part", "nonsense"][..], "nonsense"),
         (&["--chunks", "0", "--part", "three-way"], "0"),
         (&["--iterations", "0"], "0"),
+        (&["--iterations", "100001"], "1..=100000"),
+        (&["--iterations", "18446744073709551615"], "too large"),
+        (&["--part", "issue-order", "--size", "4"], "--size 4 B"),
         (&["--size", "0"], "0"),
         (&["--size", "lots"], "lots"),
         (
