@@ -11,7 +11,10 @@ pub(super) enum Cost {
     Launch,
     Copy,
     Set,
+    /// Recording an event that keeps the time.
     Record,
+    /// Recording an event with `CU_EVENT_DISABLE_TIMING`.
+    RecordUntimed,
     Wait,
     HostFunction,
     Query,
@@ -37,6 +40,7 @@ impl Cost {
             Self::Copy => host.copy_us.micros(),
             Self::Set => host.set_us.micros(),
             Self::Record => host.record_us.micros(),
+            Self::RecordUntimed => host.record_untimed_us.micros(),
             Self::Wait => host.wait_us.micros(),
             Self::HostFunction => host.host_function_us.micros(),
             Self::Query => host.query_us.micros(),

@@ -110,7 +110,13 @@ fn record(
     stream: CUstream,
     flags: c_uint,
 ) -> Result<(), CudaError> {
-    call(Cost::Record, |call| {
+    call(Cost::Free, |call| {
+        let timed = call.events.get(event)?.is_timed();
+        call.spend(if timed {
+            Cost::Record
+        } else {
+            Cost::RecordUntimed
+        });
         let target = call.stream(stream, null)?;
         let context = call.streams.get(target)?.context;
         if call.events.get(event)?.context != context {
@@ -133,7 +139,7 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
     call(Cost::Query, |call| {
         let (start, end) = (call.events.get(start)?, call.events.get(end)?);
         call.usable(start.context)?;
-        let timed = |event: &Event| event.flags & DISABLE_TIMING == 0 && event.record.is_some();
+        let timed = |event: &Event| event.is_timed() && event.record.is_some();
         if !timed(start) || !timed(end) || start.context != end.context {
             return Err(CudaError::InvalidHandle);
         }
@@ -147,6 +153,10 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
 }
 
 impl Event {
+    fn is_timed(&self) -> bool {
+        self.flags & DISABLE_TIMING == 0
+    }
+
     /// The last record's operation, if it has not ended.
     pub(super) fn incomplete(&self) -> Option<OpId> {
         self.record

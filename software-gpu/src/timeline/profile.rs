@@ -345,8 +345,10 @@ pub struct Host {
     pub copy_us: Figure,
     /// `cuMemsetD*Async`.
     pub set_us: Figure,
-    /// `cuEventRecord`.
+    /// `cuEventRecord` of an event that keeps the time.
     pub record_us: Figure,
+    /// `cuEventRecord` of an event with `CU_EVENT_DISABLE_TIMING`.
+    pub record_untimed_us: Figure,
     /// `cuStreamWaitEvent`.
     pub wait_us: Figure,
     /// `cuLaunchHostFunc`.
