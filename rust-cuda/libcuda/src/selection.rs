@@ -26,15 +26,17 @@ pub enum Choice {
 impl Choice {
     const ALL: [Self; 3] = [Self::Auto, Self::Nvidia, Self::Software];
 
-    /// The choice that the environment variable `CUDA_DRIVER` names; `Auto` when it is not set.
+    /// The choice that the environment variable `CUDA_DRIVER` names; `Auto` when it is not set or empty.
     pub fn from_environment() -> Result<Self, SelectError> {
-        match env::var(VARIABLE) {
-            Ok(word) => Ok(word.parse()?),
-            Err(VarError::NotPresent) => Ok(Self::Auto),
-            Err(VarError::NotUnicode(word)) => {
-                Err(UnknownChoice(word.to_string_lossy().into_owned()).into())
-            }
+        let word = match env::var(VARIABLE) {
+            Ok(word) => word,
+            Err(VarError::NotPresent) => String::new(),
+            Err(VarError::NotUnicode(word)) => word.to_string_lossy().into_owned(),
+        };
+        if word.is_empty() {
+            return Ok(Self::Auto);
         }
+        word.parse().map_err(SelectError::Environment)
     }
 }
 
@@ -107,9 +109,10 @@ pub enum SelectError {
         /// What was tried and how it failed.
         reason: String,
     },
-    /// The environment variable `CUDA_DRIVER` holds a word that names no choice.
+    /// The environment variable `CUDA_DRIVER` holds a word that names no choice. The message is complete, so the word
+    /// is no source: whoever prints the chain says it once.
     #[error("{VARIABLE}: {0}")]
-    Environment(#[from] UnknownChoice),
+    Environment(UnknownChoice),
     /// The process has chosen before, and otherwise.
     #[error(
         "the driver was already chosen by `{made}`, so `{asked}` comes too late: select a driver \

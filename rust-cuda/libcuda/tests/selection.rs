@@ -5,6 +5,7 @@ mod common;
 use common::isolated;
 use cust::sys::{self, cudaError_enum as Code};
 use libcuda::{Choice, Driver, SelectError, host, select, selected, symbols};
+use std::error::Error;
 use std::ffi::{CStr, c_char};
 use std::time::Duration;
 
@@ -90,10 +91,9 @@ fn a_word_that_is_no_choice_is_an_error() {
             // SAFETY: cuInit may be called at any time.
             let results = unsafe { [sys::cuInit(0), sys::cuInit(0)] };
             assert_eq!(results, [Code::CUDA_ERROR_INVALID_VALUE; 2]);
-            assert!(matches!(
-                Choice::from_environment(),
-                Err(SelectError::Environment(_))
-            ));
+            let error = Choice::from_environment().unwrap_err();
+            assert!(matches!(error, SelectError::Environment(_)));
+            assert!(error.source().is_none(), "the word would be said twice");
             assert_eq!(selected(), None);
         },
     );
@@ -102,6 +102,14 @@ fn a_word_that_is_no_choice_is_an_error() {
             "libcuda: CUDA_DRIVER: there is no driver \"gpu\": say auto, nvidia or software\n";
         assert_eq!(stderr.matches(sentence).count(), 1, "{stderr}");
     }
+}
+
+#[test]
+fn an_empty_word_is_no_choice() {
+    let empty = [("CUDA_DRIVER", "")];
+    isolated("an_empty_word_is_no_choice", &empty, || {
+        assert_eq!(Choice::from_environment(), Ok(Choice::Auto));
+    });
 }
 
 #[test]
