@@ -15,8 +15,25 @@ const TARGET: &str = "nvptx64-nvidia-cuda";
 /// on the backend.
 const FEATURES: &str = "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)";
 
-/// Everything that rustc is told and that the PTX depends on.
-pub(crate) fn flags(arch: NvvmArch) -> Vec<String> {
+/// How cargo compiles the kernels and what they use.
+const PROFILE: [&str; 8] = [
+    "opt-level=3",
+    "debug=false",
+    "debug-assertions=false",
+    "overflow-checks=false",
+    "incremental=false",
+    "lto='fat'",
+    "codegen-units=1",
+    "panic='abort'",
+];
+
+/// Everything that the compiler is told and that the PTX depends on: what [`compile`] uses, in words.
+pub(crate) fn settings(arch: NvvmArch) -> Vec<String> {
+    let fixed = [TARGET, FEATURES].into_iter().chain(PROFILE);
+    fixed.map(str::to_owned).chain(flags(arch)).collect()
+}
+
+fn flags(arch: NvvmArch) -> Vec<String> {
     let mut flags = vec![
         format!("-Ctarget-cpu={}", arch.target_cpu()),
         // No source locations: a panic is a trap, and paths of one machine must not reach the module.
@@ -45,16 +62,7 @@ pub(crate) fn compile(
         .arg(path_to_crate.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(out_dir.join("device"));
-    for setting in [
-        "opt-level=3",
-        "debug=false",
-        "debug-assertions=false",
-        "overflow-checks=false",
-        "incremental=false",
-        "lto='fat'",
-        "codegen-units=1",
-        "panic='abort'",
-    ] {
+    for setting in PROFILE {
         command.args(["--config", &format!("profile.release.{setting}")]);
     }
     command

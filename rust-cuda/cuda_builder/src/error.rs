@@ -12,18 +12,22 @@ use crate::toolchain::DEVICE_RUSTC;
 pub enum CudaBuilderError {
     /// The PTX has to be compiled, and there is nothing to compile it with.
     #[error(
-        "{module} is older than the kernels' sources, and the compiler that would rebuild it is missing: \
+        "{module} {}, and the compiler that would build it is missing: \
          rustc {DEVICE_RUSTC} with rust-src.\n{}\
          Install one of\n    \
          rustup toolchain install {DEVICE_RUSTC} --profile minimal --component rust-src\n    \
          apt-get install --no-install-recommends rustc-web rust-web-src    (Debian, as root)\n\
-         or name a compiler in CUDA_BUILDER_RUSTC, or undo the change.",
+         or name a compiler in CUDA_BUILDER_RUSTC, or {}.",
+        if *.present { "is not what the kernels' sources make" } else { "does not exist" },
         tried.iter().map(|line| format!("    looked for {line}\n")).collect::<String>(),
+        if *.present { "undo the change" } else { "restore the file" },
         module = .module.display()
     )]
     NoToolchain {
-        /// The stale module.
+        /// The stale or missing module.
         module: PathBuf,
+        /// Whether there is a file.
+        present: bool,
         /// Each place that was looked at, and what was wrong with it.
         tried: Vec<String>,
     },
@@ -69,5 +73,37 @@ impl CudaBuilderError {
             println!("cargo::error={line}");
         }
         std::process::exit(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_module_is_not_called_stale() {
+        let message = |present| {
+            let (module, tried) = (
+                PathBuf::from("ptx/sm_70.ptx"),
+                vec!["here: nothing".to_owned()],
+            );
+            let error = CudaBuilderError::NoToolchain {
+                module,
+                present,
+                tried,
+            };
+            error.to_string()
+        };
+        let (missing, stale) = (message(false), message(true));
+        assert!(
+            missing.starts_with("ptx/sm_70.ptx does not exist, and"),
+            "{missing}"
+        );
+        assert!(missing.ends_with("or restore the file."), "{missing}");
+        assert!(
+            stale.starts_with("ptx/sm_70.ptx is not what the kernels' sources make, and"),
+            "{stale}"
+        );
+        assert!(stale.ends_with("or undo the change."), "{stale}");
     }
 }

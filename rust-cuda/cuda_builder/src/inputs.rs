@@ -22,6 +22,13 @@ impl Digest {
         Self(Self::OFFSET_BASIS)
     }
 
+    /// The digest of one text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut digest = Self::new();
+        digest.text(text);
+        digest
+    }
+
     fn bytes(&mut self, bytes: impl IntoIterator<Item = u8>) {
         for byte in bytes {
             self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(Self::PRIME);

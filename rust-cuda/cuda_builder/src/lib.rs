@@ -13,7 +13,7 @@
 //!
 //! The backend needs one version of the compiler, [`DEVICE_RUSTC`], with the sources of `core`, and most machines do
 //! not have it. So PTX is meant to be kept beside its sources: its first lines carry a digest of everything it was
-//! made of, and while the digest matches, [`CudaBuilder::build`] is done after reading a few files.
+//! made of and one of the rest of its text. While both match, [`CudaBuilder::build`] is done after reading a few files.
 //!
 //! Environment:
 //!
@@ -108,9 +108,10 @@ impl CudaBuilder {
 
         let mut digest = Digest::new();
         digest.text(DEVICE_RUSTC);
-        compile::flags(self.arch)
-            .iter()
-            .for_each(|flag| digest.text(flag));
+        digest.text(ptx::FORMAT);
+        for setting in compile::settings(self.arch) {
+            digest.text(&setting);
+        }
         for path in crates() {
             digest.crate_folder(path)?;
         }
@@ -124,6 +125,7 @@ impl CudaBuilder {
         }
         let toolchain = Toolchain::find().map_err(|tried| CudaBuilderError::NoToolchain {
             module: destination.clone(),
+            present: destination.exists(),
             tried,
         })?;
         let assembly = compile::compile(&toolchain, &self.path_to_crate, self.arch, &out_dir()?)?;

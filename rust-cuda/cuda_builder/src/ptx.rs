@@ -8,6 +8,9 @@ use crate::inputs::Digest;
 use crate::toolchain::DEVICE_RUSTC;
 use crate::{CudaBuilderError, NvvmArch};
 
+/// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
+pub(crate) const FORMAT: &str = "2: launch bounds in their entries, digest of the text";
+
 /// What the first lines of a module say.
 pub(crate) struct Header {
     pub(crate) arch: NvvmArch,
@@ -15,41 +18,52 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    fn lines(&self) -> String {
+    fn lines(&self, body: &str) -> String {
         format!(
             "// Kernels for {}, compiled by cuda_builder. Do not edit.\n\
              // compiler: rustc {DEVICE_RUSTC}\n\
-             // sources: fnv1a {}\n",
+             // sources: fnv1a {}\n\
+             // text: fnv1a {}\n",
             self.arch.target_cpu(),
-            self.digest
+            self.digest,
+            Digest::of(body)
         )
     }
 
-    /// Whether the module in `file` begins with this header.
+    /// Whether `file` holds a module with this header, as [`write`] left it.
     pub(crate) fn is_of(&self, file: &Path) -> bool {
-        let lines = self.lines();
         fs::read_to_string(file).is_ok_and(|text| {
-            let first: String = text
-                .split_inclusive('\n')
-                .take(lines.lines().count())
-                .collect();
-            first.replace('\r', "") == lines
+            let text = text.replace('\r', "");
+            let end_of_header = text.match_indices('\n').nth(LINES - 1);
+            end_of_header.is_some_and(|(end, _)| {
+                let (header, body) = text.split_at(end + 1);
+                header == self.lines(body)
+            })
         })
     }
 }
 
+/// Lines of a header.
+const LINES: usize = 4;
+
 /// Writes the module. A reader never sees half of it: it is renamed into place when it is complete.
 pub(crate) fn write(file: &Path, header: &Header, assembly: &str) -> Result<(), CudaBuilderError> {
-    let text = header.lines() + &place_launch_bounds(assembly)?;
-    let partial = file.with_extension("ptx.partial");
+    let body = place_launch_bounds(assembly)?;
+    let text = header.lines(&body) + &body;
+    // Two builds at the same time write two files.
+    let partial = file.with_extension(format!("ptx.{}.partial", std::process::id()));
     file.parent()
         .map_or(Ok(()), fs::create_dir_all)
         .and_then(|()| fs::write(&partial, text))
         .and_then(|()| fs::rename(&partial, file))
-        .map_err(|source| CudaBuilderError::Io {
-            action: "write",
-            path: file.to_owned(),
-            source,
+        .map_err(|source| {
+            // What cannot be moved must not stay; the first error is the one to tell.
+            let _ = fs::remove_file(&partial);
+            CudaBuilderError::Io {
+                action: "write",
+                path: file.to_owned(),
+                source,
+            }
         })
 }
 
@@ -151,6 +165,18 @@ mod tests {
         let windows = fs::read_to_string(&file).unwrap().replace('\n', "\r\n");
         fs::write(&file, windows).unwrap();
         assert!(header.is_of(&file), "line endings");
+
+        let whole = fs::read_to_string(&file).unwrap();
+        fs::write(&file, whole.replace("6.0", "6.1")).unwrap();
+        assert!(!header.is_of(&file), "edited by hand");
+        fs::write(&file, whole.lines().next().unwrap()).unwrap();
+        assert!(!header.is_of(&file), "cut off");
+        write(&file, &header, ".version 6.0\n").unwrap();
+        let names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["module.ptx"], "nothing else is left");
 
         let mut digest = Digest::new();
         digest.text("an edit");
