@@ -62,11 +62,20 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         return missing_event::run(part, &mut work, roles);
     }
 
-    let stages = work.stages_alone(part, roles)?;
+    let mut stages = work.stages_alone(part, roles)?;
     predict(part, &stages);
     let chunks = chunk_counts::best(part, &mut work, roles, &stages)?;
 
     work.cut(&h, chunks)?;
+    let uncut = std::mem::replace(
+        &mut stages.both_copies,
+        work.copies_in_pieces(part, &h, &d)?,
+    );
+    part.say(format!(
+        "In {chunks} pieces the copies of both directions together take {}, uncut {}: the bound from here on.",
+        units::time(stages.both_copies),
+        units::time(uncut),
+    ));
     let bytes = elements * size_of::<f32>();
     let plan = Plan::new()
         .bytes_in(bytes)
