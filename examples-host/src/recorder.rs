@@ -71,11 +71,7 @@ pub(crate) fn operation(
 fn note_stream(stream: &Stream) -> Result<()> {
     if let Some(id) = record_id(stream)? {
         let mut notes = notes();
-        if !notes
-            .streams
-            .iter()
-            .any(|(known, noted)| *known == id && noted == stream)
-        {
+        if notes.streams.iter().all(|(known, _)| *known != id) {
             notes.streams.push((id, stream.clone()));
         }
     }
@@ -205,16 +201,11 @@ fn by_records<E: From<Error>>(
     idle?;
     let notes = notes();
     let name_of = |id: u64| {
-        let mut noted = notes.streams.iter().filter(|(known, _)| *known == id);
-        match (noted.next(), noted.next()) {
-            (None, _) => format!("stream {id}"),
-            (Some((_, stream)), None) => stream.name().to_owned(),
-            // The software GPU logs all threads' default streams under the one handle that they have.
-            (Some((_, stream)), Some(_)) if stream.kind() == Kind::PerThread => {
-                "per-thread".to_owned()
-            }
-            (Some((_, stream)), Some(_)) => stream.name().to_owned(),
-        }
+        let noted = notes.streams.iter().find(|(known, _)| *known == id);
+        noted.map_or_else(
+            || format!("stream {id}"),
+            |(_, stream)| stream.name().to_owned(),
+        )
     };
     let intervals = records.into_iter().map(|record| Interval {
         engine: record.engine,

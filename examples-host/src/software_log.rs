@@ -1,9 +1,11 @@
 //! The software GPU's own log: when each operation ran in its virtual clock.
 
-use crate::error::Result;
+use crate::error::{Result, check, on};
 use crate::intervals::{Engine, Span};
 use crate::recorder::Record;
 use crate::stream::Stream;
+use cust::sys::{CUresult, CUstream};
+use libcuda::symbols;
 use software_gpu::activity::{self, Activity};
 
 /// Starts the log; what was logged before is forgotten.
@@ -16,14 +18,18 @@ pub(crate) fn stop() -> Vec<Record> {
     activity::take().into_iter().map(of_activity).collect()
 }
 
-/// The log's number for a stream: its handle.
+/// The log's number for a stream: `cuStreamGetId`, which cust's bindings do not declare.
 pub(crate) fn stream_id(stream: &Stream) -> Result<u64> {
-    Ok(of_handle(stream.raw()? as u64))
-}
-
-/// The legacy stream has two handles, null and `CU_STREAM_LEGACY`.
-fn of_handle(handle: u64) -> u64 {
-    if handle == 1 { 0 } else { handle }
+    type CuStreamGetId = unsafe extern "C" fn(CUstream, *mut u64) -> CUresult;
+    const NAME: &str = "cuStreamGetId";
+    let address = symbols::entry(NAME).expect("libcuda exports every call of the driver API");
+    // SAFETY: the type is the one that cuda.h declares for cuStreamGetId.
+    let get_id: CuStreamGetId = unsafe { std::mem::transmute(address) };
+    let mut id = 0;
+    // SAFETY: the handle lives, and `id` outlives the call.
+    let result = unsafe { get_id(stream.raw()?, &mut id) };
+    check(NAME, result, on(stream))?;
+    Ok(id)
 }
 
 fn of_activity(activity: Activity) -> Record {
@@ -44,7 +50,7 @@ fn of_activity(activity: Activity) -> Record {
     Record {
         engine,
         name,
-        stream: of_handle(activity.stream),
+        stream: activity.stream,
         span,
         bytes: activity.bytes,
     }

@@ -15,7 +15,7 @@ pub struct Activity {
     pub kind: Kind,
     /// The kernel's name; for everything else the kind's.
     pub name: String,
-    /// The stream's `CUstream` handle as the program knows it: 0 is the legacy stream, 2 a per-thread one.
+    /// The stream's number, as `cuStreamGetId` gives it: each thread's default stream has its own.
     pub stream: u64,
     /// When the device began it, in nanoseconds.
     pub start_ns: u64,

@@ -206,12 +206,17 @@ fn activities_tell_what_ran() {
         .iter()
         .map(|record| (record.kind, record.bytes, record.stream))
         .collect();
-    let stream = stream as u64;
+    let id = |stream: Handle| {
+        let mut id = 0;
+        cu!(cuStreamGetId(stream => Handle, &mut id => *mut u64)).unwrap();
+        id
+    };
+    let (stream, legacy) = (id(stream), id(0));
     assert_eq!(
         what,
         [
             (Kind::HostToDevice, LONG as u64, stream),
-            (Kind::Set, 100, 0),
+            (Kind::Set, 100, legacy),
             (Kind::DeviceToHost, 200, stream)
         ]
     );

@@ -358,7 +358,6 @@ impl Simulator {
             timeline,
             non_blocking: false,
             priority: 0,
-            default: Some(CUstream::NULL),
             last: None,
         });
         self.contexts.get_mut(context)?.legacy = legacy;

@@ -4,6 +4,8 @@ use super::abi::{CUresult, CUstream};
 use super::errors::CudaError;
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
+use super::stream::Stream;
+use super::table::Table;
 use crate::activity::{Activity, Kind};
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time};
 
@@ -46,7 +48,7 @@ impl Simulator {
         state.last = Some(op);
         let operation = Operation {
             context: state.context,
-            stream: state.default.unwrap_or(stream),
+            stream,
             correlation: op.index() + 1,
             started: at,
             effect,
@@ -152,7 +154,7 @@ impl Simulator {
             } else {
                 name.to_owned()
             },
-            stream: operation.stream.0 as u64,
+            stream: Table::<CUstream, Stream>::serial(operation.stream),
             start_ns: operation.started.as_nanos(),
             end_ns: end.as_nanos(),
             bytes,

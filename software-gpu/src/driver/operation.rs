@@ -9,7 +9,7 @@ use crate::timeline::{CopyKind, Time, Work};
 /// An operation between its submission and its end.
 pub(super) struct Operation {
     pub(super) context: CUcontext,
-    /// The handle as the program knows it.
+    /// The stream's own handle: programs have another for a default stream.
     pub(super) stream: CUstream,
     pub(super) correlation: u64,
     pub(super) started: Time,

@@ -24,8 +24,6 @@ pub(super) struct Stream {
     /// Does not synchronise with the legacy stream.
     pub(super) non_blocking: bool,
     pub(super) priority: i32,
-    /// The handle of a default stream: programs do not know its own.
-    pub(super) default: Option<CUstream>,
     /// The operation submitted last, ended or not.
     pub(super) last: Option<OpId>,
 }
@@ -231,7 +229,6 @@ impl Call {
             return Ok(*stream);
         }
         let created = self.create_stream(context, false, 0);
-        self.streams.get_mut(created)?.default = Some(CUstream::PER_THREAD);
         self.contexts
             .get_mut(context)?
             .per_thread
@@ -253,7 +250,6 @@ impl Simulator {
             timeline,
             non_blocking,
             priority,
-            default: None,
             last: None,
         })
     }
