@@ -2,7 +2,6 @@
 
 use examples_host::prelude::*;
 use gpu_kernels::{SM_70, names};
-use std::time::Duration;
 
 kernels! {
     pub unsafe struct Kernels {
@@ -78,34 +77,6 @@ impl Work {
     /// Compares every element with what the CPU computes.
     pub fn check(&self) -> anyhow::Result<Checked> {
         check::pieces("the output", &self.output, expected)
-    }
-
-    /// Times both directions together in the pieces that the data is cut into: what a schedule that
-    /// hides all else would take.
-    pub fn copies_in_pieces(
-        &mut self,
-        part: &Part,
-        copy_in: &Stream,
-        copy_out: &Stream,
-    ) -> Result<Duration> {
-        let buffers = |stream, pieces: &[HostBuffer<f32>]| -> Result<Vec<_>> {
-            let lengths = pieces.iter().map(HostBuffer::len);
-            lengths.map(|len| DeviceBuffer::new(stream, len)).collect()
-        };
-        let mut arriving = buffers(copy_in, &self.input)?;
-        let mut leaving = buffers(copy_out, &self.output)?;
-        leaving.iter_mut().try_for_each(DeviceBuffer::poison)?;
-        let watch = Stopwatch::new(part.device())?;
-        watch.median(part.iterations(10), [copy_in, copy_out], || {
-            let inwards = arriving.iter_mut().zip(&self.input);
-            let outwards = leaving.iter().zip(&mut self.output);
-            inwards
-                .zip(outwards)
-                .try_for_each(|((arriving, input), (leaving, output))| {
-                    arriving.copy_from(input)?;
-                    leaving.copy_to(output)
-                })
-        })
     }
 
     /// Times each stage without the others, and both directions together, in one piece each: no
