@@ -321,13 +321,13 @@ impl<'v, S> Comparison<'v, S> {
         let agreeing = samples.iter().filter(|sample| sample.agrees()).count();
         let found = format!("{agreeing} of {} runs", samples.len());
         let limit = format!(
-            "all, within {} or {}",
+            "nine in ten, within {} or {}",
             units::percent(AGREEMENT),
             units::time(AGREEMENT_FLOOR)
         );
         part.claim(
             "event times agree with the host's clock",
-            agreeing == samples.len(),
+            agreeing * 10 >= samples.len() * 9,
             found,
             limit,
         );
