@@ -393,12 +393,7 @@ const DEFAULT_ITERATIONS: usize = 10;
 pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
     let mut table = Table::new(["variant", &format!("median, {times}"), "spread", "speed-up"]);
     for outcome in outcomes {
-        table.row([
-            outcome.name.clone(),
-            units::time(outcome.median()),
-            units::percent(outcome.times.spread()),
-            units::ratio(speedup(outcomes, outcome.median())),
-        ]);
+        table.row(cells(outcomes, outcome));
     }
     table
 }
@@ -414,13 +409,8 @@ pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSourc
         "of the bound",
     ]);
     for outcome in outcomes {
-        table.row([
-            outcome.name.clone(),
-            units::time(outcome.median()),
-            units::percent(outcome.times.spread()),
-            units::ratio(speedup(outcomes, outcome.median())),
-            units::percent(stages.reached(Overlap::Duplex, outcome.median())),
-        ]);
+        let reached = units::percent(stages.reached(Overlap::Duplex, outcome.median()));
+        table.row(cells(outcomes, outcome).into_iter().chain([reached]));
     }
     for overlap in Overlap::ALL {
         let bound = stages.bound(overlap);
@@ -434,6 +424,16 @@ pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSourc
         ]);
     }
     table
+}
+
+/// What every table of outcomes says of one of them.
+fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
+    [
+        outcome.name.clone(),
+        units::time(outcome.median()),
+        units::percent(outcome.times.spread()),
+        units::ratio(speedup(outcomes, outcome.median())),
+    ]
 }
 
 fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
