@@ -9,6 +9,7 @@
 //! - [`ptx`] reads PTX, [`exec`] executes it, [`timeline`] models time, [`memory`] holds the bytes.
 //! - [`host`] is the modelled host thread for programs that want to say what their own work costs, and [`activity`]
 //!   the log of what ran on the device.
+//! - [`reports`] holds what the checkers have found.
 
 pub mod activity;
 pub mod driver;
@@ -16,6 +17,7 @@ pub mod exec;
 pub mod host;
 pub mod memory;
 pub mod ptx;
+pub mod reports;
 pub mod timeline;
 
 pub use driver::{last_fault, last_refusal};

@@ -4,6 +4,7 @@
 //! - [`WriteHold`] keeps what a running kernel overwrites, so that its stores can become visible when its modelled
 //!   end comes, not when it happens to be executed.
 //! - [`HeldWrites`] are those stores, waiting to land.
+//! - [`Accesses`] are the bytes that an operation touched, as [`ByteRanges`].
 //!
 //! Addresses of device memory are numbers that no host pointer can have; a host that follows one faults at once
 //! instead of reading something else. They are given out in rising order and never twice, so that the same program
@@ -11,12 +12,14 @@
 
 mod address_space;
 mod allocation;
+mod byte_ranges;
 mod held_writes;
 mod write_hold;
 
 pub(crate) use address_space::is_device_address;
 pub use address_space::{AddressSpace, OutOfMemory, RegisterError};
 pub use allocation::{Allocation, AllocationKind};
+pub use byte_ranges::{Accesses, ByteRanges};
 pub use held_writes::HeldWrites;
 pub use write_hold::WriteHold;
 

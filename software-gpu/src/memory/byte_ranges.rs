@@ -1,0 +1,116 @@
+//! Sets of addresses.
+
+use std::ops::Range;
+
+/// A set of addresses, as ranges that are in rising order and neither overlap nor touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByteRanges {
+    ranges: Vec<Range<u64>>,
+}
+
+impl ByteRanges {
+    /// The empty set.
+    pub const fn new() -> Self {
+        Self { ranges: Vec::new() }
+    }
+
+    /// The ranges, in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ranges.iter().cloned()
+    }
+
+    /// Whether there is no address in the set.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many addresses are in the set.
+    pub fn bytes(&self) -> u64 {
+        self.ranges
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum()
+    }
+
+    /// The lowest range of addresses that are in both sets.
+    pub fn first_common(&self, other: &Self) -> Option<Range<u64>> {
+        let (mut left, mut right) = (self.ranges.iter(), other.ranges.iter());
+        let (mut a, mut b) = (left.next()?, right.next()?);
+        loop {
+            let common = a.start.max(b.start)..a.end.min(b.end);
+            if common.start < common.end {
+                return Some(common);
+            }
+            if a.end <= b.end {
+                a = left.next()?;
+            } else {
+                b = right.next()?;
+            }
+        }
+    }
+}
+
+impl From<Range<u64>> for ByteRanges {
+    fn from(range: Range<u64>) -> Self {
+        Self::from_iter([range])
+    }
+}
+
+/// In any order, overlapping or empty: the set is their union.
+impl FromIterator<Range<u64>> for ByteRanges {
+    fn from_iter<I: IntoIterator<Item = Range<u64>>>(ranges: I) -> Self {
+        let mut ranges: Vec<_> = ranges
+            .into_iter()
+            .filter(|range| range.start < range.end)
+            .collect();
+        if !ranges.is_sorted_by_key(|range| range.start) {
+            ranges.sort_unstable_by_key(|range| range.start);
+        }
+        ranges.dedup_by(|next, kept| {
+            let joins = next.start <= kept.end;
+            if joins {
+                kept.end = kept.end.max(next.end);
+            }
+            joins
+        });
+        Self { ranges }
+    }
+}
+
+/// What one operation does to memory, byte by byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accesses {
+    /// Plain loads, and sources of copies.
+    pub reads: ByteRanges,
+    /// Plain stores, and destinations of copies and memsets.
+    pub writes: ByteRanges,
+    /// Atomic operations and strong loads and stores of a scope wider than the block: they may meet each other, and
+    /// conflict with plain accesses alone.
+    pub atomics: ByteRanges,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ranges: &[Range<u64>]) -> ByteRanges {
+        ranges.iter().cloned().collect()
+    }
+
+    #[test]
+    fn ranges_that_overlap_or_touch_become_one() {
+        let ranges = set(&[8..12, 0..4, 4..8, 20..20, 10..16, 30..31]);
+        assert_eq!(ranges.iter().collect::<Vec<_>>(), [0..16, 30..31]);
+        assert_eq!(ranges.bytes(), 17);
+        assert!(ByteRanges::from(5..5).is_empty());
+    }
+
+    #[test]
+    fn the_lowest_common_range_is_found() {
+        let a = set(&[0..4, 10..20, 30..40]);
+        assert_eq!(a.first_common(&set(&[4..10, 15..35])), Some(15..20));
+        assert_eq!(a.first_common(&set(&[4..10, 20..30, 40..50])), None);
+        assert_eq!(a.first_common(&ByteRanges::new()), None);
+        assert_eq!(a.first_common(&a.clone()), Some(0..4));
+    }
+}
