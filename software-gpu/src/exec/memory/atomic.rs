@@ -1,0 +1,89 @@
+//! `atom` and `red`.
+
+use super::super::context::Context;
+use super::super::fault::Access;
+use super::super::op::{Handler, Op};
+use super::super::shape::{Shape, plain_handler};
+use super::cells::{cell, set_cell};
+use super::target::{Sectors, addresses};
+
+/// Combines the old value of an atomic operation with its operands, in the low bits.
+pub(in crate::exec) type Combine = fn(old: u64, b: u64, c: u64) -> u64;
+
+struct Atomic;
+
+impl Shape for Atomic {
+    /// `rows[0]` receives the old value, `b` and `c` are the operands.
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        let site = &cx.code.sites[op.x as usize];
+        let Some([on_global, on_shared]) = site.combine else {
+            return;
+        };
+        // SAFETY: lowering made `a` the site's address row.
+        let addresses = unsafe { addresses(cx, site, op.a) };
+        let mut sectors = Sectors::default();
+        for lane in cx.lanes() {
+            let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Atomic) else {
+                return;
+            };
+            if let Some((allocation, offset)) = target.global {
+                cx.hold
+                    .before_store(allocation, offset, site.bytes as usize);
+            }
+            let combine = if target.global.is_some() {
+                on_global
+            } else {
+                on_shared
+            };
+            // SAFETY: the rows are rows of the frame; the target is aligned and has that many bytes.
+            let old = unsafe {
+                let (b, c) = (
+                    cell(cx, op.b, site.wide, lane),
+                    cell(cx, op.c, site.wide, lane),
+                );
+                update(target.pointer, site.bytes, |old| combine(old, b, c))
+            };
+            match target.global {
+                Some((allocation, offset)) => {
+                    cx.hold.atomic_done(allocation, offset, site.bytes as usize);
+                    cx.cost.atomics += 1;
+                    sectors.touch(addresses[lane]);
+                }
+                None => cx.cost.shared_bytes += u64::from(site.bytes),
+            }
+            // SAFETY: as above.
+            unsafe { set_cell(cx, site.rows[0], site.wide, lane, old) };
+        }
+        cx.count_sectors(sectors.count as u64, Access::Atomic);
+    }
+}
+
+/// Replaces the value at `pointer` atomically and returns the old one.
+///
+/// # Safety
+///
+/// `pointer` is aligned to `bytes` (2, 4 or 8) and valid for that many bytes, shared only with other atomics.
+unsafe fn update(pointer: *mut u8, bytes: u32, f: impl Fn(u64) -> u64) -> u64 {
+    use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            2 => AtomicU16::from_ptr(pointer.cast())
+                .fetch_update(SeqCst, SeqCst, |old| Some(f(old.into()) as u16))
+                .map(u64::from)
+                .unwrap_or_else(u64::from),
+            4 => AtomicU32::from_ptr(pointer.cast())
+                .fetch_update(SeqCst, SeqCst, |old| Some(f(old.into()) as u32))
+                .map(u64::from)
+                .unwrap_or_else(u64::from),
+            _ => AtomicU64::from_ptr(pointer.cast())
+                .fetch_update(SeqCst, SeqCst, |old| Some(f(old)))
+                .unwrap_or_else(|old| old),
+        }
+    }
+}
+
+/// Handler of `atom` and `red`: address row `a`, operands `b` and `c`, site `x`.
+pub(in crate::exec) fn atomic() -> Handler {
+    plain_handler::<Atomic>()
+}

@@ -1,0 +1,92 @@
+//! Loads, stores and atomics: addresses of a warp to host memory.
+//!
+//! A warp whose 32 addresses lie side by side and aligned is served by one bounds check and a copy of rows; any other
+//! pattern goes lane by lane, in ascending order. Kernels that race with themselves race here too: accesses are plain
+//! machine accesses through raw pointers, atomics are the host's.
+//!
+//! Generic addresses: shared, local and parameter space appear in windows that no device allocation and no host
+//! pointer can lie in; everything else is global. Constant space is global memory.
+//!
+//! `target` finds the memory behind an address and checks it; `cells` reads and writes elements and register cells;
+//! `load`, `store` and `atomic` are the handlers.
+
+mod atomic;
+mod cells;
+mod load;
+mod store;
+mod target;
+
+use crate::ptx::ir::Space;
+
+use super::op::Slot;
+
+pub(super) use atomic::{Combine, atomic};
+pub(super) use load::load;
+pub(super) use store::store;
+pub(super) use target::Cached;
+
+/// Where generic addresses of shared memory start. The low half is the address in `.shared` space.
+pub(super) const SHARED_WINDOW: u64 = 0x00f0_0000_0000_0000;
+/// Where generic addresses of local memory start.
+pub(super) const LOCAL_WINDOW: u64 = 0x00f1_0000_0000_0000;
+/// Where generic addresses of kernel parameters start.
+pub(super) const PARAMETER_WINDOW: u64 = 0x00f2_0000_0000_0000;
+/// Size of a window.
+pub(super) const WINDOW: u64 = 1 << 48;
+
+/// What is fixed about one memory instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Site {
+    pub line: u32,
+    pub space: Space,
+    /// Added to the address row.
+    pub offset: i64,
+    /// The address is relative to the frame's local memory.
+    pub relative: bool,
+    /// The address row has 64-bit cells.
+    pub wide_address: bool,
+    /// Bytes of one element.
+    pub bytes: u32,
+    /// Elements per lane.
+    pub count: u32,
+    /// Loads extend by sign.
+    pub signed: bool,
+    /// Data rows have 64-bit cells.
+    pub wide: bool,
+    /// Data rows, one per element. A load without interest in an element names a scratch row.
+    pub rows: [Slot; 4],
+    /// Index of the site's entry in [`Context::caches`].
+    pub cache: u32,
+    /// Of an atomic operation: on global memory, and on shared.
+    pub combine: Option<[Combine; 2]>,
+}
+
+impl Site {
+    fn lane_bytes(&self) -> u64 {
+        u64::from(self.bytes) * u64::from(self.count)
+    }
+}
+
+/// Whether an address lies in the kernel's parameters, which cannot be written.
+#[inline(always)]
+fn is_parameter(space: Space, address: u64) -> bool {
+    space == Space::Param || space == Space::Generic && generic(address).0 == Space::Param
+}
+
+/// The space that a generic address lies in, and the address there.
+#[inline(always)]
+pub(super) fn generic(address: u64) -> (Space, u64) {
+    let low = address & (WINDOW - 1);
+    match address & !(WINDOW - 1) {
+        SHARED_WINDOW => (Space::Shared, low),
+        LOCAL_WINDOW => (Space::Local, low),
+        PARAMETER_WINDOW => (Space::Param, low),
+        _ => (Space::Global, address),
+    }
+}
+
+/// Whether a generic address lies in local memory, where lanes with adjacent addresses are not adjacent.
+#[inline(always)]
+fn is_local(site: &Site, address: u64) -> bool {
+    site.space == Space::Generic && generic(address).0 == Space::Local
+}

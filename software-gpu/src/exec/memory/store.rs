@@ -1,0 +1,109 @@
+//! `st`.
+
+use crate::ptx::ir::Space;
+
+use super::super::context::Context;
+use super::super::fault::Access;
+use super::super::op::{Handler, Op};
+use super::super::shape::{LANES, Shape, handler};
+use super::cells::{cell, write};
+use super::target::{Sectors, addresses, contiguous};
+use super::{Site, is_local, is_parameter};
+
+struct Store;
+
+impl Shape for Store {
+    #[inline(always)]
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        let site = &cx.code.sites[op.x as usize];
+        // SAFETY: lowering made `a` the site's address row.
+        let addresses = unsafe { addresses(cx, site, op.a) };
+        let bytes = site.lane_bytes();
+        let movable =
+            !matches!(site.space, Space::Local | Space::Param) && !is_local(site, addresses[0]);
+        if cx.mask == !0
+            && movable
+            && contiguous(&addresses, bytes)
+            && !is_parameter(site.space, addresses[0])
+        {
+            let whole = bytes * LANES as u64;
+            if let Some(target) = cx.target(site, 0, addresses[0], whole) {
+                cx.count_row(&target, addresses[0], whole, Access::Store);
+                if let Some((allocation, offset)) = target.global {
+                    cx.hold.before_store(allocation, offset, whole as usize);
+                }
+                // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
+                unsafe { store_rows(cx, site, target.pointer) };
+                return;
+            }
+        }
+        // SAFETY: as above.
+        unsafe { store_lanes(cx, site, &addresses) }
+    }
+}
+
+/// # Safety
+///
+/// `to` is valid for writes of all lanes' bytes; the site's rows are rows of the current frame.
+#[inline(always)]
+unsafe fn store_rows(cx: &Context<'_>, site: &Site, to: *mut u8) {
+    // SAFETY: the caller's promise; rows and device memory never overlap.
+    unsafe {
+        match (site.bytes, site.count, site.wide) {
+            (4, 1, false) => to.copy_from_nonoverlapping(cx.row::<u32>(site.rows[0]).cast(), 128),
+            (8, 1, true) => to.copy_from_nonoverlapping(cx.row::<u64>(site.rows[0]).cast(), 256),
+            (4, 4, false) => {
+                let [a, b, c, d] = site.rows.map(|slot| &*cx.row::<u32>(slot));
+                let quads = &mut *to.cast::<[[[u8; 4]; 4]; LANES]>();
+                for lane in 0..LANES {
+                    quads[lane] = [a[lane], b[lane], c[lane], d[lane]].map(u32::to_ne_bytes);
+                }
+            }
+            (bytes, count, wide) => {
+                for lane in 0..LANES {
+                    for element in 0..count as usize {
+                        let place = to.add((lane * count as usize + element) * bytes as usize);
+                        write(place, bytes, cell(cx, site.rows[element], wide, lane));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// The site's rows are rows of the current frame.
+unsafe fn store_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]) {
+    let mut sectors = Sectors::default();
+    for lane in cx.lanes() {
+        let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Store) else {
+            return;
+        };
+        match target.global {
+            Some((allocation, offset)) => {
+                sectors.touch(addresses[lane]);
+                cx.hold
+                    .before_store(allocation, offset, site.lane_bytes() as usize);
+            }
+            None => cx.cost.shared_bytes += site.lane_bytes(),
+        }
+        for element in 0..site.count as usize {
+            // SAFETY: the target has all elements of a lane, and the rows are the frame's.
+            unsafe {
+                let value = cell(cx, site.rows[element], site.wide, lane);
+                write(
+                    target.pointer.add(element * site.bytes as usize),
+                    site.bytes,
+                    value,
+                );
+            }
+        }
+    }
+    cx.count_sectors(sectors.count as u64, Access::Store);
+}
+
+/// Handler of `st`: address row `a`, site `x`.
+pub(in crate::exec) fn store() -> Handler {
+    handler::<Store>()
+}

@@ -1,0 +1,233 @@
+//! The memory behind an address: which it is, whether it is there, and what reaching it costs.
+
+use crate::memory::Allocation;
+use crate::ptx::ir::Space;
+
+use super::super::context::Context;
+use super::super::fault::{Access, Fault, Nearest};
+use super::super::op::Slot;
+use super::super::shape::LANES;
+use super::{Site, generic, is_parameter};
+
+/// Unit of global memory traffic.
+const SECTOR: u64 = 32;
+
+/// The allocation that a site used last.
+#[derive(Clone, Copy, Default)]
+pub(in crate::exec) struct Cached<'g> {
+    base: u64,
+    len: u64,
+    allocation: Option<&'g Allocation>,
+}
+
+/// Host memory behind an address.
+pub(super) struct Target<'g> {
+    pub pointer: *mut u8,
+    /// For global memory: the allocation and the offset in it.
+    pub global: Option<(&'g Allocation, usize)>,
+}
+
+/// The addresses of all lanes.
+#[inline(always)]
+pub(super) unsafe fn addresses(cx: &Context<'_>, site: &Site, slot: Slot) -> [u64; LANES] {
+    let base = if site.relative {
+        i64::from(cx.local_base)
+    } else {
+        0
+    };
+    let offset = site.offset.wrapping_add(base) as u64;
+    let mut addresses = [0; LANES];
+    // SAFETY: lowering made the slot a row of the width that the site names.
+    unsafe {
+        if site.wide_address {
+            let row = &*cx.row::<u64>(slot);
+            for lane in 0..LANES {
+                addresses[lane] = row[lane].wrapping_add(offset);
+            }
+        } else {
+            let row = &*cx.row::<u32>(slot);
+            for lane in 0..LANES {
+                addresses[lane] = u64::from(row[lane]).wrapping_add(offset);
+            }
+        }
+    }
+    addresses
+}
+
+/// Whether the addresses are `first`, `first + bytes`, `first + 2 bytes`, ….
+#[inline(always)]
+pub(super) fn contiguous(addresses: &[u64; LANES], bytes: u64) -> bool {
+    let mut differs = 0;
+    for lane in 0..LANES {
+        differs |= addresses[lane] ^ addresses[0].wrapping_add(lane as u64 * bytes);
+    }
+    differs == 0 && addresses[0] & (bytes - 1) == 0
+}
+
+impl<'g> Context<'g> {
+    /// The host memory of `len` bytes at `address`, accessed by `lane` (or by all lanes, if not local).
+    #[inline(always)]
+    pub(super) fn target(
+        &mut self,
+        site: &Site,
+        lane: usize,
+        address: u64,
+        len: u64,
+    ) -> Option<Target<'g>> {
+        let (space, address) = match site.space {
+            Space::Generic => generic(address),
+            space => (space, address),
+        };
+        match space {
+            Space::Shared => {
+                (address.checked_add(len)? <= u64::from(self.shared_bytes)).then(|| Target {
+                    pointer: self.shared.wrapping_add(address as usize),
+                    global: None,
+                })
+            }
+            Space::Local => {
+                let stack = self.local.wrapping_add(lane * self.local_stride as usize);
+                (address.checked_add(len)? <= u64::from(self.local_stride)).then(|| Target {
+                    pointer: stack.wrapping_add(address as usize),
+                    global: None,
+                })
+            }
+            Space::Param => {
+                (address.checked_add(len)? <= self.grid.parameters.len() as u64).then(|| Target {
+                    pointer: self
+                        .grid
+                        .parameters
+                        .as_ptr()
+                        .wrapping_add(address as usize)
+                        .cast_mut(),
+                    global: None,
+                })
+            }
+            Space::Global | Space::Const | Space::Generic => self.global(site, address, len),
+        }
+    }
+
+    #[inline(always)]
+    fn global(&mut self, site: &Site, address: u64, len: u64) -> Option<Target<'g>> {
+        let cached = &mut self.caches[site.cache as usize];
+        let mut offset = address.wrapping_sub(cached.base);
+        if offset >= cached.len {
+            let allocation = self.hold.space().find(address)?;
+            *cached = Cached {
+                base: allocation.base(),
+                len: allocation.len() as u64,
+                allocation: Some(allocation),
+            };
+            offset = address - cached.base;
+        }
+        let allocation = cached.allocation?;
+        (len <= cached.len - offset).then(|| Target {
+            pointer: allocation.storage().wrapping_add(offset as usize),
+            global: Some((allocation, offset as usize)),
+        })
+    }
+
+    /// The checked memory of one lane's access; reports the fault when there is none.
+    pub(super) fn lane_target(
+        &mut self,
+        site: &Site,
+        lane: usize,
+        address: u64,
+        access: Access,
+    ) -> Option<Target<'g>> {
+        let bytes = site.lane_bytes();
+        if address & (bytes - 1) != 0 {
+            let bytes = bytes as u32;
+            self.fail(lane as u32, site.line, |place| Fault::Misaligned {
+                place,
+                access,
+                address,
+                bytes,
+            });
+            return None;
+        }
+        let target = self.target(site, lane, address, bytes);
+        let read_only = access != Access::Load && is_parameter(site.space, address);
+        if target.is_none() || read_only {
+            self.fail_access(site, lane, address, access);
+            return None;
+        }
+        target
+    }
+
+    #[cold]
+    fn fail_access(&mut self, site: &Site, lane: usize, address: u64, access: Access) {
+        let (space, bytes) = (site.space, site.lane_bytes() as u32);
+        let memory = self.hold.space();
+        let global = matches!(space, Space::Global | Space::Const | Space::Generic);
+        let nearest = memory
+            .nearest(address)
+            .filter(|_| global)
+            .map(|allocation| {
+                let (base, len) = (allocation.base(), allocation.len() as u64);
+                let distance = match address < base {
+                    true => i128::from(address) - i128::from(base),
+                    false => i128::from(address) - i128::from(base + len),
+                };
+                Nearest {
+                    base,
+                    len,
+                    distance,
+                }
+            });
+        self.fail(lane as u32, site.line, |place| Fault::IllegalAddress {
+            place,
+            access,
+            space,
+            address,
+            bytes,
+            nearest,
+        });
+    }
+
+    /// Counts the traffic of a whole warp.
+    #[inline(always)]
+    pub(super) fn count_row(
+        &mut self,
+        target: &Target<'_>,
+        address: u64,
+        bytes: u64,
+        access: Access,
+    ) {
+        if target.global.is_some() {
+            let sectors = (address + bytes - 1) / SECTOR - address / SECTOR + 1;
+            self.count_sectors(sectors, access);
+        } else {
+            self.cost.shared_bytes += bytes;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn count_sectors(&mut self, sectors: u64, access: Access) {
+        match access {
+            Access::Load => self.cost.global_read_bytes += sectors * SECTOR,
+            Access::Store | Access::Atomic => self.cost.global_write_bytes += sectors * SECTOR,
+        }
+    }
+}
+
+/// Distinct sectors that the lanes of a warp touch.
+#[derive(Default)]
+pub(super) struct Sectors {
+    seen: [u64; LANES],
+    pub count: usize,
+}
+
+impl Sectors {
+    pub fn touch(&mut self, address: u64) {
+        let sector = address / SECTOR;
+        if !self.seen[..self.count]
+            .iter()
+            .rev()
+            .any(|known| *known == sector)
+        {
+            self.seen[self.count] = sector;
+            self.count += 1;
+        }
+    }
+}
