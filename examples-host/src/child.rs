@@ -92,6 +92,7 @@ fn arguments(options: &Options, driver: libcuda::Driver) -> Vec<String> {
     arguments.extend(options.iterations.map(|n| format!("--iterations={n}")));
     arguments.extend(options.size.map(|size| format!("--size={}", size.bytes())));
     arguments.extend(options.chunks.map(|n| format!("--chunks={n}")));
+    arguments.extend(options.races.map(|mode| format!("--races={mode}")));
     arguments.extend(options.validate.then(|| "--validate".to_owned()));
     arguments
 }

@@ -6,6 +6,7 @@ use crate::exit::{Exit, complain};
 use crate::options::{self, Options};
 use crate::output;
 use crate::part::Part;
+use crate::races;
 use crate::trace::Trace;
 use anyhow::Context;
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ impl<'a> Example<'a> {
         }
         let mut trace = options.trace.clone().map(Trace::create).transpose()?;
         let device = Device::open(options.choice()?)?;
+        races::choose(options, &device)?;
         output::line(device.introduction());
         let asked =
             |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
@@ -90,6 +92,7 @@ impl<'a> Example<'a> {
                 trace.add(info.name, finished.recordings);
             }
         }
+        let silent = races::conclude();
         if let Some(trace) = trace {
             output::line(format!("\nTrace written to {}.", trace.write()?.display()));
         }
@@ -99,6 +102,6 @@ impl<'a> Example<'a> {
                 failed.join(", ")
             ));
         }
-        Ok(failed.is_empty())
+        Ok(failed.is_empty() && silent)
     }
 }

@@ -38,6 +38,7 @@ pub mod options;
 mod output;
 pub mod part;
 pub mod plan;
+pub mod races;
 pub mod recorder;
 pub mod ring;
 pub mod size;
@@ -74,6 +75,7 @@ pub mod prelude {
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch};
     pub use crate::part::Part;
     pub use crate::plan::Plan;
+    pub use crate::races::Watched;
     pub use crate::recorder::record;
     pub use crate::ring::Ring;
     pub use crate::size::ByteSize;

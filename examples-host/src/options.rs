@@ -5,6 +5,7 @@ use crate::size::ByteSize;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command};
 use libcuda::Choice;
+use software_gpu::reports::Mode;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -43,6 +44,11 @@ pub struct Options {
     /// Pieces that the data is cut into
     #[arg(long, value_name = "N")]
     pub chunks: Option<NonZeroUsize>,
+
+    /// What becomes of races and other mistakes that the software GPU finds: not looked for, reported on standard
+    /// error, or also the reason for exit code 1. Without the option, SOFTWARE_GPU_RACES says it, or they are reported
+    #[arg(long, value_name = "off|report|fail")]
+    pub races: Option<Mode>,
 
     /// Leave out an event that the result depends on, to see what goes wrong, in parts that teach it
     #[arg(long)]
@@ -117,7 +123,7 @@ mod tests {
     #[test]
     fn every_option_is_understood() {
         let line = "--device software --part kernels --part three-way --trace t.json --validate --iterations 3 \
-                    --size 64MiB --chunks 16";
+                    --size 64MiB --chunks 16 --races fail";
         let options = parse(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
         assert_eq!(options.device, Some(Choice::Software));
         assert_eq!(options.parts, ["kernels", "three-way"]);
@@ -126,6 +132,7 @@ mod tests {
         assert_eq!(options.iterations, Some(3));
         assert_eq!(options.size, Some(ByteSize::mib(64)));
         assert_eq!(options.chunks.map(usize::from), Some(16));
+        assert_eq!(options.races, Some(Mode::Fail));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! - [`reports`] holds what the checkers have found.
 
 pub mod activity;
+mod call_site;
 pub mod driver;
 pub mod exec;
 pub mod host;
@@ -20,4 +21,5 @@ pub mod ptx;
 pub mod reports;
 pub mod timeline;
 
+pub use call_site::add_wrapper;
 pub use driver::{last_fault, last_refusal};

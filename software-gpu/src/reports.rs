@@ -5,9 +5,13 @@
 //! bounds, is an error of the driver and no matter of the switch.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The environment variable that names the [`Mode`] for programs that do not call [`set_mode`].
+pub const VARIABLE: &str = "SOFTWARE_GPU_RACES";
 
 /// What becomes of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +71,16 @@ impl FromStr for Mode {
     }
 }
 
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Off => "off",
+            Self::Report => "report",
+            Self::Fail => "fail",
+        })
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -83,15 +97,43 @@ impl fmt::Display for Kind {
 #[derive(Default)]
 struct Found {
     mode: Mode,
+    list: List,
+    /// The list from before a [`collect`], while one is under way.
+    outer: Option<List>,
+}
+
+#[derive(Default)]
+struct List {
     reports: Vec<Report>,
     /// Places in `reports`, by what makes two findings the same.
     by_key: BTreeMap<(Kind, String), usize>,
 }
 
-static FOUND: LazyLock<Mutex<Found>> = LazyLock::new(Mutex::default);
+static FOUND: LazyLock<Mutex<Found>> = LazyLock::new(|| {
+    let mode = mode_from_environment().unwrap_or_else(|error| {
+        eprintln!("software GPU: {VARIABLE}: {error}");
+        None
+    });
+    Mutex::new(Found {
+        mode: mode.unwrap_or_default(),
+        ..Found::default()
+    })
+});
 
 fn found() -> MutexGuard<'static, Found> {
     FOUND.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the environment variable [`VARIABLE`] says; `None` when it is not set or empty.
+///
+/// # Errors
+/// When it names no mode.
+pub fn mode_from_environment() -> Result<Option<Mode>, UnknownMode> {
+    let word = env::var_os(VARIABLE).unwrap_or_default();
+    if word.is_empty() {
+        return Ok(None);
+    }
+    word.to_string_lossy().parse().map(Some)
 }
 
 /// Chooses what becomes of reports from now on.
@@ -106,14 +148,33 @@ pub fn mode() -> Mode {
 
 /// All reports so far, in the order in which they were first found.
 pub fn all() -> Vec<Report> {
-    found().reports.clone()
+    found().list.reports.clone()
 }
 
-/// As [`all`], and forgets them.
-pub fn take() -> Vec<Report> {
-    let mut found = found();
-    found.by_key.clear();
-    std::mem::take(&mut found.reports)
+/// Runs `body` and returns what is found meanwhile, which is neither printed nor counted among [`all`]: for programs
+/// that break a rule on purpose.
+///
+/// Findings of all threads count. Nested, the outer one gets what its own body has found before.
+pub fn collect<R>(body: impl FnOnce() -> R) -> (R, Vec<Report>) {
+    let outer = {
+        let mut found = found();
+        let before = std::mem::take(&mut found.list);
+        found.outer.replace(before)
+    };
+    // Restores the list when `body` panics, too.
+    struct Restore(Option<List>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let mut found = found();
+            let before = std::mem::replace(&mut found.outer, self.0.take());
+            found.list = before.unwrap_or_default();
+        }
+    }
+    let restore = Restore(outer);
+    let result = body();
+    let reports = std::mem::take(&mut found().list.reports);
+    drop(restore);
+    (result, reports)
 }
 
 /// Adds a finding. Those with the same `key` count as one; the first one's text is kept and printed.
@@ -122,14 +183,59 @@ pub(crate) fn add(kind: Kind, key: String, text: impl FnOnce() -> String) {
     if found.mode == Mode::Off {
         return;
     }
-    if let Some(place) = found.by_key.get(&(kind, key.clone())).copied() {
-        found.reports[place].count += 1;
+    let print = found.outer.is_none();
+    let List { reports, by_key } = &mut found.list;
+    if let Some(report) = by_key
+        .get(&(kind, key.clone()))
+        .and_then(|place| reports.get_mut(*place))
+    {
+        report.count += 1;
         return;
     }
     let text = text();
-    eprintln!("software GPU: {text}");
-    let place = found.reports.len();
-    found.by_key.insert((kind, key), place);
+    if print {
+        eprintln!("software GPU: {text}");
+    }
+    by_key.insert((kind, key), reports.len());
     let count = 1;
-    found.reports.push(Report { kind, text, count });
+    reports.push(Report { kind, text, count });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(key: &str) {
+        add(Kind::Race, key.to_owned(), || format!("{key}!"));
+    }
+
+    #[test]
+    fn findings_with_one_key_are_one_report() {
+        let (inner, outer) = collect(|| {
+            find("a");
+            let ((), inner) = collect(|| find("a"));
+            find("a");
+            find("b");
+            inner
+        });
+        let counts = |reports: &[Report]| -> Vec<_> {
+            reports
+                .iter()
+                .map(|report| (report.text.clone(), report.count))
+                .collect()
+        };
+        assert_eq!(counts(&inner), [("a!".to_owned(), 1)]);
+        assert_eq!(counts(&outer), [("a!".to_owned(), 2), ("b!".to_owned(), 1)]);
+        assert_eq!(all(), []);
+    }
+
+    #[test]
+    fn modes_are_read_by_name() {
+        assert_eq!("fail".parse(), Ok(Mode::Fail));
+        let error = "on".parse::<Mode>().expect_err("no mode");
+        assert_eq!(
+            error.to_string(),
+            "`on` is no mode of the checkers: off, report or fail"
+        );
+    }
 }

@@ -7,6 +7,8 @@ use super::simulator::Simulator;
 use super::stream::Stream;
 use super::table::Table;
 use crate::activity::{Activity, Kind};
+use crate::call_site::CallSite;
+use crate::reports::{self, Mode};
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time};
 
 /// What [`Simulator::step`] did.
@@ -51,6 +53,7 @@ impl Simulator {
             stream,
             correlation: op.index() + 1,
             started: at,
+            call_site: (reports::mode() != Mode::Off).then(CallSite::here),
             effect,
         };
         self.operations.insert(op, operation);

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use super::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
 use super::launch::Launch;
+use crate::call_site::CallSite;
 use crate::timeline::{CopyKind, Time, Work};
 
 /// An operation between its submission and its end.
@@ -13,6 +14,8 @@ pub(super) struct Operation {
     pub(super) stream: CUstream,
     pub(super) correlation: u64,
     pub(super) started: Time,
+    /// Where the program asked for it, when the checkers are on.
+    pub(super) call_site: Option<CallSite>,
     pub(super) effect: Effect,
 }
 

@@ -1,0 +1,70 @@
+//! The software GPU's checkers: the switch, and what they have found.
+//!
+//! They notice operations that touch the same bytes with nothing to order them, memory used outside of its life, and
+//! memory read that nobody wrote. A GPU checks nothing of the kind.
+
+use crate::device::{Device, TimeSource};
+use crate::options::{Options, UsageError};
+use crate::output;
+use crate::part::Part;
+use software_gpu::reports::{self, Mode, Report};
+
+/// Does what `--races` says, or the environment variable `SOFTWARE_GPU_RACES`, or reports what is found.
+///
+/// # Errors
+/// The option on a GPU, where nothing could obey it; a word in the environment that is no mode.
+pub(crate) fn choose(options: &Options, device: &Device) -> Result<(), UsageError> {
+    software_gpu::add_wrapper("examples_host::");
+    if device.times() == TimeSource::Measured {
+        return match options.races {
+            Some(_) => Err(UsageError(
+                "--races is for the software GPU: a GPU checks no ordering; add --device software"
+                    .to_owned(),
+            )),
+            None => Ok(()),
+        };
+    }
+    let asked = match options.races {
+        Some(mode) => Some(mode),
+        None => reports::mode_from_environment()
+            .map_err(|error| UsageError(format!("{}: {error}", reports::VARIABLE)))?,
+    };
+    reports::set_mode(asked.unwrap_or_default());
+    Ok(())
+}
+
+/// Says how much was found, if anything, and whether the program may end well.
+pub(crate) fn conclude() -> bool {
+    let reports = reports::all();
+    if reports.is_empty() {
+        return true;
+    }
+    let (reported, plural) = (reports.len(), if reports.len() == 1 { "" } else { "s" });
+    output::line(format!(
+        "\nThe checkers of the software GPU made {reported} report{plural}; see standard error."
+    ));
+    reports::mode() != Mode::Fail
+}
+
+/// What was found while something ran on purpose that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// A GPU, or `--races off`: nobody looked.
+    Unchecked,
+    /// The checkers were on, and made these reports.
+    Checked(Vec<Report>),
+}
+
+impl Part<'_> {
+    /// Runs `body` and returns what the checkers found meanwhile. It does not count as a mistake of the program.
+    pub fn watch<R>(&self, body: impl FnOnce() -> R) -> (R, Watched) {
+        let (result, reports) = reports::collect(body);
+        let off = self.device().times() == TimeSource::Measured || reports::mode() == Mode::Off;
+        let watched = if off {
+            Watched::Unchecked
+        } else {
+            Watched::Checked(reports)
+        };
+        (result, watched)
+    }
+}
