@@ -28,9 +28,13 @@ impl Machine {
     fn new(elements: u64) -> Self {
         let module = ptx::parse(EXAMPLES).expect("is PTX");
         let module = Executable::new(&module, &|_| None).expect("is understood");
-        let mut space = AddressSpace::new(1 << 32, 0);
+        let mut space = AddressSpace::new(&[1 << 32], 0);
         let bytes = elements as usize * 4;
-        let data = [(); 2].map(|()| space.allocate(bytes, AllocationKind::Device).expect("fits"));
+        let data = [(); 2].map(|()| {
+            space
+                .allocate(0, bytes, AllocationKind::Device)
+                .expect("fits")
+        });
         Self {
             module,
             space,

@@ -30,8 +30,8 @@ fn kernel(blocks: u64) -> Work {
 
 /// Submits so many operations, `work(i)`, to `streams` streams in turn, a microsecond apart, and steps to the end.
 fn run(streams: u64, operations: u64, work: impl Fn(u64) -> Work) -> Time {
-    let mut timeline = Timeline::new(&Profile::h200(), 8);
-    let streams: Vec<_> = (0..streams).map(|_| timeline.add_stream(0)).collect();
+    let mut timeline = Timeline::new(&[Profile::h200()], 8);
+    let streams: Vec<_> = (0..streams).map(|_| timeline.add_stream(0, 0)).collect();
     for i in 0..operations {
         let stream = streams[(i % streams.len() as u64) as usize];
         timeline.submit(stream, Time::from_nanos(i * 1_000), work(i), &[]);

@@ -278,7 +278,7 @@ fn depth_first(connections: u32, streams: usize) -> f64 {
     let mut program = Program::new(connections);
     let kernel = Kernel::spin(1, 100.0);
     let streams: Vec<StreamId> = (0..streams)
-        .map(|_| program.timeline.add_stream(0))
+        .map(|_| program.timeline.add_stream(0, 0))
         .collect();
     let [gate] = program.streams();
     program.kernel(gate, &Kernel::spin(1, 5000.0));
@@ -370,8 +370,8 @@ fn no_more_than_128_grids_are_resident() {
 #[test]
 fn urgent_blocks_are_placed_first_but_do_not_pre_empt() {
     let mut program = Program::new(8);
-    let low = program.timeline.add_stream(0);
-    let high = program.timeline.add_stream(-5);
+    let low = program.timeline.add_stream(0, 0);
+    let high = program.timeline.add_stream(0, -5);
     let big = program.kernel(
         low,
         &Kernel {

@@ -146,11 +146,11 @@ impl Run<'_> {
 }
 
 fn run(program: &Program, driving: Driving) -> Vec<Happening> {
-    let mut timeline = Timeline::new(&H200, program.connections);
+    let mut timeline = Timeline::new(std::slice::from_ref(&*H200), program.connections);
     let streams: Vec<StreamId> = program
         .priorities
         .iter()
-        .map(|&p| timeline.add_stream(p))
+        .map(|&p| timeline.add_stream(0, p))
         .collect();
     let mut run = Run {
         program,

@@ -82,8 +82,8 @@ entry_points! {
 
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         call(Cost::Other, |call| {
-            call.context()?;
-            let (free_bytes, total_bytes) = call.memory.device_memory();
+            let context = call.context()?;
+            let (free_bytes, total_bytes) = call.memory.device_memory(call.contexts.get(context)?.device);
             free.set(usize::try_from(free_bytes).unwrap_or(usize::MAX))?;
             total.set(usize::try_from(total_bytes).unwrap_or(usize::MAX))
         })
@@ -192,7 +192,8 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
             return Err(CudaError::InvalidValue);
         }
         let kind = AllocationKind::PageLocked;
-        let address = call.memory.allocate(bytes, kind)?;
+        let device = call.contexts.get(context)?.device;
+        let address = call.memory.allocate(device, bytes, kind)?;
         call.spend(Cost::Pin(bytes));
         let origin = Origin::Host(flags);
         call.owned.insert(
@@ -217,7 +218,8 @@ impl Simulator {
         if bytes == 0 {
             return Err(CudaError::InvalidValue);
         }
-        let address = self.memory.allocate(bytes, kind)?;
+        let device = self.contexts.get(context)?.device;
+        let address = self.memory.allocate(device, bytes, kind)?;
         let origin = Origin::Device;
         self.owned.insert(
             address,

@@ -85,7 +85,7 @@ impl Call {
 
     /// Host time passes.
     pub(super) fn spend(&mut self, cost: Cost) {
-        let time = cost.time(&self.profile);
+        let time = cost.time(self.host());
         self.spend_time(time);
     }
 
@@ -142,7 +142,7 @@ impl Call {
         &mut self,
         operations: impl IntoIterator<Item = OpId>,
     ) -> Result<(), CudaError> {
-        let wake_up = self.profile.host.wake_up_us.micros();
+        let wake_up = self.host().wake_up_us.micros();
         self.wait(operations, wake_up)
     }
 

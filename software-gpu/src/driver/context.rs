@@ -7,7 +7,7 @@ use super::abi::{CUcontext, CUdevice, CUstream, Out};
 use super::boundary::entry_points;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::device;
+use super::device::Primary;
 use super::errors::CudaError;
 use super::host_threads::{ThreadSerial, current};
 use super::simulator::Simulator;
@@ -23,6 +23,8 @@ const FLAGS: c_uint = 0xff;
 /// One context.
 #[derive(Debug)]
 pub(super) struct Context {
+    /// The device's ordinal.
+    pub(super) device: usize,
     pub(super) flags: c_uint,
     /// What a kernel left behind: every later call returns it.
     pub(super) fault: Option<CudaError>,
@@ -41,41 +43,35 @@ entry_points! {
     fn cuDevicePrimaryCtxRetain(context: Out<CUcontext>, device: CUdevice) {
         let context = context.required()?;
         call(Cost::Other, |call| {
-            device::check(device)?;
-            let primary = match call.primary {
+            let Primary { flags, context: active, .. } = call.device(device)?.primary;
+            let primary = match active {
                 Some(primary) => primary,
-                None => {
-                    let flags = call.primary_flags;
-                    call.create_context(flags)?
-                }
+                None => call.create_context(device, flags)?,
             };
-            call.primary = Some(primary);
-            call.primary_users += 1;
+            let state = &mut call.device_mut(device)?.primary;
+            state.context = Some(primary);
+            state.users += 1;
             context.set(primary)
         })
     }
 
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) {
         call(Cost::Other, |call| {
-            device::check(device)?;
-            call.primary_users = call.primary_users.checked_sub(1).ok_or(CudaError::InvalidContext)?;
-            if call.primary_users == 0 { reset_primary(call) } else { Ok(()) }
+            let state = &mut call.device_mut(device)?.primary;
+            state.users = state.users.checked_sub(1).ok_or(CudaError::InvalidContext)?;
+            if state.users == 0 { reset_primary(call, device) } else { Ok(()) }
         })
     }
 
     fn cuDevicePrimaryCtxReset_v2(device: CUdevice) {
-        call(Cost::Other, |call| {
-            device::check(device)?;
-            reset_primary(call)
-        })
+        call(Cost::Other, |call| reset_primary(call, device))
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) {
         call(Cost::Free, |call| {
-            device::check(device)?;
-            call.primary_flags = valid_flags(flags)?;
-            let primary = call.primary;
-            if let Some(primary) = primary {
+            let state = &mut call.device_mut(device)?.primary;
+            state.flags = valid_flags(flags)?;
+            if let Some(primary) = state.context {
                 call.contexts.get_mut(primary)?.flags = flags;
             }
             Ok(())
@@ -84,9 +80,9 @@ entry_points! {
 
     fn cuDevicePrimaryCtxGetState(device: CUdevice, flags: Out<c_uint>, active: Out<c_int>) {
         call(Cost::Free, |call| {
-            device::check(device)?;
-            flags.set(call.primary_flags)?;
-            active.set(c_int::from(call.primary.is_some()))
+            let state = &call.device(device)?.primary;
+            flags.set(state.flags)?;
+            active.set(c_int::from(state.context.is_some()))
         })
     }
 
@@ -110,7 +106,7 @@ entry_points! {
 
     fn cuCtxDestroy_v2(context: CUcontext) {
         call(Cost::Other, |call| {
-            if context.is_null() || call.primary == Some(context) {
+            if context.is_null() || call.is_primary(context) {
                 return Err(CudaError::InvalidContext);
             }
             destroy(call, context)?;
@@ -159,8 +155,8 @@ entry_points! {
 
     fn cuCtxGetDevice(device: Out<CUdevice>) {
         call(Cost::Free, |call| {
-            call.context()?;
-            device.set(0)
+            let context = call.context()?;
+            device.set(call.contexts.get(context)?.device as CUdevice)
         })
     }
 
@@ -244,9 +240,9 @@ entry_points! {
 
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
         call(Cost::Free, |call| {
-            call.context()?;
-            least.set_if_wanted(call.profile.device.least_stream_priority);
-            greatest.set_if_wanted(call.profile.device.greatest_stream_priority);
+            let device = &call.profile_of(call.context()?)?.device;
+            least.set_if_wanted(device.least_stream_priority);
+            greatest.set_if_wanted(device.greatest_stream_priority);
             Ok(())
         })
     }
@@ -262,8 +258,8 @@ entry_points! {
 fn create(context: Out<CUcontext>, flags: c_uint, device: CUdevice) -> Result<(), CudaError> {
     let context = context.required()?;
     call(Cost::Other, |call| {
-        device::check(device)?;
-        let created = call.create_context(valid_flags(flags)?)?;
+        call.device(device)?;
+        let created = call.create_context(device, valid_flags(flags)?)?;
         current::with_contexts(|stack| stack.push(created));
         context.set(created)
     })
@@ -288,8 +284,8 @@ fn at_most(value: c_uint, limit: c_uint) -> Result<c_uint, CudaError> {
     }
 }
 
-fn reset_primary(call: &mut Call) -> Result<(), CudaError> {
-    match call.primary.take() {
+fn reset_primary(call: &mut Call, device: CUdevice) -> Result<(), CudaError> {
+    match call.device_mut(device)?.primary.context.take() {
         Some(primary) => destroy(call, primary),
         None => Ok(()),
     }
@@ -330,7 +326,7 @@ impl Call {
 
     /// From the end of what a thread waits for to the return of its call.
     pub(super) fn wake_up(&self, context: CUcontext) -> Result<Time, CudaError> {
-        let host = &self.profile.host;
+        let host = self.host();
         let blocking = self.contexts.get(context)?.flags & BLOCKING_SYNC != 0;
         Ok(if blocking {
             host.blocking_wake_up_us.micros()
@@ -341,9 +337,11 @@ impl Call {
 }
 
 impl Simulator {
-    fn create_context(&mut self, flags: c_uint) -> Result<CUcontext, CudaError> {
-        let timeline = self.timeline.add_stream(0);
+    fn create_context(&mut self, device: CUdevice, flags: c_uint) -> Result<CUcontext, CudaError> {
+        let device = self.ordinal(device)?;
+        let timeline = self.timeline.add_stream(device, 0);
         let context = self.contexts.insert(Context {
+            device,
             flags,
             fault: None,
             legacy: CUstream::NULL,

@@ -165,7 +165,7 @@ fn staged(
     }
     // SAFETY: the caller passes as many readable bytes as it asks to copy.
     let staged = unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }.to_vec();
-    let time = costs::memory_work(&call.profile, bytes as u64);
+    let time = costs::memory_work(call.host(), bytes as u64);
     call.spend_time(time);
     Ok(Some(staged))
 }

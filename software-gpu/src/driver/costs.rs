@@ -1,7 +1,7 @@
 //! What the calls cost the thread that makes them.
 
+use crate::timeline::Time;
 use crate::timeline::profile::{Figure, Host};
-use crate::timeline::{Profile, Time};
 
 /// The kinds of calls that the profile tells apart.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,7 @@ pub(super) enum Cost {
 }
 
 impl Cost {
-    pub(super) fn time(self, profile: &Profile) -> Time {
-        let host = &profile.host;
+    pub(super) fn time(self, host: &Host) -> Time {
         match self {
             Self::Free => Time::ZERO,
             Self::Launch => host.launch_us.micros(),
@@ -75,6 +74,6 @@ fn pin(host: &Host, bytes: usize) -> f64 {
 }
 
 /// How long one host thread streams through `bytes` of memory.
-pub(super) fn memory_work(profile: &Profile, bytes: u64) -> Time {
-    Time::from_micros(bytes as f64 / (profile.host.memory_gb_per_s.value * 1e3))
+pub(super) fn memory_work(host: &Host, bytes: u64) -> Time {
+    Time::from_micros(bytes as f64 / (host.memory_gb_per_s.value * 1e3))
 }

@@ -2,28 +2,52 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use super::abi::{CUdevice, CUuuid, Out};
+use super::abi::{CUcontext, CUdevice, CUuuid, Out};
 use super::boundary::entry_points;
-use super::call::{Call, call};
+use super::call::call;
 use super::costs::Cost;
 use super::errors::CudaError;
+use super::simulator::Simulator;
+use crate::timeline::Profile;
+use crate::timeline::profile::Host;
 
 /// Numbers of `CUdevice_attribute`.
 const PCI_BUS_ID: c_int = 33;
 const PCI_DEVICE_ID: c_int = 34;
 const PCI_DOMAIN_ID: c_int = 50;
 
+/// One device.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) profile: Profile,
+    pub(super) primary: Primary,
+}
+
+/// A device's primary context.
+#[derive(Debug, Default)]
+pub(super) struct Primary {
+    /// The context, while it is active.
+    pub(super) context: Option<CUcontext>,
+    /// How often it was retained and not released.
+    pub(super) users: u32,
+    /// What it is created with.
+    pub(super) flags: c_uint,
+}
+
 entry_points! {
     fn cuDeviceGetCount(count: Out<c_int>) {
-        call(Cost::Free, |_| count.set(1))
+        call(Cost::Free, |call| count.set(call.devices.len() as c_int))
     }
 
     fn cuDeviceGet(device: Out<CUdevice>, ordinal: c_int) {
-        call(Cost::Free, |_| device.set(check(ordinal)?))
+        call(Cost::Free, |call| {
+            call.device(ordinal)?;
+            device.set(ordinal)
+        })
     }
 
     fn cuDeviceGetName(name: *mut c_char, len: c_int, device: CUdevice) {
-        let text = with_device(device, |call| Ok(call.profile.device.name.clone()))?;
+        let text = with_device(device, |device| Ok(device.profile.device.name.clone()))?;
         // SAFETY: the caller passes null or `len` bytes.
         unsafe { copy_text(&text, name, len) }
     }
@@ -42,27 +66,28 @@ entry_points! {
     }
 
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: CUdevice) {
-        with_device(device, |call| {
-            let total = call.profile.device.total_memory_bytes;
+        with_device(device, |device| {
+            let total = device.profile.device.total_memory_bytes;
             bytes.set(usize::try_from(total).unwrap_or(usize::MAX))
         })
     }
 
     fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: CUdevice) {
-        with_device(device, |call| {
-            value.set(call.profile.device.attribute(attribute).ok_or(CudaError::InvalidValue)?)
+        call(Cost::Free, |call| {
+            let value_of_device = call.device(device)?.attribute(call.ordinal(device)?, attribute);
+            value.set(value_of_device.ok_or(CudaError::InvalidValue)?)
         })
     }
 
     fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: CUdevice) {
-        with_device(device, |call| {
-            major.set(call.profile.device.compute_capability_major as c_int)?;
-            minor.set(call.profile.device.compute_capability_minor as c_int)
+        with_device(device, |device| {
+            major.set(device.profile.device.compute_capability_major as c_int)?;
+            minor.set(device.profile.device.compute_capability_minor as c_int)
         })
     }
 
     fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: CUdevice) {
-        let bus_id = with_device(device, |call| Ok(bus_id(call)))?;
+        let bus_id = call(Cost::Free, |call| Ok(call.device(device)?.bus_id(call.ordinal(device)?)))?;
         // SAFETY: the caller passes null or `len` bytes.
         unsafe { copy_text(&bus_id, text, len) }
     }
@@ -74,47 +99,94 @@ entry_points! {
         // SAFETY: not null, so the caller passes a string.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().to_lowercase();
         call(Cost::Free, |call| {
-            let own = bus_id(call);
-            let matches = [own.as_str(), own.trim_start_matches("0000:"), own.trim_end_matches(".0")].contains(&text.as_str());
-            if matches { device.set(0) } else { Err(CudaError::InvalidDevice) }
+            let named = |own: &str| [own, own.trim_start_matches("0000:"), own.trim_end_matches(".0")].contains(&text.as_str());
+            let found = call.devices.iter().zip(0..).position(|(device, ordinal)| named(&device.bus_id(ordinal)));
+            device.set(found.ok_or(CudaError::InvalidDevice)? as CUdevice)
         })
     }
 }
 
-/// The only device is number 0.
-pub(super) fn check(device: CUdevice) -> Result<CUdevice, CudaError> {
-    if device == 0 {
-        Ok(device)
-    } else {
-        Err(CudaError::InvalidDevice)
+impl Device {
+    pub(super) fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            primary: Primary::default(),
+        }
+    }
+
+    /// `cuDeviceGetAttribute` of the device with that ordinal: each has a slot of its own on the bus.
+    fn attribute(&self, ordinal: usize, attribute: c_int) -> Option<c_int> {
+        let value = self.profile.device.attribute(attribute)?;
+        Some(match attribute {
+            PCI_DEVICE_ID => value.saturating_add(ordinal as c_int),
+            _ => value,
+        })
+    }
+
+    fn bus_id(&self, ordinal: usize) -> String {
+        let part = |attribute| self.attribute(ordinal, attribute).unwrap_or(0);
+        format!(
+            "{:04x}:{:02x}:{:02x}.0",
+            part(PCI_DOMAIN_ID),
+            part(PCI_BUS_ID),
+            part(PCI_DEVICE_ID)
+        )
+    }
+}
+
+impl Simulator {
+    /// The place of a device in [`Simulator::devices`].
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_DEVICE` when there is no such device; so in the functions below.
+    pub(super) fn ordinal(&self, device: CUdevice) -> Result<usize, CudaError> {
+        let ordinal = usize::try_from(device).ok();
+        ordinal
+            .filter(|ordinal| *ordinal < self.devices.len())
+            .ok_or(CudaError::InvalidDevice)
+    }
+
+    pub(super) fn device(&self, device: CUdevice) -> Result<&Device, CudaError> {
+        Ok(&self.devices[self.ordinal(device)?])
+    }
+
+    pub(super) fn device_mut(&mut self, device: CUdevice) -> Result<&mut Device, CudaError> {
+        let ordinal = self.ordinal(device)?;
+        Ok(&mut self.devices[ordinal])
+    }
+
+    /// The profile of the device that a context is on.
+    pub(super) fn profile_of(&self, context: CUcontext) -> Result<&Profile, CudaError> {
+        let ordinal = self.contexts.get(context)?.device;
+        Ok(&self.devices[ordinal].profile)
+    }
+
+    /// What calls cost the host: there is one, whatever its devices are.
+    pub(super) fn host(&self) -> &Host {
+        &self.devices[0].profile.host
+    }
+
+    /// Whether it is some device's primary context.
+    pub(super) fn is_primary(&self, context: CUcontext) -> bool {
+        let primary = |device: &Device| device.primary.context == Some(context);
+        self.devices.iter().any(primary)
     }
 }
 
 fn with_device<R>(
     device: CUdevice,
-    body: impl FnOnce(&mut Call) -> Result<R, CudaError>,
+    body: impl FnOnce(&Device) -> Result<R, CudaError>,
 ) -> Result<R, CudaError> {
-    call(Cost::Free, |call| {
-        check(device)?;
-        body(call)
-    })
+    call(Cost::Free, |call| body(call.device(device)?))
 }
 
 /// An identifier that no GPU has.
 fn uuid_of(uuid: Out<CUuuid>, device: CUdevice) -> Result<(), CudaError> {
-    let bytes = b"software GPU 000".map(|byte| byte as c_char);
-    with_device(device, |_| uuid.set(CUuuid { bytes }))
-}
-
-fn bus_id(call: &Call) -> String {
-    let device = &call.profile.device;
-    let part = |attribute| device.attribute(attribute).unwrap_or(0);
-    format!(
-        "{:04x}:{:02x}:{:02x}.0",
-        part(PCI_DOMAIN_ID),
-        part(PCI_BUS_ID),
-        part(PCI_DEVICE_ID)
-    )
+    call(Cost::Free, |call| {
+        let mut bytes = b"software GPU 000".map(|byte| byte as c_char);
+        bytes[15] += call.ordinal(device)? as c_char;
+        uuid.set(CUuuid { bytes })
+    })
 }
 
 /// Copies as much of `text` as fits, with a zero byte behind it.

@@ -230,9 +230,9 @@ mod tests {
 
     impl Scene {
         fn new() -> Self {
-            let mut space = AddressSpace::new(1 << 20, 1 << 20);
+            let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
             let base = space
-                .allocate(2 * PAGE, AllocationKind::Device)
+                .allocate(0, 2 * PAGE, AllocationKind::Device)
                 .expect("fits");
             let effects = Effects::default();
             Self {
@@ -305,8 +305,8 @@ mod tests {
     }
 
     fn operations<const N: usize>() -> [OpId; N] {
-        let mut timeline = Timeline::new(&Profile::h200(), 8);
-        let stream = timeline.add_stream(0);
+        let mut timeline = Timeline::new(&[Profile::h200()], 8);
+        let stream = timeline.add_stream(0, 0);
         [(); N].map(|()| timeline.submit(stream, crate::timeline::Time::ZERO, Work::Marker, &[]))
     }
 

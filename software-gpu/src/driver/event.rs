@@ -87,7 +87,7 @@ entry_points! {
             let Event { context, flags, .. } = *call.events.get(event)?;
             call.usable(context)?;
             let incomplete = call.events.get(event)?.incomplete();
-            let host = &call.profile.host;
+            let host = call.host();
             let blocking = flags & BLOCKING_SYNC != 0;
             let wake_up = if blocking { host.blocking_wake_up_us } else { host.wake_up_us }.micros();
             call.wait(incomplete, wake_up)?;

@@ -71,7 +71,7 @@ impl Function {
     }
 
     fn attribute(&self, attribute: c_uint, call: &Call) -> Result<u32, CudaError> {
-        let device = &call.profile.device;
+        let device = &call.profile_of(self.context)?.device;
         let kernel = self.kernel();
         Ok(match attribute {
             MAX_THREADS_PER_BLOCK => max_threads(kernel, device),
@@ -139,8 +139,9 @@ entry_points! {
     fn cuFuncSetAttribute(function: CUfunction, attribute: c_uint, value: c_int) {
         call(Cost::Other, |call| {
             call.context()?;
-            let simulator = &mut **call;
-            simulator.functions.get_mut(function)?.set_attribute(attribute, value, &simulator.profile.device)
+            let context = call.functions.get(function)?.context;
+            let device = call.profile_of(context)?.device.clone();
+            call.functions.get_mut(function)?.set_attribute(attribute, value, &device)
         })
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn host_work(cost: Time) {
 
 /// The calling thread streams through `bytes` of memory.
 pub(crate) fn host_memory_work(bytes: u64) {
-    let cost = costs::memory_work(&lock().profile, bytes);
+    let cost = costs::memory_work(lock().host(), bytes);
     host_work(cost);
 }
 

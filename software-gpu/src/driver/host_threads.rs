@@ -215,8 +215,8 @@ mod tests {
     }
 
     fn operations<const N: usize>() -> [OpId; N] {
-        let mut timeline = Timeline::new(&Profile::h200(), 8);
-        let stream = timeline.add_stream(0);
+        let mut timeline = Timeline::new(&[Profile::h200()], 8);
+        let stream = timeline.add_stream(0, 0);
         [(); N].map(|()| timeline.submit(stream, Time::ZERO, Work::Marker, &[]))
     }
 

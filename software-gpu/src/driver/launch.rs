@@ -173,7 +173,7 @@ unsafe fn launch_configured(
 impl Shape {
     /// Refuses what the device or the kernel cannot do.
     fn check(self, function: &Function, call: &Call) -> Result<(), CudaError> {
-        let device = &call.profile.device;
+        let device = &call.profile_of(function.context)?.device;
         let within = |extents: [u32; 3], limits: [u32; 3]| {
             extents
                 .iter()
@@ -237,12 +237,15 @@ impl Launch {
 impl Simulator {
     /// Executes the kernel, whose modelled start has come, and tells the timeline what it costs.
     pub(super) fn execute(&mut self, op: OpId, at: Time) {
-        let Some(Effect::Kernel(launch)) =
-            self.operations.get(&op).map(|operation| &operation.effect)
-        else {
+        let Some(operation) = self.operations.get(&op) else {
             return;
         };
         self.effects.before_kernel(&self.memory);
+        let (Effect::Kernel(launch), Ok(profile)) =
+            (&operation.effect, self.profile_of(operation.context))
+        else {
+            return;
+        };
         let grid = Grid {
             kernel: launch.kernel(),
             grid: launch.shape.grid,
@@ -250,8 +253,8 @@ impl Simulator {
             dynamic_shared_bytes: launch.shape.dynamic_shared_bytes,
             parameters: &launch.parameters,
             start_ns: at.as_nanos(),
-            clock_mhz: f64::from(self.profile.device.clock_mhz),
-            multiprocessors: self.profile.device.multiprocessor_count,
+            clock_mhz: f64::from(profile.device.clock_mhz),
+            multiprocessors: profile.device.multiprocessor_count,
             instruction_budget: INSTRUCTION_BUDGET,
             threads: rayon::current_num_threads(),
         };

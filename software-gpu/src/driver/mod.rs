@@ -16,7 +16,7 @@
 //!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
 //!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
 //!
-//! There is one device and one lock. The C symbols are not exported from here: [`entry_point`] gives their addresses by
+//! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
 
 mod abi;
@@ -27,6 +27,7 @@ mod context;
 mod copy;
 mod costs;
 mod device;
+mod device_count;
 mod effects;
 mod engine;
 mod entry;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
 use super::boundary::entry_points;
-use super::call::{Call, call};
+use super::call::call;
 use super::costs::Cost;
 use super::errors::CudaError;
 use super::function::Function;
@@ -17,6 +17,7 @@ use crate::exec::Executable;
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};
 use crate::ptx::{Module, PtxError, PtxErrorKind, parse};
+use crate::timeline::profile::Device;
 
 /// One loaded module.
 pub(super) struct LoadedModule {
@@ -117,9 +118,10 @@ entry_points! {
 fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
         let context = call.context()?;
+        let device = call.profile_of(context)?.device.clone();
         let source = ptx_text(image)?;
         let loaded = parse(source).map_err(Refusal::from).and_then(|module| {
-            check_target(call, &module)?;
+            check_target(&device, &module)?;
             call.load_module(context, &module)
         });
         match loaded {
@@ -159,7 +161,7 @@ impl From<PtxError> for Refusal {
 }
 
 /// Refuses modules for newer drivers and newer devices.
-fn check_target(call: &Call, module: &Module) -> Result<(), Refusal> {
+fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
     /// The newest PTX that CUDA 13.0 knows.
     const NEWEST: (u32, u32) = (9, 0);
     if module.version > NEWEST {
@@ -172,7 +174,6 @@ fn check_target(call: &Call, module: &Module) -> Result<(), Refusal> {
             ),
         });
     }
-    let device = &call.profile.device;
     let capability = device.compute_capability_major * 10 + device.compute_capability_minor;
     let digits: String = module.target.chars().filter(char::is_ascii_digit).collect();
     let architecture_specific = module.target.ends_with('a');

@@ -64,7 +64,7 @@ entry_points! {
         block_size: c_int,
     ) {
         with_kernel(function, |call, kernel| {
-            let device = &call.profile.device;
+            let device = &call.profile_of(call.context()?)?.device;
             let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).ok_or(CudaError::InvalidValue)?;
             if blocks_per_multiprocessor(device, kernel, threads(block_size)?, 0) < blocks {
                 return Err(CudaError::InvalidValue);
@@ -90,7 +90,7 @@ fn max_active_blocks(
             return Err(CudaError::InvalidValue);
         }
         let count = blocks_per_multiprocessor(
-            &call.profile.device,
+            &call.profile_of(call.context()?)?.device,
             kernel,
             threads(block_size)?,
             dynamic_shared_bytes,
@@ -113,7 +113,7 @@ fn max_potential_block_size(
         if flags & !KNOWN_FLAGS != 0 {
             return Err(CudaError::InvalidValue);
         }
-        let device = &call.profile.device;
+        let device = &call.profile_of(call.context()?)?.device;
         let most = max_threads(kernel, device);
         let most = u32::try_from(limit)
             .ok()

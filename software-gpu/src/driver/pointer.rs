@@ -84,12 +84,22 @@ fn value(
         6 => Value::Bool(false),
         7 => Value::Word(allocation.base()),
         8 => Value::Bool(false),
-        9 => Value::Int(0),
+        9 => Value::Int(match allocation.device() {
+            Some(device) => device as c_uint,
+            None => owner_device(call, allocation),
+        }),
         11 => Value::Word(allocation.base()),
         12 => Value::Word(allocation.len() as u64),
         13 => Value::Bool(true),
         _ => return Err(CudaError::InvalidValue),
     })
+}
+
+/// The device in whose context host memory was page-locked.
+fn owner_device(call: &Call, allocation: &Allocation) -> c_uint {
+    let owned = call.owned.get(&allocation.base());
+    let context = owned.and_then(|owned| call.contexts.get(owned.context).ok());
+    context.map_or(0, |context| context.device as c_uint)
 }
 
 fn zero(attribute: c_uint) -> Result<Value, CudaError> {

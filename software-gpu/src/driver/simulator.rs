@@ -1,4 +1,4 @@
-//! The state of the one simulated device and of everything that the process has created on it.
+//! The state of the simulated devices and of everything that the process has created on them.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -6,6 +6,8 @@ use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use super::abi::{CUcontext, CUevent, CUfunction, CUmodule, CUstream};
 use super::allocation::Owned;
 use super::context::Context;
+use super::device::Device;
+use super::device_count::device_count;
 use super::effects::Effects;
 use super::errors::CudaError;
 use super::event::Event;
@@ -21,7 +23,10 @@ use crate::timeline::{OpId, Profile, Time, Timeline};
 
 /// Everything behind the lock.
 pub(super) struct Simulator {
-    pub(super) profile: Profile,
+    /// By ordinal; at least one.
+    pub(super) devices: Vec<Device>,
+    /// Why `cuInit` has to fail, if it has to.
+    pub(super) misconfigured: Option<String>,
     /// Whether `cuInit` was called.
     pub(super) initialized: bool,
     pub(super) memory: AddressSpace,
@@ -38,9 +43,6 @@ pub(super) struct Simulator {
     pub(super) operations: BTreeMap<OpId, Operation>,
     pub(super) effects: Effects,
     pub(super) contexts: Table<CUcontext, Context>,
-    pub(super) primary: Option<CUcontext>,
-    pub(super) primary_users: u32,
-    pub(super) primary_flags: u32,
     /// What was allocated, by address.
     pub(super) owned: BTreeMap<u64, Owned>,
     pub(super) streams: Table<CUstream, Stream>,
@@ -71,11 +73,20 @@ const PAGE_LOCKED_LIMIT: u64 = 512 << 30;
 
 impl Simulator {
     fn new() -> Self {
-        let profile = Profile::h200();
+        let (count, misconfigured) = match device_count() {
+            Ok(count) => (count, None),
+            Err(reason) => (1, Some(reason)),
+        };
+        let profiles = vec![Profile::h200(); count];
+        let memory: Vec<u64> = profiles
+            .iter()
+            .map(|profile| profile.device.total_memory_bytes)
+            .collect();
         Self {
-            memory: AddressSpace::new(profile.device.total_memory_bytes, PAGE_LOCKED_LIMIT),
-            timeline: Timeline::new(&profile, connections()),
-            profile,
+            memory: AddressSpace::new(&memory, PAGE_LOCKED_LIMIT),
+            timeline: Timeline::new(&profiles, connections()),
+            devices: profiles.into_iter().map(Device::new).collect(),
+            misconfigured,
             initialized: false,
             now: Time::ZERO,
             threads: HostThreads::default(),
@@ -85,9 +96,6 @@ impl Simulator {
             operations: BTreeMap::new(),
             effects: Effects::default(),
             contexts: Table::new(),
-            primary: None,
-            primary_users: 0,
-            primary_flags: 0,
             owned: BTreeMap::new(),
             streams: Table::new(),
             events: Table::new(),

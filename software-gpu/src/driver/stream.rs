@@ -127,7 +127,7 @@ fn create(stream: Out<CUstream>, flags: c_uint, priority: c_int) -> Result<(), C
             return Err(CudaError::InvalidValue);
         }
         let non_blocking = flags == NON_BLOCKING;
-        let created = call.create_stream(context, non_blocking, priority);
+        let created = call.create_stream(context, non_blocking, priority)?;
         stream.set(created)
     })
 }
@@ -228,7 +228,7 @@ impl Call {
         if let Some(stream) = self.contexts.get(context)?.per_thread.get(&thread) {
             return Ok(*stream);
         }
-        let created = self.create_stream(context, false, 0);
+        let created = self.create_stream(context, false, 0)?;
         self.contexts
             .get_mut(context)?
             .per_thread
@@ -238,20 +238,26 @@ impl Call {
 }
 
 impl Simulator {
-    fn create_stream(&mut self, context: CUcontext, non_blocking: bool, priority: i32) -> CUstream {
-        let device = &self.profile.device;
+    fn create_stream(
+        &mut self,
+        context: CUcontext,
+        non_blocking: bool,
+        priority: i32,
+    ) -> Result<CUstream, CudaError> {
+        let ordinal = self.contexts.get(context)?.device;
+        let device = &self.profile_of(context)?.device;
         let priority = priority.clamp(
             device.greatest_stream_priority,
             device.least_stream_priority,
         );
-        let timeline = self.timeline.add_stream(priority);
-        self.streams.insert(Stream {
+        let timeline = self.timeline.add_stream(ordinal, priority);
+        Ok(self.streams.insert(Stream {
             context,
             timeline,
             non_blocking,
             priority,
             last: None,
-        })
+        }))
     }
 
     fn destroy_stream(&mut self, handle: CUstream) -> Result<(), CudaError> {

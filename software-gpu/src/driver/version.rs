@@ -21,6 +21,10 @@ entry_points! {
             return Err(CudaError::InvalidValue);
         }
         let mut call = Call::begin()?;
+        if let Some(reason) = &call.misconfigured {
+            eprintln!("software GPU: cuInit: {reason}");
+            return Err(CudaError::NoDevice);
+        }
         call.spend(Cost::Other);
         call.initialized = true;
         call.end();

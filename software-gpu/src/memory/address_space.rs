@@ -35,25 +35,25 @@ pub enum RegisterError {
     OutOfMemory(#[from] OutOfMemory),
 }
 
-/// All allocations of one device and the page-locked host memory that it sees.
+/// All allocations of the devices and the page-locked host memory that they see.
 #[derive(Debug)]
 pub struct AddressSpace {
     /// Sorted by base.
     allocations: Vec<Allocation>,
     next_device_address: u64,
-    device: Budget,
+    devices: Vec<Budget>,
     page_locked: Budget,
     free_slots: Vec<usize>,
     slots: usize,
 }
 
 impl AddressSpace {
-    /// An empty space for a device with `device_bytes` of memory in a host that lets `page_locked_bytes` be locked.
-    pub fn new(device_bytes: u64, page_locked_bytes: u64) -> Self {
+    /// An empty space for devices with so many bytes of memory each, in a host that lets `page_locked_bytes` be locked.
+    pub fn new(device_bytes: &[u64], page_locked_bytes: u64) -> Self {
         Self {
             allocations: Vec::new(),
             next_device_address: DEVICE_WINDOW,
-            device: Budget::new(device_bytes),
+            devices: device_bytes.iter().copied().map(Budget::new).collect(),
             page_locked: Budget::new(page_locked_bytes),
             free_slots: Vec::new(),
             slots: 0,
@@ -92,14 +92,23 @@ impl AddressSpace {
         Some(unsafe { allocation.storage().add(offset) })
     }
 
-    /// New memory, zeroed. [`AllocationKind::PageLocked`] gives an address that the host can use as a pointer.
+    /// New memory of a device, zeroed.
+    ///
+    /// [`AllocationKind::PageLocked`] gives an address that the host can use as a pointer; such memory belongs to no
+    /// device, and `device` is not looked at.
     ///
     /// # Errors
-    /// When the modelled memory or the machine's is exhausted, or `bytes` is zero.
-    pub fn allocate(&mut self, bytes: usize, kind: AllocationKind) -> Result<u64, OutOfMemory> {
+    /// When the modelled memory or the machine's is exhausted, `bytes` is zero, or there is no such device.
+    pub fn allocate(
+        &mut self,
+        device: usize,
+        bytes: usize,
+        kind: AllocationKind,
+    ) -> Result<u64, OutOfMemory> {
+        let device = (kind != AllocationKind::PageLocked).then_some(device);
         let refusal = OutOfMemory {
             requested: bytes as u64,
-            available: self.available(kind),
+            available: self.budget(device).map_or(0, |budget| budget.available()),
         };
         if bytes == 0 || refusal.requested > refusal.available {
             return Err(refusal);
@@ -111,7 +120,7 @@ impl AddressSpace {
                 self.device_address(bytes).ok_or(refusal)?
             }
         };
-        self.insert(base, bytes, kind, backing);
+        self.insert(base, bytes, kind, device, backing);
         Ok(base)
     }
 
@@ -164,6 +173,7 @@ impl AddressSpace {
             base,
             bytes,
             AllocationKind::PageLocked,
+            None,
             Backing::borrowed(start),
         );
         Ok(())
@@ -183,9 +193,11 @@ impl AddressSpace {
         }
     }
 
-    /// Free and total bytes of device memory: `cuMemGetInfo`.
-    pub fn device_memory(&self) -> (u64, u64) {
-        (self.device.available(), self.device.total)
+    /// Free and total bytes of a device's memory: `cuMemGetInfo`. None are those of a device that does not exist.
+    pub fn device_memory(&self, device: usize) -> (u64, u64) {
+        self.devices
+            .get(device)
+            .map_or((0, 0), |budget| (budget.available(), budget.total))
     }
 
     /// Number of slots in use or free: every allocation's slot is less.
@@ -200,8 +212,17 @@ impl AddressSpace {
         Some(base)
     }
 
-    fn insert(&mut self, base: u64, bytes: usize, kind: AllocationKind, backing: Backing) {
-        self.budget(kind).used += bytes as u64;
+    fn insert(
+        &mut self,
+        base: u64,
+        bytes: usize,
+        kind: AllocationKind,
+        device: Option<usize>,
+        backing: Backing,
+    ) {
+        if let Some(budget) = self.budget(device) {
+            budget.used += bytes as u64;
+        }
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.slots += 1;
             self.slots - 1
@@ -209,13 +230,15 @@ impl AddressSpace {
         let position = self
             .allocations
             .partition_point(|other| other.base() < base);
-        let allocation = Allocation::new(base, bytes, kind, slot, backing);
+        let allocation = Allocation::new(base, bytes, kind, device, slot, backing);
         self.allocations.insert(position, allocation);
     }
 
     fn remove(&mut self, position: usize) {
         let allocation = self.allocations.remove(position);
-        self.budget(allocation.kind()).used -= allocation.len() as u64;
+        if let Some(budget) = self.budget(allocation.device()) {
+            budget.used -= allocation.len() as u64;
+        }
         self.free_slots.push(allocation.slot());
     }
 
@@ -225,17 +248,11 @@ impl AddressSpace {
             .ok()
     }
 
-    fn available(&self, kind: AllocationKind) -> u64 {
-        match kind {
-            AllocationKind::PageLocked => self.page_locked.available(),
-            AllocationKind::Device | AllocationKind::ModuleGlobal => self.device.available(),
-        }
-    }
-
-    fn budget(&mut self, kind: AllocationKind) -> &mut Budget {
-        match kind {
-            AllocationKind::PageLocked => &mut self.page_locked,
-            AllocationKind::Device | AllocationKind::ModuleGlobal => &mut self.device,
+    /// The bytes of a device, or of page-locked memory.
+    fn budget(&mut self, device: Option<usize>) -> Option<&mut Budget> {
+        match device {
+            Some(device) => self.devices.get_mut(device),
+            None => Some(&mut self.page_locked),
         }
     }
 }
@@ -267,14 +284,18 @@ mod tests {
     use super::*;
 
     fn space() -> AddressSpace {
-        AddressSpace::new(1 << 20, 1 << 20)
+        AddressSpace::new(&[1 << 20, 1 << 10], 1 << 20)
     }
 
     #[test]
     fn an_address_belongs_to_the_allocation_around_it() {
         let mut space = space();
-        let a = space.allocate(100, AllocationKind::Device).expect("fits");
-        let b = space.allocate(100, AllocationKind::Device).expect("fits");
+        let a = space
+            .allocate(0, 100, AllocationKind::Device)
+            .expect("fits");
+        let b = space
+            .allocate(0, 100, AllocationKind::Device)
+            .expect("fits");
         assert_eq!(space.find(a + 99).map(Allocation::base), Some(a));
         assert_eq!(space.find(b).map(Allocation::base), Some(b));
         assert!(space.find(a + 100).is_none());
@@ -286,9 +307,9 @@ mod tests {
     #[test]
     fn bases_are_aligned_and_never_used_again() {
         let mut space = space();
-        let first = space.allocate(1, AllocationKind::Device).expect("fits");
+        let first = space.allocate(0, 1, AllocationKind::Device).expect("fits");
         assert!(space.free(first, AllocationKind::Device));
-        let second = space.allocate(1, AllocationKind::Device).expect("fits");
+        let second = space.allocate(0, 1, AllocationKind::Device).expect("fits");
         assert_ne!(first, second);
         assert_eq!(first % ALIGNMENT, 0);
         assert_eq!(second % ALIGNMENT, 0);
@@ -298,18 +319,39 @@ mod tests {
     fn the_modelled_memory_is_the_limit() {
         let mut space = space();
         let all = space
-            .allocate(1 << 20, AllocationKind::Device)
+            .allocate(0, 1 << 20, AllocationKind::Device)
             .expect("fits exactly");
-        let refused = space.allocate(1, AllocationKind::Device).expect_err("full");
+        let refused = space
+            .allocate(0, 1, AllocationKind::Device)
+            .expect_err("full");
         assert_eq!((refused.requested, refused.available), (1, 0));
         assert!(space.free(all, AllocationKind::Device));
-        assert_eq!(space.device_memory(), (1 << 20, 1 << 20));
+        assert_eq!(space.device_memory(0), (1 << 20, 1 << 20));
+    }
+
+    #[test]
+    fn each_device_has_memory_of_its_own() {
+        let mut space = space();
+        let kind = AllocationKind::Device;
+        let base = space.allocate(1, 1 << 10, kind).expect("fits exactly");
+        assert_eq!(space.find(base).and_then(Allocation::device), Some(1));
+        assert!(space.allocate(1, 1, kind).is_err());
+        assert!(space.allocate(2, 1, kind).is_err());
+        assert_eq!(space.device_memory(0), (1 << 20, 1 << 20));
+        assert_eq!(space.device_memory(1), (0, 1 << 10));
+        assert!(space.free(base, kind));
+        assert_eq!(space.device_memory(1), (1 << 10, 1 << 10));
+        let locked = space.allocate(1, 1, AllocationKind::PageLocked);
+        let locked = locked.expect("fits");
+        assert_eq!(space.find(locked).and_then(Allocation::device), None);
     }
 
     #[test]
     fn fresh_memory_is_zero() {
         let mut space = space();
-        let base = space.allocate(5000, AllocationKind::Device).expect("fits");
+        let base = space
+            .allocate(0, 5000, AllocationKind::Device)
+            .expect("fits");
         let bytes = space.storage(base, 5000).expect("mapped");
         // SAFETY: the allocation has 5000 bytes, and nobody else knows it.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, 5000) };

@@ -23,6 +23,7 @@ pub struct Allocation {
     base: u64,
     len: usize,
     kind: AllocationKind,
+    device: Option<usize>,
     slot: usize,
     backing: Backing,
     /// Shadows that were used and can be used again: their pages are committed already.
@@ -34,6 +35,7 @@ impl Allocation {
         base: u64,
         len: usize,
         kind: AllocationKind,
+        device: Option<usize>,
         slot: usize,
         backing: Backing,
     ) -> Self {
@@ -41,6 +43,7 @@ impl Allocation {
             base,
             len,
             kind,
+            device,
             slot,
             backing,
             shadows: Mutex::default(),
@@ -50,6 +53,11 @@ impl Allocation {
     /// The first address.
     pub fn base(&self) -> u64 {
         self.base
+    }
+
+    /// The device whose memory it is; page-locked memory is nobody's.
+    pub fn device(&self) -> Option<usize> {
+        self.device
     }
 
     /// Bytes; never zero.

@@ -164,8 +164,10 @@ mod tests {
     const BYTES: usize = 3 * PAGE + 100;
 
     fn space() -> (AddressSpace, u64) {
-        let mut space = AddressSpace::new(1 << 20, 1 << 20);
-        let base = space.allocate(BYTES, AllocationKind::Device).expect("fits");
+        let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
+        let base = space
+            .allocate(0, BYTES, AllocationKind::Device)
+            .expect("fits");
         (space, base)
     }
 

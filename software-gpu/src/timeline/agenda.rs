@@ -18,8 +18,8 @@ pub(super) enum Event {
     Placeable(OpId),
     /// All that an operation waits for is over.
     Armed(OpId),
-    /// The front end can start another grid.
-    FrontEnd,
+    /// The device's front end can start another grid.
+    FrontEnd(usize),
 }
 
 #[derive(Debug, Default)]

@@ -24,6 +24,7 @@
 mod agenda;
 mod blocks;
 mod demand;
+mod device;
 mod fluid;
 mod grids;
 mod handover;

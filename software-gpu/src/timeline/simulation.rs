@@ -3,52 +3,28 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::agenda::{Agenda, Event};
-use super::grids::Grids;
+use super::device::{DeviceState, Front};
 use super::multiprocessors::Footprint;
 use super::operations::{Operation, Operations};
 use super::profile::Profile;
-use super::queues::{Queues, Unit};
-use super::rates::DeviceMemory;
+use super::queues::Unit;
 use super::streams::Streams;
-use super::transfers::{Route, Transfers};
+use super::transfers::Route;
 use super::{Happening, KernelCost, OpId, StreamId, Time, Work};
 
-/// The simulation of one device. See the module.
+/// The simulation of the devices of one host. See the module.
 #[derive(Debug)]
 pub struct Timeline {
-    profile: Profile,
+    devices: Vec<DeviceState>,
     now: Time,
     operations: Operations,
     streams: Streams,
-    queues: Queues,
     agenda: Agenda,
-    transfers: Transfers,
-    grids: Grids,
-    memory: DeviceMemory,
-    front_end: FrontEnd,
     host_functions: HostFunctions,
     /// Happenings not yet reported.
     happenings: VecDeque<Happening>,
     /// Kernels and host functions that started and whose cost the caller has not given yet.
     unanswered: BTreeSet<OpId>,
-    changed: Changed,
-}
-
-/// What has to be worked out anew at the end of an instant.
-#[derive(Debug, Default)]
-struct Changed {
-    room: bool,
-    rates: bool,
-}
-
-/// Starts grids, most urgent first.
-#[derive(Debug, Default)]
-struct FrontEnd {
-    ready: BTreeSet<(i32, Time, OpId)>,
-    resident: u32,
-    free_at: Time,
-    /// When it looks again, if it had to wait for `free_at`.
-    wakes_at: Option<Time>,
 }
 
 /// The driver's thread that runs host functions, one at a time.
@@ -59,30 +35,32 @@ struct HostFunctions {
 }
 
 impl Timeline {
-    /// A device that is idle. `connections` is `CUDA_DEVICE_MAX_CONNECTIONS`, kept within 1 and 32.
-    pub fn new(profile: &Profile, connections: u32) -> Self {
+    /// Idle devices, numbered from 0 in the order of their profiles. `connections` is `CUDA_DEVICE_MAX_CONNECTIONS`,
+    /// kept within 1 and 32; each device has as many.
+    pub fn new(profiles: &[Profile], connections: u32) -> Self {
         let connections = connections.clamp(1, 32) as usize;
         Self {
-            profile: profile.clone(),
+            devices: profiles
+                .iter()
+                .map(|profile| DeviceState::new(profile, connections))
+                .collect(),
             now: Time::ZERO,
             operations: Operations::default(),
-            streams: Streams::new(connections),
-            queues: Queues::new(connections),
+            streams: Streams::new(connections, profiles.len()),
             agenda: Agenda::default(),
-            transfers: Transfers::new(profile),
-            grids: Grids::new(profile),
-            memory: DeviceMemory::new(profile),
-            front_end: FrontEnd::default(),
             host_functions: HostFunctions::default(),
             happenings: VecDeque::new(),
             unanswered: BTreeSet::new(),
-            changed: Changed::default(),
         }
     }
 
-    /// A new stream; numerically lower priorities are more urgent, as in `cuStreamCreateWithPriority`.
-    pub fn add_stream(&mut self, priority: i32) -> StreamId {
-        self.streams.add(priority)
+    /// A new stream of a device; numerically lower priorities are more urgent, as in `cuStreamCreateWithPriority`.
+    ///
+    /// # Panics
+    /// When there is no such device.
+    pub fn add_stream(&mut self, device: usize, priority: i32) -> StreamId {
+        assert!(device < self.devices.len(), "no device {device}");
+        self.streams.add(device, priority)
     }
 
     /// Gives the stream's connection free for others. Operations that it was given still run.
@@ -97,11 +75,13 @@ impl Timeline {
     /// cannot be waited for and are ignored in `after`.
     pub fn submit(&mut self, stream: StreamId, at: Time, work: Work, after: &[OpId]) -> OpId {
         let op = self.operations.next_id();
+        let device = self.streams.get(stream).device;
+        let arrival = self.devices[device].profile.handover.arrival_us.micros();
         let mut operation = Operation {
             stream,
             work,
             waits_for: 0,
-            ready: at.max(self.now) + self.profile.handover.arrival_us.micros(),
+            ready: at.max(self.now) + arrival,
             successors: Vec::new(),
             armed: false,
             started: None,
@@ -116,8 +96,8 @@ impl Timeline {
             self.agenda.add(operation.ready, Event::Armed(op));
         }
         if let Some(unit) = Unit::of(&work) {
-            self.queues
-                .push(unit, self.streams.get(stream).connection, op);
+            let connection = self.streams.get(stream).connection;
+            self.devices[device].queues.push(unit, connection, op);
         }
         self.operations.add(operation)
     }
@@ -167,15 +147,18 @@ impl Timeline {
         if !self.unanswered.remove(&op) {
             return;
         }
-        let priority = self.streams.get(operation.stream).priority;
+        let stream = self.streams.get(operation.stream);
+        let device = &mut self.devices[stream.device];
         let footprint = Footprint::new(
-            &self.profile.device,
+            &device.profile.device,
             threads_per_block,
             registers_per_thread,
             shared_bytes_per_block,
         );
-        self.grids.add(op, priority, footprint, blocks, &cost);
-        let ramp = self.profile.kernels.ramp_us.micros();
+        device
+            .grids
+            .add(op, stream.priority, footprint, blocks, &cost);
+        let ramp = device.profile.kernels.ramp_us.micros();
         self.agenda.add(self.now + ramp, Event::Placeable(op));
     }
 
@@ -216,18 +199,25 @@ impl Timeline {
     /// Drops what is known of operations before `op`, up to the first whose end has not been reported or is so
     /// recent that handing over from it may still delay an operation yet to be submitted.
     pub fn forget(&mut self, before: OpId) {
-        let horizon = self.now - self.profile.handover.longest();
+        let longest = self
+            .devices
+            .iter()
+            .map(|device| device.profile.handover.longest())
+            .max();
+        let horizon = self.now - longest.unwrap_or(Time::ZERO);
         self.operations.forget(before, horizon);
     }
 
     /// Makes `op` wait for `dependency`.
     fn depend(&mut self, dependency: OpId, op: OpId, operation: &mut Operation) {
+        let device = self.streams.get(operation.stream).device;
+        let handover = &self.devices[device].profile.handover;
         let Some(earlier) = self.operations.get_mut(dependency) else {
             return;
         };
         match earlier.ended {
             Some(ended) => {
-                let ready = ended + self.profile.handover.between(earlier, operation);
+                let ready = ended + handover.between(earlier, operation);
                 operation.ready = operation.ready.max(ready);
             }
             None => {
@@ -246,14 +236,8 @@ impl Timeline {
     }
 
     fn next_instant(&self) -> Option<Time> {
-        let times = [
-            self.agenda.next_time(),
-            self.transfers.next_end(),
-            self.grids.next_end(),
-        ];
-        times
-            .into_iter()
-            .flatten()
+        let ends = self.devices.iter().filter_map(DeviceState::next_end);
+        ends.chain(self.agenda.next_time())
             .filter(|time| *time < Time::MAX)
             .min()
     }
@@ -261,29 +245,27 @@ impl Timeline {
     /// Everything that happens at `now`.
     fn process(&mut self, now: Time) {
         self.now = now;
-        self.end_fluids();
+        for device in 0..self.devices.len() {
+            self.end_fluids(device);
+        }
         while let Some(event) = self.agenda.take_due(now) {
             self.handle(event);
         }
-        self.start_copies();
-        self.start_grids();
-        if std::mem::take(&mut self.changed.room) {
-            self.grids.place(now);
-            self.changed.rates = true;
-        }
-        if std::mem::take(&mut self.changed.rates) {
-            self.memory
-                .share_out(&mut self.transfers, &mut self.grids, now);
+        for device in 0..self.devices.len() {
+            self.start_copies(device);
+            self.start_grids(device);
+            self.devices[device].settle(now);
         }
     }
 
-    fn end_fluids(&mut self) {
-        while let Some(op) = self.transfers.take_ended(self.now) {
+    fn end_fluids(&mut self, device: usize) {
+        while let Some(op) = self.devices[device].transfers.take_ended(self.now) {
+            self.devices[device].changed.rates = true;
             self.end(op);
-            self.changed.rates = true;
         }
         let mut over = Vec::new();
-        self.changed.room |= self.grids.take_ended(self.now, &mut over);
+        let device = &mut self.devices[device];
+        device.changed.room |= device.grids.take_ended(self.now, &mut over);
         for op in over {
             self.drain(op);
         }
@@ -293,15 +275,9 @@ impl Timeline {
         match event {
             Event::Armed(op) => self.arm(op),
             Event::Moves(op) => self.move_bytes(op),
-            Event::Placeable(op) => {
-                if self.grids.release(op) {
-                    self.drain(op);
-                } else {
-                    self.changed.room = true;
-                }
-            }
+            Event::Placeable(op) => self.release_blocks(op),
             Event::Done(op) => self.end(op),
-            Event::FrontEnd => self.front_end.wakes_at = None,
+            Event::FrontEnd(device) => self.devices[device].front_end.wakes_at = None,
         }
     }
 
@@ -314,10 +290,9 @@ impl Timeline {
         let (work, ready, stream) = (operation.work, operation.ready, operation.stream);
         match Unit::of(&work) {
             Some(unit) => {
-                if self
-                    .queues
-                    .is_next(unit, self.streams.get(stream).connection, op)
-                {
+                let stream = self.streams.get(stream);
+                let queues = &mut self.devices[stream.device].queues;
+                if queues.is_next(unit, stream.connection, op) {
                     self.offer(op);
                 }
             }
@@ -337,49 +312,45 @@ impl Timeline {
         let Some(operation) = self.operations.get(op) else {
             return;
         };
+        let stream = self.streams.get(operation.stream);
+        let device = &mut self.devices[stream.device];
         match operation.work {
-            Work::Copy { kind, .. } => self.transfers.enqueue(kind, operation.ready, op),
+            Work::Copy { kind, .. } => device.transfers.enqueue(kind, operation.ready, op),
             Work::Kernel { .. } => {
-                let priority = self.streams.get(operation.stream).priority;
-                self.front_end.ready.insert((priority, operation.ready, op));
+                let place = (stream.priority, operation.ready, op);
+                device.front_end.ready.insert(place);
             }
             _ => {
+                let setup = device.transfers.set_up_set();
                 self.start(op);
-                self.agenda
-                    .add(self.now + self.transfers.set_up_set(), Event::Moves(op));
-            }
-        }
-    }
-
-    fn start_copies(&mut self) {
-        while let Some((kind, op)) = self.transfers.start_one() {
-            self.start(op);
-            if let Some(operation) = self.operations.get(op)
-                && let Work::Copy { bytes, .. } = operation.work
-            {
-                let setup = self.transfers.set_up_copy(kind, bytes, operation.stream);
                 self.agenda.add(self.now + setup, Event::Moves(op));
             }
         }
     }
 
-    fn start_grids(&mut self) {
-        while let Some(&next) = self.front_end.ready.first() {
-            if self.front_end.resident >= self.profile.device.max_resident_grids {
-                return;
+    fn start_copies(&mut self, device: usize) {
+        while let Some((kind, op)) = self.devices[device].transfers.start_one() {
+            self.start(op);
+            if let Some(operation) = self.operations.get(op)
+                && let Work::Copy { bytes, .. } = operation.work
+            {
+                let transfers = &mut self.devices[device].transfers;
+                let setup = transfers.set_up_copy(kind, bytes, operation.stream);
+                self.agenda.add(self.now + setup, Event::Moves(op));
             }
-            if self.now < self.front_end.free_at {
-                if self.front_end.wakes_at.is_none() {
-                    self.front_end.wakes_at = Some(self.front_end.free_at);
-                    self.agenda.add(self.front_end.free_at, Event::FrontEnd);
+        }
+    }
+
+    fn start_grids(&mut self, device: usize) {
+        loop {
+            match self.devices[device].start_grid(self.now) {
+                Front::Starts(op) => {
+                    self.start(op);
+                    self.unanswered.insert(op);
                 }
-                return;
+                Front::Wakes(at) => return self.agenda.add(at, Event::FrontEnd(device)),
+                Front::Rests => return,
             }
-            self.front_end.ready.remove(&next);
-            self.front_end.resident += 1;
-            self.front_end.free_at = self.now + self.profile.kernels.start_interval_us.micros();
-            self.start(next.2);
-            self.unanswered.insert(next.2);
         }
     }
 
@@ -395,8 +366,11 @@ impl Timeline {
 
     fn move_bytes(&mut self, op: OpId) {
         if let Some((route, bytes)) = self.route(op) {
-            self.transfers.begin(op, route, bytes, self.now);
-            self.changed.rates = true;
+            let now = self.now;
+            if let Some(device) = self.device_of(op) {
+                device.transfers.begin(op, route, bytes, now);
+                device.changed.rates = true;
+            }
         }
     }
 
@@ -414,8 +388,30 @@ impl Timeline {
 
     /// The last block of the grid is over.
     fn drain(&mut self, op: OpId) {
-        let drain = self.profile.kernels.drain_us.micros();
+        let Some(device) = self.device_of(op) else {
+            return;
+        };
+        let drain = device.profile.kernels.drain_us.micros();
         self.agenda.add(self.now + drain, Event::Done(op));
+    }
+
+    /// Lets the grid's blocks be placed.
+    fn release_blocks(&mut self, op: OpId) {
+        let Some(device) = self.device_of(op) else {
+            return;
+        };
+        if device.grids.release(op) {
+            self.drain(op);
+        } else {
+            device.changed.room = true;
+        }
+    }
+
+    /// The device whose stream the operation is in.
+    fn device_of(&mut self, op: OpId) -> Option<&mut DeviceState> {
+        let stream = self.operations.get(op)?.stream;
+        let device = self.streams.get(stream).device;
+        self.devices.get_mut(device)
     }
 
     fn start(&mut self, op: OpId) {
@@ -428,7 +424,9 @@ impl Timeline {
             .push_back(Happening::Started { op, at: now });
         let (work, stream) = (operation.work, operation.stream);
         if let Some(unit) = Unit::of(&work) {
-            let next = self.queues.pop(unit, self.streams.get(stream).connection);
+            let stream = self.streams.get(stream);
+            let queues = &mut self.devices[stream.device].queues;
+            let next = queues.pop(unit, stream.connection);
             if let Some(next) =
                 next.filter(|&next| self.operations.get(next).is_some_and(|o| o.armed))
             {
@@ -446,7 +444,11 @@ impl Timeline {
         self.happenings.push_back(Happening::Ended { op, at: now });
         let successors = std::mem::take(&mut operation.successors);
         match operation.work {
-            Work::Kernel { .. } => self.front_end.resident -= 1,
+            Work::Kernel { .. } => {
+                if let Some(device) = self.device_of(op) {
+                    device.front_end.resident -= 1;
+                }
+            }
             Work::HostFunction => {
                 self.host_functions.busy = false;
                 self.start_host_function();
@@ -465,7 +467,9 @@ impl Timeline {
         else {
             return;
         };
-        let ready = self.now + self.profile.handover.between(earlier, later);
+        let device = self.streams.get(later.stream).device;
+        let handover = &self.devices[device].profile.handover;
+        let ready = self.now + handover.between(earlier, later);
         let Some(later) = self.operations.get_mut(successor) else {
             return;
         };

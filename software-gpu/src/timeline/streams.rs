@@ -4,34 +4,37 @@ use super::{OpId, StreamId};
 
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
+    pub device: usize,
     pub priority: i32,
     pub connection: usize,
     /// The operation submitted last.
     pub last: Option<OpId>,
 }
 
-/// Streams by number, and how many live streams use each connection to the device.
+/// Streams by number, and how many live streams use each connection to each device.
 #[derive(Debug)]
 pub(super) struct Streams {
     list: Vec<Stream>,
-    users: Vec<u32>,
+    users: Vec<Vec<u32>>,
 }
 
 impl Streams {
-    pub fn new(connections: usize) -> Self {
+    pub fn new(connections: usize, devices: usize) -> Self {
         Self {
             list: Vec::new(),
-            users: vec![0; connections],
+            users: vec![vec![0; connections]; devices],
         }
     }
 
     /// A new stream on the connection with the fewest live streams: in turn, while none is removed.
-    pub fn add(&mut self, priority: i32) -> StreamId {
-        let connection = (0..self.users.len())
-            .min_by_key(|&connection| self.users[connection])
+    pub fn add(&mut self, device: usize, priority: i32) -> StreamId {
+        let users = &mut self.users[device];
+        let connection = (0..users.len())
+            .min_by_key(|&connection| users[connection])
             .unwrap_or(0);
-        self.users[connection] += 1;
+        users[connection] += 1;
         self.list.push(Stream {
+            device,
             priority,
             connection,
             last: None,
@@ -42,7 +45,7 @@ impl Streams {
     /// Frees the stream's place on its connection. What it was given already still runs.
     pub fn remove(&mut self, stream: StreamId) {
         if let Some(stream) = self.list.get(stream.0 as usize) {
-            let users = &mut self.users[stream.connection];
+            let users = &mut self.users[stream.device][stream.connection];
             *users = users.saturating_sub(1);
         }
     }
@@ -63,15 +66,17 @@ mod tests {
 
     #[test]
     fn connections_are_given_in_turn_and_free_ones_first() {
-        let mut streams = Streams::new(3);
-        let ids: Vec<_> = (0..6).map(|_| streams.add(0)).collect();
+        let mut streams = Streams::new(3, 2);
+        let other = streams.add(1, 0);
+        let ids: Vec<_> = (0..6).map(|_| streams.add(0, 0)).collect();
         let connection = |streams: &Streams, i: usize| streams.get(ids[i]).connection;
         assert_eq!(
             [0, 1, 2, 3, 4, 5].map(|i| connection(&streams, i)),
             [0, 1, 2, 0, 1, 2]
         );
         streams.remove(ids[1]);
-        let next = streams.add(0);
+        let next = streams.add(0, 0);
         assert_eq!(streams.get(next).connection, 1);
+        assert_eq!(streams.get(other).connection, 0);
     }
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use software_gpu::driver::entry_point;
 
@@ -13,6 +13,7 @@ pub type Handle = usize;
 
 pub const INVALID_VALUE: Error = 1;
 pub const OUT_OF_MEMORY: Error = 2;
+pub const INVALID_DEVICE: Error = 101;
 pub const INVALID_CONTEXT: Error = 201;
 pub const INVALID_HANDLE: Error = 400;
 pub const NOT_READY: Error = 600;
@@ -48,6 +49,26 @@ pub struct Driver {
 }
 
 impl Driver {
+    /// As [`new`](Self::new), on the first of so many devices. All tests of a process ask for the same number.
+    pub fn with_devices(count: usize) -> Self {
+        static ONCE: Once = Once::new();
+        // SAFETY: this happens once, before the driver reads its environment; the tests have no other readers in C.
+        ONCE.call_once(|| unsafe { std::env::set_var("SOFTWARE_GPU_COUNT", count.to_string()) });
+        Self::new()
+    }
+
+    /// A further context, on that device, which is now current to this thread.
+    pub fn context_on(&self, device: c_int) -> Handle {
+        let mut context = 0;
+        cu!(cuCtxCreate_v2(&mut context => *mut Handle, 0 => c_uint, device => c_int))
+            .expect("cuCtxCreate");
+        context
+    }
+
+    pub fn set_current(&self, context: Handle) {
+        cu!(cuCtxSetCurrent(context => Handle)).expect("cuCtxSetCurrent");
+    }
+
     pub fn new() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

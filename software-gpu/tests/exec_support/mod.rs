@@ -75,7 +75,7 @@ pub struct Device(pub AddressSpace);
 
 impl Device {
     pub fn new() -> Self {
-        Self(AddressSpace::new(1 << 32, 1 << 20))
+        Self(AddressSpace::new(&[1 << 32], 1 << 20))
     }
 
     /// New memory with these contents.
@@ -83,7 +83,7 @@ impl Device {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let base = self
             .0
-            .allocate(bytes.len(), AllocationKind::Device)
+            .allocate(0, bytes.len(), AllocationKind::Device)
             .expect("fits");
         let to = self.0.storage(base, bytes.len()).expect("is mapped");
         // SAFETY: `storage` checked the range, and nobody else uses the memory.

@@ -22,7 +22,7 @@ impl Program {
     pub fn new(connections: u32) -> Self {
         let profile = Profile::h200();
         Self {
-            timeline: Timeline::new(&profile, connections),
+            timeline: Timeline::new(std::slice::from_ref(&profile), connections),
             profile,
             host: Time::ZERO,
             costs: BTreeMap::new(),
@@ -31,7 +31,7 @@ impl Program {
     }
 
     pub fn streams<const N: usize>(&mut self) -> [StreamId; N] {
-        [(); N].map(|()| self.timeline.add_stream(0))
+        [(); N].map(|()| self.timeline.add_stream(0, 0))
     }
 
     fn submit(&mut self, cost: Figure, stream: StreamId, work: Work, after: &[OpId]) -> OpId {
