@@ -2,7 +2,7 @@
 CARGO ?= cargo
 EXAMPLES := basic_streams
 
-.PHONY: all help $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle bench doc clean
+.PHONY: all help $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -35,6 +35,9 @@ ptxas: ## assemble the committed PTX for every architecture with NVIDIA's ptxas
 gpu-bundle: ## a folder to copy to a GPU machine that has no Rust; run.sh inside
 	scripts/make-gpu-bundle gpu-bundle
 
+shared-library: ## libcuda.so.1 for driver-API programs that are not ours
+	scripts/make-shared-library shared-library
+
 bench: ## benchmarks of the software GPU and of the call forwarding
 	$(CARGO) bench --workspace --locked
 
@@ -43,4 +46,4 @@ doc: ## API documentation, warnings refused
 
 clean: ## remove everything that was built
 	$(CARGO) clean
-	rm -rf gpu-bundle
+	rm -rf gpu-bundle shared-library

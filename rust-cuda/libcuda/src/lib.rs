@@ -22,6 +22,11 @@
 //!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
+//! # As a shared library
+//!
+//! Built as a `cdylib` it is a `libcuda.so.1` that any program of the driver API can load (`make shared-library`). A
+//! process that finds it under NVIDIA's name reaches NVIDIA's driver through the path in `CUDA_DRIVER_LIBRARY`.
+//!
 //! # How a program is linked
 //!
 //! cust_raw asks the linker for `-lcuda`; `.cargo/config.toml` leads it to an archive without
@@ -30,6 +35,7 @@
 //! so that the order of archives does not matter to linkers that read every archive once.
 
 mod before_selection;
+mod exit;
 mod exports;
 pub mod host;
 mod names;

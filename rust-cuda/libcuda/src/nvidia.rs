@@ -12,6 +12,8 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use libloading::Library;
+use std::env;
+use std::ffi::{OsStr, OsString};
 
 #[cfg(target_os = "macos")]
 const FILE: &str = "libcuda.dylib";
@@ -19,6 +21,10 @@ const FILE: &str = "libcuda.dylib";
 const FILE: &str = "nvcuda.dll";
 #[cfg(not(any(target_os = "macos", windows)))]
 const FILE: &str = "libcuda.so.1";
+
+/// The environment variable that names NVIDIA's library by its path, for a process that finds this library under
+/// NVIDIA's name first.
+const VARIABLE: &str = "CUDA_DRIVER_LIBRARY";
 
 type CuInit = unsafe extern "C" fn(flags: c_uint) -> CuResult;
 type CuDeviceGetCount = unsafe extern "C" fn(count: *mut c_int) -> CuResult;
@@ -36,8 +42,10 @@ pub(crate) struct Nvidia {
 impl Nvidia {
     /// Loads and initialises the driver, or says in words why there is none to be used.
     pub(crate) fn start() -> Result<Self, String> {
+        let file = file();
         // SAFETY: loading a system library runs its initialisers; NVIDIA's have no preconditions.
-        let library = unsafe { Library::new(FILE) }.map_err(|error| not_loaded(&cause(&error)))?;
+        let library =
+            unsafe { Library::new(&file) }.map_err(|error| not_loaded(&file, &cause(&error)))?;
         let mut nvidia = Self {
             library: ManuallyDrop::new(library),
             description: String::new(),
@@ -71,7 +79,9 @@ impl Nvidia {
             return Err(format!("{FILE} is no CUDA driver: it has no cuInit"));
         };
         if *init as usize == exports::EXPORTS[Symbol::cuInit as usize] as usize {
-            return Err(format!("the {FILE} found first is this very library"));
+            return Err(format!(
+                "the {FILE} found first is this very library; {VARIABLE} can name NVIDIA's by its path"
+            ));
         }
         // SAFETY: cuInit may be called at any time; its flags must be 0.
         self.check("cuInit", unsafe { init(0) })?;
@@ -125,13 +135,21 @@ impl Nvidia {
 }
 
 /// Tells the ordinary case, no such library, from a library that does not load.
-fn not_loaded(cause: &str) -> String {
-    let absent = format!("{FILE}: cannot open shared object file: No such file");
+fn not_loaded(file: &OsStr, cause: &str) -> String {
+    let file = file.to_string_lossy();
+    let absent = format!("{file}: cannot open shared object file: No such file");
     if cause.starts_with(&absent) {
-        format!("{FILE} not found")
+        format!("{file} not found")
     } else {
-        format!("{FILE} did not load: {cause}")
+        format!("{file} did not load: {cause}")
     }
+}
+
+/// The library's name or path, for the loader.
+fn file() -> OsString {
+    env::var_os(VARIABLE)
+        .filter(|path| !path.is_empty())
+        .unwrap_or_else(|| FILE.into())
 }
 
 /// The loader's own words, which libloading keeps in the source of its error.
@@ -149,11 +167,11 @@ mod tests {
     fn a_missing_library_is_told_from_a_broken_one() {
         let missing = "cannot open shared object file: No such file or directory";
         assert_eq!(
-            not_loaded(&format!("{FILE}: {missing}")),
+            not_loaded(OsStr::new(FILE), &format!("{FILE}: {missing}")),
             format!("{FILE} not found")
         );
         assert_eq!(
-            not_loaded(&format!("libnvidia-ptx.so: {missing}")),
+            not_loaded(OsStr::new(FILE), &format!("libnvidia-ptx.so: {missing}")),
             format!("{FILE} did not load: libnvidia-ptx.so: {missing}")
         );
     }

@@ -1,5 +1,6 @@
 //! The choice between NVIDIA's driver and the software GPU, made once per process.
 
+use crate::exit;
 use crate::nvidia::Nvidia;
 use crate::result::{CuResult, ERROR_INVALID_VALUE, ERROR_NO_DEVICE};
 use crate::software;
@@ -189,6 +190,9 @@ pub(crate) fn select_by_environment() -> Result<(), CuResult> {
     }
     match Choice::from_environment().and_then(select) {
         Ok(selected) => {
+            if selected.driver == Driver::Software {
+                exit::fail_on_reports();
+            }
             if selected.choice == Choice::Auto && selected.driver == Driver::Software {
                 let Selected { driver, reason, .. } = selected;
                 SAID.call_once(|| eprintln!("libcuda: {driver} ({reason})"));
