@@ -47,6 +47,8 @@ handles! {
     CUstream;
     /// An event.
     CUevent;
+    /// A memory pool.
+    CUmemoryPool;
 }
 
 impl CUcontext {

@@ -64,15 +64,17 @@ entry_points! {
         })
     }
 
-    /// Waits for all work of the context: nobody may be using the memory.
+    /// Waits for all work of the context: nobody may be using the memory. Memory of a pool is freed without a wait.
     fn cuMemFree_v2(address: CUdeviceptr) {
         call(Cost::Other, |call| {
             let context = call.context()?;
             if address == 0 {
                 return Ok(());
             }
-            let owned = call.owned.get(&address).filter(|owned| owned.kind == AllocationKind::Device);
-            owned.ok_or(CudaError::InvalidValue)?;
+            if call.free_of_pool(address) {
+                return Ok(());
+            }
+            call.freeable(address)?;
             call.synchronize_context(context)?;
             let bytes = call.free(address);
             call.spend(Cost::Allocation(bytes));
@@ -92,6 +94,11 @@ entry_points! {
     fn cuMemGetAddressRange_v2(base: Out<CUdeviceptr>, bytes: Out<usize>, address: CUdeviceptr) {
         call(Cost::Free, |call| {
             call.context()?;
+            if let Some((start, allocation)) = call.pools.allocation_at(address) {
+                base.set_if_wanted(start);
+                bytes.set_if_wanted(allocation.bytes);
+                return Ok(());
+            }
             let allocation = call.memory.find(address).ok_or(CudaError::NotFound)?;
             base.set_if_wanted(allocation.base());
             bytes.set_if_wanted(allocation.len());

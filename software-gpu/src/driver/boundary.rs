@@ -24,7 +24,7 @@ macro_rules! entry_points {
     ($($(#[$attribute:meta])* fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
         $(#[$attribute])*
         #[allow(non_snake_case, reason = "the name of cuda.h")]
-        pub(super) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::abi::CUresult {
+        pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::abi::CUresult {
             $crate::driver::boundary::guarded(stringify!($name), move || $body)
         }
     )*};

@@ -321,7 +321,9 @@ impl Call {
     fn drain(&mut self, context: CUcontext) -> Result<(), CudaError> {
         let operations = self.operations_of(context)?;
         let wake_up = self.wake_up(context)?;
-        self.wait(operations, wake_up)
+        self.wait(operations, wake_up)?;
+        self.pools_after_context(context);
+        Ok(())
     }
 
     /// From the end of what a thread waits for to the return of its call.

@@ -23,6 +23,8 @@ pub(super) enum Cost {
     EventCreate,
     /// `cuMemAlloc` or `cuMemFree` of so many bytes.
     Allocation(usize),
+    /// `cuMemAllocAsync` or `cuMemFreeAsync`, when the pool has the memory.
+    PoolAllocation,
     /// Page-locking so many bytes.
     Pin(usize),
     /// Releasing so many page-locked bytes.
@@ -47,6 +49,7 @@ impl Cost {
             Self::StreamCreate => host.stream_create_us.micros(),
             Self::EventCreate => host.event_create_us.micros(),
             Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
+            Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
             Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
             Self::Unpin(bytes) => Time::from_micros(pin(host, bytes) * UNPIN_SHARE),
             Self::ModuleLoad => host.module_load_us.micros(),

@@ -57,6 +57,7 @@ impl Simulator {
             effect,
         };
         self.operations.insert(op, operation);
+        self.track_order(stream, op);
         Ok(op)
     }
 
@@ -136,7 +137,7 @@ impl Simulator {
             },
             Effect::Copy(copy) => self.effects.copy_ended(op, copy, &self.memory),
             Effect::Set(set) => self.effects.set_ended(&set, &self.memory),
-            Effect::HostFunction(_) | Effect::Wait => {}
+            Effect::HostFunction(_) | Effect::Wait | Effect::Allocate(_) | Effect::Free(_) => {}
         }
         self.threads.ended(op, at);
         self.forget_some(op);
@@ -148,7 +149,7 @@ impl Simulator {
             Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes as u64),
             Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64),
             Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
-            Effect::Record(_) | Effect::Wait => return,
+            Effect::Record(_) | Effect::Wait | Effect::Allocate(_) | Effect::Free(_) => return,
         };
         self.activities.record(|| Activity {
             kind,

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use super::pools::{management, stream_ordered};
 use super::{
     allocation, context, copy, device, event, function, host_function, launch, module, occupancy,
     pointer, set, stream, version,
@@ -43,6 +44,12 @@ table! {
     allocation: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetInfo_v2 cuMemGetAddressRange_v2
         cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost cuMemHostGetFlags cuMemHostGetDevicePointer_v2
         cuMemHostRegister_v2 cuMemHostUnregister;
+    management: cuMemPoolCreate cuMemPoolDestroy cuMemPoolTrimTo cuMemPoolSetAttribute cuMemPoolGetAttribute
+        cuMemPoolSetAccess cuMemPoolGetAccess cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool
+        cuMemGetDefaultMemPool cuMemGetMemPool cuMemSetMemPool cuMemPoolExportToShareableHandle
+        cuMemPoolImportFromShareableHandle cuMemPoolExportPointer cuMemPoolImportPointer;
+    stream_ordered: cuMemAllocAsync cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz
+        cuMemFreeAsync cuMemFreeAsync_ptsz;
     pointer: cuPointerGetAttribute cuPointerGetAttributes;
     copy: cuMemcpy cuMemcpy_ptds cuMemcpyAsync cuMemcpyAsync_ptsz cuMemcpyHtoD_v2 cuMemcpyHtoD_v2_ptds
         cuMemcpyHtoDAsync_v2 cuMemcpyHtoDAsync_v2_ptsz cuMemcpyDtoH_v2 cuMemcpyDtoH_v2_ptds cuMemcpyDtoHAsync_v2

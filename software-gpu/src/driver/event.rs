@@ -91,6 +91,7 @@ entry_points! {
             let blocking = flags & BLOCKING_SYNC != 0;
             let wake_up = if blocking { host.blocking_wake_up_us } else { host.wake_up_us }.micros();
             call.wait(incomplete, wake_up)?;
+            call.pools_after_event(event);
             call.usable(context).map(|_| ())
         })
     }
@@ -128,6 +129,7 @@ fn record(
         }
         let clock = call.clock();
         let op = call.submit(target, clock, Effect::Record(event))?;
+        call.pools.event_recorded(event, target);
         let reached = None;
         call.events.get_mut(event)?.record = Some(Record { op, reached });
         Ok(())

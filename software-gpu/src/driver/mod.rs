@@ -11,7 +11,7 @@
 //! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
 //!   device.
 //! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `function`,
-//!   `occupancy`, `allocation`, `pointer`, `stream`, `event`, `copy`, `set`, `launch`, `host_function`.
+//!   `occupancy`, `allocation`, `pools`, `pointer`, `stream`, `event`, `copy`, `set`, `launch`, `host_function`.
 //! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
 //!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
 //!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
@@ -44,6 +44,7 @@ mod occupancy;
 mod operation;
 mod parameters;
 mod pointer;
+mod pools;
 mod set;
 mod simulator;
 mod stream;

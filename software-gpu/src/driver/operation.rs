@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use super::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
 use super::launch::Launch;
+use super::pools::StreamOrdered;
 use crate::call_site::CallSite;
 use crate::timeline::{CopyKind, Time, Work};
 
@@ -27,6 +28,10 @@ pub(super) enum Effect {
     HostFunction(Callback),
     Record(CUevent),
     Wait,
+    /// `cuMemAllocAsync`.
+    Allocate(#[allow(dead_code, reason = "what the ordering checker is told")] StreamOrdered),
+    /// `cuMemFreeAsync`.
+    Free(#[allow(dead_code, reason = "what the ordering checker is told")] StreamOrdered),
 }
 
 /// A copy of contiguous bytes.
@@ -139,7 +144,7 @@ impl Effect {
                 bytes: set.rows.bytes().unwrap_or(0) as u64,
             },
             Self::HostFunction(_) => Work::HostFunction,
-            Self::Record(_) | Self::Wait => Work::Marker,
+            Self::Record(_) | Self::Wait | Self::Allocate(_) | Self::Free(_) => Work::Marker,
         }
     }
 }

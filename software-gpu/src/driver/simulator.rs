@@ -15,6 +15,7 @@ use super::function::Function;
 use super::host_threads::HostThreads;
 use super::module::LoadedModule;
 use super::operation::Operation;
+use super::pools::Pools;
 use super::stream::Stream;
 use super::table::Table;
 use crate::activity::Recorder;
@@ -45,6 +46,7 @@ pub(super) struct Simulator {
     pub(super) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
     pub(super) owned: BTreeMap<u64, Owned>,
+    pub(super) pools: Pools,
     pub(super) streams: Table<CUstream, Stream>,
     pub(super) events: Table<CUevent, Event>,
     pub(super) modules: Table<CUmodule, LoadedModule>,
@@ -97,6 +99,7 @@ impl Simulator {
             effects: Effects::default(),
             contexts: Table::new(),
             owned: BTreeMap::new(),
+            pools: Pools::default(),
             streams: Table::new(),
             events: Table::new(),
             modules: Table::new(),

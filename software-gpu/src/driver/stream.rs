@@ -139,6 +139,7 @@ fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
         let operations = call.awaited(stream)?;
         let wake_up = call.wake_up(context)?;
         call.wait(operations, wake_up)?;
+        call.pools_after_stream(stream);
         call.usable(context).map(|_| ())
     })
 }
@@ -169,6 +170,7 @@ fn wait_event(
             return Err(CudaError::InvalidValue);
         }
         let recorded = call.events.get(event)?.incomplete();
+        call.pools.event_waited(target, event);
         let Some(recorded) = recorded else {
             return Ok(());
         };
@@ -263,6 +265,7 @@ impl Simulator {
     fn destroy_stream(&mut self, handle: CUstream) -> Result<(), CudaError> {
         let stream = self.streams.remove(handle)?;
         self.timeline.remove_stream(stream.timeline);
+        self.pool_stream_destroyed(handle, stream.context, !stream.non_blocking);
         self.prune_orphans(stream.context)?;
         if let Some(last) = stream.last.filter(|op| !self.is_complete(*op)) {
             let orphans = &mut self.contexts.get_mut(stream.context)?.orphans;

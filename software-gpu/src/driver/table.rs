@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::abi::{CUcontext, CUevent, CUfunction, CUmodule, CUstream};
+use super::abi::{CUcontext, CUevent, CUfunction, CUmemoryPool, CUmodule, CUstream};
 use super::errors::CudaError;
 
 /// A handle as a number. Numbers are given in rising order and never twice, so that a handle used after its object's
@@ -37,6 +37,7 @@ handles! {
     CUfunction = 3;
     CUstream = 4;
     CUevent = 5;
+    CUmemoryPool = 9;
 }
 
 /// Objects of one kind.
@@ -82,6 +83,11 @@ impl<H: Handle, T> Table<H, T> {
     /// As [`get`](Self::get).
     pub(super) fn remove(&mut self, handle: H) -> Result<T, CudaError> {
         self.objects.remove(&handle).ok_or(CudaError::InvalidHandle)
+    }
+
+    /// Whether there is no object.
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.is_empty()
     }
 
     /// All objects in the order of their creation.

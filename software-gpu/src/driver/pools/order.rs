@@ -1,0 +1,136 @@
+//! Which frees a stream is ordered after, as far as reusing their memory asks for it.
+//!
+//! A stream's *reach* says, for each other stream, the last operation there that everything submitted to the stream
+//! from now on comes after: by the stream's own order, by events, and by the legacy stream's rules. It is kept only
+//! while there is a free whose end the host has not seen: an order between operations before that free does not matter.
+
+use std::collections::BTreeMap;
+
+use super::super::abi::{CUcontext, CUevent, CUstream};
+use super::segments::FreePoint;
+use crate::timeline::OpId;
+
+/// The last operation of each stream that something comes after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::driver) struct Reach(BTreeMap<CUstream, OpId>);
+
+impl Reach {
+    /// Whether the free lies before.
+    pub(in crate::driver) fn covers(&self, free: &FreePoint) -> bool {
+        self.0
+            .get(&free.stream)
+            .is_some_and(|last| *last >= free.op)
+    }
+
+    /// Extends it by all that `other` reaches.
+    pub(in crate::driver) fn join(&mut self, other: &Self) {
+        for (stream, op) in &other.0 {
+            self.add(*stream, *op);
+        }
+    }
+
+    fn add(&mut self, stream: CUstream, op: OpId) {
+        let last = self.0.entry(stream).or_insert(op);
+        *last = op.max(*last);
+    }
+}
+
+/// The reach of streams and events.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Order {
+    tracking: bool,
+    streams: BTreeMap<CUstream, Reach>,
+    events: BTreeMap<CUevent, Reach>,
+    /// What the destroyed streams of a context reached, and whether blocking ones did.
+    destroyed: BTreeMap<(CUcontext, bool), Reach>,
+}
+
+impl Order {
+    /// Whether anybody needs to know.
+    pub(in crate::driver) fn is_tracking(&self) -> bool {
+        self.tracking
+    }
+
+    /// Starts to keep the order of what is submitted from now on.
+    pub(in crate::driver) fn start(&mut self) {
+        self.tracking = true;
+    }
+
+    /// Nobody needs to know any more.
+    pub(in crate::driver) fn stop(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What the next operation of `stream` comes after, when the legacy stream's rules put it behind `kin` too.
+    pub(in crate::driver) fn next(&self, stream: CUstream, kin: &[CUstream]) -> Reach {
+        let mut reach = Reach::default();
+        for stream in kin.iter().chain([&stream]) {
+            if let Some(other) = self.streams.get(stream) {
+                reach.join(other);
+            }
+        }
+        reach
+    }
+
+    /// What the destroyed streams of the context reached: the blocking ones alone, or all.
+    pub(in crate::driver) fn destroyed(&self, context: CUcontext, blocking_only: bool) -> Reach {
+        let mut reach = Reach::default();
+        for ((of, blocking), other) in &self.destroyed {
+            if *of == context && (*blocking || !blocking_only) {
+                reach.join(other);
+            }
+        }
+        reach
+    }
+
+    /// `op` was submitted to `stream`, after all of `reach`.
+    pub(in crate::driver) fn submitted(&mut self, stream: CUstream, op: OpId, mut reach: Reach) {
+        reach.add(stream, op);
+        self.streams.insert(stream, reach);
+    }
+
+    /// `stream` was made to wait for frees.
+    pub(in crate::driver) fn comes_after(&mut self, stream: CUstream, frees: &[FreePoint]) {
+        if self.tracking {
+            let reach = self.streams.entry(stream).or_default();
+            for free in frees {
+                reach.add(free.stream, free.op);
+            }
+        }
+    }
+
+    /// `event` stands for what `stream` has been given so far.
+    pub(in crate::driver) fn recorded(&mut self, event: CUevent, stream: CUstream) {
+        if self.tracking {
+            let reach = self.streams.get(&stream).cloned().unwrap_or_default();
+            self.events.insert(event, reach);
+        }
+    }
+
+    /// `stream` waits for what `event` stands for now.
+    pub(in crate::driver) fn waited(&mut self, stream: CUstream, event: CUevent) {
+        if let Some(reach) = self.events.get(&event) {
+            self.streams.entry(stream).or_default().join(reach);
+        }
+    }
+
+    /// What `event` stands for.
+    pub(in crate::driver) fn event(&self, event: CUevent) -> Reach {
+        self.events.get(&event).cloned().unwrap_or_default()
+    }
+
+    /// The stream is gone; its operations still come.
+    pub(in crate::driver) fn stream_destroyed(
+        &mut self,
+        stream: CUstream,
+        context: CUcontext,
+        blocking: bool,
+    ) {
+        if let Some(reach) = self.streams.remove(&stream) {
+            self.destroyed
+                .entry((context, blocking))
+                .or_default()
+                .join(&reach);
+        }
+    }
+}

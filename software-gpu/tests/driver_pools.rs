@@ -1,0 +1,321 @@
+//! Memory pools: allocation and free in stream order, reuse, and what a pool holds on to.
+
+mod driver_support;
+mod pool_support;
+
+use std::ffi::c_uint;
+
+use driver_support::*;
+use pool_support::*;
+
+/// Long enough for its copy to be under way when the next calls return.
+const LONG: usize = 16 * MIB;
+
+/// Puts a copy into the stream that ends long after the next calls.
+fn keep_busy(driver: &Driver, memory: Address, host: &Pinned, stream: Handle) {
+    driver
+        .to_device(memory, host.pointer(), LONG, stream)
+        .unwrap();
+}
+
+/// Waits for the stream without a synchronising call.
+fn poll(driver: &Driver, stream: Handle) {
+    while driver.stream_query(stream) == Err(NOT_READY) {}
+}
+
+#[test]
+fn the_default_pool_is_current_and_empty() {
+    let _driver = Driver::new();
+    assert_eq!(default_pool(), current_pool());
+    let pool = default_pool();
+    for policy in [
+        FOLLOW_EVENT_DEPENDENCIES,
+        ALLOW_OPPORTUNISTIC,
+        ALLOW_INTERNAL_DEPENDENCIES,
+    ] {
+        assert_eq!(pool.get_switch(policy), Ok(1));
+    }
+    assert_eq!(pool.get(RELEASE_THRESHOLD), Ok(0));
+    assert_eq!(pool.get(RESERVED_CURRENT), Ok(0));
+    assert_eq!(pool.get(USED_CURRENT), Ok(0));
+    assert_eq!(pool.destroy(), Err(INVALID_VALUE));
+}
+
+/// `cuMemAllocAsync`: the address comes at once; what the stream does later uses the memory.
+#[test]
+fn an_allocation_is_used_in_its_stream() {
+    let driver = Driver::new();
+    let stream = driver.stream(NON_BLOCKING);
+    let (host, seen) = (driver.pinned(1000), driver.pinned(1000));
+    host.fill(7);
+    let memory = allocate(1000, stream).unwrap();
+    assert_eq!(memory % 512, 0);
+    driver
+        .to_device(memory, host.pointer(), 1000, stream)
+        .unwrap();
+    driver
+        .to_host(seen.pointer(), memory, 1000, stream)
+        .unwrap();
+    free(memory, stream).unwrap();
+    driver.stream_synchronize(stream).unwrap();
+    assert!(seen.bytes().iter().all(|byte| *byte == 7));
+}
+
+/// The pool's figures: sizes are multiples of 512, chunks of 32 MiB.
+#[test]
+fn reserved_and_used_are_exact() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    assert_eq!(pool.figures(), [0; 4]);
+    let a = pool.allocate(1, stream).unwrap();
+    let b = pool.allocate(513, stream).unwrap();
+    assert_eq!(pool.figures(), [CHUNK, CHUNK, 1536, 1536]);
+    free(a, stream).unwrap();
+    assert_eq!(pool.figures(), [CHUNK, CHUNK, 1024, 1536]);
+    let c = pool.allocate(CHUNK + 1, stream).unwrap();
+    let used = CHUNK + 512 + 1024;
+    assert_eq!(pool.figures(), [3 * CHUNK, 3 * CHUNK, used, used]);
+    free(b, stream).unwrap();
+    free(c, stream).unwrap();
+    driver.stream_synchronize(stream).unwrap();
+    assert_eq!(pool.figures(), [0, 3 * CHUNK, 0, used]);
+    pool.destroy().unwrap();
+}
+
+/// `CU_MEMPOOL_ATTR_*_HIGH`: reset by 0 alone, to what is current.
+#[test]
+fn high_water_marks_are_reset_to_what_is_current() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    let [a, b] = [0; 2].map(|_| pool.allocate(CHUNK, stream).unwrap());
+    free(b, stream).unwrap();
+    driver.stream_synchronize(stream).unwrap();
+    for attribute in [RESERVED_HIGH, USED_HIGH] {
+        assert_eq!(pool.set(attribute, 1), Err(INVALID_VALUE));
+        assert_eq!(pool.get(attribute), Ok(2 * CHUNK as u64));
+        assert_eq!(pool.set(attribute, 0), Ok(()));
+        assert_eq!(pool.get(attribute), Ok(CHUNK as u64));
+    }
+    free(a, stream).unwrap();
+    driver.stream_synchronize(stream).unwrap();
+    pool.destroy().unwrap();
+}
+
+#[test]
+fn attributes_can_be_set_and_others_are_refused() {
+    let _driver = Driver::new();
+    let pool = Pool::new();
+    for policy in [
+        FOLLOW_EVENT_DEPENDENCIES,
+        ALLOW_OPPORTUNISTIC,
+        ALLOW_INTERNAL_DEPENDENCIES,
+    ] {
+        pool.set_switch(policy, 0).unwrap();
+        assert_eq!(pool.get_switch(policy), Ok(0));
+        pool.set_switch(policy, 1).unwrap();
+        assert_eq!(pool.get_switch(policy), Ok(1));
+    }
+    pool.set(RELEASE_THRESHOLD, u64::MAX).unwrap();
+    assert_eq!(pool.get(RELEASE_THRESHOLD), Ok(u64::MAX));
+    for attribute in [RESERVED_CURRENT, USED_CURRENT, 0, 9, 1000] {
+        assert_eq!(pool.set(attribute, 0), Err(INVALID_VALUE), "{attribute}");
+    }
+    for attribute in [0, 9, 1000] {
+        assert_eq!(pool.get(attribute), Err(INVALID_VALUE), "{attribute}");
+    }
+    pool.destroy().unwrap();
+    assert_eq!(pool.get(RELEASE_THRESHOLD), Err(INVALID_VALUE));
+    assert_eq!(pool.destroy(), Err(INVALID_VALUE));
+}
+
+/// Reuse in one stream needs nothing: not even the free to have been executed.
+#[test]
+fn a_stream_uses_its_own_freed_memory_at_once() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new().only(&[]), driver.stream(NON_BLOCKING));
+    let host = driver.pinned(LONG);
+    let first = pool.allocate(LONG, stream).unwrap();
+    keep_busy(&driver, first, &host, stream);
+    free(first, stream).unwrap();
+    assert_eq!(pool.allocate(LONG, stream), Ok(first));
+    free(first, stream).unwrap();
+    driver.stream_synchronize(stream).unwrap();
+    pool.destroy().unwrap();
+}
+
+/// What another stream gets whose allocation follows a free in a busy stream, after `between`.
+fn reused_by_another(
+    policies: &[c_uint],
+    between: impl Fn(&Driver, Handle, Handle),
+) -> (bool, usize) {
+    let driver = Driver::new();
+    let pool = Pool::new().only(policies);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let host = driver.pinned(LONG);
+    // The second allocation keeps the chunk when the host synchronises.
+    let (first, other) = (
+        pool.allocate(LONG, a).unwrap(),
+        pool.allocate(512, a).unwrap(),
+    );
+    keep_busy(&driver, first, &host, a);
+    free(first, a).unwrap();
+    between(&driver, a, b);
+    let second = pool.allocate(LONG, b).unwrap();
+    let reserved = pool.figures()[0];
+    free(second, b).unwrap();
+    free(other, b).unwrap();
+    driver.synchronize().unwrap();
+    pool.destroy().unwrap();
+    (first == second, reserved)
+}
+
+const ALL: [c_uint; 3] = [
+    FOLLOW_EVENT_DEPENDENCIES,
+    ALLOW_OPPORTUNISTIC,
+    ALLOW_INTERNAL_DEPENDENCIES,
+];
+
+/// Without an order, the pool rather takes more memory than making a stream wait.
+#[test]
+fn another_stream_does_not_use_what_is_not_free_yet() {
+    assert_eq!(reused_by_another(&ALL, |_, _, _| ()), (false, 2 * CHUNK));
+}
+
+fn order(driver: &Driver, a: Handle, b: Handle) {
+    let event = driver.event();
+    driver.record(event, a).unwrap();
+    driver.wait(b, event).unwrap();
+}
+
+#[test]
+fn event_dependencies_are_followed() {
+    assert_eq!(
+        reused_by_another(&[FOLLOW_EVENT_DEPENDENCIES], order),
+        (true, CHUNK)
+    );
+    assert_eq!(
+        reused_by_another(&[ALLOW_OPPORTUNISTIC, ALLOW_INTERNAL_DEPENDENCIES], order),
+        (false, 2 * CHUNK)
+    );
+}
+
+/// The event that counts is recorded after the free, and stands for its record at the time of the wait.
+#[test]
+fn an_event_of_before_the_free_is_no_dependency() {
+    let driver = Driver::new();
+    let pool = Pool::new().only(&[FOLLOW_EVENT_DEPENDENCIES]);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let event = driver.event();
+    let (host, first) = (driver.pinned(LONG), pool.allocate(LONG, a).unwrap());
+    keep_busy(&driver, first, &host, a);
+    driver.record(event, a).unwrap();
+    free(first, a).unwrap();
+    driver.wait(b, event).unwrap();
+    driver.record(event, a).unwrap();
+    let second = pool.allocate(LONG, b).unwrap();
+    assert_ne!(first, second);
+    driver.wait(b, event).unwrap();
+    let third = pool.allocate(LONG, b).unwrap();
+    assert_eq!(first, third);
+    free(second, b).unwrap();
+    free(third, b).unwrap();
+    driver.synchronize().unwrap();
+    pool.destroy().unwrap();
+}
+
+/// Dependencies go through other streams too.
+#[test]
+fn event_dependencies_are_transitive() {
+    let through_a_third = |driver: &Driver, a, b| {
+        let third = driver.stream(NON_BLOCKING);
+        order(driver, a, third);
+        order(driver, third, b);
+    };
+    assert_eq!(
+        reused_by_another(&[FOLLOW_EVENT_DEPENDENCIES], through_a_third),
+        (true, CHUNK)
+    );
+}
+
+/// The legacy stream waits for blocking streams, and they for it; not for non-blocking ones.
+#[test]
+fn the_legacy_stream_is_a_dependency() {
+    for (flags, reused) in [(0, true), (NON_BLOCKING, false)] {
+        let driver = Driver::new();
+        let pool = Pool::new().only(&[FOLLOW_EVENT_DEPENDENCIES]);
+        let (a, b) = (driver.stream(flags), driver.stream(0));
+        let (host, first) = (driver.pinned(LONG), pool.allocate(LONG, a).unwrap());
+        keep_busy(&driver, first, &host, a);
+        free(first, a).unwrap();
+        let unordered = pool.allocate(LONG, b).unwrap();
+        assert_ne!(first, unordered);
+        let second = pool.allocate(LONG, LEGACY).unwrap();
+        assert_eq!(first == second, reused);
+        free(second, LEGACY).unwrap();
+        let third = pool.allocate(LONG, b).unwrap();
+        assert_eq!(second, third);
+        free(unordered, b).unwrap();
+        free(third, b).unwrap();
+        driver.synchronize().unwrap();
+        pool.destroy().unwrap();
+    }
+}
+
+/// `REUSE_ALLOW_OPPORTUNISTIC`: a free that happens to be over.
+#[test]
+fn a_free_that_is_over_is_an_opportunity() {
+    let polled = |driver: &Driver, a, _| poll(driver, a);
+    assert_eq!(
+        reused_by_another(&[ALLOW_OPPORTUNISTIC], polled),
+        (true, CHUNK)
+    );
+    let others = [FOLLOW_EVENT_DEPENDENCIES, ALLOW_INTERNAL_DEPENDENCIES];
+    assert_eq!(reused_by_another(&others, polled), (false, 2 * CHUNK));
+}
+
+/// What the host has waited for can be used by all, whatever the policies.
+#[test]
+fn a_synchronised_free_is_over_for_all_streams() {
+    let waits: [&dyn Fn(&Driver, Handle, Handle); 3] = [
+        &|driver, a, _| driver.stream_synchronize(a).unwrap(),
+        &|driver, _, _| driver.synchronize().unwrap(),
+        &|driver, a, _| {
+            let event = driver.event();
+            driver.record(event, a).unwrap();
+            driver.event_synchronize(event).unwrap();
+        },
+    ];
+    for wait in waits {
+        assert_eq!(reused_by_another(&[], wait), (true, CHUNK));
+    }
+    let wrong_stream = |driver: &Driver, a, b| {
+        poll(driver, a);
+        driver.stream_synchronize(b).unwrap();
+    };
+    assert_eq!(reused_by_another(&[], wrong_stream), (false, 2 * CHUNK));
+}
+
+/// `REUSE_ALLOW_INTERNAL_DEPENDENCIES`: when there is no more memory, the stream waits for what is being freed.
+#[test]
+fn a_full_pool_makes_the_stream_wait() {
+    let driver = Driver::new();
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let host = driver.pinned(LONG);
+    for (policies, outcome) in [(&ALL[..], Ok(())), (&ALL[..2], Err(OUT_OF_MEMORY))] {
+        let pool = Pool::of_one_chunk().only(policies);
+        let first = pool.allocate(CHUNK, a).unwrap();
+        keep_busy(&driver, first, &host, a);
+        free(first, a).unwrap();
+        let second = pool.allocate(CHUNK, b);
+        assert_eq!(second, outcome.map(|()| first));
+        if outcome.is_ok() {
+            assert_eq!(driver.stream_query(b), Err(NOT_READY));
+            poll(&driver, b);
+            assert_eq!(driver.stream_query(a), Ok(()));
+            free(first, b).unwrap();
+        }
+        driver.synchronize().unwrap();
+        assert_eq!(pool.figures()[..3], [0, CHUNK, 0]);
+        pool.destroy().unwrap();
+    }
+}
