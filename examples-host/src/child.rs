@@ -89,6 +89,7 @@ fn arguments(options: &Options, driver: libcuda::Driver) -> Vec<String> {
         libcuda::Driver::Software => libcuda::Choice::Software,
     };
     let mut arguments = vec![format!("--device={device}")];
+    arguments.extend(options.gpu.iter().map(|gpu| format!("--gpu={gpu}")));
     arguments.extend(options.iterations.map(|n| format!("--iterations={n}")));
     arguments.extend(options.size.map(|size| format!("--size={}", size.bytes())));
     arguments.extend(options.chunks.map(|n| format!("--chunks={n}")));

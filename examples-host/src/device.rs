@@ -1,6 +1,7 @@
 //! The device that an example runs on, and what it can do.
 
 use crate::error::{Error, Result, check, failed};
+use crate::options::UsageError;
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::sys;
@@ -70,6 +71,9 @@ pub enum OpenError {
     /// The driver asked for is not there, or the request makes no sense.
     #[error(transparent)]
     Select(#[from] SelectError),
+    /// The request makes no sense.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
     /// The driver is there and does not work.
     #[error(transparent)]
     Driver(#[from] Error),
@@ -81,6 +85,22 @@ impl Device {
     pub fn open(choice: Choice) -> Result<Self, OpenError> {
         let selected = libcuda::select(choice)?;
         Ok(Self::first(selected.driver, selected.reason.clone())?)
+    }
+
+    /// As [`Device::open`]; the software GPU models `gpu`: the name of a built-in profile, or the path of a file.
+    ///
+    /// # Errors
+    /// Those of `open`, and [`UsageError`] when there is no such profile or NVIDIA's driver was chosen.
+    pub fn open_modelled(choice: Choice, gpu: Option<&str>) -> Result<Self, OpenError> {
+        if let Some(gpu) = gpu {
+            libcuda::software::use_profile(gpu).map_err(|error| UsageError(error.to_string()))?;
+            if libcuda::select(choice)?.driver == Driver::Nvidia {
+                let reason = "--gpu chooses what the software GPU models, and NVIDIA's driver was chosen: \
+                              leave it out, or add --device software";
+                return Err(UsageError(reason.to_owned()).into());
+            }
+        }
+        Self::open(choice)
     }
 
     fn first(driver: Driver, reason: String) -> Result<Self> {
@@ -126,8 +146,10 @@ impl Device {
         match self.0.driver {
             Driver::Nvidia => format!("{} ({}). Times are measured.", self.name(), self.0.reason),
             Driver::Software => {
+                let figures =
+                    modelled_figures().map_or(String::new(), |figures| format!("{figures}; "));
                 format!(
-                    "Software GPU, modelled on {} ({}). Times are modelled.",
+                    "Software GPU, modelled on {} ({figures}{}). Times are modelled.",
                     self.name(),
                     self.0.reason
                 )
@@ -250,4 +272,9 @@ fn attribute_of(device: cust::device::Device, attribute: DeviceAttribute) -> Res
 /// An error that cust returned for a call that it made for us.
 fn of_cust(call: &'static str, error: cust::error::CudaError) -> Error {
     failed(call, error as i32, "device 0".to_owned())
+}
+
+/// Where the figures of the model are from, unless they were measured.
+fn modelled_figures() -> Option<&'static str> {
+    libcuda::software::profile().ok()?.figures.as_deref()
 }

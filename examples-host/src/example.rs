@@ -75,7 +75,7 @@ impl<'a> Example<'a> {
             output::silence();
         }
         let mut trace = options.trace.clone().map(Trace::create).transpose()?;
-        let device = Device::open(options.choice()?)?;
+        let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
         races::choose(options, &device)?;
         output::line(device.introduction());
         let asked =

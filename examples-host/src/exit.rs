@@ -40,11 +40,14 @@ impl Exit {
     fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let select = match cause.downcast_ref() {
             Some(OpenError::Select(error)) => Some(error),
+            Some(OpenError::Usage(_)) => return Some(Self::Usage),
             _ => cause.downcast_ref(),
         };
         match select {
             Some(SelectError::Absent { .. }) => return Some(Self::DeviceLacks),
-            Some(SelectError::Environment(_)) => return Some(Self::Usage),
+            Some(SelectError::Environment(_) | SelectError::Profile(_)) => {
+                return Some(Self::Usage);
+            }
             _ => {}
         }
         if let Some(Ended(status)) = cause.downcast_ref() {

@@ -37,6 +37,11 @@ pub fn memory_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
     libcuda::host::memory_work(bytes, body)
 }
 
+/// CPU work that counts `bytes` bytes in a table, as a histogram does; see [`work`].
+pub fn counting_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
+    libcuda::host::counting_work(bytes, body)
+}
+
 /// Runs `body(0)` … `body(count - 1)` on host threads of their own, with the device's context
 /// current on each, and returns their results in that order. What they enqueue counts as the
 /// caller's work.

@@ -20,6 +20,11 @@ pub struct Options {
     #[arg(long, value_name = "auto|nvidia|software")]
     pub device: Option<Choice>,
 
+    /// The GPU that the software GPU models: h200, b200, h100, a100, l4, rtx4090, t4, or the path of a
+    /// profile file. Without the option, the environment variable SOFTWARE_GPU says it, else h200
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub gpu: Option<String>,
+
     /// Run only this part; may be given several times
     #[arg(long = "part", value_name = "NAME")]
     pub parts: Vec<String>,
@@ -122,10 +127,11 @@ mod tests {
 
     #[test]
     fn every_option_is_understood() {
-        let line = "--device software --part kernels --part three-way --trace t.json --validate --iterations 3 \
+        let line = "--device software --gpu t4 --part kernels --part three-way --trace t.json --validate --iterations 3 \
                     --size 64MiB --chunks 16 --races fail";
         let options = parse(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
         assert_eq!(options.device, Some(Choice::Software));
+        assert_eq!(options.gpu.as_deref(), Some("t4"));
         assert_eq!(options.parts, ["kernels", "three-way"]);
         assert_eq!(options.trace, Some("t.json".into()));
         assert!(options.validate);

@@ -12,6 +12,7 @@ fn three_way(arguments: &[&str]) -> Output {
         .args(arguments)
         .env("CUDA_VISIBLE_DEVICES", "-1")
         .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
         .output()
         .unwrap()
 }
@@ -71,4 +72,32 @@ fn help_shows_parts_and_exit_codes() {
         "{help}"
     );
     assert!(help.contains("3 the device lacks what is needed"), "{help}");
+}
+
+#[test]
+fn the_software_gpu_models_what_is_asked_for() {
+    let arguments = ["--device", "software", "--gpu", "t4", "--size", "1MiB"];
+    let output = three_way(&arguments);
+    let said = String::from_utf8(output.stdout.clone()).unwrap();
+    let first = said.lines().next().unwrap_or_default();
+    assert_eq!(
+        first,
+        "Software GPU, modelled on Tesla T4 (figures from data sheets, not measured; as asked). Times are modelled."
+    );
+}
+
+#[test]
+fn an_unknown_gpu_is_bad_usage_and_the_known_ones_are_listed() {
+    for (gpu, reason) in [
+        (
+            "abacus",
+            "say h200, b200, h100, a100, l4, rtx4090, t4, or the path",
+        ),
+        ("./nowhere.toml", "./nowhere.toml"),
+    ] {
+        let output = three_way(&["--device", "software", "--gpu", gpu]);
+        assert_eq!(code(&output), 2, "{gpu}");
+        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+        assert!(output.stdout.is_empty());
+    }
 }

@@ -22,6 +22,11 @@ pub fn memory_work(bytes: u64) {
     driver::host_memory_work(bytes);
 }
 
+/// CPU work that counts `bytes` bytes in a table, as a histogram does: each count waits for the one before.
+pub fn counting_work(bytes: u64) {
+    driver::host_counting_work(bytes);
+}
+
 /// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.
 ///
 /// The threads start at the caller's time and take effect in the order of virtual time, then of their index: the

@@ -2,11 +2,8 @@
 
 use anyhow::ensure;
 use examples_host::prelude::*;
-use std::time::Duration;
 
 const LETTERS: usize = 26;
-/// What a letter costs the modelled host, about what it costs a real one: each count waits for the one before.
-const PER_LETTER: Duration = Duration::from_nanos(1);
 
 /// A text and its counts.
 pub struct Histogram {
@@ -35,8 +32,7 @@ impl Histogram {
 
     /// The work.
     pub fn count(&mut self) {
-        let cost = PER_LETTER * u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        host_clock::work(cost, || {
+        host_clock::counting_work(self.text.len() as u64, || {
             let mut counts = [0; LETTERS];
             for &letter in std::hint::black_box(&self.text) {
                 counts[usize::from(letter)] += 1;

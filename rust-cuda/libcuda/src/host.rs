@@ -44,6 +44,16 @@ pub fn memory_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
     result
 }
 
+/// CPU work that counts `bytes` bytes in a table, as a histogram does: as [`work`], at the cost that
+/// the modelled host's profile gives.
+pub fn counting_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
+    let result = body();
+    if is_modelled() {
+        software_gpu::host::counting_work(bytes);
+    }
+    result
+}
+
 /// Runs `body(0)` to `body(count - 1)`, each on a thread of its own, and returns their results in
 /// this order. A panic in one of them goes on in the caller.
 ///

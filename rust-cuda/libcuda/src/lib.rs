@@ -43,7 +43,7 @@ mod nvidia;
 mod result;
 mod selection;
 mod slots;
-mod software;
+pub mod software;
 pub mod symbols;
 mod unsupported;
 

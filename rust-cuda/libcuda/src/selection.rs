@@ -114,6 +114,9 @@ pub enum SelectError {
     /// is no source: whoever prints the chain says it once.
     #[error("{VARIABLE}: {0}")]
     Environment(UnknownChoice),
+    /// The environment variable `SOFTWARE_GPU` names no profile of the software GPU. The message is complete.
+    #[error("{0}")]
+    Profile(String),
     /// The process has chosen before, and otherwise.
     #[error(
         "the driver was already chosen by `{made}`, so `{asked}` comes too late: select a driver \
@@ -173,6 +176,7 @@ fn choose(choice: Choice) -> Result<Selected, SelectError> {
             Err(reason) => format!("NVIDIA's driver: {reason}"),
         }
     };
+    software::profile().map_err(|error| SelectError::Profile(error.to_string()))?;
     software::fill_slots();
     Ok(Selected {
         choice,

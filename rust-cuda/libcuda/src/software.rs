@@ -4,6 +4,8 @@ use crate::slots;
 use core::ptr::NonNull;
 use software_gpu::driver::entry_point;
 
+pub use software_gpu::driver::{ChoiceError, profile, use_profile};
+
 /// Makes every exported function jump into the software GPU.
 pub(crate) fn fill_slots() {
     // SAFETY: entry points are functions with the signatures of cuda.h under their names.

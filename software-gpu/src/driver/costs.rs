@@ -51,15 +51,12 @@ impl Cost {
             Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
             Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
             Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
-            Self::Unpin(bytes) => Time::from_micros(pin(host, bytes) * UNPIN_SHARE),
+            Self::Unpin(bytes) => Time::from_micros(pin(host, bytes) * host.unpin_share.value),
             Self::ModuleLoad => host.module_load_us.micros(),
             Self::Other => host.other_us.micros(),
         }
     }
 }
-
-/// Releasing page-locked memory takes about a fifth of the time that locking it takes.
-const UNPIN_SHARE: f64 = 0.2;
 
 /// Allocating and freeing, together.
 fn allocation(host: &Host, bytes: usize) -> f64 {
@@ -79,4 +76,9 @@ fn pin(host: &Host, bytes: usize) -> f64 {
 /// How long one host thread streams through `bytes` of memory.
 pub(super) fn memory_work(host: &Host, bytes: u64) -> Time {
     Time::from_micros(bytes as f64 / (host.memory_gb_per_s.value * 1e3))
+}
+
+/// How long one host thread counts `bytes` bytes in a table.
+pub(super) fn counting_work(host: &Host, bytes: u64) -> Time {
+    Time::from_micros(bytes as f64 * host.count_byte_ns.value * 1e-3)
 }

@@ -39,6 +39,12 @@ pub(crate) fn host_memory_work(bytes: u64) {
     host_work(cost);
 }
 
+/// The calling thread counts `bytes` bytes in a table.
+pub(crate) fn host_counting_work(bytes: u64) {
+    let cost = costs::counting_work(lock().host(), bytes);
+    host_work(cost);
+}
+
 /// Runs `body` on registered threads.
 pub(crate) fn host_threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let start = current::clock();

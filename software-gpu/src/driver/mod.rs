@@ -45,6 +45,7 @@ mod operation;
 mod parameters;
 mod pointer;
 mod pools;
+mod profile_choice;
 mod set;
 mod simulator;
 mod stream;
@@ -55,7 +56,10 @@ use crate::activity::Activity;
 
 pub use entry::{entry_point, entry_points};
 pub use errors::CudaError;
-pub(crate) use host_api::{host_memory_work, host_now, host_threads, host_work};
+pub(crate) use host_api::{
+    host_counting_work, host_memory_work, host_now, host_threads, host_work,
+};
+pub use profile_choice::{ChoiceError, profile, use_profile};
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
 pub fn last_fault() -> Option<String> {

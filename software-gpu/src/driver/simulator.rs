@@ -16,6 +16,7 @@ use super::host_threads::HostThreads;
 use super::module::LoadedModule;
 use super::operation::Operation;
 use super::pools::Pools;
+use super::profile_choice;
 use super::stream::Stream;
 use super::table::Table;
 use crate::activity::Recorder;
@@ -70,22 +71,22 @@ pub(super) fn progress() -> &'static Condvar {
     &PROGRESS
 }
 
-/// The host memory that a process may lock, as the model has it: that of a server with one terabyte, half of it.
-const PAGE_LOCKED_LIMIT: u64 = 512 << 30;
-
 impl Simulator {
     fn new() -> Self {
         let (count, misconfigured) = match device_count() {
             Ok(count) => (count, None),
             Err(reason) => (1, Some(reason)),
         };
-        let profiles = vec![Profile::h200(); count];
+        // `cuInit` refuses what the environment says if it is no profile: then nothing asks for this one.
+        let profile = profile_choice::profile().map_or_else(|_| Profile::h200(), Profile::clone);
+        let page_locked_limit = profile.host.page_locked_limit_bytes.value as u64;
+        let profiles = vec![profile; count];
         let memory: Vec<u64> = profiles
             .iter()
             .map(|profile| profile.device.total_memory_bytes)
             .collect();
         Self {
-            memory: AddressSpace::new(&memory, PAGE_LOCKED_LIMIT),
+            memory: AddressSpace::new(&memory, page_locked_limit),
             timeline: Timeline::new(&profiles, connections()),
             devices: profiles.into_iter().map(Device::new).collect(),
             misconfigured,

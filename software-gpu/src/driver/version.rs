@@ -8,6 +8,7 @@ use super::call::Call;
 use super::costs::Cost;
 use super::entry::entry_point;
 use super::errors::{self, CudaError};
+use super::profile_choice;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
 pub(super) const VERSION: c_int = 13_000;
@@ -18,6 +19,10 @@ const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 entry_points! {
     fn cuInit(flags: c_uint) {
         if flags != 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        if let Err(error) = profile_choice::profile() {
+            eprintln!("software GPU: {error}");
             return Err(CudaError::InvalidValue);
         }
         let mut call = Call::begin()?;

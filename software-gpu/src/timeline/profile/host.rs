@@ -1,0 +1,61 @@
+//! What the host's side of the driver costs.
+
+use serde::Deserialize;
+
+use super::Figure;
+
+/// What calls of the driver cost the thread that makes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// `cuLaunchKernel`.
+    pub launch_us: Figure,
+    /// `cuMemcpyAsync` and its kin, page-locked.
+    pub copy_us: Figure,
+    /// `cuMemsetD*Async`.
+    pub set_us: Figure,
+    /// `cuEventRecord` of an event that keeps the time.
+    pub record_us: Figure,
+    /// `cuEventRecord` of an event with `CU_EVENT_DISABLE_TIMING`.
+    pub record_untimed_us: Figure,
+    /// `cuStreamWaitEvent`.
+    pub wait_us: Figure,
+    /// `cuLaunchHostFunc`.
+    pub host_function_us: Figure,
+    /// `cuEventQuery`, `cuStreamQuery`.
+    pub query_us: Figure,
+    /// A synchronising call, besides the wait.
+    pub synchronize_us: Figure,
+    /// From the end of what a spinning thread waits for to the return of its call.
+    pub wake_up_us: Figure,
+    /// The same for a thread that sleeps (`CU_EVENT_BLOCKING_SYNC`, `CU_CTX_SCHED_BLOCKING_SYNC`).
+    pub blocking_wake_up_us: Figure,
+    /// `cuStreamCreate`.
+    pub stream_create_us: Figure,
+    /// `cuEventCreate`.
+    pub event_create_us: Figure,
+    /// `cuMemAlloc` and `cuMemFree` together, up to `allocation_cached_bytes`.
+    pub allocation_cached_us: Figure,
+    /// The largest size that `cuMemAlloc` serves from the driver's own cache.
+    pub allocation_cached_bytes: Figure,
+    /// `cuMemAlloc` and `cuMemFree` together, above `allocation_cached_bytes`.
+    pub allocation_us: Figure,
+    /// `cuMemAllocAsync` and `cuMemFreeAsync` together.
+    pub pool_allocation_us: Figure,
+    /// `cuMemHostAlloc`, whatever the size.
+    pub pin_us: Figure,
+    /// Page-locking, per mebibyte.
+    pub pin_us_per_mib: Figure,
+    /// Releasing page-locked memory takes this share of the time that locking it takes.
+    pub unpin_share: Figure,
+    /// Host memory that a process can page-lock, in bytes.
+    pub page_locked_limit_bytes: Figure,
+    /// Loading a module.
+    pub module_load_us: Figure,
+    /// Every other call.
+    pub other_us: Figure,
+    /// One host thread streaming through host memory.
+    pub memory_gb_per_s: Figure,
+    /// One host thread counts a byte in a table, as a histogram does.
+    pub count_byte_ns: Figure,
+}
