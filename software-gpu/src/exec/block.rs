@@ -9,6 +9,7 @@ use super::grid::Grid;
 use super::memory::Cached;
 use super::shape::LANES;
 use super::warp::{Stop, Warp};
+use super::watch::Watch;
 
 /// Hardware barriers of a block.
 pub(super) const BARRIERS: usize = 16;
@@ -37,7 +38,7 @@ struct Barrier {
 }
 
 impl<'g> Worker<'g> {
-    pub fn new(grid: &'g Grid<'g>, hold: &'g WriteHold<'g>) -> Self {
+    pub fn new(grid: &'g Grid<'g>, hold: &'g WriteHold<'g>, checked: bool) -> Self {
         let program = &*grid.kernel.program;
         let mut shared = vec![0u128; (grid.shared_bytes() as usize).div_ceil(16)];
         let mut cx = Context {
@@ -57,6 +58,7 @@ impl<'g> Worker<'g> {
             cost: BlockCost::default(),
             fault: None,
             caches: vec![Cached::default(); program.sites as usize],
+            watch: checked.then(|| Box::new(Watch::new(program.sites))),
             code: &program.codes[0],
             grid,
             hold,
@@ -104,6 +106,11 @@ impl<'g> Worker<'g> {
         let mut cost = self.cx.cost;
         cost.latency_cycles = self.warps.iter().map(Warp::cycles).max().unwrap_or(0) as f64;
         Ok(cost)
+    }
+
+    /// What the checkers have seen in all blocks that were run.
+    pub fn into_watch(self) -> Option<Box<Watch<'g>>> {
+        self.cx.watch
     }
 
     fn start(&mut self, rank: u64) {

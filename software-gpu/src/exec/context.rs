@@ -9,6 +9,7 @@ use super::memory::Cached;
 use super::op::Slot;
 use super::program::Code;
 use super::shape::LANES;
+use super::watch::Watch;
 
 /// The state of one host thread that executes blocks, as far as handlers need it.
 ///
@@ -46,6 +47,8 @@ pub(super) struct Context<'g> {
     pub fault: Option<Box<Fault>>,
     /// The last allocation that each memory instruction used.
     pub caches: Vec<Cached<'g>>,
+    /// The checkers, when they are on.
+    pub watch: Option<Box<Watch<'g>>>,
     /// The code being executed.
     pub code: &'g Code,
     /// The launch.

@@ -1,7 +1,7 @@
 //! A launch: blocks of a grid distributed over host cores.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::memory::WriteHold;
 
@@ -9,6 +9,7 @@ use super::block::Worker;
 use super::cost::{BlockCost, GridCost};
 use super::fault::Fault;
 use super::program::ExecutableKernel;
+use super::watch::{Observed, Watch};
 
 /// A kernel launch.
 #[derive(Clone, Copy)]
@@ -128,7 +129,27 @@ impl Grid<'_> {
 /// make the order of blocks visible run in block order on one thread. With several faults, the one in the block with
 /// the lowest index is reported.
 pub fn execute(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault> {
-    grid.check()?;
+    run(grid, hold, false).0
+}
+
+/// As [`execute`], and sees what the checkers want to know, up to the fault if there is one.
+///
+/// For kernels whose blocks race with each other, what they touch may depend on their race.
+pub fn execute_checked(
+    grid: &Grid<'_>,
+    hold: &WriteHold<'_>,
+) -> (Result<GridCost, Fault>, Observed) {
+    run(grid, hold, true)
+}
+
+fn run(
+    grid: &Grid<'_>,
+    hold: &WriteHold<'_>,
+    checked: bool,
+) -> (Result<GridCost, Fault>, Observed) {
+    if let Err(refused) = grid.check() {
+        return (Err(refused), Observed::default());
+    }
     let blocks = grid.blocks();
     let threads = if grid.kernel.is_ordered() {
         1
@@ -139,11 +160,13 @@ pub fn execute(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault>
     let queue = Queue {
         grid,
         hold,
+        checked,
         chunk,
         blocks,
         next: AtomicU64::new(0),
         failed: AtomicU64::new(u64::MAX),
         results: Mutex::new(Vec::new()),
+        watches: Mutex::new(Vec::new()),
     };
     let workers = threads.min(blocks.div_ceil(chunk));
     if workers == 1 {
@@ -163,32 +186,41 @@ pub fn execute(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault>
 struct Queue<'g> {
     grid: &'g Grid<'g>,
     hold: &'g WriteHold<'g>,
+    checked: bool,
     chunk: u64,
     blocks: u64,
     next: AtomicU64,
     /// The lowest block that faulted. Later blocks need not run.
     failed: AtomicU64,
     results: Mutex<Vec<(u64, Result<GridCost, Fault>)>>,
+    watches: Mutex<Vec<Watch<'g>>>,
 }
 
-impl Queue<'_> {
+impl<'g> Queue<'g> {
     fn work(&self) {
         let mut worker = None;
         loop {
             let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
             if first >= self.blocks {
-                return;
+                break;
             }
-            let worker = worker.get_or_insert_with(|| Worker::new(self.grid, self.hold));
+            let worker =
+                worker.get_or_insert_with(|| Worker::new(self.grid, self.hold, self.checked));
             let result = self.run(worker, first);
             self.results
                 .lock()
-                .unwrap_or_else(|poison| poison.into_inner())
+                .unwrap_or_else(PoisonError::into_inner)
                 .push((first, result));
+        }
+        if let Some(watch) = worker.and_then(Worker::into_watch) {
+            self.watches
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(*watch);
         }
     }
 
-    fn run(&self, worker: &mut Worker<'_>, first: u64) -> Result<GridCost, Fault> {
+    fn run(&self, worker: &mut Worker<'g>, first: u64) -> Result<GridCost, Fault> {
         let mut cost = GridCost::default();
         for rank in first..self.blocks.min(first + self.chunk) {
             if rank > self.failed.load(Ordering::Relaxed) {
@@ -202,18 +234,23 @@ impl Queue<'_> {
         Ok(cost)
     }
 
-    fn finish(self) -> Result<GridCost, Fault> {
-        let mut results = self
-            .results
-            .into_inner()
-            .unwrap_or_else(|poison| poison.into_inner());
-        results.sort_unstable_by_key(|(first, _)| *first);
-        let mut total = GridCost::default();
-        for (_, result) in results {
-            for (count, cost) in result?.runs {
-                total.push(count, cost);
-            }
-        }
-        Ok(total)
+    fn finish(self) -> (Result<GridCost, Fault>, Observed) {
+        let watches = self.watches.into_inner();
+        let observed = Watch::observed(watches.unwrap_or_else(PoisonError::into_inner));
+        let results = self.results.into_inner();
+        let cost = total(results.unwrap_or_else(PoisonError::into_inner));
+        (cost, observed)
     }
+}
+
+/// The cost of all blocks, or the fault of the lowest one that failed.
+fn total(mut results: Vec<(u64, Result<GridCost, Fault>)>) -> Result<GridCost, Fault> {
+    results.sort_unstable_by_key(|(first, _)| *first);
+    let mut total = GridCost::default();
+    for (_, result) in results {
+        for (count, cost) in result?.runs {
+            total.push(count, cost);
+        }
+    }
+    Ok(total)
 }

@@ -11,6 +11,7 @@
 //!   `block` lets warps take turns and meet at barriers; `grid` spreads blocks over host threads.
 //! - `memory` serves loads, stores and atomics of whole warps: one bounds check where 32 lanes are side by side.
 //!   Every access is checked; what goes wrong becomes a [`Fault`] that names kernel, thread, line and address.
+//! - `watch` sees what a kernel really touches, when the checkers are on.
 //! - `cost` counts what a model of time needs to know, block by block.
 //!
 //! Results and costs are the same on every machine and for any number of host threads.
@@ -29,8 +30,10 @@ mod program;
 mod shape;
 mod special;
 mod warp;
+mod watch;
 
 pub use cost::{BlockCost, Class, GridCost};
 pub use fault::{Access, Fault, Nearest, Place};
-pub use grid::{Grid, execute};
+pub use grid::{Grid, execute, execute_checked};
 pub use program::{Executable, ExecutableKernel};
+pub use watch::Observed;

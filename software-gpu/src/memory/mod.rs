@@ -12,6 +12,7 @@
 
 mod address_space;
 mod allocation;
+mod byte_map;
 mod byte_ranges;
 mod held_writes;
 mod write_hold;
@@ -19,6 +20,7 @@ mod write_hold;
 pub(crate) use address_space::is_device_address;
 pub use address_space::{AddressSpace, OutOfMemory, RegisterError};
 pub use allocation::{Allocation, AllocationKind};
+pub(crate) use byte_map::ByteMap;
 pub use byte_ranges::{Accesses, ByteRanges};
 pub use held_writes::HeldWrites;
 pub use write_hold::WriteHold;

@@ -3,7 +3,7 @@
 #![allow(clippy::result_large_err, reason = "a test ends with its first fault")]
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use software_gpu::exec::{Executable, Fault, Grid, GridCost, execute};
+use software_gpu::exec::{Executable, Fault, Grid, GridCost, Observed, execute_checked};
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::ptx::{self, PtxError};
 
@@ -109,6 +109,17 @@ impl Device {
         l: Launch,
         parameters: &Parameters,
     ) -> Result<GridCost, Fault> {
+        self.run_checked(module, name, l, parameters).0
+    }
+
+    /// The same, and what the checkers have seen.
+    pub fn run_checked(
+        &self,
+        module: &Executable,
+        name: &str,
+        l: Launch,
+        parameters: &Parameters,
+    ) -> (Result<GridCost, Fault>, Observed) {
         let grid = Grid {
             kernel: module.kernel(name).expect("the module has this kernel"),
             grid: l.grid,
@@ -122,9 +133,11 @@ impl Device {
             threads: l.threads,
         };
         let hold = WriteHold::new(&self.0);
-        let cost = execute(&grid, &hold)?;
-        hold.finish().land(&self.0);
-        Ok(cost)
+        let (cost, observed) = execute_checked(&grid, &hold);
+        if cost.is_ok() {
+            hold.finish().land(&self.0);
+        }
+        (cost, observed)
     }
 }
 

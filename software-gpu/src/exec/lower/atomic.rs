@@ -5,16 +5,17 @@ use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Type};
 use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{self, Combine};
 use super::liveness;
-use super::load_store::{Access, SCOPES, space};
+use super::load_store::{Access, space};
 use super::modifiers::Modifiers;
+use super::strength;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {
     /// `atom` and `red`.
     pub fn atomic(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
-        m.ignore(&["relaxed", "acquire", "release", "acq_rel", "noftz"]);
-        m.ignore(&SCOPES);
+        m.take("noftz");
+        let strength = strength::of_atomic(&mut m);
         let space = m.pick(space).unwrap_or(Space::Generic);
         let operation = m
             .pick(Operation::named)
@@ -49,6 +50,7 @@ impl Lowering<'_> {
             count: 1,
             wide,
             rows: [target, 0, 0, 0],
+            strength,
             combine: Some(combine),
         };
         let (address, site, space) = self.site(i, address, access)?;

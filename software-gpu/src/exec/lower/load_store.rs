@@ -3,16 +3,13 @@
 use crate::ptx::ir::{Instruction, Operand, Space, Symbol, Type};
 
 use super::super::cost::{Class, Weight, latency};
-use super::super::memory::{self, Combine, Site};
+use super::super::memory::{self, Combine, Site, Strength};
 use super::super::op::Slot;
 use super::modifiers::Modifiers;
 use super::registers::Address;
+use super::strength;
 use super::{Lowering, Result};
 
-/// Scopes: the executor's accesses are visible to everybody.
-pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
-/// Orderings, likewise: a warp's accesses happen in the order of its text.
-const ORDERINGS: [&str; 6] = ["weak", "volatile", "relaxed", "acquire", "release", "mmio"];
 /// Cache operators.
 const CACHE: [&str; 9] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified"];
 /// The widest access of one lane.
@@ -25,6 +22,7 @@ pub(super) struct Access {
     pub count: u32,
     pub wide: bool,
     pub rows: [Slot; 4],
+    pub strength: Strength,
     pub combine: Option<[Combine; 2]>,
 }
 
@@ -42,7 +40,7 @@ pub(super) fn space(name: &str) -> Option<Space> {
 
 impl Lowering<'_> {
     pub(super) fn load(&mut self, i: &Instruction) -> Result<Weight> {
-        let (space, kind, count) = self.access(i)?;
+        let (space, kind, count, strength) = self.access(i)?;
         let [to, from] = i.operands.as_slice() else {
             return Err(self.malformed(i, "2 operands are needed"));
         };
@@ -73,6 +71,7 @@ impl Lowering<'_> {
             count,
             wide,
             rows,
+            strength,
             combine: None,
         };
         let (address, site, space) = self.site(i, from, access)?;
@@ -87,7 +86,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn store(&mut self, i: &Instruction) -> Result<Weight> {
-        let (space, kind, count) = self.access(i)?;
+        let (space, kind, count, strength) = self.access(i)?;
         let [to, from] = i.operands.as_slice() else {
             return Err(self.malformed(i, "2 operands are needed"));
         };
@@ -101,6 +100,7 @@ impl Lowering<'_> {
             count,
             wide: kind.bytes() == 8,
             rows,
+            strength,
             combine: None,
         };
         let (address, site, _) = self.site(i, to, access)?;
@@ -108,11 +108,10 @@ impl Lowering<'_> {
         Ok(Weight::new(Class::Memory, 1, 0))
     }
 
-    /// Space, element type and number of elements of a load or store.
-    fn access(&self, i: &Instruction) -> Result<(Space, Type, u32)> {
+    /// Space, element type, number of elements and strength of a load or store.
+    fn access(&self, i: &Instruction) -> Result<(Space, Type, u32, Strength)> {
         let mut m = Modifiers::of(i);
-        m.ignore(&ORDERINGS);
-        m.ignore(&SCOPES);
+        let strength = strength::of_access(&mut m);
         m.ignore(&CACHE);
         m.ignore_prefix("L1::");
         m.ignore(&["L2::64B", "L2::128B", "L2::256B"]);
@@ -132,7 +131,7 @@ impl Lowering<'_> {
                 format!("access to {count} elements of {kind} is not implemented"),
             ));
         }
-        Ok((space, kind, count))
+        Ok((space, kind, count, strength))
     }
 
     /// The data operands: those of a vector, or one.
@@ -173,6 +172,7 @@ impl Lowering<'_> {
             signed: access.kind.is_signed(),
             wide: access.wide,
             rows: access.rows,
+            strength: access.strength,
             cache: self.totals.sites,
             combine: access.combine,
         };

@@ -7,8 +7,8 @@ use super::super::cost::{Class, Weight, latency};
 use super::super::fault::Fault;
 use super::super::op::Op;
 use super::super::shape::{Shape, plain_handler};
-use super::load_store::SCOPES;
 use super::modifiers::Modifiers;
+use super::strength::SCOPES;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {

@@ -28,6 +28,7 @@ mod modifiers;
 mod order;
 mod registers;
 mod schedule;
+mod strength;
 mod warp_wide;
 
 use std::collections::HashMap;

@@ -7,7 +7,7 @@ use super::super::fault::Access;
 use super::super::op::{Handler, Op};
 use super::super::shape::{LANES, Shape, handler};
 use super::cells::{read, set_cell};
-use super::target::{Sectors, addresses, contiguous};
+use super::target::{Sectors, addresses, contiguous, uniform};
 use super::{Site, is_local};
 
 struct Load;
@@ -26,8 +26,24 @@ impl Shape for Load {
                 .filter(|_| !is_local(site, addresses[0]))
             {
                 cx.count_row(&target, addresses[0], whole, Access::Load);
+                cx.watch_access(site, Access::Load, &target, whole);
                 // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
                 unsafe { load_rows(cx, site, target.pointer) };
+                return;
+            }
+        }
+        if cx.mask == !0 && uniform(&addresses) && addresses[0] & (bytes - 1) == 0 {
+            if let Some(target) = cx
+                .target(site, 0, addresses[0], bytes)
+                .filter(|_| site.space != Space::Local && !is_local(site, addresses[0]))
+            {
+                cx.watch_access(site, Access::Load, &target, bytes);
+                match target.global {
+                    Some(_) => cx.count_sectors(1, Access::Load),
+                    None => cx.cost.shared_bytes += bytes * LANES as u64,
+                }
+                // SAFETY: the target has all elements of a lane, and the site's rows are rows of the frame.
+                unsafe { load_element(cx, site, target.pointer) };
                 return;
             }
         }
@@ -73,6 +89,26 @@ unsafe fn load_rows(cx: &Context<'_>, site: &Site, from: *const u8) {
     }
 }
 
+/// All lanes load the same elements.
+///
+/// # Safety
+///
+/// `from` is valid for reads of one lane's bytes; the site's rows are rows of the current frame.
+#[inline(always)]
+unsafe fn load_element(cx: &Context<'_>, site: &Site, from: *const u8) {
+    for element in 0..site.count as usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let place = from.add(element * site.bytes as usize);
+            let value = read(place, site.bytes, site.signed);
+            match site.wide {
+                true => *cx.row::<u64>(site.rows[element]) = [value; LANES],
+                false => *cx.row::<u32>(site.rows[element]) = [value as u32; LANES],
+            }
+        }
+    }
+}
+
 /// # Safety
 ///
 /// The site's rows are rows of the current frame.
@@ -82,6 +118,7 @@ unsafe fn load_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]
         let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Load) else {
             return;
         };
+        cx.watch_access(site, Access::Load, &target, site.lane_bytes());
         match target.global {
             Some(_) => sectors.touch(addresses[lane]),
             None => cx.cost.shared_bytes += site.lane_bytes(),

@@ -55,10 +55,23 @@ pub(super) struct Site {
     pub wide: bool,
     /// Data rows, one per element. A load without interest in an element names a scratch row.
     pub rows: [Slot; 4],
+    /// For the checkers.
+    pub strength: Strength,
     /// Index of the site's entry in [`Context::caches`].
     pub cache: u32,
     /// Of an atomic operation: on global memory, and on shared.
     pub combine: Option<[Combine; 2]>,
+}
+
+/// What an access promises to other threads: see "Memory Consistency Model" in the PTX ISA.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Strength {
+    /// Relaxed or more, volatile, or atomic.
+    pub strong: bool,
+    /// Its scope reaches beyond the cluster. Of no meaning when it is not strong.
+    pub beyond_cluster: bool,
+    pub acquires: bool,
+    pub releases: bool,
 }
 
 impl Site {

@@ -64,6 +64,16 @@ pub(super) fn contiguous(addresses: &[u64; LANES], bytes: u64) -> bool {
     differs == 0 && addresses[0] & (bytes - 1) == 0
 }
 
+/// Whether all addresses are the same.
+#[inline(always)]
+pub(super) fn uniform(addresses: &[u64; LANES]) -> bool {
+    let mut differs = 0;
+    for lane in 0..LANES {
+        differs |= addresses[lane] ^ addresses[0];
+    }
+    differs == 0
+}
+
 impl<'g> Context<'g> {
     /// The host memory of `len` bytes at `address`, accessed by `lane` (or by all lanes, if not local).
     #[inline(always)]
@@ -183,6 +193,22 @@ impl<'g> Context<'g> {
             bytes,
             nearest,
         });
+    }
+
+    /// Tells the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed.
+    #[inline(always)]
+    pub(super) fn watch_access(
+        &mut self,
+        site: &Site,
+        access: Access,
+        target: &Target<'g>,
+        bytes: u64,
+    ) {
+        if let Some(watch) = &mut self.watch
+            && let Some((allocation, offset)) = target.global
+        {
+            watch.global(site, access, allocation, offset, bytes as usize);
+        }
     }
 
     /// Counts the traffic of a whole warp.
