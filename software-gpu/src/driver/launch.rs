@@ -14,8 +14,9 @@ use super::operation::Effect;
 use super::parameters;
 use super::simulator::Simulator;
 use super::stream::NullStream;
-use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost};
-use crate::memory::WriteHold;
+use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
+use crate::memory::{Accesses, WriteHold};
+use crate::reports;
 use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
 
 /// Warp instructions that one block may execute before its kernel counts as endless.
@@ -33,6 +34,8 @@ pub(super) struct Launch {
     parameters: Vec<u8>,
     /// Set when the kernel was executed and failed; the context fails at the kernel's end.
     pub(super) fault: Option<CudaError>,
+    /// What the kernel touched: set when it was executed with the checkers on.
+    pub(super) accesses: Option<Accesses>,
 }
 
 /// The extents of a launch.
@@ -125,6 +128,7 @@ fn launch(
             shape,
             parameters,
             fault: None,
+            accesses: None,
         };
         let clock = call.clock();
         call.submit(target, clock, Effect::Kernel(Box::new(launch)))
@@ -259,7 +263,8 @@ impl Simulator {
             threads: rayon::current_num_threads(),
         };
         let hold = WriteHold::new(&self.memory);
-        match run(&grid, &hold) {
+        let (result, observed) = run(&grid, &hold);
+        match result {
             Ok(cost) => {
                 self.effects
                     .kernel_started(op, hold.suspend(), &self.memory);
@@ -270,6 +275,9 @@ impl Simulator {
                 self.timeline.set_kernel_cost(op, KernelCost::default());
                 self.kernel_failed(op, &fault);
             }
+        }
+        if let Some(observed) = observed {
+            self.kernel_observed(op, observed);
         }
     }
 
@@ -289,12 +297,21 @@ impl Simulator {
 
 /// Executes a grid. One of rayon's own threads would take up other work of the program while it waits, which may call
 /// the driver; so it lets a thread of its own do it.
-fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault> {
+fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Option<Observed>) {
+    let checked = reports::mode() != reports::Mode::Off;
+    let execute = || {
+        if checked {
+            let (result, observed) = exec::execute_checked(grid, hold);
+            (result, Some(observed))
+        } else {
+            (exec::execute(grid, hold), None)
+        }
+    };
     if rayon::current_thread_index().is_none() {
-        return exec::execute(grid, hold);
+        return execute();
     }
     thread::scope(|scope| {
-        let executed = scope.spawn(|| exec::execute(grid, hold)).join();
+        let executed = scope.spawn(execute).join();
         executed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

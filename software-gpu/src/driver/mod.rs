@@ -23,6 +23,7 @@ mod abi;
 mod allocation;
 mod boundary;
 mod call;
+mod checkers;
 mod context;
 mod copy;
 mod costs;
