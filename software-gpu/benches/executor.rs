@@ -1,17 +1,29 @@
 //! How fast kernels execute on the host: thread instructions and bytes per second.
 //!
 //! `fma` is arithmetic alone, `stream` is bound by memory and the pages that a `WriteHold` keeps, `reduction` has
-//! shuffles, barriers and atomics.
+//! shuffles, barriers and atomics. Each is run without and with the checkers.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use software_gpu::exec::{Executable, Grid, execute};
+use software_gpu::exec::{Executable, Grid, execute, execute_checked};
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::ptx;
 
 const EXAMPLES: &str = include_str!("../../gpu-kernels/ptx/sm_70.ptx");
 const BLOCK: u32 = 256;
-const HOST_THREADS: [usize; 2] = [1, 2];
+
+/// How a kernel is run: on how many host threads, and with the checkers or without.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    threads: usize,
+    checked: bool,
+}
+
+const RUNS: [Run; 4] = [run(1, false), run(1, true), run(2, false), run(2, true)];
+
+const fn run(threads: usize, checked: bool) -> Run {
+    Run { threads, checked }
+}
 
 fn main() {
     divan::main();
@@ -44,7 +56,7 @@ impl Machine {
     }
 
     /// Launches a kernel once; returns the thread instructions executed.
-    fn run(&self, kernel: &str, blocks: u32, parameters: &[u64], threads: usize) -> u64 {
+    fn run(&self, kernel: &str, blocks: u32, parameters: &[u64], run: Run) -> u64 {
         let grid = Grid {
             kernel: self.module.kernel(kernel).expect("exists"),
             grid: [blocks, 1, 1],
@@ -55,10 +67,17 @@ impl Machine {
             clock_mhz: 1980.0,
             multiprocessors: 132,
             instruction_budget: u64::MAX,
-            threads,
+            threads: run.threads,
         };
         let hold = WriteHold::new(&self.space);
-        let cost = execute(&grid, &hold).expect("runs");
+        let cost = if run.checked {
+            let (cost, observed) = execute_checked(&grid, &hold);
+            black_box(observed);
+            cost
+        } else {
+            execute(&grid, &hold)
+        };
+        let cost = cost.expect("runs");
         // As the driver does when nobody looks at memory meanwhile.
         hold.suspend().land(&self.space);
         cost.warp_instructions() * 32
@@ -70,17 +89,17 @@ impl Machine {
         kernel: &str,
         blocks: u32,
         parameters: &[u64],
-        threads: usize,
+        run: Run,
     ) {
-        let instructions = self.run(kernel, blocks, parameters, threads);
+        let instructions = self.run(kernel, blocks, parameters, run);
         bencher
             .counter(ItemsCount::new(instructions))
-            .bench_local(|| black_box(self.run(kernel, blocks, parameters, threads)));
+            .bench_local(|| black_box(self.run(kernel, blocks, parameters, run)));
     }
 }
 
-#[divan::bench(args = HOST_THREADS)]
-fn fma(bencher: Bencher<'_, '_>, threads: usize) {
+#[divan::bench(args = RUNS)]
+fn fma(bencher: Bencher<'_, '_>, run: Run) {
     let m = Machine::new(1 << 16);
     let blocks = m.elements as u32 / BLOCK;
     m.bench(
@@ -88,12 +107,12 @@ fn fma(bencher: Bencher<'_, '_>, threads: usize) {
         "fma_chain",
         blocks,
         &[m.data[0], m.elements, m.data[1], 1024],
-        threads,
+        run,
     );
 }
 
-#[divan::bench(args = HOST_THREADS)]
-fn stream(bencher: Bencher<'_, '_>, threads: usize) {
+#[divan::bench(args = RUNS)]
+fn stream(bencher: Bencher<'_, '_>, run: Run) {
     let m = Machine::new(1 << 24);
     let blocks = m.elements as u32 / BLOCK;
     let bencher = bencher.counter(BytesCount::new(m.elements * 8));
@@ -102,12 +121,12 @@ fn stream(bencher: Bencher<'_, '_>, threads: usize) {
         "affine",
         blocks,
         &[m.data[0], m.elements, 0x3f80_0000_3f80_0000],
-        threads,
+        run,
     );
 }
 
-#[divan::bench(args = HOST_THREADS)]
-fn stream_x4(bencher: Bencher<'_, '_>, threads: usize) {
+#[divan::bench(args = RUNS)]
+fn stream_x4(bencher: Bencher<'_, '_>, run: Run) {
     let m = Machine::new(1 << 24);
     let blocks = m.elements as u32 / BLOCK / 4;
     let bencher = bencher.counter(BytesCount::new(m.elements * 8));
@@ -116,12 +135,12 @@ fn stream_x4(bencher: Bencher<'_, '_>, threads: usize) {
         "affine_x4",
         blocks,
         &[m.data[0], m.elements, 0x3f80_0000_3f80_0000],
-        threads,
+        run,
     );
 }
 
-#[divan::bench(args = HOST_THREADS)]
-fn reduction(bencher: Bencher<'_, '_>, threads: usize) {
+#[divan::bench(args = RUNS)]
+fn reduction(bencher: Bencher<'_, '_>, run: Run) {
     let m = Machine::new(1 << 24);
     let bencher = bencher.counter(BytesCount::new(m.elements * 4));
     m.bench(
@@ -129,6 +148,6 @@ fn reduction(bencher: Bencher<'_, '_>, threads: usize) {
         "sum",
         264,
         &[m.data[0], m.elements, m.data[1]],
-        threads,
+        run,
     );
 }
