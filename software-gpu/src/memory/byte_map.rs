@@ -188,9 +188,9 @@ mod tests {
         fn the_union_of_two_maps_has_exactly_the_inserted_bytes(
             insertions in prop::collection::vec((any::<bool>(), 0..BYTES, 1..2 * PAGE), 0..40)
         ) {
-            let mut space = AddressSpace::new(1 << 20, 1 << 20);
-            let base = space.allocate(BYTES, AllocationKind::Device).expect("fits");
-            let other = space.allocate(BYTES, AllocationKind::Device).expect("fits");
+            let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
+            let base = space.allocate(0, BYTES, AllocationKind::Device).expect("fits");
+            let other = space.allocate(0, BYTES, AllocationKind::Device).expect("fits");
             let mut naive = vec![];
             let (mut map, mut second) = (ByteMap::default(), ByteMap::default());
             for (into_second, offset, bytes) in insertions {
