@@ -9,6 +9,7 @@
 //! - [`ptx`] reads PTX, [`exec`] executes it, [`timeline`] models time, [`memory`] holds the bytes.
 //! - [`host`] is the modelled host thread for programs that want to say what their own work costs, and [`activity`]
 //!   the log of what ran on the device.
+//! - [`order`] finds what nothing orders: races, and memory used outside of its life.
 //! - [`reports`] holds what the checkers have found.
 
 pub mod activity;
@@ -17,6 +18,7 @@ pub mod driver;
 pub mod exec;
 pub mod host;
 pub mod memory;
+pub mod order;
 pub mod ptx;
 pub mod reports;
 pub mod timeline;

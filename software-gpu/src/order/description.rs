@@ -1,0 +1,61 @@
+//! What an operation is called in reports.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// Finds the place in the program from which an operation was submitted, when a report needs it: resolving symbols
+/// costs far more than an operation.
+pub trait Locate: Send + Sync {
+    /// File and line, or function; `None` when the symbols do not tell.
+    fn locate(&self) -> Option<String>;
+}
+
+impl<F: Fn() -> Option<String> + Send + Sync> Locate for F {
+    fn locate(&self) -> Option<String> {
+        self()
+    }
+}
+
+/// What an operation is called in reports.
+#[derive(Clone)]
+pub struct Description {
+    /// As in "kernel `scale`" or "copy of 4096 bytes from device to host". Operations that do the same thing have the
+    /// same words: a loop is reported once.
+    pub what: Cow<'static, str>,
+    /// Where the program submitted it.
+    pub location: Option<Arc<dyn Locate>>,
+}
+
+impl Description {
+    /// Without a location.
+    pub fn new(what: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            what: what.into(),
+            location: None,
+        }
+    }
+
+    /// With the place from which it was submitted.
+    pub fn at(self, location: Arc<dyn Locate>) -> Self {
+        Self {
+            location: Some(location),
+            ..self
+        }
+    }
+}
+
+impl From<&'static str> for Description {
+    fn from(what: &'static str) -> Self {
+        Self::new(what)
+    }
+}
+
+impl fmt::Debug for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Description")
+            .field("what", &self.what)
+            .field("located", &self.location.is_some())
+            .finish()
+    }
+}

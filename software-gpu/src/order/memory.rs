@@ -1,0 +1,339 @@
+//! The memory that the checker knows of: allocations with their lives and their [shadows](Shadow).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::clock::Clock;
+use super::description::Description;
+use super::owners::{Owned, Owners, RegionId};
+use super::shadow::{Accessor, Entry, Kinds, Shadow};
+use super::site::Site;
+use crate::memory::{Accesses, ByteRanges};
+
+/// All memory.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    owners: Owners,
+    regions: BTreeMap<RegionId, Region>,
+    last: u64,
+    /// Accesses to a range and allocations since the last time that useless history was dropped.
+    growth: usize,
+}
+
+/// One allocation, or all memory that the checker was not told of.
+#[derive(Debug, Default)]
+struct Region {
+    shadow: Shadow,
+    life: Option<Life>,
+}
+
+/// An allocation from its beginning to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    /// Addresses.
+    pub(super) range: Range<u64>,
+    pub(super) description: Description,
+    /// The operation that allocates; none for memory that is there when the call returns.
+    pub(super) birth: Option<Arc<Site>>,
+    /// The operation that frees.
+    pub(super) death: Option<Death>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Death {
+    pub(super) site: Arc<Site>,
+    pub(super) clock: Arc<Clock>,
+}
+
+/// Two accesses without order: the earlier one that was executed last, and the lowest bytes.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    pub(super) earlier: Entry,
+    /// How the later one touches them.
+    pub(super) kinds: Kinds,
+    pub(super) bytes: Range<u64>,
+    pub(super) life: Option<Life>,
+}
+
+/// An access outside of an allocation's life.
+#[derive(Debug)]
+pub(super) struct Outside {
+    pub(super) how: How,
+    pub(super) bytes: Range<u64>,
+    pub(super) life: Life,
+    /// Whose bytes they are now.
+    pub(super) newer: Option<Life>,
+}
+
+/// How an access misses an allocation's life.
+#[derive(Clone, Debug)]
+pub(super) enum How {
+    /// Nothing makes it wait for the allocation.
+    BeforeBirth(Arc<Site>),
+    /// It comes after the free.
+    AfterDeath(Arc<Site>),
+    /// The free does not wait for it, nor it for the free.
+    DeathUnordered(Arc<Site>),
+}
+
+/// The earlier access that was executed last among those found, and where it is met.
+#[derive(Default)]
+struct Latest {
+    found: Option<Entry>,
+    met: Vec<Met>,
+}
+
+struct Met {
+    bytes: Range<u64>,
+    region: RegionId,
+    theirs: Kinds,
+    own: Kinds,
+}
+
+impl Memory {
+    /// Bytes that exist when the call returns: their history begins anew.
+    pub(super) fn allocated(&mut self, range: Range<u64>, called: u64, description: Description) {
+        self.freed(range.clone());
+        self.add(range, called, description, None);
+    }
+
+    /// Bytes that nobody uses any more.
+    pub(super) fn freed(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        self.owners.remove(range.clone());
+        if let Some(unknown) = self.regions.get_mut(&RegionId::UNKNOWN) {
+            unknown.shadow.forget(range);
+        }
+    }
+
+    /// Bytes that exist when the operation `birth` has run.
+    pub(super) fn pool_allocated(
+        &mut self,
+        range: Range<u64>,
+        called: u64,
+        description: Description,
+        birth: Arc<Site>,
+    ) {
+        self.add(range, called, description, Some(birth));
+    }
+
+    fn add(
+        &mut self,
+        range: Range<u64>,
+        called: u64,
+        description: Description,
+        birth: Option<Arc<Site>>,
+    ) {
+        if range.is_empty() {
+            return;
+        }
+        self.last += 1;
+        self.growth += 1;
+        let region = RegionId(self.last);
+        self.owners.add(range.clone(), called, region);
+        let life = Some(Life {
+            range,
+            description,
+            birth,
+            death: None,
+        });
+        let shadow = Shadow::default();
+        self.regions.insert(region, Region { shadow, life });
+    }
+
+    /// The operation `death` frees the allocation at `start`: what has touched it and does not come before.
+    pub(super) fn pool_freed(
+        &mut self,
+        start: u64,
+        death: &Death,
+    ) -> (Option<Outside>, Option<Conflict>) {
+        let Some(id) = self.owners.newest(start) else {
+            return (None, None);
+        };
+        let Some(region) = self.regions.get_mut(&id) else {
+            return (None, None);
+        };
+        let outside = region.life.as_ref().and_then(|life| {
+            let how = life.misses(&death.site, &death.clock)?;
+            Some(Outside {
+                how,
+                bytes: life.range.clone(),
+                life: life.clone(),
+                newer: None,
+            })
+        });
+        let mut latest = Latest::default();
+        region.shadow.unknown_to(&death.clock, |entry, bytes| {
+            latest.add(entry, id, bytes, Kinds::WRITE);
+        });
+        if let Some(life) = &mut region.life {
+            life.death.get_or_insert_with(|| death.clone());
+        }
+        (outside, latest.conflict(&self.regions))
+    }
+
+    /// Notes accesses: the first one outside of an allocation's life, and the latest conflict.
+    pub(super) fn accessed(
+        &mut self,
+        accesses: &Accesses,
+        by: Accessor<'_>,
+    ) -> (Option<Outside>, Option<Conflict>) {
+        let mut outside: Option<(Owned, How)> = None;
+        let mut latest = Latest::default();
+        let all = [
+            (&accesses.writes, Kinds::WRITE),
+            (&accesses.reads, Kinds::READ),
+            (&accesses.atomics, Kinds::ATOMIC),
+        ];
+        for (ranges, kinds) in all {
+            self.touch(ranges, kinds, by, &mut outside, &mut latest);
+        }
+        let outside =
+            outside.and_then(|(owned, how)| self.outside(owned, how, accesses, by.site.called));
+        (outside, latest.conflict(&self.regions))
+    }
+
+    fn touch(
+        &mut self,
+        ranges: &ByteRanges,
+        kinds: Kinds,
+        by: Accessor<'_>,
+        outside: &mut Option<(Owned, How)>,
+        latest: &mut Latest,
+    ) {
+        let Self {
+            owners,
+            regions,
+            growth,
+            ..
+        } = self;
+        for range in ranges.iter() {
+            *growth += 1;
+            owners.of(range, by.site.called, |owned| {
+                let region = regions.entry(owned.region).or_default();
+                region
+                    .shadow
+                    .access(owned.range.clone(), kinds, by, |entry, bytes| {
+                        latest.add(entry, owned.region, bytes, kinds);
+                    });
+                let lower = outside
+                    .as_ref()
+                    .is_none_or(|(first, _)| owned.range.start < first.range.start);
+                if lower
+                    && let Some(life) = &region.life
+                    && let Some(how) = life.misses(by.site, by.clock)
+                {
+                    *outside = Some((owned, how));
+                }
+            });
+        }
+    }
+
+    /// The whole first range of bytes of that allocation.
+    fn outside(&self, first: Owned, how: How, accesses: &Accesses, called: u64) -> Option<Outside> {
+        let parts = [&accesses.writes, &accesses.reads, &accesses.atomics];
+        let touched: ByteRanges = parts.into_iter().flat_map(ByteRanges::iter).collect();
+        let start = first.range.start;
+        let within = touched.iter().find(|range| range.contains(&start))?;
+        let mut end = start;
+        self.owners.of(start..within.end, called, |owned| {
+            if owned.region == first.region && owned.range.start == end {
+                end = owned.range.end;
+            }
+        });
+        Some(Outside {
+            how,
+            bytes: start..end,
+            life: self.life(first.region)?.clone(),
+            newer: first.newer.and_then(|newer| self.life(newer)).cloned(),
+        })
+    }
+
+    fn life(&self, region: RegionId) -> Option<&Life> {
+        self.regions.get(&region)?.life.as_ref()
+    }
+
+    /// Drops what `everyone` knows, and the allocations that nothing called at `oldest` or later can mean.
+    pub(super) fn prune(&mut self, everyone: &Clock, oldest: u64) {
+        let mut left = BTreeSet::from([RegionId::UNKNOWN]);
+        self.owners.prune(oldest, |region| {
+            left.insert(region);
+        });
+        self.regions.retain(|region, _| left.contains(region));
+        self.growth = 0;
+        for region in self.regions.values_mut() {
+            region.shadow.prune(everyone);
+        }
+    }
+
+    /// How many ranges were added since [`prune`](Self::prune).
+    pub(super) fn growth(&self) -> usize {
+        self.growth
+    }
+
+    /// How much there is to remember.
+    pub(super) fn len(&self) -> usize {
+        self.regions
+            .values()
+            .map(|region| 1 + region.shadow.len())
+            .sum()
+    }
+}
+
+impl Life {
+    fn misses(&self, site: &Site, clock: &Clock) -> Option<How> {
+        if let Some(birth) = &self.birth
+            && !clock.knows(birth.epoch)
+        {
+            return Some(How::BeforeBirth(Arc::clone(birth)));
+        }
+        let death = self.death.as_ref()?;
+        if clock.knows(death.site.epoch) {
+            return Some(How::AfterDeath(Arc::clone(&death.site)));
+        }
+        let ordered = death.clock.knows(site.epoch);
+        (!ordered).then(|| How::DeathUnordered(Arc::clone(&death.site)))
+    }
+}
+
+impl Latest {
+    fn add(&mut self, earlier: &Entry, region: RegionId, bytes: Range<u64>, kinds: Kinds) {
+        let known = self.found.as_ref().map(|entry| entry.executed);
+        if known.is_some_and(|known| known > earlier.executed) {
+            return;
+        }
+        if known != Some(earlier.executed) {
+            self.met.clear();
+            self.found = Some(earlier.clone());
+        }
+        self.met.push(Met {
+            bytes,
+            region,
+            theirs: earlier.kinds,
+            own: kinds,
+        });
+    }
+
+    fn conflict(self, regions: &BTreeMap<RegionId, Region>) -> Option<Conflict> {
+        let mut earlier = self.found?;
+        let lowest = self.met.iter().min_by_key(|met| met.bytes.start)?;
+        let within = self.met.iter().filter(|met| met.region == lowest.region);
+        let ranges: ByteRanges = within.clone().map(|met| met.bytes.clone()).collect();
+        let mut kinds = lowest.own;
+        earlier.kinds = lowest.theirs;
+        for met in within.filter(|met| met.bytes.start == lowest.bytes.start) {
+            kinds = kinds | met.own;
+            earlier.kinds = earlier.kinds | met.theirs;
+        }
+        let region = regions.get(&lowest.region);
+        Some(Conflict {
+            earlier,
+            kinds,
+            bytes: ranges.iter().next()?,
+            life: region.and_then(|region| region.life.clone()),
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! What almost made an order: records and waits that a report can point at.
+
+use std::collections::VecDeque;
+
+use super::ids::{EventId, StreamId};
+use super::order::Order;
+use super::site::{Place, Site};
+
+/// How many records of an event, or waits of a stream or thread, are remembered.
+const REMEMBERED: usize = 16;
+
+/// An event was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) stream: StreamId,
+    /// Its place among all calls.
+    pub(super) called: u64,
+}
+
+/// A stream or a thread waited for an event.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note {
+    pub(super) event: EventId,
+    /// What the event stood for.
+    pub(super) record: Option<Record>,
+    /// Its place among all calls.
+    pub(super) called: u64,
+}
+
+/// Adds to a list that remembers the last few.
+pub(super) fn remember<T>(list: &mut VecDeque<T>, item: T) {
+    if list.len() == REMEMBERED {
+        list.pop_front();
+    }
+    list.push_back(item);
+}
+
+impl Record {
+    fn covers(&self, site: &Site) -> bool {
+        stream_of(site) == Some(self.stream) && self.called > site.called
+    }
+}
+
+fn stream_of(site: &Site) -> Option<StreamId> {
+    site.place.stream()
+}
+
+impl Order {
+    /// Says in words what the program did that looks like the missing order between two accesses, if anything.
+    pub(super) fn nearly(&self, first: &Site, second: &Site) -> Option<String> {
+        stream_of(first)?;
+        let (waiter, waits) = match second.place {
+            Place::Host { .. } => (second.thread.to_string(), self.thread_waits(second.thread)),
+            _ => {
+                let stream = stream_of(second)?;
+                (stream.to_string(), self.stream_waits(stream))
+            }
+        };
+        let waits = waits.into_iter().flatten().rev();
+        let (before, behind): (Vec<_>, Vec<_>) =
+            waits.partition(|wait| wait.called < second.called);
+        let what = &first.description.what;
+        let early = before
+            .iter()
+            .find_map(|wait| self.misses(wait, first, &waiter));
+        let late = || {
+            let late = behind
+                .iter()
+                .find(|wait| wait.record.is_some_and(|record| record.covers(first)))?;
+            let (event, later) = (late.event, &second.description.what);
+            Some(format!(
+                "{waiter} waits for {event}, which covers {what}, but only after {later}"
+            ))
+        };
+        let unused = || {
+            let covers = |records: &VecDeque<Record>| {
+                records.back().is_some_and(|record| record.covers(first))
+            };
+            let (event, _) = self
+                .events
+                .iter()
+                .find(|(_, event)| covers(&event.records))?;
+            let stream = stream_of(first)?;
+            Some(format!(
+                "{event} was recorded on {stream} after {what}, but {waiter} does not wait for it"
+            ))
+        };
+        early.or_else(late).or_else(unused)
+    }
+
+    /// Why this wait does not order what comes behind it after `first`, although its event has to do with it.
+    fn misses(&self, wait: &Note, first: &Site, waiter: &str) -> Option<String> {
+        let stream = stream_of(first)?;
+        let (event, what) = (wait.event, &first.description.what);
+        let records = self.events.get(&event).map(|event| &event.records);
+        let covering = |record: &&Record| record.covers(first);
+        let later = |record: &&Record| record.called > wait.called;
+        let mut records = records.into_iter().flatten();
+        match wait.record {
+            None => records.find(later).map(|_| {
+                format!(
+                    "{waiter} waited for {event} before its first record: that wait had no effect"
+                )
+            }),
+            Some(record) if record.stream == stream && !record.covers(first) => {
+                let again = records.any(|record| covering(&record) && later(&record));
+                let again = if again {
+                    ", and recorded again only after the wait: a wait joins the last record at the time of the call"
+                } else {
+                    ""
+                };
+                Some(format!(
+                    "{waiter} waited for {event}, but it had been recorded before {what}{again}"
+                ))
+            }
+            Some(record) => {
+                let replaced =
+                    |earlier: &Record| earlier.covers(first) && earlier.called < record.called;
+                let place = record.stream;
+                let text = || {
+                    format!(
+                        "{event} was recorded after {what}, but recorded again on {place} before {waiter} waited for it"
+                    )
+                };
+                (!record.covers(first) && records.any(replaced)).then(text)
+            }
+        }
+    }
+}

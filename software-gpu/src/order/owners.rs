@@ -1,0 +1,205 @@
+//! Which allocation an address belongs to, as the program that uses it sees it.
+//!
+//! A stream-ordered allocation has its address when the call returns, long before the operation runs, and a pool gives
+//! the same address to the next allocation while operations with the earlier one are still waiting in their streams. So
+//! an address has *generations*, and an operation means the newest that existed when it was submitted.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RegionId(pub(super) u64);
+
+impl RegionId {
+    /// All memory that the checker was not told of.
+    pub(super) const UNKNOWN: Self = Self(0);
+}
+
+/// The allocations that an address has belonged to, oldest first: since when, as a number of a call, and which.
+type Generations = Vec<(u64, RegionId)>;
+
+/// Owners of all addresses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owners {
+    /// By their start. They do not overlap.
+    pieces: BTreeMap<u64, Piece>,
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    end: u64,
+    generations: Generations,
+}
+
+/// Part of a range of addresses and whom it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Owned {
+    pub(super) range: Range<u64>,
+    pub(super) region: RegionId,
+    /// An allocation that has got these bytes since.
+    pub(super) newer: Option<RegionId>,
+}
+
+impl Owners {
+    /// From call number `since` on, these bytes belong to `region`.
+    pub(super) fn add(&mut self, range: Range<u64>, since: u64, region: RegionId) {
+        self.split(range.start);
+        self.split(range.end);
+        let mut gaps = Vec::new();
+        let mut at = range.start;
+        for (start, piece) in self.pieces.range_mut(range.clone()) {
+            if at < *start {
+                gaps.push(at..*start);
+            }
+            at = piece.end;
+            piece.generations.push((since, region));
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        for gap in gaps {
+            let generations = vec![(since, region)];
+            let end = gap.end;
+            self.pieces.insert(gap.start, Piece { end, generations });
+        }
+    }
+
+    /// Nobody has these bytes any more.
+    pub(super) fn remove(&mut self, range: Range<u64>) {
+        self.split(range.start);
+        self.split(range.end);
+        let starts: Vec<u64> = self.pieces.range(range).map(|(start, _)| *start).collect();
+        for start in starts {
+            self.pieces.remove(&start);
+        }
+    }
+
+    /// To whom the bytes of `range` belong for what the program called at `called`, in rising order of addresses. The
+    /// whole range is covered.
+    pub(super) fn of(&self, range: Range<u64>, called: u64, mut owned: impl FnMut(Owned)) {
+        let before = self.pieces.range(..=range.start).next_back();
+        let first = before.map_or(range.start, |(start, _)| *start);
+        let mut at = range.start;
+        let unknown = |range: Range<u64>, owned: &mut dyn FnMut(Owned)| {
+            if range.start < range.end {
+                let (region, newer) = (RegionId::UNKNOWN, None);
+                owned(Owned {
+                    range,
+                    region,
+                    newer,
+                });
+            }
+        };
+        for (start, piece) in self.pieces.range(first..range.end) {
+            if piece.end <= range.start {
+                continue;
+            }
+            unknown(at..(*start).max(at), &mut owned);
+            let start = (*start).max(range.start);
+            at = piece.end.min(range.end);
+            let (region, newer) = piece.owner(called);
+            let range = start..at;
+            owned(Owned {
+                range,
+                region,
+                newer,
+            });
+        }
+        unknown(at..range.end.max(at), &mut owned);
+    }
+
+    /// The newest allocation at `address`.
+    pub(super) fn newest(&self, address: u64) -> Option<RegionId> {
+        let (_, piece) = self.pieces.range(..=address).next_back()?;
+        let (_, region) = piece.generations.last()?;
+        (address < piece.end).then_some(*region)
+    }
+
+    /// Forgets the generations that nothing called at `oldest` or later can mean, and gives those that are left.
+    pub(super) fn prune(&mut self, oldest: u64, mut left: impl FnMut(RegionId)) {
+        for piece in self.pieces.values_mut() {
+            let newer = |(since, _): &(u64, RegionId)| *since < oldest;
+            let old = piece.generations.partition_point(newer);
+            piece.generations.drain(..old.saturating_sub(1));
+            for (_, region) in &piece.generations {
+                left(*region);
+            }
+        }
+    }
+
+    fn split(&mut self, at: u64) {
+        let Some((_, piece)) = self.pieces.range_mut(..at).next_back() else {
+            return;
+        };
+        if piece.end > at {
+            let behind = piece.clone();
+            piece.end = at;
+            self.pieces.insert(at, behind);
+        }
+    }
+}
+
+impl Piece {
+    /// Whom the bytes belong to for what was called at `called`, and who has them now if that is another one.
+    fn owner(&self, called: u64) -> (RegionId, Option<RegionId>) {
+        let behind = self
+            .generations
+            .partition_point(|(since, _)| *since < called);
+        let region = match behind.checked_sub(1) {
+            Some(own) => self.generations[own].1,
+            None => RegionId::UNKNOWN,
+        };
+        let newest = self.generations.last().map(|(_, region)| *region);
+        let newer = newest.filter(|newest| behind > 0 && *newest != region);
+        (region, newer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(owners: &Owners, range: Range<u64>, called: u64) -> Vec<(Range<u64>, u64, Option<u64>)> {
+        let mut all = Vec::new();
+        owners.of(range, called, |owned| {
+            all.push((
+                owned.range,
+                owned.region.0,
+                owned.newer.map(|newer| newer.0),
+            ));
+        });
+        all
+    }
+
+    #[test]
+    fn an_operation_means_the_newest_allocation_that_existed_when_it_was_submitted() {
+        let mut owners = Owners::default();
+        owners.add(10..30, 1, RegionId(1));
+        owners.add(20..40, 5, RegionId(2));
+        let now = [
+            (0..10, 0, None),
+            (10..20, 1, None),
+            (20..40, 2, None),
+            (40..50, 0, None),
+        ];
+        assert_eq!(of(&owners, 0..50, 6), now);
+        let then = [(15..20, 1, None), (20..30, 1, Some(2)), (30..35, 0, None)];
+        assert_eq!(of(&owners, 15..35, 3), then);
+        assert_eq!(owners.newest(25), Some(RegionId(2)));
+        assert_eq!(owners.newest(40), None);
+    }
+
+    #[test]
+    fn old_generations_are_forgotten_when_nothing_can_mean_them() {
+        let mut owners = Owners::default();
+        for since in 1..4 {
+            owners.add(0..8, since * 10, RegionId(since));
+        }
+        let mut left = Vec::new();
+        owners.prune(25, |region| left.push(region.0));
+        assert_eq!(left, [2, 3]);
+        owners.remove(0..4);
+        assert_eq!(of(&owners, 0..8, 25), [(0..4, 0, None), (4..8, 2, Some(3))]);
+    }
+}

@@ -1,0 +1,277 @@
+//! Shadow memory: who touched which bytes, as far as later accesses can still conflict with it.
+//!
+//! For each byte there are the accesses that no later one has made superfluous. A plain write that comes after an
+//! earlier access replaces it: whoever is not ordered after the earlier one is not ordered after the write either, and
+//! conflicts with it. A read replaces earlier reads in the same way, an atomic access earlier atomics. So a byte of a
+//! program without races has one write and, per chain, one read and one atomic access; and the access executed last
+//! among all those that conflict with a new one is always still there.
+
+use std::collections::BTreeMap;
+use std::ops::{BitOr, Range};
+use std::sync::Arc;
+
+use super::clock::Clock;
+use super::site::Site;
+
+/// A set of ways to touch memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    pub(super) const READ: Self = Self(1);
+    pub(super) const WRITE: Self = Self(2);
+    pub(super) const ATOMIC: Self = Self(4);
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether two accesses of the same byte need an order.
+    fn conflicts(self, other: Self) -> bool {
+        self.has(Self::WRITE)
+            || other.has(Self::WRITE)
+            || (self.has(Self::ATOMIC) && other.has(Self::READ))
+            || (self.has(Self::READ) && other.has(Self::ATOMIC))
+    }
+
+    /// Without what a later, ordered access makes superfluous.
+    fn replaced_by(self, later: Self) -> Self {
+        if later.has(Self::WRITE) {
+            Self(0)
+        } else {
+            Self(self.0 & !later.0)
+        }
+    }
+
+    /// In words: the strongest of them.
+    pub(super) fn verb(self) -> &'static str {
+        if self.has(Self::WRITE) {
+            "writes"
+        } else if self.has(Self::ATOMIC) {
+            "updates atomically"
+        } else {
+            "reads"
+        }
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// One operation's or host access's part in a [`Cell`].
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) site: Arc<Site>,
+    /// When it was executed, as a number that rises.
+    pub(super) executed: u64,
+    pub(super) kinds: Kinds,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.executed == other.executed && self.kinds == other.kinds
+    }
+}
+
+/// Bytes with the same history.
+#[derive(Clone, Debug)]
+struct Cell {
+    end: u64,
+    entries: Vec<Entry>,
+}
+
+/// Who accesses.
+#[derive(Clone, Copy)]
+pub(super) struct Accessor<'a> {
+    pub(super) site: &'a Arc<Site>,
+    pub(super) clock: &'a Clock,
+    /// When it was executed, as a number that rises.
+    pub(super) executed: u64,
+}
+
+/// The histories of a range of addresses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadow {
+    /// By their start. They do not overlap.
+    cells: BTreeMap<u64, Cell>,
+}
+
+impl Shadow {
+    /// Notes an access, and gives each earlier one that it conflicts with to `conflict`, in rising order of addresses.
+    pub(super) fn access(
+        &mut self,
+        range: Range<u64>,
+        kinds: Kinds,
+        by: Accessor<'_>,
+        mut conflict: impl FnMut(&Entry, Range<u64>),
+    ) {
+        self.split(range.start);
+        self.split(range.end);
+        let mut gaps = Vec::new();
+        let mut at = range.start;
+        let mut pieces = 0;
+        for (start, cell) in self.cells.range_mut(range.clone()) {
+            if at < *start {
+                gaps.push(at..*start);
+            }
+            at = cell.end;
+            pieces += 1;
+            cell.touch(kinds, by, |entry| conflict(entry, *start..at));
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        pieces += gaps.len();
+        for gap in gaps {
+            let entries = vec![by.entry(kinds)];
+            let end = gap.end;
+            self.cells.insert(gap.start, Cell { end, entries });
+        }
+        self.merge(range, pieces);
+    }
+
+    /// Gives each access in the range that `clock` does not know to `unordered`, in rising order of addresses.
+    pub(super) fn unknown_to(&self, clock: &Clock, mut unordered: impl FnMut(&Entry, Range<u64>)) {
+        for (start, cell) in &self.cells {
+            for entry in &cell.entries {
+                if !clock.knows(entry.site.epoch) {
+                    unordered(entry, *start..cell.end);
+                }
+            }
+        }
+    }
+
+    /// Drops all history of these bytes.
+    pub(super) fn forget(&mut self, range: Range<u64>) {
+        self.split(range.start);
+        self.split(range.end);
+        let starts: Vec<u64> = self.cells.range(range).map(|(start, _)| *start).collect();
+        for start in starts {
+            self.cells.remove(&start);
+        }
+    }
+
+    /// Drops what `everyone` knows: nothing to come can conflict with it.
+    pub(super) fn prune(&mut self, everyone: &Clock) {
+        let mut kept: Vec<(u64, Cell)> = Vec::new();
+        for (start, mut cell) in std::mem::take(&mut self.cells) {
+            cell.entries
+                .retain(|entry| !everyone.knows(entry.site.epoch));
+            match kept.last_mut() {
+                _ if cell.entries.is_empty() => {}
+                Some((_, last)) if last.end == start && last.entries == cell.entries => {
+                    last.end = cell.end;
+                }
+                _ => kept.push((start, cell)),
+            }
+        }
+        self.cells = kept.into_iter().collect();
+    }
+
+    /// How many ranges of bytes have different histories.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Makes `at` a border between cells.
+    fn split(&mut self, at: u64) {
+        let Some((_, cell)) = self.cells.range_mut(..at).next_back() else {
+            return;
+        };
+        if cell.end > at {
+            let behind = Cell {
+                end: cell.end,
+                entries: cell.entries.clone(),
+            };
+            cell.end = at;
+            self.cells.insert(at, behind);
+        }
+    }
+
+    /// Joins neighbours that have become the same, in the range and at both of its borders. There are `pieces` of them
+    /// in the range.
+    fn merge(&mut self, range: Range<u64>, pieces: usize) {
+        let before = self.cells.range(..range.start).next_back();
+        let first = before.map_or(range.start, |(start, _)| *start);
+        if pieces == 1
+            && !self.touches_its_like(first, range.start)
+            && !self.touches_its_like(range.start, range.end)
+        {
+            return;
+        }
+        let cells = self.cells.range(first..=range.end);
+        let mut same: Vec<(u64, u64, u64)> = Vec::new();
+        let mut previous: Option<(u64, &Cell)> = None;
+        for (start, cell) in cells {
+            match previous {
+                Some((kept, last)) if last.end == *start && last.entries == cell.entries => {
+                    match same.last_mut() {
+                        Some((from, _, end)) if *from == kept => *end = cell.end,
+                        _ => same.push((kept, *start, cell.end)),
+                    }
+                    previous = Some((kept, cell));
+                }
+                _ => previous = Some((*start, cell)),
+            }
+        }
+        for (kept, second, end) in same {
+            let gone: Vec<u64> = self
+                .cells
+                .range(second..end)
+                .map(|(start, _)| *start)
+                .collect();
+            for start in gone {
+                self.cells.remove(&start);
+            }
+            if let Some(cell) = self.cells.get_mut(&kept) {
+                cell.end = end;
+            }
+        }
+    }
+
+    fn touches_its_like(&self, left: u64, right: u64) -> bool {
+        match (self.cells.get(&left), self.cells.get(&right)) {
+            (Some(a), Some(b)) => left != right && a.end == right && a.entries == b.entries,
+            _ => false,
+        }
+    }
+}
+
+impl Cell {
+    fn touch(&mut self, kinds: Kinds, by: Accessor<'_>, mut conflict: impl FnMut(&Entry)) {
+        let mut own = kinds;
+        self.entries.retain_mut(|entry| {
+            if entry.executed == by.executed {
+                own = own | entry.kinds;
+                return false;
+            }
+            if !by.clock.knows(entry.site.epoch) {
+                if entry.kinds.conflicts(kinds) {
+                    conflict(entry);
+                }
+                return true;
+            }
+            entry.kinds = entry.kinds.replaced_by(kinds);
+            entry.kinds != Kinds(0)
+        });
+        if own.has(Kinds::WRITE) {
+            own = Kinds::WRITE;
+        }
+        self.entries.push(by.entry(own));
+    }
+}
+
+impl Accessor<'_> {
+    fn entry(&self, kinds: Kinds) -> Entry {
+        Entry {
+            site: Arc::clone(self.site),
+            executed: self.executed,
+            kinds,
+        }
+    }
+}

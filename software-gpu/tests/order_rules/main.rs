@@ -1,0 +1,4 @@
+//! The rules of the ordering checker, one test each.
+
+mod program;
+mod streams;
