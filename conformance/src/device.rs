@@ -8,7 +8,22 @@ use cust::{
     module::Module,
     stream::{Stream, StreamFlags},
 };
+use libcuda::{Choice, SelectError, Selected};
 use std::{ffi::c_void, ptr::from_ref};
+
+/// Chooses the driver that `CUDA_DRIVER` names; the software GPU when it is not set.
+///
+/// # Errors
+/// When the word names no driver, or the driver demanded is not there.
+pub fn select() -> std::result::Result<&'static Selected, SelectError> {
+    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
+    let choice = if is_set {
+        Choice::from_environment()?
+    } else {
+        Choice::Software
+    };
+    libcuda::select(choice)
+}
 
 /// The device that `CUDA_DRIVER` chooses, with a context and a stream.
 pub struct Device {
@@ -19,11 +34,7 @@ pub struct Device {
 impl Device {
     /// Opens device 0 of the driver that the environment asks for.
     pub fn open() -> Result<Self> {
-        let choice = match std::env::var("CUDA_DRIVER") {
-            Ok(word) => word.parse()?,
-            Err(_) => libcuda::Choice::Software,
-        };
-        libcuda::select(choice)?;
+        select()?;
         let context = cust::quick_init().context("create a context on device 0")?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
         Ok(Self {

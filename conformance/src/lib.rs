@@ -8,6 +8,16 @@
 //! folder receives the digests and each check's whole output; with `COMPARE_VECTORS=FOLDER` a later run, on either
 //! device, names the first elements that differ.
 
+//!
+//! A rule is a check of another kind: it asks the driver API for something and compares codes, data and order with what
+//! the documentation says. [`rules`] holds them, [`scene`] what they stand on, [`supervisor`] tries them.
+
+pub mod api;
 pub mod device;
 pub mod inputs;
+pub mod rule;
+pub mod rules;
+pub mod scene;
+pub mod supervisor;
 pub mod vectors;
+pub mod worker;

@@ -1,0 +1,78 @@
+//! Result codes and other numbers of `cuda.h`.
+
+use super::{Code, Handle};
+
+/// The call did what it was asked.
+pub const SUCCESS: Code = Code(0);
+
+macro_rules! codes {
+    ($($name:ident = $code:literal;)*) => {
+        $(
+            #[doc = concat!("`CUDA_ERROR_", stringify!($name), "`.")]
+            pub const $name: Code = Code($code);
+        )*
+    };
+}
+
+codes! {
+    INVALID_VALUE = 1;
+    OUT_OF_MEMORY = 2;
+    NOT_INITIALIZED = 3;
+    NO_DEVICE = 100;
+    INVALID_DEVICE = 101;
+    INVALID_IMAGE = 200;
+    INVALID_CONTEXT = 201;
+    NO_BINARY_FOR_GPU = 209;
+    UNSUPPORTED_LIMIT = 215;
+    PEER_ACCESS_UNSUPPORTED = 217;
+    INVALID_PTX = 218;
+    UNSUPPORTED_PTX_VERSION = 222;
+    INVALID_SOURCE = 300;
+    FILE_NOT_FOUND = 301;
+    ILLEGAL_STATE = 401;
+    INVALID_HANDLE = 400;
+    NOT_FOUND = 500;
+    NOT_READY = 600;
+    ILLEGAL_ADDRESS = 700;
+    LAUNCH_OUT_OF_RESOURCES = 701;
+    LAUNCH_TIMEOUT = 702;
+    PEER_ACCESS_ALREADY_ENABLED = 704;
+    PEER_ACCESS_NOT_ENABLED = 705;
+    PRIMARY_CONTEXT_ACTIVE = 708;
+    CONTEXT_IS_DESTROYED = 709;
+    ASSERT = 710;
+    HOST_MEMORY_ALREADY_REGISTERED = 712;
+    HOST_MEMORY_NOT_REGISTERED = 713;
+    MISALIGNED_ADDRESS = 716;
+    INVALID_ADDRESS_SPACE = 717;
+    INVALID_PC = 718;
+    LAUNCH_FAILED = 719;
+    COOPERATIVE_LAUNCH_TOO_LARGE = 720;
+    NOT_PERMITTED = 800;
+    NOT_SUPPORTED = 801;
+    STREAM_CAPTURE_UNSUPPORTED = 900;
+    STREAM_CAPTURE_INVALIDATED = 901;
+    STREAM_CAPTURE_MERGE = 902;
+    STREAM_CAPTURE_UNMATCHED = 903;
+    STREAM_CAPTURE_UNJOINED = 904;
+    STREAM_CAPTURE_ISOLATION = 905;
+    STREAM_CAPTURE_IMPLICIT = 906;
+    CAPTURED_EVENT = 907;
+    STREAM_CAPTURE_WRONG_THREAD = 908;
+    GRAPH_EXEC_UPDATE_FAILURE = 910;
+    INVALID_CLUSTER_SIZE = 912;
+    UNKNOWN = 999;
+}
+
+/// `CU_STREAM_LEGACY`.
+pub const LEGACY: Handle = 1;
+/// `CU_STREAM_PER_THREAD`.
+pub const PER_THREAD: Handle = 2;
+/// `CU_STREAM_NON_BLOCKING`.
+pub const NON_BLOCKING: u32 = 1;
+/// `CU_EVENT_BLOCKING_SYNC`.
+pub const BLOCKING_SYNC: u32 = 1;
+/// `CU_EVENT_DISABLE_TIMING`.
+pub const DISABLE_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`.
+pub const INTERPROCESS: u32 = 4;

@@ -1,0 +1,152 @@
+//! The functions that rules call, with the symbol names of `cuda.h`.
+
+use std::ffi::{c_char, c_void};
+
+use super::structures::*;
+use super::{Address, Code, Handle, HostFunction, StreamCallback};
+
+macro_rules! functions {
+    ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?);)*) => {
+        #[allow(missing_docs, reason = "documented in the CUDA driver API reference")]
+        mod declared {
+            use super::*;
+
+            unsafe extern "C" {
+                $(pub fn $name($($parameter: $type),*) -> Code;)*
+            }
+        }
+        pub use declared::*;
+    };
+}
+
+functions! {
+    fn cuInit(flags: u32);
+    fn cuDriverGetVersion(driver_version: *mut i32);
+    fn cuGetErrorName(error: u32, p_str: *mut *const c_char);
+    fn cuGetErrorString(error: u32, p_str: *mut *const c_char);
+    fn cuGetProcAddress_v2(
+        symbol: *const c_char, pfn: *mut *mut c_void, cuda_version: i32, flags: u64, symbol_status: *mut u32
+    );
+    fn cuDeviceGetCount(count: *mut i32);
+    fn cuDeviceGet(device: *mut i32, ordinal: i32);
+    fn cuDeviceGetName(name: *mut c_char, len: i32, dev: i32);
+    fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], dev: i32);
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: i32);
+    fn cuDeviceGetAttribute(pi: *mut i32, attrib: u32, dev: i32);
+    fn cuDeviceGetPCIBusId(pci_bus_id: *mut c_char, len: i32, dev: i32);
+    fn cuDeviceGetByPCIBusId(dev: *mut i32, pci_bus_id: *const c_char);
+    fn cuDevicePrimaryCtxRetain(pctx: *mut Handle, dev: i32);
+    fn cuDevicePrimaryCtxRelease_v2(dev: i32);
+    fn cuDevicePrimaryCtxReset_v2(dev: i32);
+    fn cuDevicePrimaryCtxSetFlags_v2(dev: i32, flags: u32);
+    fn cuDevicePrimaryCtxGetState(dev: i32, flags: *mut u32, active: *mut i32);
+    fn cuCtxCreate_v2(pctx: *mut Handle, flags: u32, dev: i32);
+    fn cuCtxDestroy_v2(ctx: Handle);
+    fn cuCtxPushCurrent_v2(ctx: Handle);
+    fn cuCtxPopCurrent_v2(pctx: *mut Handle);
+    fn cuCtxSetCurrent(ctx: Handle);
+    fn cuCtxGetCurrent(pctx: *mut Handle);
+    fn cuCtxGetDevice(device: *mut i32);
+    fn cuCtxGetId(ctx: Handle, ctx_id: *mut u64);
+    fn cuCtxGetApiVersion(ctx: Handle, version: *mut u32);
+    fn cuCtxGetFlags(flags: *mut u32);
+    fn cuCtxGetLimit(pvalue: *mut usize, limit: u32);
+    fn cuCtxSetLimit(limit: u32, value: usize);
+    fn cuCtxGetCacheConfig(pconfig: *mut u32);
+    fn cuCtxSetCacheConfig(config: u32);
+    fn cuCtxGetStreamPriorityRange(least_priority: *mut i32, greatest_priority: *mut i32);
+    fn cuCtxSynchronize();
+    fn cuModuleLoad(module: *mut Handle, fname: *const c_char);
+    fn cuModuleLoadData(module: *mut Handle, image: *const c_void);
+    fn cuModuleLoadDataEx(
+        module: *mut Handle, image: *const c_void, num_options: u32, options: *mut u32, option_values: *mut
+        *mut c_void
+    );
+    fn cuModuleUnload(hmod: Handle);
+    fn cuModuleGetFunction(hfunc: *mut Handle, hmod: Handle, name: *const c_char);
+    fn cuModuleGetFunctionCount(count: *mut u32, module: Handle);
+    fn cuModuleGetGlobal_v2(dptr: *mut Address, bytes: *mut usize, hmod: Handle, name: *const c_char);
+    fn cuFuncGetAttribute(pi: *mut i32, attrib: u32, hfunc: Handle);
+    fn cuFuncSetAttribute(hfunc: Handle, attrib: u32, value: i32);
+    fn cuFuncSetCacheConfig(hfunc: Handle, config: u32);
+    fn cuFuncGetModule(hmod: *mut Handle, hfunc: Handle);
+    fn cuFuncGetParamInfo(func: Handle, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
+    fn cuFuncGetName(name: *mut *const c_char, hfunc: Handle);
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        num_blocks: *mut i32, func: Handle, block_size: i32, dynamic_smem_size: usize
+    );
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        num_blocks: *mut i32, func: Handle, block_size: i32, dynamic_smem_size: usize, flags: u32
+    );
+    fn cuOccupancyMaxPotentialBlockSize(
+        min_grid_size: *mut i32, block_size: *mut i32, func: Handle, block_size_to_dynamic_smem_size: usize,
+        dynamic_smem_size: usize, block_size_limit: i32
+    );
+    fn cuOccupancyAvailableDynamicSMemPerBlock(
+        dynamic_smem_size: *mut usize, func: Handle, num_blocks: i32, block_size: i32
+    );
+    fn cuMemAlloc_v2(dptr: *mut Address, bytesize: usize);
+    fn cuMemAllocPitch_v2(
+        dptr: *mut Address, p_pitch: *mut usize, width_in_bytes: usize, height: usize, element_size_bytes: u32
+    );
+    fn cuMemFree_v2(dptr: Address);
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    fn cuMemGetAddressRange_v2(pbase: *mut Address, psize: *mut usize, dptr: Address);
+    fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize);
+    fn cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, flags: u32);
+    fn cuMemFreeHost(p: *mut c_void);
+    fn cuMemHostGetFlags(p_flags: *mut u32, p: *mut c_void);
+    fn cuMemHostGetDevicePointer_v2(pdptr: *mut Address, p: *mut c_void, flags: u32);
+    fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: u32);
+    fn cuMemHostUnregister(p: *mut c_void);
+    fn cuPointerGetAttribute(data: *mut c_void, attribute: u32, ptr: Address);
+    fn cuPointerGetAttributes(num_attributes: u32, attributes: *mut u32, data: *mut *mut c_void, ptr: Address);
+    fn cuMemcpy(dst: Address, src: Address, byte_count: usize);
+    fn cuMemcpyAsync(dst: Address, src: Address, byte_count: usize, h_stream: Handle);
+    fn cuMemcpyHtoD_v2(dst_device: Address, src_host: *const c_void, byte_count: usize);
+    fn cuMemcpyHtoDAsync_v2(dst_device: Address, src_host: *const c_void, byte_count: usize, h_stream: Handle);
+    fn cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: Address, byte_count: usize);
+    fn cuMemcpyDtoHAsync_v2(dst_host: *mut c_void, src_device: Address, byte_count: usize, h_stream: Handle);
+    fn cuMemcpyDtoD_v2(dst_device: Address, src_device: Address, byte_count: usize);
+    fn cuMemcpyDtoDAsync_v2(dst_device: Address, src_device: Address, byte_count: usize, h_stream: Handle);
+    fn cuMemsetD8_v2(dst_device: Address, uc: u8, n: usize);
+    fn cuMemsetD8Async(dst_device: Address, uc: u8, n: usize, h_stream: Handle);
+    fn cuMemsetD2D8_v2(dst_device: Address, dst_pitch: usize, uc: u8, width: usize, height: usize);
+    fn cuMemsetD2D8Async(
+        dst_device: Address, dst_pitch: usize, uc: u8, width: usize, height: usize, h_stream: Handle
+    );
+    fn cuMemsetD16_v2(dst_device: Address, us: u16, n: usize);
+    fn cuMemsetD16Async(dst_device: Address, us: u16, n: usize, h_stream: Handle);
+    fn cuMemsetD32_v2(dst_device: Address, ui: u32, n: usize);
+    fn cuMemsetD32Async(dst_device: Address, ui: u32, n: usize, h_stream: Handle);
+    fn cuMemsetD2D32_v2(dst_device: Address, dst_pitch: usize, ui: u32, width: usize, height: usize);
+    fn cuMemsetD2D16_v2(dst_device: Address, dst_pitch: usize, us: u16, width: usize, height: usize);
+    fn cuStreamCreate(ph_stream: *mut Handle, flags: u32);
+    fn cuStreamCreateWithPriority(ph_stream: *mut Handle, flags: u32, priority: i32);
+    fn cuStreamDestroy_v2(h_stream: Handle);
+    fn cuStreamSynchronize(h_stream: Handle);
+    fn cuStreamQuery(h_stream: Handle);
+    fn cuStreamWaitEvent(h_stream: Handle, h_event: Handle, flags: u32);
+    fn cuStreamGetPriority(h_stream: Handle, priority: *mut i32);
+    fn cuStreamGetFlags(h_stream: Handle, flags: *mut u32);
+    fn cuStreamGetCtx(h_stream: Handle, pctx: *mut Handle);
+    fn cuStreamGetId(h_stream: Handle, stream_id: *mut u64);
+    fn cuEventCreate(ph_event: *mut Handle, flags: u32);
+    fn cuEventDestroy_v2(h_event: Handle);
+    fn cuEventRecord(h_event: Handle, h_stream: Handle);
+    fn cuEventRecordWithFlags(h_event: Handle, h_stream: Handle, flags: u32);
+    fn cuEventQuery(h_event: Handle);
+    fn cuEventSynchronize(h_event: Handle);
+    fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: Handle, h_end: Handle);
+    fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: Handle, h_end: Handle);
+    fn cuLaunchKernel(
+        f: Handle, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32,
+        block_dim_z: u32, shared_mem_bytes: u32, h_stream: Handle, kernel_params: *mut *mut c_void, extra:
+        *mut *mut c_void
+    );
+    fn cuLaunchKernelEx(
+        config: *const LaunchConfig, f: Handle, kernel_params: *mut *mut c_void, extra: *mut *mut c_void
+    );
+    fn cuLaunchHostFunc(h_stream: Handle, function: HostFunction, user_data: *mut c_void);
+    fn cuStreamAddCallback(h_stream: Handle, callback: StreamCallback, user_data: *mut c_void, flags: u32);
+}

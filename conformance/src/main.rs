@@ -1,0 +1,178 @@
+//! `conformance`: tries the rules on the device that `CUDA_DRIVER` chooses.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, Subcommand};
+use conformance::rule::Rule;
+use conformance::supervisor::{Supervisor, Verdict};
+use conformance::{device, rules, worker};
+
+/// Tries rules of the CUDA driver API on the device that CUDA_DRIVER chooses: software (the default), nvidia or auto.
+///
+/// Exit codes: 0 every rule holds, 1 a rule is broken, 2 bad usage, 3 no such device.
+#[derive(Parser)]
+#[command(version)]
+struct Options {
+    #[command(subcommand)]
+    command: Option<Task>,
+    /// Only rules whose family::name or sentence contains this.
+    #[arg(long, global = true)]
+    filter: Option<String>,
+    /// Only rules of this family.
+    #[arg(long, global = true)]
+    family: Option<String>,
+    /// Let through what the driver writes to the error stream.
+    #[arg(long)]
+    verbose: bool,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Prints the rules and their sources.
+    List,
+    /// Tries the rules named and reports in the form that the supervising process reads.
+    #[command(hide = true)]
+    Work { rules: Vec<String> },
+}
+
+const BROKEN: u8 = 1;
+const BAD_USAGE: u8 = 2;
+const NO_DEVICE: u8 = 3;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(BROKEN)
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<ExitCode> {
+    let chosen = chosen(options);
+    match &options.command {
+        Some(Task::List) => {
+            list(&chosen);
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Task::Work { rules }) => work(rules),
+        None if chosen.is_empty() => {
+            eprintln!("error: no rule matches; `conformance list` names them");
+            Ok(ExitCode::from(BAD_USAGE))
+        }
+        None => try_rules(options, &chosen),
+    }
+}
+
+fn chosen(options: &Options) -> Vec<&'static Rule> {
+    let family = |rule: &&Rule| {
+        options
+            .family
+            .as_deref()
+            .is_none_or(|family| rule.family == family)
+    };
+    let word = |rule: &&Rule| {
+        let contains = |word| rule.path().contains(word) || rule.statement.contains(word);
+        options.filter.as_deref().is_none_or(contains)
+    };
+    rules::all().filter(family).filter(word).collect()
+}
+
+fn list(rules: &[&Rule]) {
+    for rule in rules {
+        println!(
+            "{}\n    {}\n    [{}]",
+            rule.path(),
+            rule.statement,
+            rule.source
+        );
+    }
+    println!("{} rules", rules.len());
+}
+
+fn work(paths: &[String]) -> Result<ExitCode> {
+    device::select()?;
+    worker::work(
+        paths.iter().filter_map(|path| rules::find(path)),
+        io::stdout().lock(),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn try_rules(options: &Options, chosen: &[&'static Rule]) -> Result<ExitCode> {
+    let device = match device::select() {
+        Ok(selected) => format!("{} ({})", selected.driver, selected.reason),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Ok(ExitCode::from(match error {
+                libcuda::SelectError::Environment(_) => BAD_USAGE,
+                _ => NO_DEVICE,
+            }));
+        }
+    };
+    println!("{} rules on {device}", chosen.len());
+    let program = std::env::current_exe().context("find this program")?;
+    let supervisor = Supervisor {
+        program: &program,
+        verbose: options.verbose,
+    };
+    let mut summary = Summary::default();
+    supervisor
+        .run(chosen, |rule, verdict| summary.add(rule, &verdict))
+        .context("start a worker")?;
+    Ok(summary.print())
+}
+
+/// Verdicts so far, by family: passed, failed, skipped.
+#[derive(Default)]
+struct Summary {
+    families: BTreeMap<&'static str, [usize; 3]>,
+}
+
+impl Summary {
+    fn add(&mut self, rule: &'static Rule, verdict: &Verdict) {
+        let path = rule.path();
+        let counts = self.families.entry(rule.family).or_default();
+        match verdict {
+            Verdict::Passed => {
+                counts[0] += 1;
+                println!("{path}: passed");
+            }
+            Verdict::Failed(text) => {
+                counts[1] += 1;
+                println!(
+                    "{path}: FAILED\n    {}\n    [{}]\n    {text}",
+                    rule.statement, rule.source
+                );
+            }
+            Verdict::Skipped(reason) => {
+                counts[2] += 1;
+                println!("{path}: skipped, {reason}");
+            }
+        }
+    }
+
+    fn print(&self) -> ExitCode {
+        println!();
+        let mut total = [0; 3];
+        for (family, [passed, failed, skipped]) in &self.families {
+            println!("{family:<16} {passed:>4} passed {failed:>4} failed {skipped:>4} skipped");
+            total = [total[0] + passed, total[1] + failed, total[2] + skipped];
+        }
+        let [passed, failed, skipped] = total;
+        println!(
+            "{:<16} {passed:>4} passed {failed:>4} failed {skipped:>4} skipped",
+            "all"
+        );
+        if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(BROKEN)
+        }
+    }
+}

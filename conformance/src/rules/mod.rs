@@ -1,0 +1,38 @@
+//! The rules, one file per family.
+
+use crate::rule::Rule;
+
+mod contexts;
+mod devices;
+mod errors;
+
+/// All rules, family by family.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    [contexts::RULES, devices::RULES, errors::RULES]
+        .into_iter()
+        .flatten()
+}
+
+/// The rule `family::name`.
+pub fn find(path: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.path() == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_rule_has_its_own_name_a_source_and_a_sentence() {
+        let mut seen = BTreeSet::new();
+        for rule in super::all() {
+            assert!(seen.insert(rule.path()), "{} twice", rule.path());
+            assert!(!rule.source.is_empty(), "{} names no source", rule.path());
+            assert!(
+                rule.statement.ends_with('.'),
+                "{}: not a sentence",
+                rule.path()
+            );
+        }
+    }
+}

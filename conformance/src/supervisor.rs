@@ -1,0 +1,155 @@
+//! Hands rules to worker processes, and survives what a rule may do to its process.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::rule::{Place, Rule};
+use crate::worker::{FAILED, PASSED, SKIPPED};
+
+/// A rule that takes longer counts as broken.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// How a rule ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The driver keeps it.
+    Passed,
+    /// The driver breaks it: what was expected and what came.
+    Failed(String),
+    /// The device lacks what the rule is about.
+    Skipped(String),
+}
+
+/// Tries rules in worker processes.
+pub struct Supervisor<'a> {
+    /// The program, which `work RULE..` makes a worker.
+    pub program: &'a Path,
+    /// Whether workers may write to the terminal's error stream.
+    pub verbose: bool,
+}
+
+impl Supervisor<'_> {
+    /// Tries each rule and hands its verdict to `report`.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub fn run(
+        &self,
+        rules: &[&'static Rule],
+        mut report: impl FnMut(&'static Rule, Verdict),
+    ) -> io::Result<()> {
+        let mut rest = rules;
+        while let Some(first) = rest.first() {
+            let together = match first.place {
+                Place::Context => rest
+                    .iter()
+                    .take_while(|rule| rule.place == Place::Context)
+                    .count(),
+                Place::Process => 1,
+            };
+            let tried = self.batch(&rest[..together], &mut report)?;
+            rest = &rest[tried..];
+        }
+        Ok(())
+    }
+
+    /// Gives the rules to one worker, up to the first that ends it. Returns how many have a verdict.
+    fn batch(
+        &self,
+        rules: &[&'static Rule],
+        report: &mut impl FnMut(&'static Rule, Verdict),
+    ) -> io::Result<usize> {
+        let mut worker = self.start(rules)?;
+        let lines = lines_of(&mut worker);
+        for (index, rule) in rules.iter().enumerate() {
+            let (verdict, is_last) = match lines.recv_timeout(TIME_LIMIT) {
+                Ok(line) => (verdict(&line), false),
+                Err(RecvTimeoutError::Timeout) => {
+                    let text = format!("it did not end within {} s", TIME_LIMIT.as_secs());
+                    (Verdict::Failed(text), true)
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = worker.wait()?;
+                    (
+                        Verdict::Failed(format!("its process ended: {status}")),
+                        true,
+                    )
+                }
+            };
+            report(rule, verdict);
+            if is_last {
+                end(worker)?;
+                return Ok(index + 1);
+            }
+        }
+        end(worker)?;
+        Ok(rules.len())
+    }
+
+    fn start(&self, rules: &[&'static Rule]) -> io::Result<Child> {
+        let noise = if self.verbose {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        };
+        Command::new(self.program)
+            .arg("work")
+            .args(rules.iter().map(|rule| rule.path()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(noise)
+            .spawn()
+    }
+}
+
+/// The worker's lines as they come.
+fn lines_of(worker: &mut Child) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    if let Some(output) = worker.stdout.take() {
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    lines
+}
+
+fn verdict(line: &str) -> Verdict {
+    match line.split_once('\t') {
+        Some((PASSED, _)) => Verdict::Passed,
+        Some((FAILED, text)) => Verdict::Failed(text.to_owned()),
+        Some((SKIPPED, text)) => Verdict::Skipped(text.to_owned()),
+        _ => Verdict::Failed(format!("its process wrote {line:?}")),
+    }
+}
+
+/// The worker has nothing more to say; what it still does must not last.
+fn end(mut worker: Child) -> io::Result<()> {
+    // It may have ended by itself.
+    let _ = worker.kill();
+    worker.wait().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_another_form_is_a_failure() {
+        assert_eq!(verdict("P\t"), Verdict::Passed);
+        assert_eq!(
+            verdict("S\tone device"),
+            Verdict::Skipped("one device".to_owned())
+        );
+        assert_eq!(verdict("F\tx"), Verdict::Failed("x".to_owned()));
+        assert!(matches!(verdict("passed"), Verdict::Failed(_)));
+        assert!(matches!(verdict("Q\t"), Verdict::Failed(_)));
+    }
+}

@@ -1,0 +1,64 @@
+//! The program `conformance` as a whole, on the software GPU.
+
+use std::process::{Command, Output};
+
+fn conformance(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_conformance"))
+        .args(arguments)
+        .env("CUDA_DRIVER", "software")
+        .output()
+        .expect("the program starts")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_software_gpu_keeps_every_rule() {
+    let output = conformance(&[]);
+    assert!(output.status.success(), "{}", text(&output));
+    let listed = text(&conformance(&["list"]));
+    let count: usize = listed
+        .lines()
+        .last()
+        .and_then(|line| line.strip_suffix(" rules"))
+        .and_then(|count| count.parse().ok())
+        .expect("the list ends with the number of rules");
+    let tried = text(&output)
+        .lines()
+        .filter(|line| line.contains(": passed") || line.contains(": skipped, "))
+        .count();
+    assert_eq!(tried, count);
+}
+
+#[test]
+fn a_family_and_a_word_choose_rules() {
+    let output = text(&conformance(&[
+        "--family", "contexts", "--filter", "primary",
+    ]));
+    let tried: Vec<_> = output.lines().filter(|line| line.contains("::")).collect();
+    assert!(!tried.is_empty());
+    assert!(
+        tried.iter().all(|line| line.starts_with("contexts::")),
+        "{output}"
+    );
+}
+
+#[test]
+fn no_rule_is_bad_usage() {
+    assert_eq!(
+        conformance(&["--filter", "no such rule"]).status.code(),
+        Some(2)
+    );
+    assert_eq!(conformance(&["--no-such-option"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_driver_that_is_none_is_bad_usage() {
+    let status = Command::new(env!("CARGO_BIN_EXE_conformance"))
+        .env("CUDA_DRIVER", "hardware")
+        .status()
+        .expect("the program starts");
+    assert_eq!(status.code(), Some(2));
+}
