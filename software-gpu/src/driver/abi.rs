@@ -49,6 +49,14 @@ handles! {
     CUevent;
     /// A memory pool.
     CUmemoryPool;
+    /// A graph: nodes and their dependencies.
+    CUgraph;
+    /// A node of a graph.
+    CUgraphNode;
+    /// An executable graph.
+    CUgraphExec;
+    /// An object of the program's that graphs keep alive.
+    CUuserObject;
 }
 
 impl CUcontext {

@@ -98,7 +98,7 @@ entry_points! {
 
 /// One side of a copy as the call names it.
 #[derive(Clone, Copy)]
-enum Side {
+pub(super) enum Side {
     /// An address that the device understands.
     Device(CUdeviceptr),
     /// A host pointer, page-locked or not.
@@ -113,33 +113,46 @@ fn copy(mode: Mode, to: Side, from: Side, bytes: usize) -> Result<(), CudaError>
         if bytes == 0 {
             return Ok(());
         }
-        let (to, from) = (call.place(to, bytes)?, call.place(from, bytes)?);
-        let kind = call.kind_of(to, from);
-        let pageable = matches!(to, Place::Pageable(_)) || matches!(from, Place::Pageable(_));
-        let staged = staged(call, mode, stream, kind, from, bytes)?;
-        let waits = match kind {
+        let mut copy = prepare(call, to, from, bytes)?;
+        copy.staged = staged(call, mode, stream, copy.kind, copy.from, bytes)?;
+        let waits = match copy.kind {
             CopyKind::HostToHost => true,
             CopyKind::DeviceToDevice => false,
-            CopyKind::DeviceToHost => pageable || matches!(mode, Sync(_)),
-            CopyKind::HostToDevice => staged.is_none() && (pageable || matches!(mode, Sync(_))),
+            CopyKind::DeviceToHost => copy.pageable || matches!(mode, Sync(_)),
+            CopyKind::HostToDevice => {
+                copy.staged.is_none() && (copy.pageable || matches!(mode, Sync(_)))
+            }
         };
-        let effect = Effect::Copy(Copy {
-            kind,
-            from,
-            to,
-            bytes,
-            pageable,
-            staged,
-        });
         let clock = call.clock();
         let context = call.streams.get(stream)?.context;
-        let op = call.submit(stream, clock, effect)?;
+        let op = call.submit(stream, clock, Effect::Copy(copy))?;
         if waits {
             let wake_up = call.wake_up(context)?;
-            call.wait([op], wake_up)?;
+            call.wait(op, wake_up)?;
             call.usable(context)?;
         }
         Ok(())
+    })
+}
+
+/// Checks a copy of `bytes` bytes.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a side that is not there.
+pub(super) fn prepare(
+    call: &Call,
+    to: Side,
+    from: Side,
+    bytes: usize,
+) -> Result<Copy, CudaError> {
+    let (to, from) = (call.place(to, bytes)?, call.place(from, bytes)?);
+    Ok(Copy {
+        kind: call.kind_of(to, from),
+        from,
+        to,
+        bytes,
+        pageable: matches!(to, Place::Pageable(_)) || matches!(from, Place::Pageable(_)),
+        staged: None,
     })
 }
 
@@ -156,7 +169,7 @@ fn staged(
     let Place::Pageable(address) = from else {
         return Ok(None);
     };
-    if kind != CopyKind::HostToDevice || bytes > STAGED_BYTES {
+    if kind != CopyKind::HostToDevice || bytes > STAGED_BYTES || call.is_capturing(stream) {
         return Ok(None);
     }
     if let Sync(_) = mode {

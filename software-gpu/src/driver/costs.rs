@@ -21,6 +21,10 @@ pub(super) enum Cost {
     Synchronize,
     StreamCreate,
     EventCreate,
+    /// `cuGraphLaunch` of so many nodes.
+    GraphLaunch(usize),
+    /// `cuGraphInstantiate` of so many nodes.
+    GraphInstantiate(usize),
     /// `cuMemAlloc` or `cuMemFree` of so many bytes.
     Allocation(usize),
     /// `cuMemAllocAsync` or `cuMemFreeAsync`, when the pool has the memory.
@@ -48,6 +52,10 @@ impl Cost {
             Self::Synchronize => host.synchronize_us.micros(),
             Self::StreamCreate => host.stream_create_us.micros(),
             Self::EventCreate => host.event_create_us.micros(),
+            Self::GraphLaunch(nodes) => graph(host.graph_launch_us, host.graph_launch_us_per_node, nodes),
+            Self::GraphInstantiate(nodes) => {
+                graph(host.graph_instantiate_us, host.graph_instantiate_us_per_node, nodes)
+            }
             Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
             Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
             Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
@@ -56,6 +64,11 @@ impl Cost {
             Self::Other => host.other_us.micros(),
         }
     }
+}
+
+/// A call that does something for each node of a graph.
+fn graph(once: Figure, per_node: Figure, nodes: usize) -> Time {
+    Time::from_micros(once.value + per_node.value * nodes as f64)
 }
 
 /// Allocating and freeing, together.

@@ -23,15 +23,19 @@ pub(super) enum Step {
 }
 
 impl Simulator {
-    /// Submits work to a stream. `host` is the time of the call.
+    /// Submits work to a stream. `host` is the time of the call. `None` if the stream is capturing: the work has become
+    /// a node of a graph, and nothing runs.
     pub(super) fn submit(
         &mut self,
         stream: CUstream,
         host: Time,
         effect: Effect,
-    ) -> Result<OpId, CudaError> {
+    ) -> Result<Option<OpId>, CudaError> {
+        if self.is_capturing(stream) {
+            return self.capture(stream, effect).map(|()| None);
+        }
         let after = self.dependencies(stream)?;
-        self.submit_after(stream, host, effect, &after)
+        self.submit_after(stream, host, effect, &after).map(Some)
     }
 
     /// As [`submit`](Self::submit), after `after` instead of what the stream's kind asks for.

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::pools::{management, stream_ordered};
 use super::{
-    allocation, context, copy, device, event, function, host_function, launch, module, occupancy,
+    allocation, context, copy, device, event, function, graph, host_function, launch, module, occupancy,
     pointer, set, stream, version,
 };
 
@@ -67,6 +67,15 @@ table! {
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecord_ptsz cuEventRecordWithFlags
         cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
     launch: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz;
+    graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphDestroyNode cuGraphInstantiate
+        cuGraphInstantiate_v2 cuGraphInstantiateWithFlags cuGraphInstantiateWithParams
+        cuGraphInstantiateWithParams_ptsz cuGraphExecGetFlags cuGraphExecDestroy cuGraphAddKernelNode
+        cuGraphAddKernelNode_v2 cuGraphAddMemcpyNode cuGraphAddMemsetNode cuGraphAddHostNode cuGraphAddEmptyNode
+        cuGraphAddEventRecordNode cuGraphAddEventWaitNode cuGraphAddChildGraphNode cuGraphGetNodes
+        cuGraphGetRootNodes cuGraphNodeGetDependencies cuGraphNodeGetDependencies_v2 cuGraphNodeGetDependentNodes
+        cuGraphNodeGetDependentNodes_v2 cuGraphGetEdges cuGraphGetEdges_v2 cuGraphAddDependencies
+        cuGraphAddDependencies_v2 cuGraphRemoveDependencies cuGraphRemoveDependencies_v2 cuGraphNodeGetType
+        cuGraphLaunch cuGraphLaunch_ptsz cuGraphUpload cuGraphUpload_ptsz;
     host_function: cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz;
 }
 

@@ -123,6 +123,9 @@ fn record(
         if call.events.get(event)?.context != context {
             return Err(CudaError::InvalidHandle);
         }
+        if call.is_capturing(target) {
+            return call.capture_record(target, event, flags);
+        }
         if flags != 0 {
             // CU_EVENT_RECORD_EXTERNAL has a meaning in graphs only.
             return Err(CudaError::InvalidValue);
@@ -130,9 +133,7 @@ fn record(
         let clock = call.clock();
         let op = call.submit(target, clock, Effect::Record(event))?;
         call.pools.event_recorded(event, target);
-        let reached = None;
-        call.events.get_mut(event)?.record = Some(Record { op, reached });
-        Ok(())
+        op.map_or(Ok(()), |op| call.recorded(event, op))
     })
 }
 
@@ -173,6 +174,14 @@ impl Event {
 }
 
 impl Simulator {
+    /// From now on the event stands for `op`, which was just submitted.
+    pub(super) fn recorded(&mut self, event: CUevent, op: OpId) -> Result<(), CudaError> {
+        self.captures.forget_event(event);
+        let reached = None;
+        self.events.get_mut(event)?.record = Some(Record { op, reached });
+        Ok(())
+    }
+
     /// The stream has come to a record. It counts if the event was neither recorded again nor destroyed since.
     pub(super) fn event_recorded(&mut self, event: CUevent, op: OpId, at: Time) {
         if let Ok(event) = self.events.get_mut(event)

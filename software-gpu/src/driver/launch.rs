@@ -26,12 +26,15 @@ const INSTRUCTION_BUDGET: u64 = 1 << 31;
 const IGNORE: c_uint = 0;
 const CLUSTER_DIMENSION: c_uint = 4;
 
-/// A kernel on its way through a stream.
+/// A kernel on its way through a stream, or in a node of a graph.
+#[derive(Clone)]
 pub(super) struct Launch {
+    pub(super) function: CUfunction,
     executable: Arc<Executable>,
     index: usize,
-    shape: Shape,
-    parameters: Vec<u8>,
+    pub(super) shape: Shape,
+    /// The arguments, in the layout that the kernel declares.
+    pub(super) parameters: Vec<u8>,
     /// Set when the kernel was executed and failed; the context fails at the kernel's end.
     pub(super) fault: Option<CudaError>,
     /// What the kernel touched: set when it was executed with the checkers on.
@@ -40,10 +43,10 @@ pub(super) struct Launch {
 
 /// The extents of a launch.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
-    dynamic_shared_bytes: c_uint,
+pub(super) struct Shape {
+    pub(super) grid: [c_uint; 3],
+    pub(super) block: [c_uint; 3],
+    pub(super) dynamic_shared_bytes: c_uint,
 }
 
 entry_points! {
@@ -98,9 +101,9 @@ entry_points! {
 
 /// The two forms in which a launch passes arguments.
 #[derive(Clone, Copy)]
-struct Arguments {
-    parameters: *const *const c_void,
-    extra: *const *const c_void,
+pub(super) struct Arguments {
+    pub(super) parameters: *const *const c_void,
+    pub(super) extra: *const *const c_void,
 }
 
 fn launch(
@@ -112,24 +115,11 @@ fn launch(
 ) -> Result<(), CudaError> {
     call(Cost::Launch, |call| {
         let target = call.stream(stream, null)?;
-        let function = call.functions.get(function)?;
-        if function.context != call.streams.get(target)?.context {
+        if call.functions.get(function)?.context != call.streams.get(target)?.context {
             return Err(CudaError::InvalidHandle);
         }
-        shape.check(function, call)?;
         // SAFETY: the caller passes arguments as the kernel declares them.
-        let parameters = unsafe {
-            parameters::collect(function.kernel(), arguments.parameters, arguments.extra)
-        }?;
-        let (executable, index) = function.code();
-        let launch = Launch {
-            executable,
-            index,
-            shape,
-            parameters,
-            fault: None,
-            accesses: None,
-        };
+        let launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
         let clock = call.clock();
         call.submit(target, clock, Effect::Kernel(Box::new(launch)))
             .map(|_| ())
@@ -219,7 +209,38 @@ impl Shape {
 }
 
 impl Launch {
-    fn kernel(&self) -> &ExecutableKernel {
+    /// Checks a launch and takes its arguments.
+    ///
+    /// # Errors
+    /// As `cuLaunchKernel`.
+    ///
+    /// # Safety
+    /// The arguments are null or as the kernel declares them.
+    pub(super) unsafe fn prepare(
+        call: &Call,
+        handle: CUfunction,
+        shape: Shape,
+        arguments: Arguments,
+    ) -> Result<Self, CudaError> {
+        let function = call.functions.get(handle)?;
+        shape.check(function, call)?;
+        // SAFETY: the caller's promise.
+        let parameters = unsafe {
+            parameters::collect(function.kernel(), arguments.parameters, arguments.extra)
+        }?;
+        let (executable, index) = function.code();
+        Ok(Self {
+            function: handle,
+            executable,
+            index,
+            shape,
+            parameters,
+            fault: None,
+            accesses: None,
+        })
+    }
+
+    pub(super) fn kernel(&self) -> &ExecutableKernel {
         &self.executable.kernels()[self.index]
     }
 

@@ -35,6 +35,7 @@ mod entry;
 mod errors;
 mod event;
 mod function;
+mod graph;
 mod host_api;
 mod host_function;
 mod host_threads;

@@ -35,7 +35,7 @@ pub(super) enum Effect {
 }
 
 /// A copy of contiguous bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Copy {
     pub(super) kind: CopyKind,
     pub(super) from: Place,
@@ -48,7 +48,7 @@ pub(super) struct Copy {
 }
 
 /// A memset: rows filled with repetitions of a pattern.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Set {
     pub(super) to: Place,
     pub(super) rows: Rows,

@@ -4,7 +4,7 @@ use std::ffi::c_uint;
 
 use super::abi::{CUdeviceptr, CUstream};
 use super::boundary::entry_points;
-use super::call::call;
+use super::call::{Call, call};
 use super::costs::Cost;
 use super::errors::CudaError;
 use super::operation::{Effect, Pattern, Rows, Set};
@@ -72,10 +72,10 @@ memsets! {
 
 /// What to set: elements of a row, rows, and bytes from one row to the next.
 #[derive(Clone, Copy)]
-struct Elements {
-    width: usize,
-    height: usize,
-    pitch: usize,
+pub(super) struct Elements {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pitch: usize,
 }
 
 impl Elements {
@@ -110,25 +110,41 @@ impl Elements {
 fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Result<(), CudaError> {
     call(Cost::Set, |call| {
         let stream = call.stream_of(mode)?;
-        let rows = elements.rows(pattern.len)?;
-        if !to.is_multiple_of(pattern.len as u64) {
-            return Err(CudaError::InvalidValue);
-        }
-        if rows.bytes() == Some(0) {
+        let Some(set) = prepare(call, to, pattern, elements)? else {
             return Ok(());
-        }
-        let to = call.mapped(to, rows.span().ok_or(CudaError::InvalidValue)?)?;
-        let waits = matches!(mode, Mode::Sync(_)) && !call.is_on_device(to);
+        };
+        let waits = matches!(mode, Mode::Sync(_)) && !call.is_on_device(set.to);
         let clock = call.clock();
         let context = call.streams.get(stream)?.context;
-        let op = call.submit(stream, clock, Effect::Set(Set { to, rows, pattern }))?;
+        let op = call.submit(stream, clock, Effect::Set(set))?;
         if waits {
             let wake_up = call.wake_up(context)?;
-            call.wait([op], wake_up)?;
+            call.wait(op, wake_up)?;
             call.usable(context)?;
         }
         Ok(())
     })
+}
+
+/// Checks a memset. `None` if there is nothing to set.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for misaligned addresses, overlapping rows and memory outside of every allocation.
+pub(super) fn prepare(
+    call: &Call,
+    to: CUdeviceptr,
+    pattern: Pattern,
+    elements: Elements,
+) -> Result<Option<Set>, CudaError> {
+    let rows = elements.rows(pattern.len)?;
+    if !to.is_multiple_of(pattern.len as u64) {
+        return Err(CudaError::InvalidValue);
+    }
+    if rows.bytes() == Some(0) {
+        return Ok(None);
+    }
+    let to = call.mapped(to, rows.span().ok_or(CudaError::InvalidValue)?)?;
+    Ok(Some(Set { to, rows, pattern }))
 }
 
 impl From<u8> for Pattern {

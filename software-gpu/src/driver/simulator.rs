@@ -12,6 +12,7 @@ use super::effects::Effects;
 use super::errors::CudaError;
 use super::event::Event;
 use super::function::Function;
+use super::graph::{Captures, Graphs};
 use super::host_threads::HostThreads;
 use super::module::LoadedModule;
 use super::operation::Operation;
@@ -52,6 +53,8 @@ pub(super) struct Simulator {
     pub(super) events: Table<CUevent, Event>,
     pub(super) modules: Table<CUmodule, LoadedModule>,
     pub(super) functions: Table<CUfunction, Function>,
+    pub(super) graphs: Graphs,
+    pub(super) captures: Captures,
     pub(super) activities: Recorder,
     pub(super) last_fault: Option<String>,
     pub(super) last_refusal: Option<String>,
@@ -105,6 +108,8 @@ impl Simulator {
             events: Table::new(),
             modules: Table::new(),
             functions: Table::new(),
+            graphs: Graphs::default(),
+            captures: Captures::default(),
             activities: Recorder::default(),
             last_fault: None,
             last_refusal: None,

@@ -169,6 +169,9 @@ fn wait_event(
         if flags > 1 {
             return Err(CudaError::InvalidValue);
         }
+        if call.is_captured(target, event) {
+            return call.capture_wait(target, event, flags);
+        }
         let recorded = call.events.get(event)?.incomplete();
         call.pools.event_waited(target, event);
         let Some(recorded) = recorded else {
@@ -240,7 +243,7 @@ impl Call {
 }
 
 impl Simulator {
-    fn create_stream(
+    pub(super) fn create_stream(
         &mut self,
         context: CUcontext,
         non_blocking: bool,

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::abi::{CUcontext, CUevent, CUfunction, CUmemoryPool, CUmodule, CUstream};
+use super::abi::{
+    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUmodule,
+    CUstream, CUuserObject,
+};
 use super::errors::CudaError;
 
 /// A handle as a number. Numbers are given in rising order and never twice, so that a handle used after its object's
@@ -38,6 +41,10 @@ handles! {
     CUstream = 4;
     CUevent = 5;
     CUmemoryPool = 9;
+    CUgraph = 16;
+    CUgraphNode = 17;
+    CUgraphExec = 18;
+    CUuserObject = 19;
 }
 
 /// Objects of one kind.

@@ -82,6 +82,9 @@ impl Call {
         if bytes == 0 {
             return Err(CudaError::InvalidValue);
         }
+        if self.is_capturing(stream) {
+            return self.capture_allocation(pool, bytes, stream);
+        }
         let rounded = (bytes as u64).checked_next_multiple_of(GRANULE);
         let rounded = rounded.ok_or(CudaError::OutOfMemory)?;
         let placement = self.place_in_order(pool, rounded, stream)?;
@@ -177,7 +180,9 @@ impl Call {
         });
         self.pools.order.start();
         let clock = self.clock();
-        let op = self.submit(stream, clock, effect)?;
+        let Some(op) = self.submit(stream, clock, effect)? else {
+            return Ok(());
+        };
         let by = FreePoint { stream, op };
         match pool {
             Some(pool) => self.end_allocation(address, pool, Some(by)),

@@ -42,6 +42,14 @@ pub struct Host {
     pub allocation_us: Figure,
     /// `cuMemAllocAsync` and `cuMemFreeAsync` together.
     pub pool_allocation_us: Figure,
+    /// `cuGraphLaunch`, whatever the graph.
+    pub graph_launch_us: Figure,
+    /// `cuGraphLaunch`, per node.
+    pub graph_launch_us_per_node: Figure,
+    /// `cuGraphInstantiate`, whatever the graph.
+    pub graph_instantiate_us: Figure,
+    /// `cuGraphInstantiate`, per node.
+    pub graph_instantiate_us_per_node: Figure,
     /// `cuMemHostAlloc`, whatever the size.
     pub pin_us: Figure,
     /// Page-locking, per mebibyte.

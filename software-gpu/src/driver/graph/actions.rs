@@ -1,0 +1,254 @@
+//! From node parameters to what a node does, and back.
+
+use super::node::{Action, KernelNode};
+use super::params::{
+    CopyParams, CopySide, HostParams, KernelParams, KernelParamsV1, SetParams,
+};
+use crate::driver::abi::{CUcontext, CUevent};
+use crate::driver::call::Call;
+use crate::driver::copy::{self, Side};
+use crate::driver::errors::CudaError;
+use crate::driver::launch::{Arguments, Launch, Shape};
+use crate::driver::operation::{Callback, CallbackFunction, Copy, Pattern, Place, Set};
+use crate::driver::set::{self, Elements};
+
+/// `CUmemorytype`.
+const HOST: u32 = 1;
+const DEVICE: u32 = 2;
+const ARRAY: u32 = 3;
+const UNIFIED: u32 = 4;
+
+impl KernelParamsV1 {
+    /// The second version, which the first one is the beginning of.
+    pub(super) fn widened(self) -> KernelParams {
+        KernelParams {
+            common: self,
+            kernel: 0,
+            context: CUcontext::NULL,
+        }
+    }
+}
+
+/// A kernel node.
+///
+/// # Errors
+/// As `cuLaunchKernel`.
+///
+/// # Safety
+/// The arguments are null or as the kernel declares them.
+pub(super) unsafe fn kernel(call: &Call, params: &KernelParams) -> Result<Action, CudaError> {
+    let KernelParamsV1 {
+        function,
+        grid,
+        block,
+        dynamic_shared_bytes,
+        parameters,
+        extra,
+    } = params.common;
+    if function.0 == 0 {
+        if params.kernel != 0 {
+            eprintln!("software GPU: kernel nodes: a CUkernel in the place of a CUfunction is not supported");
+            return Err(CudaError::NotSupported);
+        }
+        return Err(CudaError::InvalidValue);
+    }
+    let context = call.functions.get(function)?.context;
+    call.usable(context)?;
+    let shape = Shape {
+        grid,
+        block,
+        dynamic_shared_bytes,
+    };
+    let arguments = Arguments {
+        parameters: parameters.cast_const().cast(),
+        extra: extra.cast_const().cast(),
+    };
+    // SAFETY: the caller's promise.
+    let launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
+    Ok(Action::Kernel(Box::new(KernelNode::new(context, launch))))
+}
+
+/// A kernel node's parameters. The arguments stay the node's.
+pub(super) fn kernel_params(kernel: &mut KernelNode) -> KernelParams {
+    let common = KernelParamsV1 {
+        function: kernel.launch.function,
+        grid: kernel.launch.shape.grid,
+        block: kernel.launch.shape.block,
+        dynamic_shared_bytes: kernel.launch.shape.dynamic_shared_bytes,
+        parameters: kernel.argument_pointers(),
+        extra: std::ptr::null_mut(),
+    };
+    KernelParams {
+        common,
+        kernel: 0,
+        context: kernel.context,
+    }
+}
+
+/// A context that a node names: null is the current one.
+pub(super) fn context(call: &Call, context: CUcontext) -> Result<CUcontext, CudaError> {
+    if context.is_null() {
+        call.context()
+    } else {
+        call.usable(context).map_err(|error| match error {
+            CudaError::ContextIsDestroyed => CudaError::InvalidContext,
+            error => error,
+        })
+    }
+}
+
+/// A memcpy node.
+///
+/// # Errors
+/// As `cuMemcpy3D`; `CUDA_ERROR_INVALID_VALUE` when nothing is to be copied.
+pub(super) fn copy(
+    call: &Call,
+    params: &CopyParams,
+    context: CUcontext,
+) -> Result<Action, CudaError> {
+    let context = self::context(call, context)?;
+    if params.width_bytes == 0 || params.height == 0 || params.depth == 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    if params.height > 1 || params.depth > 1 {
+        eprintln!("software GPU: memcpy nodes of more than one row are not supported");
+        return Err(CudaError::NotSupported);
+    }
+    let (to, from) = (side(&params.to)?, side(&params.from)?);
+    let copy = copy::prepare(call, to, from, params.width_bytes)?;
+    Ok(Action::Copy(context, Box::new(copy)))
+}
+
+/// One side of a copy of one row.
+fn side(side: &CopySide) -> Result<Side, CudaError> {
+    let offset = side
+        .height
+        .checked_mul(side.z)
+        .and_then(|rows| rows.checked_add(side.y))
+        .and_then(|rows| rows.checked_mul(side.pitch))
+        .and_then(|bytes| bytes.checked_add(side.x_bytes))
+        .ok_or(CudaError::InvalidValue)?;
+    let at = |start: u64| start.checked_add(offset as u64).ok_or(CudaError::InvalidValue);
+    match side.memory_type {
+        HOST => Ok(Side::Host(at(side.host as u64)? as *const _)),
+        DEVICE => Ok(Side::Device(at(side.device)?)),
+        UNIFIED => Ok(Side::Any(at(side.device)?)),
+        ARRAY => {
+            eprintln!("software GPU: memcpy nodes: CUDA arrays are not supported");
+            Err(CudaError::NotSupported)
+        }
+        _ => Err(CudaError::InvalidValue),
+    }
+}
+
+/// A memcpy node's parameters.
+pub(super) fn copy_params(call: &Call, copy: &Copy) -> CopyParams {
+    let side = |place: Place| {
+        let (memory_type, host, device) = match place {
+            Place::Mapped(address) if call.is_on_device(place) => (DEVICE, 0, address),
+            Place::Mapped(address) => (HOST, address as usize, 0),
+            Place::Pageable(address) => (HOST, address, 0),
+        };
+        CopySide {
+            x_bytes: 0,
+            y: 0,
+            z: 0,
+            lod: 0,
+            memory_type,
+            host,
+            device,
+            array: 0,
+            reserved: 0,
+            pitch: copy.bytes,
+            height: 1,
+        }
+    };
+    CopyParams {
+        from: side(copy.from),
+        to: side(copy.to),
+        width_bytes: copy.bytes,
+        height: 1,
+        depth: 1,
+    }
+}
+
+/// A memset node.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for elements of another size than 1, 2 or 4 bytes, when nothing is to be set, and as the
+/// memsets of streams.
+pub(super) fn set(
+    call: &Call,
+    params: &SetParams,
+    context: CUcontext,
+) -> Result<Action, CudaError> {
+    let context = self::context(call, context)?;
+    let pattern = match params.element_bytes {
+        1 => Pattern::from(params.value as u8),
+        2 => Pattern::from(params.value as u16),
+        4 => Pattern::from(params.value),
+        _ => return Err(CudaError::InvalidValue),
+    };
+    let elements = Elements {
+        width: params.width,
+        height: params.height,
+        pitch: params.pitch,
+    };
+    let set = set::prepare(call, params.to, pattern, elements)?.ok_or(CudaError::InvalidValue)?;
+    Ok(Action::Set(context, set))
+}
+
+/// A memset node's parameters.
+pub(super) fn set_params(set: &Set) -> SetParams {
+    let to = match set.to {
+        Place::Mapped(address) => address,
+        Place::Pageable(address) => address as u64,
+    };
+    let bytes = set.pattern.bytes;
+    let value = match set.pattern.len {
+        1 => u32::from(bytes[0]),
+        2 => u32::from(u16::from_ne_bytes([bytes[0], bytes[1]])),
+        _ => u32::from_ne_bytes(bytes),
+    };
+    SetParams {
+        to,
+        pitch: set.rows.pitch,
+        value,
+        element_bytes: set.pattern.len as u32,
+        width: set.rows.width / set.pattern.len.max(1),
+        height: set.rows.height,
+    }
+}
+
+/// A host node.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` without a function.
+pub(super) fn host(params: &HostParams) -> Result<Action, CudaError> {
+    let function = params.function.ok_or(CudaError::InvalidValue)?;
+    Ok(Action::Host(Callback {
+        function: CallbackFunction::Host(function),
+        data: params.data,
+    }))
+}
+
+/// A host node's parameters.
+pub(super) fn host_params(callback: &Callback) -> HostParams {
+    let function = match callback.function {
+        CallbackFunction::Host(function) => Some(function),
+        CallbackFunction::Stream(..) => None,
+    };
+    HostParams {
+        function,
+        data: callback.data,
+    }
+}
+
+/// The event of a node.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` when there is no such event.
+pub(super) fn event(call: &Call, event: CUevent) -> Result<CUevent, CudaError> {
+    call.events.get(event).map_err(|_| CudaError::InvalidValue)?;
+    Ok(event)
+}

@@ -1,0 +1,160 @@
+//! Executable graphs: a graph as it was when it was instantiated, flattened into steps.
+
+use std::collections::BTreeMap;
+
+use super::branches::Branches;
+use super::graph::Graphs;
+use super::node::{Action, NodeType};
+use crate::driver::abi::{CUcontext, CUgraph, CUgraphNode, CUstream};
+use crate::driver::errors::CudaError;
+use crate::timeline::OpId;
+
+/// One executable graph.
+#[derive(Debug)]
+pub(super) struct Executable {
+    /// `CUgraphInstantiate_flags`.
+    pub(super) flags: u64,
+    /// Each step after those that it depends on.
+    pub(super) steps: Vec<Step>,
+    /// The streams that its branches ran in, by number of the branch, priority and context.
+    pub(super) streams: BTreeMap<(usize, i32, CUcontext), CUstream>,
+    /// The end of the last launch: the next one comes after it.
+    pub(super) last: Option<OpId>,
+}
+
+/// What happens at one point of an executable graph.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// The node that this step is made from.
+    pub(super) origin: CUgraphNode,
+    pub(super) role: Role,
+    /// The steps that come before, by position.
+    pub(super) dependencies: Vec<usize>,
+    /// Steps of one branch follow each other.
+    pub(super) branch: usize,
+    /// The context of the branch, if any of its steps needs one of its own.
+    pub(super) context: Option<CUcontext>,
+    /// Whether no other step comes after.
+    pub(super) last: bool,
+    /// `cuGraphNodeSetEnabled`.
+    pub(super) enabled: bool,
+}
+
+/// A node, or one of the two ends of an embedded graph.
+#[derive(Clone, Debug)]
+pub(super) enum Role {
+    Node(Action),
+    /// Before all nodes of an embedded graph.
+    ChildBegin,
+    /// After all nodes of an embedded graph.
+    ChildEnd,
+}
+
+impl Executable {
+    /// Instantiates a graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` when there is no such graph, or it has a cycle.
+    pub(super) fn new(graphs: &Graphs, graph: CUgraph, flags: u64) -> Result<Self, CudaError> {
+        Ok(Self {
+            flags,
+            steps: flatten(graphs, graph)?,
+            streams: BTreeMap::new(),
+            last: None,
+        })
+    }
+
+    /// The step that is made from a node.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` when the node is not of the graph that was instantiated.
+    pub(super) fn step_mut(&mut self, origin: CUgraphNode) -> Result<&mut Step, CudaError> {
+        self.steps
+            .iter_mut()
+            .find(|step| step.origin == origin)
+            .ok_or(CudaError::InvalidValue)
+    }
+}
+
+impl Role {
+    pub(super) fn node_type(&self) -> NodeType {
+        match self {
+            Self::Node(action) => action.node_type(),
+            Self::ChildBegin | Self::ChildEnd => NodeType::Graph,
+        }
+    }
+}
+
+/// The steps of a graph. Equal graphs give equal steps in the same order, whatever their handles.
+pub(super) fn flatten(graphs: &Graphs, graph: CUgraph) -> Result<Vec<Step>, CudaError> {
+    let mut steps = Vec::new();
+    flatten_after(graphs, graph, &[], &mut steps)?;
+    let mut branches = Branches::default();
+    for position in 0..steps.len() {
+        let context = match &steps[position].role {
+            Role::Node(action) => action.context(),
+            Role::ChildBegin | Role::ChildEnd => None,
+        };
+        steps[position].branch = branches.choose(&steps[position].dependencies, context);
+    }
+    for step in &mut steps {
+        step.context = branches.context(step.branch);
+    }
+    Ok(steps)
+}
+
+/// Appends the steps of `graph`, of which the roots come after `before`, and returns those that nothing comes after.
+fn flatten_after(
+    graphs: &Graphs,
+    graph: CUgraph,
+    before: &[usize],
+    steps: &mut Vec<Step>,
+) -> Result<Vec<usize>, CudaError> {
+    let order = graphs.topological(graph)?.ok_or(CudaError::InvalidValue)?;
+    let mut positions = BTreeMap::new();
+    let mut leaves = Vec::new();
+    for handle in order {
+        let node = graphs.node(handle)?;
+        let mut dependencies: Vec<_> = node
+            .dependencies
+            .iter()
+            .filter_map(|dependency| positions.get(dependency).copied())
+            .collect();
+        if dependencies.is_empty() {
+            dependencies = before.to_vec();
+        }
+        let role = match &node.action {
+            Action::Child(child) => {
+                let begin = push(steps, handle, Role::ChildBegin, dependencies);
+                dependencies = flatten_after(graphs, *child, &[begin], steps)?;
+                if dependencies.is_empty() {
+                    dependencies.push(begin);
+                }
+                Role::ChildEnd
+            }
+            action => Role::Node(action.clone()),
+        };
+        let position = push(steps, handle, role, dependencies);
+        positions.insert(handle, position);
+        if node.dependents.is_empty() {
+            leaves.push(position);
+        }
+    }
+    Ok(leaves)
+}
+
+fn push(steps: &mut Vec<Step>, origin: CUgraphNode, role: Role, dependencies: Vec<usize>) -> usize {
+    for dependency in &dependencies {
+        steps[*dependency].last = false;
+    }
+    steps.push(Step {
+        origin,
+        role,
+        dependencies,
+        branch: 0,
+        context: None,
+        last: true,
+        enabled: true,
+    });
+    steps.len() - 1
+}

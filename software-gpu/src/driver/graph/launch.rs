@@ -1,0 +1,190 @@
+//! `cuGraphLaunch`: the steps of an executable graph become operations.
+//!
+//! A launch is, in the order in which [`Simulator::submit_after`] sees it: a mark in the launching stream, after all
+//! that the stream's next operation has to wait for and after the last launch of the same graph; each step, after the
+//! operations of the steps that it depends on; and a mark in the launching stream after the steps that nothing
+//! follows. The dependencies that are passed there are the graph's edges, no more and no less: a checker of order need
+//! not know that they come from a graph.
+//!
+//! Steps run in streams of the executable graph's own, one for each of its branches. These streams are not blocking,
+//! and the program has no handle for them.
+
+use super::executable::{Role, Step};
+use super::node::Action;
+use crate::driver::abi::{CUcontext, CUgraphExec, CUstream};
+use crate::driver::boundary::entry_points;
+use crate::driver::call::{Call, call};
+use crate::driver::costs::Cost;
+use crate::driver::errors::CudaError;
+use crate::driver::operation::Effect;
+use crate::driver::simulator::Simulator;
+use crate::driver::stream::NullStream;
+use crate::timeline::{OpId, Time};
+
+entry_points! {
+    fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) {
+        launch(NullStream::Legacy, exec, stream)
+    }
+
+    fn cuGraphLaunch_ptsz(exec: CUgraphExec, stream: CUstream) {
+        launch(NullStream::PerThread, exec, stream)
+    }
+
+    fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) {
+        upload(NullStream::Legacy, exec, stream)
+    }
+
+    fn cuGraphUpload_ptsz(exec: CUgraphExec, stream: CUstream) {
+        upload(NullStream::PerThread, exec, stream)
+    }
+}
+
+fn launch(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), CudaError> {
+    call(Cost::Free, |call| {
+        let steps = call.graphs.executable(exec)?.steps.len();
+        call.spend(Cost::GraphLaunch(steps));
+        let stream = call.stream(stream, null)?;
+        if call.is_capturing(stream) {
+            return call.capture_launch(stream, exec);
+        }
+        check(call, exec)?;
+        let clock = call.clock();
+        call.launch_graph(exec, stream, clock)
+    })
+}
+
+/// Nothing remains to be uploaded: the first launch costs as much as the others.
+fn upload(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), CudaError> {
+    call(Cost::Other, |call| {
+        call.graphs.executable(exec)?;
+        call.stream(stream, null).map(|_| ())
+    })
+}
+
+/// Refuses a launch before any of its steps is submitted.
+fn check(call: &Call, exec: CUgraphExec) -> Result<(), CudaError> {
+    for step in &call.graphs.executable(exec)?.steps {
+        let Role::Node(action) = &step.role else {
+            continue;
+        };
+        if let Action::Record(event) | Action::Wait(event) = action {
+            call.events.get(*event)?;
+        }
+        if let Some(context) = action.context() {
+            call.usable(context)?;
+        }
+    }
+    Ok(())
+}
+
+impl Simulator {
+    fn launch_graph(
+        &mut self,
+        exec: CUgraphExec,
+        stream: CUstream,
+        clock: Time,
+    ) -> Result<(), CudaError> {
+        let executable = self.graphs.executable_mut(exec)?;
+        let (steps, last) = (std::mem::take(&mut executable.steps), executable.last);
+        let end = self.submit_steps(exec, &steps, last, stream, clock);
+        let executable = self.graphs.executable_mut(exec)?;
+        executable.steps = steps;
+        executable.last = Some(end?);
+        Ok(())
+    }
+
+    /// Submits one launch and returns its end.
+    fn submit_steps(
+        &mut self,
+        exec: CUgraphExec,
+        steps: &[Step],
+        last: Option<OpId>,
+        stream: CUstream,
+        clock: Time,
+    ) -> Result<OpId, CudaError> {
+        let mut before = self.dependencies(stream)?;
+        before.extend(last.filter(|op| !self.is_complete(*op)));
+        let begin = self.submit_after(stream, clock, Effect::Wait, &before)?;
+        let mut ends: Vec<Vec<OpId>> = Vec::with_capacity(steps.len());
+        let mut leaves = Vec::new();
+        for step in steps {
+            let mut after: Vec<OpId> = match step.dependencies.as_slice() {
+                [] => vec![begin],
+                dependencies => dependencies.iter().flat_map(|at| ends[*at].clone()).collect(),
+            };
+            if let Role::Node(action) = &step.role {
+                let branch = self.branch_stream(exec, step, stream)?;
+                after = vec![self.submit_step(branch, clock, step.enabled, action, after)?];
+            }
+            if step.last {
+                leaves.extend(&after);
+            }
+            ends.push(after);
+        }
+        if leaves.is_empty() {
+            leaves.push(begin);
+        }
+        self.submit_after(stream, clock, Effect::Wait, &leaves)
+    }
+
+    fn submit_step(
+        &mut self,
+        stream: CUstream,
+        clock: Time,
+        enabled: bool,
+        action: &Action,
+        mut after: Vec<OpId>,
+    ) -> Result<OpId, CudaError> {
+        if !enabled {
+            return self.submit_after(stream, clock, Effect::Wait, &after);
+        }
+        if let Action::Wait(event) = action {
+            after.extend(self.events.get(*event)?.incomplete());
+        }
+        let op = self.submit_after(stream, clock, action.effect(), &after)?;
+        if let Action::Record(event) = action {
+            self.recorded(*event, op)?;
+        }
+        Ok(op)
+    }
+
+    /// The stream that a step runs in, with the priority of the stream that the graph is launched into.
+    fn branch_stream(
+        &mut self,
+        exec: CUgraphExec,
+        step: &Step,
+        launched_into: CUstream,
+    ) -> Result<CUstream, CudaError> {
+        let launching = self.streams.get(launched_into)?;
+        let priority = launching.priority;
+        let context = step.context.unwrap_or(launching.context);
+        let key = (step.branch, priority, context);
+        let known = self.graphs.executable(exec)?.streams.get(&key).copied();
+        if let Some(known) = known.filter(|known| self.streams.get(*known).is_ok()) {
+            return Ok(known);
+        }
+        let stream = self.spare_stream(context, priority)?;
+        self.graphs.executable_mut(exec)?.streams.insert(key, stream);
+        Ok(stream)
+    }
+
+    /// A stream that an executable graph has left behind, if all its work is over; or a new one.
+    fn spare_stream(
+        &mut self,
+        context: CUcontext,
+        priority: i32,
+    ) -> Result<CUstream, CudaError> {
+        let Self { graphs, streams, .. } = self;
+        graphs.spare_streams.retain(|handle| streams.get(*handle).is_ok());
+        let idle = self.graphs.spare_streams.iter().position(|handle| {
+            self.streams.get(*handle).is_ok_and(|stream| {
+                let over = stream.last.is_none_or(|op| self.is_complete(op));
+                stream.context == context && stream.priority == priority && over
+            })
+        });
+        match idle {
+            Some(position) => Ok(self.graphs.spare_streams.swap_remove(position)),
+            None => self.create_stream(context, true, priority),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Graphs: work that is described once and launched often.
+//!
+//! - `graph` and `node` hold a graph as data; `add` and `topology` are the calls that build it and ask about it, with
+//!   `actions` between the parameters of `cuda.h` (`params`) and what a node does.
+//! - `create` instantiates: an `executable` is the graph flattened into steps, cut into `branches` that run in streams
+//!   of their own.
+//! - `launch` submits the steps to the timeline, with the graph's edges as dependencies.
+//! - `capture` turns the work given to a stream into nodes.
+
+mod actions;
+mod add;
+mod arrays;
+mod branches;
+mod capture;
+mod create;
+mod executable;
+#[allow(clippy::module_inception, reason = "the module of its subject")]
+mod graph;
+mod launch;
+mod node;
+mod params;
+mod topology;
+
+pub(super) use add::*;
+pub(super) use capture::*;
+pub(super) use create::*;
+pub(super) use graph::Graphs;
+pub(super) use launch::*;
+pub(super) use topology::*;
