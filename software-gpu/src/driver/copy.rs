@@ -139,12 +139,7 @@ fn copy(mode: Mode, to: Side, from: Side, bytes: usize) -> Result<(), CudaError>
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a side that is not there.
-pub(super) fn prepare(
-    call: &Call,
-    to: Side,
-    from: Side,
-    bytes: usize,
-) -> Result<Copy, CudaError> {
+pub(super) fn prepare(call: &Call, to: Side, from: Side, bytes: usize) -> Result<Copy, CudaError> {
     let (to, from) = (call.place(to, bytes)?, call.place(from, bytes)?);
     Ok(Copy {
         kind: call.kind_of(to, from),

@@ -52,10 +52,14 @@ impl Cost {
             Self::Synchronize => host.synchronize_us.micros(),
             Self::StreamCreate => host.stream_create_us.micros(),
             Self::EventCreate => host.event_create_us.micros(),
-            Self::GraphLaunch(nodes) => graph(host.graph_launch_us, host.graph_launch_us_per_node, nodes),
-            Self::GraphInstantiate(nodes) => {
-                graph(host.graph_instantiate_us, host.graph_instantiate_us_per_node, nodes)
+            Self::GraphLaunch(nodes) => {
+                graph(host.graph_launch_us, host.graph_launch_us_per_node, nodes)
             }
+            Self::GraphInstantiate(nodes) => graph(
+                host.graph_instantiate_us,
+                host.graph_instantiate_us_per_node,
+                nodes,
+            ),
             Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
             Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
             Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),

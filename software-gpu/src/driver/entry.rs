@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::pools::{management, stream_ordered};
 use super::{
-    allocation, context, copy, device, event, function, graph, host_function, launch, module, occupancy,
-    pointer, set, stream, version,
+    allocation, context, copy, device, event, function, graph, host_function, launch, module,
+    occupancy, pointer, set, stream, version,
 };
 
 /// The address of a function with the C ABI.

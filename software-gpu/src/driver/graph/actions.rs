@@ -1,9 +1,7 @@
 //! From node parameters to what a node does, and back.
 
 use super::node::{Action, KernelNode};
-use super::params::{
-    CopyParams, CopySide, HostParams, KernelParams, KernelParamsV1, SetParams,
-};
+use super::params::{CopyParams, CopySide, HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::abi::{CUcontext, CUevent};
 use crate::driver::call::Call;
 use crate::driver::copy::{self, Side};
@@ -47,7 +45,9 @@ pub(super) unsafe fn kernel(call: &Call, params: &KernelParams) -> Result<Action
     } = params.common;
     if function.0 == 0 {
         if params.kernel != 0 {
-            eprintln!("software GPU: kernel nodes: a CUkernel in the place of a CUfunction is not supported");
+            eprintln!(
+                "software GPU: kernel nodes: a CUkernel in the place of a CUfunction is not supported"
+            );
             return Err(CudaError::NotSupported);
         }
         return Err(CudaError::InvalidValue);
@@ -128,7 +128,11 @@ fn side(side: &CopySide) -> Result<Side, CudaError> {
         .and_then(|rows| rows.checked_mul(side.pitch))
         .and_then(|bytes| bytes.checked_add(side.x_bytes))
         .ok_or(CudaError::InvalidValue)?;
-    let at = |start: u64| start.checked_add(offset as u64).ok_or(CudaError::InvalidValue);
+    let at = |start: u64| {
+        start
+            .checked_add(offset as u64)
+            .ok_or(CudaError::InvalidValue)
+    };
     match side.memory_type {
         HOST => Ok(Side::Host(at(side.host as u64)? as *const _)),
         DEVICE => Ok(Side::Device(at(side.device)?)),
@@ -249,6 +253,8 @@ pub(super) fn host_params(callback: &Callback) -> HostParams {
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` when there is no such event.
 pub(super) fn event(call: &Call, event: CUevent) -> Result<CUevent, CudaError> {
-    call.events.get(event).map_err(|_| CudaError::InvalidValue)?;
+    call.events
+        .get(event)
+        .map_err(|_| CudaError::InvalidValue)?;
     Ok(event)
 }

@@ -84,6 +84,7 @@ pub(super) unsafe fn output<T: Copy>(
 /// The pointer is null or leads to parameters of this type.
 pub(super) unsafe fn parameters<T: Copy>(from: *const T) -> Result<T, CudaError> {
     // SAFETY: the caller's promise.
-    unsafe { from.as_ref() }.copied().ok_or(CudaError::InvalidValue)
+    unsafe { from.as_ref() }
+        .copied()
+        .ok_or(CudaError::InvalidValue)
 }
-

@@ -159,7 +159,9 @@ unsafe fn instantiate_with(
 impl Call {
     fn instantiate(&mut self, graph: CUgraph, flags: u64) -> Result<CUgraphExec, CudaError> {
         if flags & DEVICE_LAUNCH != 0 {
-            eprintln!("software GPU: cuGraphInstantiate: launching graphs from the device is not supported");
+            eprintln!(
+                "software GPU: cuGraphInstantiate: launching graphs from the device is not supported"
+            );
             return Err(CudaError::NotSupported);
         }
         if flags & !(AUTO_FREE_ON_LAUNCH | UPLOAD | USE_NODE_PRIORITY) != 0 {

@@ -193,9 +193,7 @@ impl Graphs {
             };
             pairs.insert(*node, self.add(copy, &[], action)?);
         }
-        let clone_of = |node: CUgraphNode| {
-            pairs.get(&node).copied().ok_or(CudaError::InvalidValue)
-        };
+        let clone_of = |node: CUgraphNode| pairs.get(&node).copied().ok_or(CudaError::InvalidValue);
         for (node, clone) in &pairs {
             let Node {
                 dependencies,
@@ -213,7 +211,10 @@ impl Graphs {
 
     /// The graph's nodes, each after its dependencies; among those that could be next, the one created first.
     /// `None` if there is a cycle.
-    pub(super) fn topological(&self, graph: CUgraph) -> Result<Option<Vec<CUgraphNode>>, CudaError> {
+    pub(super) fn topological(
+        &self,
+        graph: CUgraph,
+    ) -> Result<Option<Vec<CUgraphNode>>, CudaError> {
         let nodes = &self.graph(graph)?.nodes;
         let mut missing = BTreeMap::new();
         for node in nodes {

@@ -110,7 +110,10 @@ impl Simulator {
         for step in steps {
             let mut after: Vec<OpId> = match step.dependencies.as_slice() {
                 [] => vec![begin],
-                dependencies => dependencies.iter().flat_map(|at| ends[*at].clone()).collect(),
+                dependencies => dependencies
+                    .iter()
+                    .flat_map(|at| ends[*at].clone())
+                    .collect(),
             };
             if let Role::Node(action) = &step.role {
                 let branch = self.branch_stream(exec, step, stream)?;
@@ -164,18 +167,21 @@ impl Simulator {
             return Ok(known);
         }
         let stream = self.spare_stream(context, priority)?;
-        self.graphs.executable_mut(exec)?.streams.insert(key, stream);
+        self.graphs
+            .executable_mut(exec)?
+            .streams
+            .insert(key, stream);
         Ok(stream)
     }
 
     /// A stream that an executable graph has left behind, if all its work is over; or a new one.
-    fn spare_stream(
-        &mut self,
-        context: CUcontext,
-        priority: i32,
-    ) -> Result<CUstream, CudaError> {
-        let Self { graphs, streams, .. } = self;
-        graphs.spare_streams.retain(|handle| streams.get(*handle).is_ok());
+    fn spare_stream(&mut self, context: CUcontext, priority: i32) -> Result<CUstream, CudaError> {
+        let Self {
+            graphs, streams, ..
+        } = self;
+        graphs
+            .spare_streams
+            .retain(|handle| streams.get(*handle).is_ok());
         let idle = self.graphs.spare_streams.iter().position(|handle| {
             self.streams.get(*handle).is_ok_and(|stream| {
                 let over = stream.last.is_none_or(|op| self.is_complete(op));

@@ -231,7 +231,11 @@ impl Graphs {
         Ok(edges)
     }
 
-    fn are_of(&self, graph: CUgraph, edges: &[(CUgraphNode, CUgraphNode)]) -> Result<(), CudaError> {
+    fn are_of(
+        &self,
+        graph: CUgraph,
+        edges: &[(CUgraphNode, CUgraphNode)],
+    ) -> Result<(), CudaError> {
         self.graph(graph)?;
         for (from, to) in edges {
             if from == to || self.node(*from)?.graph != graph || self.node(*to)?.graph != graph {
