@@ -28,20 +28,35 @@ pub enum HostAccess {
 /// Calls come in the order in which the program makes them; [`accessed`](Self::accessed) comes when an operation is
 /// executed, in an order that agrees with happens-before. What is unknown (a stream that was not created, an operation
 /// that has ended) is ignored.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Checker {
     order: Order,
     memory: Memory,
     findings: Vec<Finding>,
     executions: u64,
-    /// How much memory the history may take before what has become useless is dropped.
+    /// How many ranges may be added before what has become useless is dropped.
     room: usize,
+    /// The least that `room` can be.
+    least_room: usize,
 }
 
 impl Checker {
     /// Knows of no streams and no memory.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_room(4096)
+    }
+
+    /// As [`new`](Self::new), and looks for useless history whenever so many ranges of bytes were accessed, or as many
+    /// as the history had after the last time if those are more. What is found does not depend on it.
+    pub fn with_room(ranges: usize) -> Self {
+        Self {
+            order: Order::default(),
+            memory: Memory::default(),
+            findings: Vec::new(),
+            executions: 0,
+            room: ranges,
+            least_room: ranges,
+        }
     }
 
     /// A host thread gets a clock of its own and comes after what its parent has done. Without a parent it comes after
@@ -342,13 +357,18 @@ impl Checker {
 
     /// Drops history that has become useless, now and then: its cost is spread over the accesses that made it.
     fn tidy(&mut self) {
-        const LEAST: usize = 4096;
-        if self.memory.growth() < self.room.max(LEAST) {
+        if self.memory.growth() < self.room {
             return;
         }
         let everyone = self.order.known_to_all();
         self.memory.prune(&everyone, self.order.oldest_call());
-        self.room = self.memory.len();
+        self.room = self.memory.len().max(self.least_room);
+    }
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

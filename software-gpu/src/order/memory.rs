@@ -103,9 +103,12 @@ impl Memory {
         if range.is_empty() {
             return;
         }
-        self.owners.remove(range.clone());
-        if let Some(unknown) = self.regions.get_mut(&RegionId::UNKNOWN) {
-            unknown.shadow.forget(range);
+        let mut owners = self.owners.remove(range.clone());
+        owners.push(RegionId::UNKNOWN);
+        for owner in owners {
+            if let Some(region) = self.regions.get_mut(&owner) {
+                region.shadow.forget(range.clone());
+            }
         }
     }
 

@@ -65,14 +65,16 @@ impl Owners {
         }
     }
 
-    /// Nobody has these bytes any more.
-    pub(super) fn remove(&mut self, range: Range<u64>) {
+    /// Nobody has these bytes any more: whose they were, newer and older ones.
+    pub(super) fn remove(&mut self, range: Range<u64>) -> Vec<RegionId> {
         self.split(range.start);
         self.split(range.end);
         let starts: Vec<u64> = self.pieces.range(range).map(|(start, _)| *start).collect();
-        for start in starts {
-            self.pieces.remove(&start);
-        }
+        let pieces = starts
+            .into_iter()
+            .filter_map(|start| self.pieces.remove(&start));
+        let generations = pieces.flat_map(|piece| piece.generations);
+        generations.map(|(_, region)| region).collect()
     }
 
     /// To whom the bytes of `range` belong for what the program called at `called`, in rising order of addresses. The
@@ -199,7 +201,7 @@ mod tests {
         let mut left = Vec::new();
         owners.prune(25, |region| left.push(region.0));
         assert_eq!(left, [2, 3]);
-        owners.remove(0..4);
+        assert_eq!(owners.remove(0..4), [RegionId(2), RegionId(3)]);
         assert_eq!(of(&owners, 0..8, 25), [(0..4, 0, None), (4..8, 2, Some(3))]);
     }
 }

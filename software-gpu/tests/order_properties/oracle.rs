@@ -1,0 +1,228 @@
+//! Happens-before by its definition: all edges, their transitive closure, and all pairs of accesses, byte by byte.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use software_gpu::memory::Accesses;
+use software_gpu::order::Rule;
+
+/// A node of the graph: an operation, a wait, or something that a host thread did.
+pub type Node = usize;
+
+/// What one rule of the checker must have found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    pub rule: Rule,
+    pub first: Node,
+    pub second: Node,
+    pub bytes: Range<u64>,
+}
+
+/// How a byte was touched.
+#[derive(Clone, Copy, Default)]
+struct Touch {
+    read: bool,
+    write: bool,
+    atomic: bool,
+}
+
+struct Executed {
+    node: Node,
+    /// Of each byte: its address, how it was touched, and as part of which allocation.
+    bytes: Vec<(u64, Touch, Option<usize>)>,
+}
+
+struct Allocation {
+    range: Range<u64>,
+    since: usize,
+    birth: Option<Node>,
+    death: Option<Node>,
+    /// Bytes that were freed without stream order.
+    gone: BTreeSet<u64>,
+}
+
+#[derive(Default)]
+pub struct Oracle {
+    /// The nodes that come before each node, itself included.
+    before: Vec<BTreeSet<Node>>,
+    executed: Vec<Executed>,
+    allocations: Vec<Allocation>,
+}
+
+impl Oracle {
+    /// A new node behind those nodes.
+    pub fn node(&mut self, after: impl IntoIterator<Item = Node>) -> Node {
+        let node = self.before.len();
+        let mut before = BTreeSet::from([node]);
+        for earlier in after {
+            before.extend(&self.before[earlier]);
+        }
+        self.before.push(before);
+        node
+    }
+
+    pub fn is_before(&self, earlier: Node, later: Node) -> bool {
+        self.before[later].contains(&earlier)
+    }
+
+    pub fn allocated(&mut self, range: Range<u64>, since: usize, birth: Option<Node>) -> usize {
+        if birth.is_none() {
+            self.freed(range.clone());
+        }
+        let allocation = Allocation {
+            range,
+            since,
+            birth,
+            death: None,
+            gone: BTreeSet::new(),
+        };
+        self.allocations.push(allocation);
+        self.allocations.len() - 1
+    }
+
+    pub fn freed(&mut self, range: Range<u64>) {
+        for allocation in &mut self.allocations {
+            allocation.gone.extend(range.clone());
+        }
+        for executed in &mut self.executed {
+            executed.bytes.retain(|(byte, ..)| !range.contains(byte));
+        }
+    }
+
+    pub fn pool_freed(&mut self, allocation: usize, death: Node) -> Vec<Expected> {
+        let mut found = Vec::new();
+        let all = self.allocations[allocation].range.clone();
+        if let Some((rule, first)) = self.life(allocation, death, all.start) {
+            found.push(expected(rule, first, death, all));
+        }
+        for earlier in self.executed.iter().rev() {
+            let own = |(byte, _, owner): &(u64, Touch, Option<usize>)| {
+                (*owner == Some(allocation)).then_some((*byte, *owner))
+            };
+            let bytes: Vec<_> = earlier.bytes.iter().filter_map(own).collect();
+            if !bytes.is_empty() && !self.is_before(earlier.node, death) {
+                found.push(expected(
+                    Rule::FreedWithoutOrder,
+                    earlier.node,
+                    death,
+                    lowest(&bytes),
+                ));
+                break;
+            }
+        }
+        self.allocations[allocation].death = Some(death);
+        found
+    }
+
+    /// The operation `node`, submitted after `called` calls, is executed.
+    pub fn accessed(&mut self, node: Node, called: usize, accesses: &Accesses) -> Vec<Expected> {
+        let bytes = self.touched(called, accesses);
+        let mut found = Vec::new();
+        for earlier in self.executed.iter().rev() {
+            let common = common(earlier, &bytes);
+            if !common.is_empty() && !self.is_before(earlier.node, node) {
+                found.push(expected(Rule::Race, earlier.node, node, lowest(&common)));
+                break;
+            }
+        }
+        for (at, (byte, _, owner)) in bytes.iter().enumerate() {
+            let Some(owner) = *owner else { continue };
+            if let Some((rule, first)) = self.life(owner, node, *byte) {
+                let same = |(byte, _, other): &(u64, Touch, Option<usize>)| (*byte, *other);
+                let rest: Vec<_> = bytes[at..].iter().map(same).collect();
+                found.push(expected(rule, first, node, lowest(&rest)));
+                break;
+            }
+        }
+        self.executed.push(Executed { node, bytes });
+        found
+    }
+
+    fn touched(&self, called: usize, accesses: &Accesses) -> Vec<(u64, Touch, Option<usize>)> {
+        let of = |byte: u64| Touch {
+            read: accesses.reads.iter().any(|range| range.contains(&byte)),
+            write: accesses.writes.iter().any(|range| range.contains(&byte)),
+            atomic: accesses.atomics.iter().any(|range| range.contains(&byte)),
+        };
+        let parts = [&accesses.reads, &accesses.writes, &accesses.atomics];
+        let all: BTreeSet<u64> = parts
+            .into_iter()
+            .flat_map(|part| part.iter().flatten())
+            .collect();
+        all.into_iter()
+            .map(|byte| (byte, of(byte), self.owner(byte, called)))
+            .collect()
+    }
+
+    fn owner(&self, byte: u64, called: usize) -> Option<usize> {
+        (0..self.allocations.len()).rev().find(|index| {
+            self.allocations[*index].has(byte) && self.allocations[*index].since < called
+        })
+    }
+
+    /// What is wrong with a use of the allocation, if anything.
+    fn life(&self, allocation: usize, user: Node, byte: u64) -> Option<(Rule, Node)> {
+        let own = &self.allocations[allocation];
+        if let Some(birth) = own.birth
+            && !self.is_before(birth, user)
+        {
+            return Some((Rule::UsedBeforeAllocation, birth));
+        }
+        let death = own.death?;
+        if self.is_before(death, user) {
+            return Some((Rule::UsedAfterFree, death));
+        }
+        if self.is_before(user, death) {
+            return None;
+        }
+        let reused = self.allocations[allocation + 1..]
+            .iter()
+            .any(|newer| newer.has(byte));
+        let rule = if reused {
+            Rule::Reused
+        } else {
+            Rule::FreedWithoutOrder
+        };
+        Some((rule, death))
+    }
+}
+
+impl Allocation {
+    fn has(&self, byte: u64) -> bool {
+        self.range.contains(&byte) && !self.gone.contains(&byte)
+    }
+}
+
+fn expected(rule: Rule, first: Node, second: Node, bytes: Range<u64>) -> Expected {
+    Expected {
+        rule,
+        first,
+        second,
+        bytes,
+    }
+}
+
+/// The bytes at which both conflict.
+fn common(earlier: &Executed, later: &[(u64, Touch, Option<usize>)]) -> Vec<(u64, Option<usize>)> {
+    let mut common = Vec::new();
+    for (byte, touch, owner) in later {
+        for (other, was, previous) in &earlier.bytes {
+            let writes = touch.write || was.write;
+            let mixed = (touch.atomic && was.read) || (touch.read && was.atomic);
+            if byte == other && owner == previous && (writes || mixed) {
+                common.push((*byte, *owner));
+            }
+        }
+    }
+    common
+}
+
+/// The first bytes that follow each other in one allocation.
+fn lowest(bytes: &[(u64, Option<usize>)]) -> Range<u64> {
+    let (start, owner) = bytes[0];
+    let following = bytes
+        .iter()
+        .zip(start..)
+        .take_while(|((byte, of), expected)| byte == expected && *of == owner);
+    start..start + following.count() as u64
+}

@@ -1,0 +1,258 @@
+//! Random stream programs.
+
+use std::ops::Range;
+
+use software_gpu::memory::{Accesses, ByteRanges};
+use software_gpu::order::StreamKind;
+
+pub const THREADS: u64 = 3;
+pub const CONTEXTS: u64 = 2;
+/// Slots for streams. The first ones are the contexts' legacy streams.
+pub const STREAMS: usize = 8;
+pub const EVENTS: u64 = 4;
+/// Addresses.
+pub const MEMORY: Range<u64> = 64..96;
+
+/// One call of a program. A call that makes no sense where it stands does nothing, so that any part of a program is a
+/// program.
+#[derive(Clone, Debug)]
+pub enum Step {
+    CreateStream {
+        thread: u64,
+        slot: usize,
+        context: u64,
+        kind: StreamKind,
+    },
+    DestroyStream {
+        slot: usize,
+    },
+    Launch {
+        thread: u64,
+        slot: usize,
+        accesses: Accesses,
+    },
+    Graph {
+        thread: u64,
+        slot: usize,
+        nodes: Vec<(u8, Accesses)>,
+    },
+    /// One of the operations that can run now does.
+    Execute {
+        choice: usize,
+    },
+    Record {
+        thread: u64,
+        slot: usize,
+        event: u64,
+    },
+    Wait {
+        thread: u64,
+        slot: usize,
+        event: u64,
+    },
+    DestroyEvent {
+        event: u64,
+    },
+    SynchroniseStream {
+        thread: u64,
+        slot: usize,
+    },
+    QueryStream {
+        thread: u64,
+        slot: usize,
+    },
+    SynchroniseEvent {
+        thread: u64,
+        event: u64,
+    },
+    SynchroniseContext {
+        thread: u64,
+        context: u64,
+    },
+    SynchroniseOperation {
+        thread: u64,
+        choice: usize,
+    },
+    HostAccess {
+        thread: u64,
+        write: bool,
+        range: Range<u64>,
+    },
+    StartThread {
+        parent: u64,
+        thread: u64,
+    },
+    JoinThread {
+        parent: u64,
+        thread: u64,
+    },
+    Allocate {
+        range: Range<u64>,
+    },
+    Free {
+        choice: usize,
+    },
+    PoolAllocate {
+        thread: u64,
+        slot: usize,
+        range: Range<u64>,
+    },
+    PoolFree {
+        thread: u64,
+        slot: usize,
+        choice: usize,
+    },
+}
+
+/// Numbers that are the same for the same seed (SplitMix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound.max(1)
+    }
+
+    fn index(&mut self, bound: usize) -> usize {
+        self.below(bound as u64) as usize
+    }
+
+    fn thread(&mut self) -> u64 {
+        let threads = THREADS;
+        if self.below(2) == 0 {
+            0
+        } else {
+            self.below(threads)
+        }
+    }
+
+    fn slot(&mut self) -> usize {
+        self.index(STREAMS)
+    }
+
+    fn range(&mut self, longest: u64) -> Range<u64> {
+        let length = 1 + self.below(longest);
+        let start = MEMORY.start + self.below(MEMORY.end - MEMORY.start - length + 1);
+        start..start + length
+    }
+
+    fn ranges(&mut self, often: u64) -> ByteRanges {
+        let count = if self.below(4) < often {
+            1 + self.below(2)
+        } else {
+            0
+        };
+        (0..count).map(|_| self.range(6)).collect()
+    }
+
+    fn accesses(&mut self) -> Accesses {
+        Accesses {
+            reads: self.ranges(2),
+            writes: self.ranges(2),
+            atomics: self.ranges(1),
+        }
+    }
+
+    fn kind(&mut self) -> StreamKind {
+        if self.below(2) == 0 {
+            StreamKind::Blocking
+        } else {
+            StreamKind::NonBlocking
+        }
+    }
+
+    fn graph(&mut self) -> Step {
+        let count = 1 + self.below(5);
+        let nodes = (0..count)
+            .map(|_| (self.below(256) as u8, self.accesses()))
+            .collect();
+        Step::Graph {
+            thread: self.thread(),
+            slot: self.slot(),
+            nodes,
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        let (thread, slot, choice) = (self.thread(), self.slot(), self.index(64));
+        let event = self.below(EVENTS);
+        let context = self.below(CONTEXTS);
+        match self.below(64) {
+            0..3 => Step::CreateStream {
+                thread,
+                slot,
+                context,
+                kind: self.kind(),
+            },
+            3..5 => Step::DestroyStream { slot },
+            5..17 => Step::Launch {
+                thread,
+                slot,
+                accesses: self.accesses(),
+            },
+            17..19 => self.graph(),
+            19..26 => Step::Execute { choice },
+            26..32 => Step::Record {
+                thread,
+                slot,
+                event,
+            },
+            32..38 => Step::Wait {
+                thread,
+                slot,
+                event,
+            },
+            38 => Step::DestroyEvent { event },
+            39..41 => Step::SynchroniseStream { thread, slot },
+            41..43 => Step::QueryStream { thread, slot },
+            43..45 => Step::SynchroniseEvent { thread, event },
+            45 => Step::SynchroniseContext { thread, context },
+            46..48 => Step::SynchroniseOperation { thread, choice },
+            48..51 => Step::HostAccess {
+                thread,
+                write: self.below(2) == 0,
+                range: self.range(6),
+            },
+            51..53 => Step::StartThread {
+                parent: self.thread(),
+                thread,
+            },
+            53 => Step::JoinThread {
+                parent: self.thread(),
+                thread,
+            },
+            54 => Step::Allocate {
+                range: self.range(8),
+            },
+            55 => Step::Free { choice },
+            56..60 => Step::PoolAllocate {
+                thread,
+                slot,
+                range: self.range(12),
+            },
+            _ => Step::PoolFree {
+                thread,
+                slot,
+                choice,
+            },
+        }
+    }
+
+    /// A program, which begins with some streams.
+    pub fn program(&mut self) -> Vec<Step> {
+        let mut steps: Vec<Step> = (2..2 + self.index(5))
+            .map(|slot| Step::CreateStream {
+                thread: 0,
+                slot,
+                context: self.below(4) / 3,
+                kind: self.kind(),
+            })
+            .collect();
+        let length = 4 + self.index(80);
+        steps.extend((0..length).map(|_| self.step()));
+        steps
+    }
+}

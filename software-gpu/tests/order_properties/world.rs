@@ -1,0 +1,562 @@
+//! Runs a program against the checker and the oracle at once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use software_gpu::memory::Accesses;
+use software_gpu::order::{
+    Checker, ContextId, EventId, Finding, HostAccess, OperationId, Rule, Runs, StreamId,
+    StreamKind, ThreadId,
+};
+
+use super::oracle::{Expected, Node, Oracle};
+use super::steps::{CONTEXTS, STREAMS, Step};
+
+struct Stream {
+    id: StreamId,
+    context: u64,
+    kind: StreamKind,
+    /// What the creator knew, and all that the stream was given.
+    nodes: Vec<Node>,
+}
+
+struct Pending {
+    operation: OperationId,
+    node: Node,
+    called: usize,
+    accesses: Accesses,
+}
+
+struct Live {
+    allocation: usize,
+    range: Range<u64>,
+}
+
+/// A running program, known to the checker and the oracle.
+pub struct World {
+    checker: Checker,
+    oracle: Oracle,
+    streams: Vec<Option<Stream>>,
+    threads: BTreeMap<u64, Vec<Node>>,
+    events: BTreeMap<u64, Node>,
+    /// All nodes of all streams that there ever were, with their context and the stream's kind.
+    submitted: Vec<(u64, StreamKind, Node)>,
+    pending: Vec<Pending>,
+    live: Vec<Live>,
+    operations: BTreeMap<OperationId, Node>,
+    host_accesses: Vec<Node>,
+    calls: usize,
+    last: u64,
+    expected: Vec<Expected>,
+}
+
+/// Where checker and oracle differ.
+#[derive(Debug)]
+pub struct Difference {
+    /// The step, from 0; that behind the last one executes what is left.
+    pub step: usize,
+    /// What the checker says.
+    pub found: Vec<Expected>,
+    /// What the oracle says.
+    pub expected: Vec<Expected>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "in step {}", self.step)?;
+        writeln!(f, "the checker found {:#?}", self.found)?;
+        write!(f, "the oracle {:#?}", self.expected)
+    }
+}
+
+/// Runs the whole program: which rules were broken, or the first difference.
+pub fn run(program: &[Step], room: usize) -> Result<Vec<Rule>, Difference> {
+    let mut world = World::new(room);
+    let mut rules = Vec::new();
+    for (index, step) in program.iter().enumerate() {
+        world.step(step);
+        world.compare(index, &mut rules)?;
+    }
+    let mut choice = 1;
+    while !world.pending.is_empty() {
+        world.execute_one(choice);
+        choice = choice * 5 + 3;
+        world.compare(program.len(), &mut rules)?;
+        choice %= 1009;
+    }
+    Ok(rules)
+}
+
+impl World {
+    fn new(room: usize) -> Self {
+        let mut world = Self {
+            checker: Checker::with_room(room),
+            oracle: Oracle::default(),
+            streams: (0..STREAMS).map(|_| None).collect(),
+            threads: BTreeMap::from([(0, Vec::new())]),
+            events: BTreeMap::new(),
+            submitted: Vec::new(),
+            pending: Vec::new(),
+            live: Vec::new(),
+            operations: BTreeMap::new(),
+            host_accesses: Vec::new(),
+            calls: 0,
+            last: 0,
+            expected: Vec::new(),
+        };
+        for context in 0..CONTEXTS {
+            world.create_stream(0, context as usize, context, StreamKind::Legacy);
+        }
+        world
+    }
+
+    fn compare(&mut self, step: usize, rules: &mut Vec<Rule>) -> Result<(), Difference> {
+        let found: Vec<_> = self
+            .checker
+            .take_findings()
+            .iter()
+            .map(|finding| self.told(finding))
+            .collect();
+        let expected = std::mem::take(&mut self.expected);
+        rules.extend(expected.iter().map(|expected| expected.rule));
+        if found == expected {
+            return Ok(());
+        }
+        Err(Difference {
+            step,
+            found,
+            expected,
+        })
+    }
+
+    /// A finding in the oracle's terms.
+    fn told(&self, finding: &Finding) -> Expected {
+        let node = |place: &Runs| match place {
+            Runs::Host { access, .. } => self.host_accesses[*access as usize - 1],
+            Runs::Stream { operation, .. } | Runs::Node { operation, .. } => {
+                self.operations[operation]
+            }
+        };
+        Expected {
+            rule: finding.rule,
+            first: node(&finding.first.place),
+            second: node(&finding.second.place),
+            bytes: finding.bytes.clone(),
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// What an unregistered thread knows is what all of them know.
+    fn thread(&mut self, thread: u64) -> &mut Vec<Node> {
+        let thread = if self.threads.contains_key(&thread) {
+            thread
+        } else {
+            0
+        };
+        self.threads.entry(thread).or_default()
+    }
+
+    fn create_stream(&mut self, thread: u64, slot: usize, context: u64, kind: StreamKind) {
+        if self.streams[slot].is_some() {
+            return;
+        }
+        let id = StreamId(self.number());
+        match kind {
+            StreamKind::Legacy => {
+                self.checker
+                    .context_created(ThreadId(thread), ContextId(context), id)
+            }
+            _ => self
+                .checker
+                .stream_created(ThreadId(thread), id, ContextId(context), kind),
+        }
+        let nodes = self.thread(thread).clone();
+        self.streams[slot] = Some(Stream {
+            id,
+            context,
+            kind,
+            nodes,
+        });
+    }
+
+    /// What something submitted now comes after.
+    fn predecessors(&mut self, thread: u64, slot: usize) -> Option<Vec<Node>> {
+        let mut after = self.thread(thread).clone();
+        let stream = self.streams[slot].as_ref()?;
+        after.extend(&stream.nodes);
+        let implicit = match stream.kind {
+            StreamKind::Legacy => Some(StreamKind::Blocking),
+            StreamKind::Blocking => Some(StreamKind::Legacy),
+            StreamKind::NonBlocking => None,
+        };
+        let implied = self
+            .submitted
+            .iter()
+            .filter(|(context, kind, _)| *context == stream.context && Some(*kind) == implicit);
+        after.extend(implied.map(|(.., node)| *node));
+        Some(after)
+    }
+
+    /// A node in a stream, behind the stream's rules and `after`.
+    fn in_stream(&mut self, thread: u64, slot: usize, after: &[Node]) -> Option<Node> {
+        let mut all = self.predecessors(thread, slot)?;
+        all.extend(after);
+        let node = self.oracle.node(all);
+        let stream = self.streams[slot].as_mut()?;
+        stream.nodes.push(node);
+        self.submitted.push((stream.context, stream.kind, node));
+        Some(node)
+    }
+
+    fn submit(
+        &mut self,
+        thread: u64,
+        slot: usize,
+        after: &[OperationId],
+        accesses: Accesses,
+    ) -> Option<OperationId> {
+        let nodes: Vec<Node> = after
+            .iter()
+            .map(|operation| self.operations[operation])
+            .collect();
+        let node = self.in_stream(thread, slot, &nodes)?;
+        let stream = self.streams[slot].as_ref()?.id;
+        let operation = OperationId(self.number());
+        self.checker.submitted(
+            ThreadId(thread),
+            stream,
+            operation,
+            after,
+            "operation".into(),
+        );
+        self.enqueue(operation, node, accesses);
+        Some(operation)
+    }
+
+    fn enqueue(&mut self, operation: OperationId, node: Node, accesses: Accesses) {
+        self.calls += 1;
+        self.operations.insert(operation, node);
+        self.pending.push(Pending {
+            operation,
+            node,
+            called: self.calls,
+            accesses,
+        });
+    }
+
+    fn graph(&mut self, thread: u64, slot: usize, nodes: &[(u8, Accesses)]) -> Option<()> {
+        let launch = self.submit(thread, slot, &[], Accesses::default())?;
+        let mut all = Vec::new();
+        for (dependencies, accesses) in nodes {
+            let chosen = |index: &usize| dependencies >> index & 1 == 1;
+            let after: Vec<OperationId> = (0..all.len())
+                .filter(chosen)
+                .map(|index| all[index])
+                .collect();
+            let operation = OperationId(self.number());
+            self.checker
+                .submitted_node(ThreadId(thread), launch, operation, &after, "node".into());
+            let before = after
+                .iter()
+                .chain([&launch])
+                .map(|operation| self.operations[operation]);
+            let node = self.oracle.node(before.collect::<Vec<_>>());
+            self.enqueue(operation, node, accesses.clone());
+            all.push(operation);
+        }
+        self.submit(thread, slot, &all, Accesses::default())
+            .map(|_| ())
+    }
+
+    /// Executes one of the operations behind which nothing waits.
+    fn execute_one(&mut self, choice: usize) {
+        let ready = |own: &Pending| {
+            let waits = |other: &Pending| {
+                other.node != own.node && self.oracle.is_before(other.node, own.node)
+            };
+            !self.pending.iter().any(waits)
+        };
+        let ready: Vec<usize> = (0..self.pending.len())
+            .filter(|index| ready(&self.pending[*index]))
+            .collect();
+        if !ready.is_empty() {
+            self.execute(ready[choice % ready.len()]);
+        }
+    }
+
+    fn execute(&mut self, index: usize) {
+        let run = self.pending.remove(index);
+        if run.accesses != Accesses::default() {
+            self.checker.accessed(run.operation, &run.accesses);
+            let found = self.oracle.accessed(run.node, run.called, &run.accesses);
+            self.expected.extend(found);
+        }
+        self.checker.ended(run.operation);
+    }
+
+    /// Executes what comes before one of those nodes, or is one.
+    fn complete(&mut self, nodes: &[Node]) {
+        let awaited = |own: &Pending, oracle: &Oracle| {
+            nodes.iter().any(|node| oracle.is_before(own.node, *node))
+        };
+        while let Some(first) =
+            (0..self.pending.len()).find(|index| awaited(&self.pending[*index], &self.oracle))
+        {
+            self.execute(first);
+        }
+    }
+
+    /// What a synchronisation with the stream waits for.
+    fn content(&self, slot: usize) -> Option<Vec<Node>> {
+        let stream = self.streams[slot].as_ref()?;
+        let mut nodes = stream.nodes.clone();
+        if stream.kind == StreamKind::Legacy {
+            let blocking = self.submitted.iter().filter(|(context, kind, _)| {
+                *context == stream.context && *kind == StreamKind::Blocking
+            });
+            nodes.extend(blocking.map(|(.., node)| *node));
+        }
+        Some(nodes)
+    }
+
+    fn synchronise(&mut self, thread: u64, nodes: &[Node]) {
+        self.complete(nodes);
+        self.thread(thread).extend(nodes);
+    }
+
+    fn step(&mut self, step: &Step) {
+        // What cannot be done where it stands is left out.
+        let _ = self.try_step(step);
+    }
+
+    fn try_step(&mut self, step: &Step) -> Option<()> {
+        match step {
+            Step::CreateStream {
+                thread,
+                slot,
+                context,
+                kind,
+            } => self.create_stream(*thread, *slot, *context, *kind),
+            Step::DestroyStream { slot } => self.destroy_stream(*slot)?,
+            Step::Launch {
+                thread,
+                slot,
+                accesses,
+            } => {
+                self.submit(*thread, *slot, &[], accesses.clone())?;
+            }
+            Step::Graph {
+                thread,
+                slot,
+                nodes,
+            } => self.graph(*thread, *slot, nodes)?,
+            Step::Execute { choice } => self.execute_one(*choice),
+            Step::Record {
+                thread,
+                slot,
+                event,
+            } => self.record(*thread, *slot, *event)?,
+            Step::Wait {
+                thread,
+                slot,
+                event,
+            } => self.wait(*thread, *slot, *event)?,
+            Step::DestroyEvent { event } => {
+                self.checker.event_destroyed(EventId(*event));
+                self.events.remove(event);
+            }
+            Step::SynchroniseStream { thread, slot } => self.synchronise_stream(*thread, *slot)?,
+            Step::QueryStream { thread, slot } => {
+                let content = self.content(*slot)?;
+                let runs = |own: &Pending| {
+                    content
+                        .iter()
+                        .any(|node| self.oracle.is_before(own.node, *node))
+                };
+                if !self.pending.iter().any(runs) {
+                    self.synchronise_stream(*thread, *slot)?;
+                }
+            }
+            Step::SynchroniseEvent { thread, event } => {
+                let record = self.events.get(event).copied();
+                self.checker
+                    .event_synchronized(ThreadId(*thread), EventId(*event));
+                self.synchronise(*thread, &[record?]);
+            }
+            Step::SynchroniseContext { thread, context } => {
+                self.checker
+                    .context_synchronized(ThreadId(*thread), ContextId(*context));
+                let own = self.submitted.iter().filter(|(of, ..)| of == context);
+                let nodes: Vec<Node> = own.map(|(.., node)| *node).collect();
+                self.synchronise(*thread, &nodes);
+            }
+            Step::SynchroniseOperation { thread, choice } => {
+                let index = choice.checked_rem(self.pending.len())?;
+                let (operation, node) = (self.pending[index].operation, self.pending[index].node);
+                self.checker
+                    .operation_synchronized(ThreadId(*thread), operation);
+                self.synchronise(*thread, &[node]);
+            }
+            Step::HostAccess {
+                thread,
+                write,
+                range,
+            } => self.host_access(*thread, *write, range),
+            Step::StartThread { parent, thread } => self.start_thread(*parent, *thread),
+            Step::JoinThread { parent, thread } => self.join_thread(*parent, *thread)?,
+            Step::Allocate { range } => self.allocate(range)?,
+            Step::Free { choice } => self.free(*choice)?,
+            Step::PoolAllocate {
+                thread,
+                slot,
+                range,
+            } => self.pool_allocate(*thread, *slot, range)?,
+            Step::PoolFree {
+                thread,
+                slot,
+                choice,
+            } => self.pool_free(*thread, *slot, *choice)?,
+        }
+        Some(())
+    }
+
+    fn destroy_stream(&mut self, slot: usize) -> Option<()> {
+        if self.streams[slot].as_ref()?.kind != StreamKind::Legacy {
+            let gone = self.streams[slot].take()?;
+            self.checker.stream_destroyed(gone.id);
+        }
+        Some(())
+    }
+
+    fn record(&mut self, thread: u64, slot: usize, event: u64) -> Option<()> {
+        let operation = self.submit(thread, slot, &[], Accesses::default())?;
+        let stream = self.streams[slot].as_ref()?.id;
+        self.checker.recorded(EventId(event), stream, operation);
+        self.events.insert(event, self.operations[&operation]);
+        Some(())
+    }
+
+    fn wait(&mut self, thread: u64, slot: usize, event: u64) -> Option<()> {
+        let stream = self.streams[slot].as_ref()?.id;
+        let no_effect = self
+            .checker
+            .waited(ThreadId(thread), stream, EventId(event));
+        let record = self.events.get(&event).copied();
+        assert_eq!(no_effect.is_none(), record.is_some());
+        self.in_stream(thread, slot, &[record?]).map(|_| ())
+    }
+
+    fn synchronise_stream(&mut self, thread: u64, slot: usize) -> Option<()> {
+        let content = self.content(slot)?;
+        let stream = self.streams[slot].as_ref()?.id;
+        self.checker.stream_synchronized(ThreadId(thread), stream);
+        self.synchronise(thread, &content);
+        Some(())
+    }
+
+    fn host_access(&mut self, thread: u64, write: bool, range: &Range<u64>) {
+        let access = if write {
+            HostAccess::Write
+        } else {
+            HostAccess::Read
+        };
+        let known = self.thread(thread).clone();
+        let node = self.oracle.node(known);
+        self.thread(thread).push(node);
+        self.host_accesses.push(node);
+        self.calls += 1;
+        self.checker
+            .host_accessed(ThreadId(thread), access, range.clone(), "access".into());
+        let mut accesses = Accesses::default();
+        let part = if write {
+            &mut accesses.writes
+        } else {
+            &mut accesses.reads
+        };
+        *part = range.clone().into();
+        let found = self.oracle.accessed(node, self.calls, &accesses);
+        self.expected.extend(found);
+    }
+
+    fn start_thread(&mut self, parent: u64, thread: u64) {
+        if thread == 0 || self.threads.contains_key(&thread) {
+            return;
+        }
+        let known = self.thread(parent).clone();
+        self.threads.insert(thread, known);
+        self.checker
+            .thread_started(Some(ThreadId(parent)), ThreadId(thread));
+    }
+
+    fn join_thread(&mut self, parent: u64, thread: u64) -> Option<()> {
+        if thread == 0 || thread == parent {
+            return None;
+        }
+        let known = self.threads.remove(&thread)?;
+        self.thread(parent).extend(known);
+        self.checker
+            .thread_joined(Some(ThreadId(parent)), ThreadId(thread));
+        Some(())
+    }
+
+    fn is_free(&self, range: &Range<u64>) -> bool {
+        !self
+            .live
+            .iter()
+            .any(|live| live.range.start < range.end && range.start < live.range.end)
+    }
+
+    fn allocate(&mut self, range: &Range<u64>) -> Option<()> {
+        self.is_free(range).then_some(())?;
+        self.calls += 1;
+        self.checker.allocated(range.clone(), "allocation".into());
+        let allocation = self.oracle.allocated(range.clone(), self.calls, None);
+        let range = range.clone();
+        self.live.push(Live { allocation, range });
+        Some(())
+    }
+
+    /// Waits for the device first.
+    fn free(&mut self, choice: usize) -> Option<()> {
+        let index = choice.checked_rem(self.live.len())?;
+        while !self.pending.is_empty() {
+            self.execute(0);
+        }
+        let gone = self.live.swap_remove(index);
+        self.checker.freed(gone.range.clone());
+        self.oracle.freed(gone.range);
+        Some(())
+    }
+
+    fn pool_allocate(&mut self, thread: u64, slot: usize, range: &Range<u64>) -> Option<()> {
+        self.is_free(range).then_some(())?;
+        let operation = self.submit(thread, slot, &[], Accesses::default())?;
+        self.calls += 1;
+        self.checker
+            .pool_allocated(operation, range.clone(), "allocation".into());
+        let birth = self.operations[&operation];
+        let allocation = self
+            .oracle
+            .allocated(range.clone(), self.calls, Some(birth));
+        let range = range.clone();
+        self.live.push(Live { allocation, range });
+        Some(())
+    }
+
+    fn pool_free(&mut self, thread: u64, slot: usize, choice: usize) -> Option<()> {
+        let index = choice.checked_rem(self.live.len())?;
+        let operation = self.submit(thread, slot, &[], Accesses::default())?;
+        let gone = self.live.swap_remove(index);
+        self.checker.pool_freed(operation, gone.range.start);
+        let found = self
+            .oracle
+            .pool_freed(gone.allocation, self.operations[&operation]);
+        self.expected.extend(found);
+        Some(())
+    }
+}
