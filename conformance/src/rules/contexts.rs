@@ -143,31 +143,6 @@ pub const RULES: &[Rule] = &[
         "Synchronising a context does not wait for the work of another."
     ),
     rule!(
-        primary_is_one_per_device,
-        "cuDevicePrimaryCtxRetain",
-        "Every retain of a device gives the same context."
-    ),
-    rule!(
-        primary_is_not_made_current,
-        "cuDevicePrimaryCtxRetain",
-        "Retaining the primary context does not make it current."
-    ),
-    rule!(
-        primary_is_active_while_retained,
-        "cuDevicePrimaryCtxGetState",
-        "The primary context is active from the first retain to the last release."
-    ),
-    rule!(
-        primary_released_too_often,
-        "cuDevicePrimaryCtxRelease",
-        "Releasing a primary context that nobody retains is refused."
-    ),
-    rule!(
-        primary_flags_are_kept,
-        "cuDevicePrimaryCtxSetFlags",
-        "Flags set before the primary context is active are its flags."
-    ),
-    rule!(
         stream_knows_its_context,
         "cuStreamGetCtx",
         "A stream names the context it was made in, whichever is current."
@@ -419,72 +394,6 @@ fn synchronize_ignores_other_contexts(scene: &mut Scene) -> Outcome {
     same!(pop()?, other);
     holds!(is_busy(stream)?);
     ok!(cuCtxDestroy_v2(other));
-    Ok(())
-}
-
-fn retain(scene: &Scene) -> Outcome<Handle> {
-    out(|context| cu!(cuDevicePrimaryCtxRetain(context, scene.device)))
-}
-
-fn is_active(scene: &Scene) -> Outcome<bool> {
-    let (mut flags, mut active) = (0, 9);
-    ok!(cuDevicePrimaryCtxGetState(
-        scene.device,
-        &mut flags,
-        &mut active
-    ));
-    Ok(active != 0)
-}
-
-fn primary_is_one_per_device(scene: &mut Scene) -> Outcome {
-    let first = retain(scene)?;
-    same!(retain(scene)?, first);
-    holds!(first != scene.context);
-    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
-    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
-    Ok(())
-}
-
-fn primary_is_not_made_current(scene: &mut Scene) -> Outcome {
-    retain(scene)?;
-    same!(current()?, scene.context);
-    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
-    Ok(())
-}
-
-fn primary_is_active_while_retained(scene: &mut Scene) -> Outcome {
-    holds!(!is_active(scene)?);
-    retain(scene)?;
-    retain(scene)?;
-    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
-    holds!(is_active(scene)?);
-    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
-    holds!(!is_active(scene)?);
-    Ok(())
-}
-
-fn primary_released_too_often(scene: &mut Scene) -> Outcome {
-    holds!(!is_active(scene)?);
-    gives!(INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2(scene.device));
-    Ok(())
-}
-
-fn primary_flags_are_kept(scene: &mut Scene) -> Outcome {
-    ok!(cuDevicePrimaryCtxSetFlags_v2(scene.device, BLOCKING));
-    let (mut flags, mut active) = (0, 0);
-    ok!(cuDevicePrimaryCtxGetState(
-        scene.device,
-        &mut flags,
-        &mut active
-    ));
-    same!(flags & SCHEDULE_MASK, BLOCKING);
-    let primary = retain(scene)?;
-    ok!(cuCtxPushCurrent_v2(primary));
-    let flags: u32 = out(|flags| cu!(cuCtxGetFlags(flags)))?;
-    same!(pop()?, primary);
-    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
-    ok!(cuDevicePrimaryCtxSetFlags_v2(scene.device, 0));
-    same!(flags & SCHEDULE_MASK, BLOCKING);
     Ok(())
 }
 

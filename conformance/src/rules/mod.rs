@@ -3,15 +3,31 @@
 use crate::rule::Rule;
 
 mod contexts;
+mod copies;
+mod copy_waits;
 mod devices;
 mod errors;
+mod memory;
+mod pinned;
+mod primary;
+mod sets;
 
 /// All rules, family by family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [contexts::RULES, devices::RULES, errors::RULES]
-        .into_iter()
-        .flatten()
+    FAMILIES.iter().copied().flatten()
 }
+
+const FAMILIES: &[&[Rule]] = &[
+    devices::RULES,
+    contexts::RULES,
+    primary::RULES,
+    errors::RULES,
+    memory::RULES,
+    pinned::RULES,
+    copies::RULES,
+    copy_waits::RULES,
+    sets::RULES,
+];
 
 /// The rule `family::name`.
 pub fn find(path: &str) -> Option<&'static Rule> {
