@@ -7,6 +7,7 @@ use std::ffi::c_uint;
 
 use driver_support::*;
 use pool_support::*;
+use software_gpu::driver::entry_point;
 
 /// Long enough for its copy to be under way when the next calls return.
 const LONG: usize = 16 * MIB;
@@ -318,4 +319,208 @@ fn a_full_pool_makes_the_stream_wait() {
         assert_eq!(pool.figures()[..3], [0, CHUNK, 0]);
         pool.destroy().unwrap();
     }
+}
+
+/// `REUSE_FOLLOW_EVENT_DEPENDENCIES` in another order of time: what was freed counts, however old the event is.
+#[test]
+fn an_event_that_is_over_is_still_a_dependency() {
+    let waited_late = |driver: &Driver, a, b| {
+        let event = driver.event();
+        driver.record(event, a).unwrap();
+        poll(driver, a);
+        driver.wait(b, event).unwrap();
+    };
+    assert_eq!(
+        reused_by_another(&[FOLLOW_EVENT_DEPENDENCIES], waited_late),
+        (true, CHUNK)
+    );
+}
+
+/// A destroyed stream's work still comes before what the legacy stream is given.
+#[test]
+fn a_destroyed_blocking_stream_still_orders_the_legacy_stream() {
+    let driver = Driver::new();
+    let pool = Pool::new().only(&[FOLLOW_EVENT_DEPENDENCIES]);
+    let a = driver.stream(0);
+    let (host, first) = (driver.pinned(LONG), pool.allocate(LONG, a).unwrap());
+    keep_busy(&driver, first, &host, a);
+    free(first, a).unwrap();
+    cu!(cuStreamDestroy_v2(a => Handle)).unwrap();
+    assert_eq!(pool.allocate(LONG, LEGACY), Ok(first));
+    free(first, LEGACY).unwrap();
+    driver.synchronize().unwrap();
+    pool.destroy().unwrap();
+}
+
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: so many bytes are kept at a synchronisation.
+#[test]
+fn a_pool_holds_on_to_its_threshold() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    for (threshold, kept) in [
+        (u64::MAX, 3),
+        (2 * CHUNK as u64, 2),
+        (CHUNK as u64 + 1, 2),
+        (1, 1),
+        (0, 0),
+    ] {
+        pool.set(RELEASE_THRESHOLD, threshold).unwrap();
+        let allocations = [(); 3].map(|()| pool.allocate(CHUNK, stream).unwrap());
+        for allocation in allocations {
+            free(allocation, stream).unwrap();
+        }
+        assert_eq!(pool.figures()[0], 3 * CHUNK);
+        driver.stream_synchronize(stream).unwrap();
+        assert_eq!(pool.figures()[0], kept * CHUNK, "{threshold}");
+    }
+    pool.destroy().unwrap();
+}
+
+/// A query is no synchronisation: it gives nothing back.
+#[test]
+fn a_query_releases_nothing() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    let memory = pool.allocate(1, stream).unwrap();
+    free(memory, stream).unwrap();
+    poll(&driver, stream);
+    assert_eq!(pool.figures()[0], CHUNK);
+    pool.trim(0).unwrap();
+    assert_eq!(pool.figures()[0], CHUNK, "the host has not seen the free");
+    driver.stream_synchronize(stream).unwrap();
+    assert_eq!(pool.figures()[0], 0);
+    pool.destroy().unwrap();
+}
+
+/// `cuMemPoolTrimTo`: at least so many bytes stay, and what is in use.
+#[test]
+fn trimming_keeps_what_it_is_told_and_what_is_used() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    pool.set(RELEASE_THRESHOLD, u64::MAX).unwrap();
+    let allocations = [(); 4].map(|()| pool.allocate(CHUNK, stream).unwrap());
+    for allocation in &allocations[1..] {
+        free(*allocation, stream).unwrap();
+    }
+    driver.stream_synchronize(stream).unwrap();
+    for (keep, reserved) in [
+        (4 * CHUNK, 4),
+        (3 * CHUNK - 1, 3),
+        (3 * CHUNK, 3),
+        (0, 1),
+        (usize::MAX, 1),
+    ] {
+        pool.trim(keep).unwrap();
+        assert_eq!(pool.figures()[0], reserved * CHUNK, "{keep}");
+    }
+    free(allocations[0], stream).unwrap();
+    driver.stream_synchronize(stream).unwrap();
+    pool.trim(0).unwrap();
+    assert_eq!(pool.figures()[0], 0);
+    pool.destroy().unwrap();
+}
+
+/// `cuMemGetInfo` counts what pools have reserved, used or not.
+#[test]
+fn reserved_memory_is_not_free() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    let before = free_memory();
+    let memory = pool.allocate(1, stream).unwrap();
+    assert_eq!(before - free_memory(), CHUNK);
+    free(memory, stream).unwrap();
+    assert_eq!(before - free_memory(), CHUNK);
+    driver.synchronize().unwrap();
+    assert_eq!(free_memory(), before);
+    pool.destroy().unwrap();
+}
+
+#[test]
+fn more_than_there_is_leaks_nothing() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    let before = free_memory();
+    for bytes in [before + 1, usize::MAX, usize::MAX - 511] {
+        assert_eq!(pool.allocate(bytes, stream), Err(OUT_OF_MEMORY));
+    }
+    assert_eq!(pool.figures(), [0; 4]);
+    assert_eq!(free_memory(), before);
+    assert_eq!(pool.allocate(0, stream), Err(INVALID_VALUE));
+    assert_eq!(Pool(0).allocate(1, stream), Err(INVALID_VALUE));
+    assert_eq!(pool.allocate(1, 0xdead), Err(INVALID_HANDLE));
+    assert_eq!(driver.stream_query(stream), Ok(()));
+    let nowhere = std::ptr::null_mut::<Address>();
+    assert_eq!(
+        cu!(cuMemAllocAsync(nowhere => *mut Address, 1 => usize, stream => Handle)),
+        Err(INVALID_VALUE)
+    );
+    pool.destroy().unwrap();
+}
+
+#[test]
+fn a_pool_is_limited_by_its_size() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::of_one_chunk(), driver.stream(NON_BLOCKING));
+    assert_eq!(pool.allocate(CHUNK + 1, stream), Err(OUT_OF_MEMORY));
+    let half = pool.allocate(CHUNK / 2, stream).unwrap();
+    assert_eq!(pool.allocate(CHUNK / 2 + 1, stream), Err(OUT_OF_MEMORY));
+    let other = pool.allocate(CHUNK / 2, stream).unwrap();
+    assert_eq!(pool.figures(), [CHUNK; 4]);
+    for memory in [half, other] {
+        free(memory, stream).unwrap();
+    }
+    driver.synchronize().unwrap();
+    pool.destroy().unwrap();
+}
+
+#[test]
+fn only_live_allocations_are_freed() {
+    let driver = Driver::new();
+    let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
+    let memory = pool.allocate(1024, stream).unwrap();
+    for wrong in [0, memory + 512, memory + 1024, 0x1000] {
+        assert_eq!(free(wrong, stream), Err(INVALID_VALUE), "{wrong:#x}");
+    }
+    assert_eq!(free(memory, 0xdead), Err(INVALID_HANDLE));
+    assert_eq!(free(memory, stream), Ok(()));
+    assert_eq!(free(memory, stream), Err(INVALID_VALUE));
+    assert_eq!(free_now(memory), Err(INVALID_VALUE));
+    driver.synchronize().unwrap();
+    pool.destroy().unwrap();
+}
+
+/// `cuMemFree` of a pool's memory does not wait; the pool has the memory back at once.
+#[test]
+fn freeing_pool_memory_now_does_not_wait() {
+    let driver = Driver::new();
+    let pool = Pool::new().only(&[]);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let (host, memory) = (driver.pinned(LONG), pool.allocate(LONG, a).unwrap());
+    keep_busy(&driver, memory, &host, a);
+    assert_eq!(free_now(memory), Ok(()));
+    assert_eq!(driver.stream_query(a), Err(NOT_READY));
+    assert_eq!(free_now(memory), Err(INVALID_VALUE));
+    assert_eq!(pool.allocate(LONG, b), Ok(memory));
+    free(memory, b).unwrap();
+    driver.synchronize().unwrap();
+    pool.destroy().unwrap();
+}
+
+/// `cuMemFreeAsync` of memory of `cuMemAlloc`: it goes when the stream is synchronised.
+#[test]
+fn other_memory_can_be_freed_in_stream_order() {
+    let driver = Driver::new();
+    let (stream, other) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let before = free_memory();
+    let memory = driver.allocate(MIB).unwrap();
+    assert_eq!(free(memory + 512, stream), Err(INVALID_VALUE));
+    assert_eq!(free(memory, stream), Ok(()));
+    assert_eq!(free(memory, stream), Err(INVALID_VALUE));
+    assert_eq!(free_now(memory), Err(INVALID_VALUE));
+    assert_eq!(before - free_memory(), MIB);
+    driver.stream_synchronize(other).unwrap();
+    assert_eq!(before - free_memory(), MIB);
+    driver.stream_synchronize(stream).unwrap();
+    assert_eq!(free_memory(), before);
+    assert_eq!(driver.set(memory, 0, 1, stream), Err(INVALID_VALUE));
 }

@@ -68,6 +68,11 @@ fn value(
     address: CUdeviceptr,
 ) -> Result<Value, CudaError> {
     let on_host = allocation.kind() == AllocationKind::PageLocked;
+    let pool = call.pools.allocation_at(address);
+    let (base, bytes) = match pool {
+        Some((base, found)) => (base, found.bytes),
+        None => (allocation.base(), allocation.len()),
+    };
     Ok(match attribute {
         1 => Value::Word(
             call.owned
@@ -82,17 +87,35 @@ fn value(
         3 => Value::Word(address),
         4 if on_host => Value::Word(address),
         6 => Value::Bool(false),
-        7 => Value::Word(allocation.base()),
+        7 => Value::Word(base),
         8 => Value::Bool(false),
         9 => Value::Int(match allocation.device() {
             Some(device) => device as c_uint,
             None => owner_device(call, allocation),
         }),
-        11 => Value::Word(allocation.base()),
-        12 => Value::Word(allocation.len() as u64),
+        11 => Value::Word(base),
+        12 => Value::Word(bytes as u64),
         13 => Value::Bool(true),
+        16 => Value::Int(access_flags(call, allocation, address)?),
+        17 => Value::Word(pool.map_or(0, |(_, found)| found.pool.0 as u64)),
         _ => return Err(CudaError::InvalidValue),
     })
+}
+
+/// `CUmemAccess_flags` of the current context's device: its own memory, host memory, and pools that it may access.
+fn access_flags(
+    call: &Call,
+    allocation: &Allocation,
+    address: CUdeviceptr,
+) -> Result<c_uint, CudaError> {
+    const READ_WRITE: c_uint = 3;
+    let device = call.contexts.get(call.context()?)?.device;
+    let of_pool = call.pools.accessible_from(address, device);
+    let accessible = match allocation.device() {
+        Some(owner) => of_pool.unwrap_or(owner == device),
+        None => true,
+    };
+    Ok(if accessible { READ_WRITE } else { 0 })
 }
 
 /// The device in whose context host memory was page-locked.
@@ -104,8 +127,8 @@ fn owner_device(call: &Call, allocation: &Allocation) -> c_uint {
 
 fn zero(attribute: c_uint) -> Result<Value, CudaError> {
     Ok(match attribute {
-        1 | 3 | 4 | 7 | 11 | 12 => Value::Word(0),
-        2 => Value::Int(0),
+        1 | 3 | 4 | 7 | 11 | 12 | 17 => Value::Word(0),
+        2 | 16 => Value::Int(0),
         9 => Value::Int(c_int::cast_unsigned(-2)),
         6 | 8 | 13 => Value::Bool(false),
         _ => return Err(CudaError::InvalidValue),

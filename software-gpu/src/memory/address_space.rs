@@ -1,8 +1,10 @@
 //! Which allocation an address belongs to.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 
 use super::allocation::{Allocation, AllocationKind, Backing};
+use super::parts::{Part, Parts};
 
 /// Where device addresses start: above every address that a user process has on x86-64 and aarch64 with 48 bits.
 const DEVICE_WINDOW: u64 = 0x0001_0000_0000_0000;
@@ -45,6 +47,7 @@ pub struct AddressSpace {
     page_locked: Budget,
     free_slots: Vec<usize>,
     slots: usize,
+    parts: Parts,
 }
 
 impl AddressSpace {
@@ -57,6 +60,7 @@ impl AddressSpace {
             page_locked: Budget::new(page_locked_bytes),
             free_slots: Vec::new(),
             slots: 0,
+            parts: Parts::default(),
         }
     }
 
@@ -82,6 +86,31 @@ impl AddressSpace {
                 let behind = address.saturating_sub(allocation.end() - 1);
                 before.max(behind)
             })
+    }
+
+    /// The addresses of the [`nearest`](Self::nearest) allocation, or of the nearest part of it when a memory pool has
+    /// divided it.
+    pub fn nearest_range(&self, address: u64) -> Option<Range<u64>> {
+        let allocation = self.nearest(address)?;
+        let whole = allocation.base()..allocation.end();
+        let part = self.parts.nearest(address, whole.clone());
+        Some(part.map_or(whole, Part::range))
+    }
+
+    /// The allocation of a memory pool that `address` lies in. Freed ones are found until their memory is used again or
+    /// given back to the device.
+    pub fn part(&self, address: u64) -> Option<&Part> {
+        self.parts.find(address)
+    }
+
+    /// A memory pool uses `bytes` bytes at `base`, inside an allocation, for an allocation of its own.
+    pub fn add_part(&mut self, base: u64, bytes: usize) {
+        self.parts.add(base, bytes as u64);
+    }
+
+    /// A memory pool's allocation is freed; its memory stays mapped.
+    pub fn free_part(&mut self, base: u64) {
+        self.parts.free(base);
     }
 
     /// Where the `bytes` bytes at `address` are, if one allocation contains them all.
@@ -236,6 +265,7 @@ impl AddressSpace {
 
     fn remove(&mut self, position: usize) {
         let allocation = self.allocations.remove(position);
+        self.parts.remove_all(allocation.base()..allocation.end());
         if let Some(budget) = self.budget(allocation.device()) {
             budget.used -= allocation.len() as u64;
         }

@@ -15,6 +15,7 @@ mod allocation;
 mod byte_map;
 mod byte_ranges;
 mod held_writes;
+mod parts;
 mod write_hold;
 
 pub(crate) use address_space::is_device_address;
@@ -23,6 +24,7 @@ pub use allocation::{Allocation, AllocationKind};
 pub(crate) use byte_map::ByteMap;
 pub use byte_ranges::{Accesses, ByteRanges};
 pub use held_writes::HeldWrites;
+pub use parts::Part;
 pub use write_hold::WriteHold;
 
 /// The unit in which a [`WriteHold`] keeps old bytes.

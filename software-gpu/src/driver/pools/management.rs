@@ -126,8 +126,7 @@ entry_points! {
             let pool = call.pools.get(pool)?;
             let accessible = match location.kind {
                 LOCATION_DEVICE => {
-                    let device = call.ordinal(location.id)?;
-                    device == pool.properties.device || pool.accessible_from.contains(&device)
+                    pool.accessible_from(call.ordinal(location.id)?)
                 }
                 LOCATION_HOST | LOCATION_HOST_NUMA => false,
                 _ => return Err(CudaError::InvalidValue),
@@ -230,10 +229,10 @@ fn set_access(
         (true, NO_ACCESS) => return Err(CudaError::InvalidDevice),
         (true, _) => {}
         (false, NO_ACCESS) => {
-            pool.accessible_from.remove(&device);
+            pool.peers.remove(&device);
         }
         (false, _) => {
-            pool.accessible_from.insert(device);
+            pool.peers.insert(device);
         }
     }
     Ok(())

@@ -131,6 +131,13 @@ impl Pools {
         (address - base < found.bytes as u64).then_some((*base, *found))
     }
 
+    /// Whether a device may access the memory at `address`, whatever peer access says; `None` when no pool has it.
+    pub(super) fn accessible_from(&self, address: CUdeviceptr, device: usize) -> Option<bool> {
+        let mut pools = self.pools.iter().map(|(_, pool)| pool);
+        let pool = pools.find(|pool| pool.memory.contains(address))?;
+        Some(pool.accessible_from(device))
+    }
+
     /// An event was recorded in a stream.
     pub(super) fn event_recorded(&mut self, event: CUevent, stream: CUstream) {
         self.order.recorded(event, stream);
@@ -139,6 +146,11 @@ impl Pools {
     /// A stream waits for an event, whether it has been reached or not.
     pub(super) fn event_waited(&mut self, stream: CUstream, event: CUevent) {
         self.order.waited(stream, event);
+    }
+
+    /// Whether there is nothing that a synchronisation could change.
+    fn is_unused(&self) -> bool {
+        self.pools.is_empty() && self.deferred.is_empty()
     }
 
     /// Whether the order of operations matters.
@@ -195,7 +207,7 @@ impl Simulator {
 
     /// The host has waited for all of a stream: its frees are over, and memory above the thresholds is given back.
     pub(super) fn pools_after_stream(&mut self, stream: CUstream) {
-        if !self.pools.pools.is_empty() {
+        if !self.pools.is_unused() {
             let legacy = self
                 .streams
                 .get(stream)
@@ -212,7 +224,7 @@ impl Simulator {
 
     /// The host has waited for an event: see [`pools_after_stream`](Self::pools_after_stream).
     pub(super) fn pools_after_event(&mut self, event: CUevent) {
-        if !self.pools.pools.is_empty() {
+        if !self.pools.is_unused() {
             let reach = self.pools.order.event(event);
             self.pools_after(&reach);
         }
@@ -220,7 +232,7 @@ impl Simulator {
 
     /// The host has waited for all of a context: see [`pools_after_stream`](Self::pools_after_stream).
     pub(super) fn pools_after_context(&mut self, context: CUcontext) {
-        if !self.pools.pools.is_empty() {
+        if !self.pools.is_unused() {
             let streams = self
                 .streams
                 .iter()

@@ -110,7 +110,7 @@ pub(in crate::driver) struct Pool {
     /// The program has destroyed it: it lasts until its last allocation is freed.
     pub(in crate::driver) destroyed: bool,
     /// Other devices that may use its memory.
-    pub(in crate::driver) accessible_from: BTreeSet<usize>,
+    pub(in crate::driver) peers: BTreeSet<usize>,
     pub(in crate::driver) memory: Segments,
     pub(in crate::driver) rules: ReuseRules,
     release_threshold: u64,
@@ -123,13 +123,18 @@ impl Pool {
         Self {
             properties,
             destroyed: false,
-            accessible_from: BTreeSet::new(),
+            peers: BTreeSet::new(),
             memory: Segments::default(),
             rules: ReuseRules::default(),
             release_threshold: 0,
             reserved_high: 0,
             used_high: 0,
         }
+    }
+
+    /// Whether a device may access its memory: its own device always may.
+    pub(in crate::driver) fn accessible_from(&self, device: usize) -> bool {
+        device == self.properties.device || self.peers.contains(&device)
     }
 
     /// The value of an attribute; switches are 0 or 1.

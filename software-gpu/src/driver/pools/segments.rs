@@ -96,6 +96,12 @@ impl Segments {
         self.used
     }
 
+    /// Whether `address` lies in a chunk.
+    pub(in crate::driver) fn contains(&self, address: u64) -> bool {
+        let chunk = self.chunks.range(..=address).next_back();
+        chunk.is_some_and(|(start, bytes)| address - start < *bytes)
+    }
+
     /// Whether there is a free whose end the host has not seen.
     pub(in crate::driver) fn has_unseen(&self) -> bool {
         self.unseen > 0

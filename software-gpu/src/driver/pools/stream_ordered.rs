@@ -103,6 +103,7 @@ impl Call {
         self.pools.order.comes_after(stream, &placement.freed_by);
         let allocation = PoolAllocation { pool, bytes };
         self.pools.allocations.insert(address, allocation);
+        self.memory.add_part(address, bytes);
         Ok(address)
     }
 
@@ -218,6 +219,7 @@ impl Call {
 
     fn end_allocation(&mut self, address: CUdeviceptr, pool: CUmemoryPool, by: Option<FreePoint>) {
         self.pools.allocations.remove(&address);
+        self.memory.free_part(address);
         // A pool outlives its allocations, destroyed or not.
         if let Ok(pool) = self.pools.pools.get_mut(pool) {
             pool.memory.free(address, by);

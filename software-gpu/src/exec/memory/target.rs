@@ -171,10 +171,10 @@ impl<'g> Context<'g> {
         let memory = self.hold.space();
         let global = matches!(space, Space::Global | Space::Const | Space::Generic);
         let nearest = memory
-            .nearest(address)
+            .nearest_range(address)
             .filter(|_| global)
-            .map(|allocation| {
-                let (base, len) = (allocation.base(), allocation.len() as u64);
+            .map(|range| {
+                let (base, len) = (range.start, range.end - range.start);
                 let distance = match address < base {
                     true => i128::from(address) - i128::from(base),
                     false => i128::from(address) - i128::from(base + len),
