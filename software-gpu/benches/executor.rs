@@ -61,6 +61,8 @@ impl Machine {
             kernel: self.module.kernel(kernel).expect("exists"),
             grid: [blocks, 1, 1],
             block: [BLOCK, 1, 1],
+            cluster: None,
+            cooperative: false,
             dynamic_shared_bytes: 0,
             parameters: bytemuck::cast_slice(parameters),
             start_ns: 0,

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::pools::{management, stream_ordered};
 use super::{
-    allocation, context, copy, device, event, function, graph, host_function, launch, module,
-    occupancy, pointer, set, stream, version,
+    allocation, cluster, context, copy, device, event, function, graph, host_function, launch,
+    module, occupancy, pointer, set, stream, version,
 };
 
 /// The address of a function with the C ABI.
@@ -66,7 +66,9 @@ table! {
         cuStreamGetCtx_ptsz cuStreamGetId cuStreamGetId_ptsz;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecord_ptsz cuEventRecordWithFlags
         cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
-    launch: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz;
+    launch: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchCooperativeKernel
+        cuLaunchCooperativeKernel_ptsz;
+    cluster: cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize;
     graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphDestroyNode cuGraphInstantiate
         cuGraphInstantiate_v2 cuGraphInstantiateWithFlags cuGraphInstantiateWithParams
         cuGraphInstantiateWithParams_ptsz cuGraphExecGetFlags cuGraphExecDestroy cuGraphAddKernelNode

@@ -22,8 +22,11 @@ const BINARY_VERSION: c_uint = 6;
 const CACHE_MODE_CA: c_uint = 7;
 const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_uint = 8;
 const PREFERRED_SHARED_MEMORY_CARVEOUT: c_uint = 9;
-/// The attributes of clusters, all zero for a kernel that does not ask for one.
-const CLUSTER: std::ops::RangeInclusive<c_uint> = 10..=15;
+const CLUSTER_SIZE_MUST_BE_SET: c_uint = 10;
+const REQUIRED_CLUSTER_WIDTH: c_uint = 11;
+const REQUIRED_CLUSTER_DEPTH: c_uint = 13;
+const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: c_uint = 14;
+const CLUSTER_SCHEDULING_POLICY_PREFERENCE: c_uint = 15;
 
 /// One kernel of a loaded module.
 pub(super) struct Function {
@@ -34,6 +37,10 @@ pub(super) struct Function {
     /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`, if it was set.
     max_dynamic_shared: Option<u32>,
     carveout: c_int,
+    /// `CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH`, `_HEIGHT` and `_DEPTH` as they were set.
+    required_cluster: [c_uint; 3],
+    non_portable_cluster: bool,
+    cluster_policy: c_uint,
 }
 
 impl Function {
@@ -50,7 +57,21 @@ impl Function {
             index,
             max_dynamic_shared: None,
             carveout: -1,
+            required_cluster: [0; 3],
+            non_portable_cluster: false,
+            cluster_policy: 0,
         }
+    }
+
+    /// The cluster that every launch has: by `.reqnctapercluster`, or by attributes that were set.
+    pub(super) fn required_cluster(&self) -> Option<[c_uint; 3]> {
+        let set = Some(self.required_cluster).filter(|extents| !extents.contains(&0));
+        self.kernel().cluster().required.or(set)
+    }
+
+    /// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
+    pub(super) fn non_portable_cluster(&self) -> bool {
+        self.non_portable_cluster
     }
 
     pub(super) fn kernel(&self) -> &ExecutableKernel {
@@ -89,7 +110,13 @@ impl Function {
             CACHE_MODE_CA => 0,
             MAX_DYNAMIC_SHARED_SIZE_BYTES => self.max_dynamic_shared(device),
             PREFERRED_SHARED_MEMORY_CARVEOUT => self.carveout.cast_unsigned(),
-            attribute if CLUSTER.contains(&attribute) => 0,
+            CLUSTER_SIZE_MUST_BE_SET => kernel.cluster().explicit.into(),
+            REQUIRED_CLUSTER_WIDTH..=REQUIRED_CLUSTER_DEPTH => {
+                let extents = kernel.cluster().required.unwrap_or(self.required_cluster);
+                extents[(attribute - REQUIRED_CLUSTER_WIDTH) as usize]
+            }
+            NON_PORTABLE_CLUSTER_SIZE_ALLOWED => self.non_portable_cluster.into(),
+            CLUSTER_SCHEDULING_POLICY_PREFERENCE => self.cluster_policy,
             _ => return Err(CudaError::InvalidValue),
         })
     }
@@ -110,6 +137,19 @@ impl Function {
             }
             PREFERRED_SHARED_MEMORY_CARVEOUT if (-1..=100).contains(&value) => {
                 self.carveout = value
+            }
+            REQUIRED_CLUSTER_WIDTH..=REQUIRED_CLUSTER_DEPTH => {
+                if self.kernel().cluster().required.is_some() {
+                    return Err(CudaError::NotPermitted);
+                }
+                let extent = u32::try_from(value).map_err(|_| CudaError::InvalidValue)?;
+                self.required_cluster[(attribute - REQUIRED_CLUSTER_WIDTH) as usize] = extent;
+            }
+            NON_PORTABLE_CLUSTER_SIZE_ALLOWED if matches!(value, 0 | 1) => {
+                self.non_portable_cluster = value == 1;
+            }
+            CLUSTER_SCHEDULING_POLICY_PREFERENCE if (0..=2).contains(&value) => {
+                self.cluster_policy = value.cast_unsigned();
             }
             _ => return Err(CudaError::InvalidValue),
         }

@@ -7,9 +7,11 @@ use std::thread;
 use super::abi::{CUfunction, CUlaunchConfig, CUstream};
 use super::boundary::entry_points;
 use super::call::{Call, call};
+use super::cluster;
 use super::costs::Cost;
 use super::errors::CudaError;
 use super::function::{Function, max_threads};
+use super::launch_attributes::LaunchAttributes;
 use super::operation::Effect;
 use super::parameters;
 use super::simulator::Simulator;
@@ -21,10 +23,6 @@ use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
 
 /// Warp instructions that one block may execute before its kernel counts as endless.
 const INSTRUCTION_BUDGET: u64 = 1 << 31;
-
-/// `CUlaunchAttributeID`.
-const IGNORE: c_uint = 0;
-const CLUSTER_DIMENSION: c_uint = 4;
 
 /// A kernel on its way through a stream, or in a node of a graph.
 #[derive(Clone)]
@@ -47,6 +45,9 @@ pub(super) struct Shape {
     pub(super) grid: [c_uint; 3],
     pub(super) block: [c_uint; 3],
     pub(super) dynamic_shared_bytes: c_uint,
+    /// Blocks of a cluster, if the launch has clusters.
+    pub(super) cluster: Option<[c_uint; 3]>,
+    pub(super) cooperative: bool,
 }
 
 entry_points! {
@@ -60,7 +61,7 @@ entry_points! {
         extra: *const *const c_void,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape { grid, block, dynamic_shared_bytes };
+        let shape = Shape::new(grid, block, dynamic_shared_bytes);
         launch(NullStream::Legacy, function, shape, stream, Arguments { parameters, extra })
     }
 
@@ -74,8 +75,34 @@ entry_points! {
         extra: *const *const c_void,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape { grid, block, dynamic_shared_bytes };
+        let shape = Shape::new(grid, block, dynamic_shared_bytes);
         launch(NullStream::PerThread, function, shape, stream, Arguments { parameters, extra })
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
+        launch(NullStream::Legacy, function, shape, stream, Arguments { parameters, extra: std::ptr::null() })
+    }
+
+    fn cuLaunchCooperativeKernel_ptsz(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
+        launch(NullStream::PerThread, function, shape, stream, Arguments { parameters, extra: std::ptr::null() })
     }
 
     fn cuLaunchKernelEx(
@@ -136,35 +163,46 @@ unsafe fn launch_configured(
 ) -> Result<(), CudaError> {
     // SAFETY: the caller's promise.
     let config = unsafe { config.as_ref() }.ok_or(CudaError::InvalidValue)?;
-    for index in 0..config.attribute_count as usize {
-        if config.attributes.is_null() {
-            return Err(CudaError::InvalidValue);
-        }
-        // SAFETY: the configuration has so many attributes.
-        let attribute = unsafe { &*config.attributes.add(index) };
-        let cluster = [
-            attribute.value[0] as u32,
-            (attribute.value[0] >> 32) as u32,
-            attribute.value[1] as u32,
-        ];
-        match attribute.id {
-            IGNORE => {}
-            CLUSTER_DIMENSION if cluster == [1, 1, 1] => {}
-            id => {
-                eprintln!("software GPU: cuLaunchKernelEx: launch attribute {id} is not supported");
-                return Err(CudaError::NotSupported);
-            }
-        }
-    }
+    // SAFETY: as above.
+    let attributes = unsafe { LaunchAttributes::read(config.attributes, config.attribute_count) }?;
     let shape = Shape {
-        grid: config.grid,
-        block: config.block,
-        dynamic_shared_bytes: config.shared_bytes,
+        cluster: attributes.cluster,
+        cooperative: attributes.cooperative,
+        ..Shape::new(config.grid, config.block, config.shared_bytes)
     };
     launch(null, function, shape, config.stream, arguments)
 }
 
 impl Shape {
+    /// Without clusters, and not cooperative.
+    pub(super) fn new(grid: [c_uint; 3], block: [c_uint; 3], dynamic_shared_bytes: c_uint) -> Self {
+        Self {
+            grid,
+            block,
+            dynamic_shared_bytes,
+            cluster: None,
+            cooperative: false,
+        }
+    }
+
+    /// With the clusters that launch and kernel agree on; refuses a cooperative grid that does not fit at once.
+    fn with_cluster(mut self, function: &Function, call: &Call) -> Result<Self, CudaError> {
+        let device = &call.profile_of(function.context)?.device;
+        self.cluster = function.cluster(self.cluster, self.grid, device)?;
+        if self.cooperative {
+            let shared_bytes = self.dynamic_shared_bytes;
+            cluster::check_cooperative(
+                function,
+                device,
+                self.grid,
+                self.block,
+                shared_bytes,
+                self.cluster,
+            )?;
+        }
+        Ok(self)
+    }
+
     /// Refuses what the device or the kernel cannot do.
     fn check(self, function: &Function, call: &Call) -> Result<(), CudaError> {
         let device = &call.profile_of(function.context)?.device;
@@ -224,6 +262,7 @@ impl Launch {
     ) -> Result<Self, CudaError> {
         let function = call.functions.get(handle)?;
         shape.check(function, call)?;
+        let shape = shape.with_cluster(function, call)?;
         // SAFETY: the caller's promise.
         let parameters = unsafe {
             parameters::collect(function.kernel(), arguments.parameters, arguments.extra)
@@ -275,6 +314,8 @@ impl Simulator {
             kernel: launch.kernel(),
             grid: launch.shape.grid,
             block: launch.shape.block,
+            cluster: launch.shape.cluster,
+            cooperative: launch.shape.cooperative,
             dynamic_shared_bytes: launch.shape.dynamic_shared_bytes,
             parameters: &launch.parameters,
             start_ns: at.as_nanos(),
@@ -363,7 +404,7 @@ impl From<BlockCost> for BlockTime {
 impl From<&Fault> for CudaError {
     fn from(fault: &Fault) -> Self {
         match fault {
-            Fault::IllegalAddress { .. } => Self::IllegalAddress,
+            Fault::IllegalAddress { .. } | Fault::ExitedBlock { .. } => Self::IllegalAddress,
             Fault::Misaligned { .. } => Self::MisalignedAddress,
             Fault::Trap { .. } => Self::LaunchFailed,
             Fault::Assert { .. } => Self::Assert,

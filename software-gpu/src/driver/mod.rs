@@ -11,7 +11,8 @@
 //! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
 //!   device.
 //! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `function`,
-//!   `occupancy`, `allocation`, `pools`, `pointer`, `stream`, `event`, `copy`, `set`, `launch`, `host_function`.
+//!   `occupancy`, `cluster`, `launch_attributes`, `allocation`, `pools`, `pointer`, `stream`, `event`, `copy`, `set`,
+//!   `launch`, `host_function`.
 //! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
 //!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
 //!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
@@ -24,6 +25,7 @@ mod allocation;
 mod boundary;
 mod call;
 mod checkers;
+mod cluster;
 mod context;
 mod copy;
 mod costs;
@@ -41,6 +43,7 @@ mod host_function;
 mod host_threads;
 mod jit;
 mod launch;
+mod launch_attributes;
 mod module;
 mod occupancy;
 mod operation;

@@ -1,11 +1,15 @@
 //! A thread block: its warps take turns on one host thread and meet at barriers.
 
+use std::rc::Rc;
+
 use crate::memory::WriteHold;
 
+use super::cluster::Cluster;
 use super::context::Context;
 use super::cost::{BlockCost, latency};
 use super::fault::Fault;
 use super::grid::Grid;
+use super::group::complete_cluster_barrier;
 use super::memory::Cached;
 use super::shape::LANES;
 use super::warp::{Stop, Warp};
@@ -21,6 +25,12 @@ pub(super) struct Worker<'g> {
     cx: Context<'g>,
     warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
+    /// Warp instructions left.
+    budget: u64,
+    /// Warps with threads that have not exited.
+    running: usize,
+    /// Threads have arrived at the cluster's barrier, or exited, since this was last asked.
+    cluster_event: bool,
     _shared: Vec<u128>,
 }
 
@@ -46,6 +56,7 @@ impl<'g> Worker<'g> {
             mask: 0,
             active: 0,
             cycles: 0,
+            limit: u64::MAX,
             warp: 0,
             local: std::ptr::null_mut(),
             local_stride: program.local_bytes,
@@ -53,6 +64,8 @@ impl<'g> Worker<'g> {
             barrier_result: (0, 0),
             shared: shared.as_mut_ptr().cast(),
             shared_bytes: grid.shared_bytes(),
+            cluster: Rc::new(Cluster::new([shared.as_mut_ptr().cast()])),
+            cluster_rank: 0,
             block: [0; 3],
             block_rank: 0,
             cost: BlockCost::default(),
@@ -72,40 +85,52 @@ impl<'g> Worker<'g> {
             cx,
             warps,
             barriers: Default::default(),
+            budget: 0,
+            running: 0,
+            cluster_event: false,
             _shared: shared,
         }
     }
 
-    /// Runs the block with linear index `rank`.
+    /// Where the block's shared memory is.
+    pub fn shared(&self) -> *mut u8 {
+        self.cx.shared
+    }
+
+    /// Makes the block a part of a cluster.
+    pub fn join(&mut self, cluster: Rc<Cluster>, rank: u32) {
+        self.cx.cluster = cluster;
+        self.cx.cluster_rank = rank;
+    }
+
+    pub fn warps(&self) -> &[Warp] {
+        &self.warps
+    }
+
+    pub fn warps_mut(&mut self) -> &mut [Warp] {
+        &mut self.warps
+    }
+
+    /// Runs the block with linear index `rank`, alone.
     pub fn run(&mut self, rank: u64) -> Result<BlockCost, Fault> {
+        self.cx.cluster.start();
         self.start(rank);
-        let mut budget = self.cx.grid.instruction_budget;
-        let mut running = self.warps.len();
-        while running > 0 {
+        while !self.is_done() {
             let mut progress = false;
             for index in 0..self.warps.len() {
-                if !self.warps[index].is_ready() {
-                    continue;
+                if self.warps[index].is_ready() {
+                    progress = true;
+                    self.run_warp(index, u64::MAX)?;
                 }
-                progress = true;
-                match self.warps[index].run(&mut self.cx, TURN, &mut budget) {
-                    // Threads may have exited for which others wait.
-                    Stop::Turn => self.complete_barriers(),
-                    Stop::Arrived => self.arrive(index)?,
-                    Stop::Done => {
-                        running -= 1;
-                        self.complete_barriers();
-                    }
-                    Stop::Fault(fault) => return Err(*fault),
-                }
+            }
+            if self.take_cluster_event() {
+                complete_cluster_barrier(std::slice::from_mut(self));
             }
             if !progress {
                 return Err(self.deadlock());
             }
         }
-        let mut cost = self.cx.cost;
-        cost.latency_cycles = self.warps.iter().map(Warp::cycles).max().unwrap_or(0) as f64;
-        Ok(cost)
+        Ok(self.cost())
     }
 
     /// What the checkers have seen in all blocks that were run.
@@ -113,7 +138,68 @@ impl<'g> Worker<'g> {
         self.cx.watch
     }
 
-    fn start(&mut self, rank: u64) {
+    /// Runs the earliest warp for `quantum` cycles.
+    pub fn turn(&mut self, quantum: u64) -> Result<(), Fault> {
+        let ready = self.warps.iter().enumerate();
+        let ready = ready.filter(|(_, warp)| warp.is_ready());
+        match ready.min_by_key(|(_, warp)| warp.cycles()) {
+            Some((index, warp)) => {
+                let limit = warp.cycles() + quantum;
+                self.run_warp(index, limit)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The cycle from which on a warp can run; `None` when all wait or have exited.
+    pub fn earliest(&self) -> Option<u64> {
+        let ready = self.warps.iter().filter(|warp| warp.is_ready());
+        ready.map(Warp::cycles).min()
+    }
+
+    /// Whether all threads have exited.
+    pub fn is_done(&self) -> bool {
+        self.running == 0
+    }
+
+    /// What the block has cost.
+    pub fn cost(&self) -> BlockCost {
+        BlockCost {
+            latency_cycles: self.warps.iter().map(Warp::cycles).max().unwrap_or(0) as f64,
+            ..self.cx.cost
+        }
+    }
+
+    /// Whether the cluster's barrier may have become complete since this was last asked.
+    pub fn take_cluster_event(&mut self) -> bool {
+        std::mem::take(&mut self.cluster_event)
+    }
+
+    fn run_warp(&mut self, index: usize, limit: u64) -> Result<(), Fault> {
+        self.cx.limit = limit;
+        match self.warps[index].run(&mut self.cx, TURN, &mut self.budget) {
+            // Threads may have exited for which others wait.
+            Stop::Turn => self.complete_barriers(),
+            Stop::Arrived => self.arrive(index)?,
+            Stop::ClusterArrived => {}
+            Stop::Done => {
+                self.running -= 1;
+                self.complete_barriers();
+                if self.is_done() {
+                    self.cx.cluster.exit(self.cx.cluster_rank);
+                }
+            }
+            Stop::Fault(fault) => return Err(*fault),
+        }
+        self.cluster_event = true;
+        Ok(())
+    }
+
+    /// Begins the block with linear index `rank`.
+    pub fn start(&mut self, rank: u64) {
+        self.budget = self.cx.grid.instruction_budget;
+        self.running = self.warps.len();
+        self.cluster_event = false;
         let cx = &mut self.cx;
         cx.block = cx.grid.block_index(rank);
         cx.block_rank = rank;
@@ -161,7 +247,8 @@ impl<'g> Worker<'g> {
         }
     }
 
-    fn deadlock(&self) -> Fault {
+    /// Names a thread that waits for ever.
+    pub fn deadlock(&self) -> Fault {
         let waiting = self.warps.iter().map(Warp::waiting).sum();
         let first = self.warps.iter().enumerate().find_map(|(index, warp)| {
             let (lane, line) = warp.stuck(self.cx.grid)?;

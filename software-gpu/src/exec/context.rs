@@ -1,7 +1,10 @@
 //! What handlers see: the running warp, its thread block and the launch.
 
+use std::rc::Rc;
+
 use crate::memory::WriteHold;
 
+use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
 use super::grid::Grid;
@@ -23,6 +26,8 @@ pub(super) struct Context<'g> {
     pub active: u32,
     /// Modelled cycles of the running warp since its block started.
     pub cycles: u64,
+    /// The running warp's turn ends when its cycles reach this.
+    pub limit: u64,
     /// Index of the running warp in its block.
     pub warp: u32,
     /// Local memory of the running warp: 32 stacks of `local_stride` bytes.
@@ -37,6 +42,10 @@ pub(super) struct Context<'g> {
     pub shared: *mut u8,
     /// Its size.
     pub shared_bytes: u32,
+    /// The cluster that the block belongs to: a launch without clusters has one for each block.
+    pub cluster: Rc<Cluster>,
+    /// The block's rank in it.
+    pub cluster_rank: u32,
     /// Block index.
     pub block: [u32; 3],
     /// Linear block index.

@@ -131,6 +131,9 @@ pub(super) mod latency {
     pub const ATOMIC: u16 = 700;
     pub const BRANCH: u16 = 10;
     pub const BARRIER: u16 = 20;
+    pub const CLUSTER_BARRIER: u16 = 190;
+    /// Shared memory of another block of the cluster.
+    pub const DISTRIBUTED: u16 = 200;
     pub const CLOCK: u16 = 20;
 }
 

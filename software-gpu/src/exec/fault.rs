@@ -82,6 +82,22 @@ pub enum Fault {
         /// For global space: the nearest allocation.
         nearest: Option<Nearest>,
     },
+    /// An access to the shared memory of a block of the cluster that has exited.
+    #[error(
+        "{place}: {access} of {bytes} bytes at {address:#x} in the shared memory of block {rank} of the cluster, which has exited: let the cluster meet at a barrier before blocks exit"
+    )]
+    ExitedBlock {
+        /// Where.
+        place: Place,
+        /// Load, store or atomic.
+        access: Access,
+        /// The address in `.shared::cluster` or its generic form.
+        address: u64,
+        /// Size of the access of one thread.
+        bytes: u32,
+        /// Rank of the block that has exited.
+        rank: u32,
+    },
     /// An address that is no multiple of the access size.
     #[error("{place}: {access} of {bytes} bytes at {address:#x} is misaligned")]
     Misaligned {

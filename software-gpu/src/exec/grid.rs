@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::memory::WriteHold;
 
 use super::block::Worker;
-use super::cost::{BlockCost, GridCost};
+use super::cost::GridCost;
 use super::fault::Fault;
+use super::group::Group;
 use super::program::ExecutableKernel;
 use super::watch::{Observed, Watch};
 
@@ -20,6 +21,10 @@ pub struct Grid<'a> {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y, z; `None` for a launch without clusters. Divides `grid`.
+    pub cluster: Option<[u32; 3]>,
+    /// All blocks run at the same time, so that they can wait for each other: `cuLaunchCooperativeKernel`.
+    pub cooperative: bool,
     /// Dynamic shared memory of a block.
     pub dynamic_shared_bytes: u32,
     /// The parameter buffer, laid out as [`ExecutableKernel::parameters`] says.
@@ -38,6 +43,8 @@ pub struct Grid<'a> {
 
 /// The most shared memory a block can have on any GPU (227 KiB), and a little more.
 const MAX_SHARED: u64 = 256 << 10;
+/// The most blocks of a cluster on any GPU.
+const MAX_CLUSTER: u64 = 16;
 /// Blocks are handed to host threads in chunks, to keep the hand-over cheap.
 const MAX_CHUNK: u64 = 256;
 
@@ -71,6 +78,39 @@ impl Grid<'_> {
             (rank / x % y) as u32,
             (rank / x / y) as u32,
         ]
+    }
+
+    /// Blocks of a cluster in x, y, z; one block where the launch has no clusters.
+    pub(super) fn cluster_extents(&self) -> [u32; 3] {
+        self.cluster.unwrap_or([1; 3])
+    }
+
+    /// Blocks of a cluster.
+    pub(super) fn cluster_blocks(&self) -> u32 {
+        self.cluster_extents().iter().product()
+    }
+
+    /// Clusters in x, y, z.
+    pub(super) fn clusters(&self) -> [u32; 3] {
+        let cluster = self.cluster_extents();
+        std::array::from_fn(|axis| self.grid[axis] / cluster[axis])
+    }
+
+    /// The linear index of the block that has rank `rank % cluster_blocks` in cluster `rank / cluster_blocks`.
+    fn block_of_clusters(&self, rank: u64) -> u64 {
+        let blocks = u64::from(self.cluster_blocks());
+        let [x, y, _] = self.clusters().map(u64::from);
+        let cluster = rank / blocks;
+        let cluster = [cluster % x, cluster / x % y, cluster / x / y];
+        let [width, height, depth] = self.cluster_extents().map(u64::from);
+        let rank = rank % blocks;
+        let at = [
+            cluster[0] * width + rank % width,
+            cluster[1] * height + rank / width % height,
+            cluster[2] * depth + rank / width / height,
+        ];
+        let [x, y, _] = self.grid.map(u64::from);
+        (at[2] * y + at[1]) * x + at[0]
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -107,6 +147,12 @@ impl Grid<'_> {
         if blocks.is_none_or(|blocks| blocks == 0) {
             return refuse(format!("grid of {:?} blocks", self.grid));
         }
+        let cluster = self.cluster_extents();
+        let divides = |axis: usize| self.grid[axis].checked_rem(cluster[axis]) == Some(0);
+        let blocks = cluster.map(u64::from).iter().product::<u64>();
+        if !(0..3).all(divides) || blocks > MAX_CLUSTER {
+            return refuse(format!("clusters of {cluster:?} blocks"));
+        }
         let shared =
             u64::from(self.kernel.static_shared_bytes()) + u64::from(self.dynamic_shared_bytes);
         if shared > MAX_SHARED {
@@ -126,8 +172,8 @@ impl Grid<'_> {
 /// Runs all blocks of `grid` on `hold`'s memory.
 ///
 /// Costs and memory contents do not depend on [`Grid::threads`] for kernels without data races: kernels whose atomics
-/// make the order of blocks visible run in block order on one thread. With several faults, the one in the block with
-/// the lowest index is reported.
+/// make the order of blocks visible run in block order on one thread. With several faults, the one in the block (of
+/// clusters, the cluster) with the lowest index is reported.
 pub fn execute(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault> {
     run(grid, hold, false).0
 }
@@ -151,24 +197,31 @@ fn run(
         return (Err(refused), Observed::default());
     }
     let blocks = grid.blocks();
+    let group = match (grid.cooperative, grid.cluster) {
+        (true, _) => blocks,
+        (false, Some(_)) => grid.cluster_blocks().into(),
+        (false, None) => 1,
+    };
     let threads = if grid.kernel.is_ordered() {
         1
     } else {
         grid.threads.max(1) as u64
     };
-    let chunk = (blocks / (threads * 8)).clamp(1, MAX_CHUNK);
+    let groups = blocks / group;
+    let chunk = (groups / (threads * 8)).clamp(1, MAX_CHUNK);
     let queue = Queue {
         grid,
         hold,
         checked,
+        group,
         chunk,
-        blocks,
+        groups,
         next: AtomicU64::new(0),
         failed: AtomicU64::new(u64::MAX),
         results: Mutex::new(Vec::new()),
         watches: Mutex::new(Vec::new()),
     };
-    let workers = threads.min(blocks.div_ceil(chunk));
+    let workers = threads.min(groups.div_ceil(chunk));
     if workers == 1 {
         queue.work();
     } else {
@@ -182,56 +235,100 @@ fn run(
     queue.finish()
 }
 
-/// The blocks of a grid, taken chunk by chunk.
+/// The blocks of a grid, taken chunk by chunk. A chunk is of groups: blocks that run at the same time, or one block.
 struct Queue<'g> {
     grid: &'g Grid<'g>,
     hold: &'g WriteHold<'g>,
     checked: bool,
+    /// Blocks of a group.
+    group: u64,
     chunk: u64,
-    blocks: u64,
+    groups: u64,
     next: AtomicU64,
-    /// The lowest block that faulted. Later blocks need not run.
+    /// The lowest group that faulted. Later ones need not run.
     failed: AtomicU64,
     results: Mutex<Vec<(u64, Result<GridCost, Fault>)>>,
     watches: Mutex<Vec<Watch<'g>>>,
 }
 
+/// What runs blocks, one at a time or several at the same time.
+enum Runner<'g> {
+    Block(Box<Worker<'g>>),
+    Group(Group<'g>),
+}
+
+impl<'g> Runner<'g> {
+    /// What the checkers have seen.
+    fn into_watches(self) -> Vec<Watch<'g>> {
+        let workers = match self {
+            Self::Block(worker) => vec![*worker],
+            Self::Group(group) => group.into_workers(),
+        };
+        let watches = workers.into_iter().filter_map(Worker::into_watch);
+        watches.map(|watch| *watch).collect()
+    }
+}
+
 impl<'g> Queue<'g> {
+    fn runner(&self) -> Runner<'g> {
+        if self.grid.cluster.is_none() && !self.grid.cooperative {
+            return Runner::Block(Box::new(Worker::new(self.grid, self.hold, self.checked)));
+        }
+        // A group has as many blocks as memory can hold: the driver checks that they fit on the device.
+        let blocks = usize::try_from(self.group).unwrap_or(usize::MAX);
+        Runner::Group(Group::new(self.grid, self.hold, self.checked, blocks))
+    }
+
     fn work(&self) {
-        let mut worker = None;
+        let mut runner = None;
         loop {
             let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
-            if first >= self.blocks {
+            if first >= self.groups {
                 break;
             }
-            let worker =
-                worker.get_or_insert_with(|| Worker::new(self.grid, self.hold, self.checked));
-            let result = self.run(worker, first);
+            let runner = runner.get_or_insert_with(|| self.runner());
+            let result = self.run(runner, first);
             self.results
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push((first, result));
         }
-        if let Some(watch) = worker.and_then(Worker::into_watch) {
-            self.watches
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(*watch);
-        }
+        self.watches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(runner.into_iter().flat_map(Runner::into_watches));
     }
 
-    fn run(&self, worker: &mut Worker<'g>, first: u64) -> Result<GridCost, Fault> {
-        let mut cost = GridCost::default();
-        for rank in first..self.blocks.min(first + self.chunk) {
+    fn run(&self, runner: &mut Runner<'g>, first: u64) -> Result<GridCost, Fault> {
+        let mut total = GridCost::default();
+        for rank in first..self.groups.min(first + self.chunk) {
             if rank > self.failed.load(Ordering::Relaxed) {
                 break;
             }
-            let block: BlockCost = worker.run(rank).inspect_err(|_| {
+            self.run_group(runner, rank, &mut total).inspect_err(|_| {
                 self.failed.fetch_min(rank, Ordering::Relaxed);
             })?;
-            cost.push(1, block);
         }
-        Ok(cost)
+        Ok(total)
+    }
+
+    fn run_group(
+        &self,
+        runner: &mut Runner<'g>,
+        rank: u64,
+        total: &mut GridCost,
+    ) -> Result<(), Fault> {
+        match runner {
+            Runner::Block(worker) => total.push(1, worker.run(rank)?),
+            Runner::Group(group) => {
+                let ranks = rank * self.group..(rank + 1) * self.group;
+                let ranks = ranks.map(|rank| self.grid.block_of_clusters(rank));
+                for cost in group.run(ranks)? {
+                    total.push(1, cost);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn finish(self) -> (Result<GridCost, Fault>, Observed) {

@@ -8,7 +8,8 @@
 //! - Registers of a warp are rows of 32 cells (`lane`); predicates are 32-bit masks. Values that never change in a
 //!   thread (parameters, special registers, literals) are rows filled once.
 //! - `warp` runs basic blocks and schedules diverged threads so that they meet again where structured code does;
-//!   `block` lets warps take turns and meet at barriers; `grid` spreads blocks over host threads.
+//!   `block` lets warps take turns and meet at barriers; `group` lets the blocks of a cluster or of a cooperative grid
+//!   take turns; `grid` spreads blocks over host threads.
 //! - `memory` serves loads, stores and atomics of whole warps: one bounds check where 32 lanes are side by side.
 //!   Every access is checked; what goes wrong becomes a [`Fault`] that names kernel, thread, line and address.
 //! - `watch` sees what a kernel really touches, when the checkers are on.
@@ -18,10 +19,12 @@
 
 mod arithmetic;
 mod block;
+mod cluster;
 mod context;
 mod cost;
 mod fault;
 mod grid;
+mod group;
 mod lane;
 mod lower;
 mod memory;

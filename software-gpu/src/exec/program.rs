@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ptx::ir::ClusterBounds;
 use crate::ptx::{Module, Parameter, PtxError};
 
 use super::cost::Class;
@@ -50,6 +51,7 @@ pub struct ExecutableKernel {
     pub(super) registers: u32,
     pub(super) max_threads: Option<[u32; 3]>,
     pub(super) required_threads: Option<[u32; 3]>,
+    pub(super) cluster: ClusterBounds,
     pub(super) program: Arc<Program>,
 }
 
@@ -96,6 +98,11 @@ impl ExecutableKernel {
     /// The block shape demanded by `.reqntid`.
     pub fn required_threads(&self) -> Option<[u32; 3]> {
         self.required_threads
+    }
+
+    /// What the kernel demands of clusters: `.reqnctapercluster`, `.explicitcluster`, `.maxclusterrank`.
+    pub fn cluster(&self) -> ClusterBounds {
+        self.cluster
     }
 
     /// Bytes of constant memory the kernel occupies: its parameters.
@@ -204,6 +211,14 @@ pub(super) enum Terminator {
     },
     /// A barrier of the thread block.
     BlockBarrier(BlockBarrier),
+    /// `barrier.cluster.arrive`.
+    ClusterArrive {
+        next: u32,
+    },
+    /// `barrier.cluster.wait`.
+    ClusterWait {
+        next: u32,
+    },
     /// Call function `callee` with arguments from local memory; results go back there.
     Call {
         callee: u32,

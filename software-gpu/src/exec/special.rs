@@ -11,6 +11,14 @@ pub(super) enum Special {
     BlockExtent(u8),
     BlockIndex(u8),
     GridExtent(u8),
+    ClusterIndex(u8),
+    ClustersInGrid(u8),
+    BlockInCluster(u8),
+    ClusterExtent(u8),
+    ClusterRank,
+    ClusterBlocks,
+    /// 1 for a launch with clusters: `%is_explicit_cluster`, which is a predicate.
+    ExplicitCluster,
     Lane,
     Warp,
     Warps,
@@ -56,6 +64,16 @@ impl Special {
             "%ntid.x" | "%ntid.y" | "%ntid.z" => Self::BlockExtent(axis),
             "%ctaid.x" | "%ctaid.y" | "%ctaid.z" => Self::BlockIndex(axis),
             "%nctaid.x" | "%nctaid.y" | "%nctaid.z" => Self::GridExtent(axis),
+            "%clusterid.x" | "%clusterid.y" | "%clusterid.z" => Self::ClusterIndex(axis),
+            "%nclusterid.x" | "%nclusterid.y" | "%nclusterid.z" => Self::ClustersInGrid(axis),
+            "%cluster_ctaid.x" | "%cluster_ctaid.y" | "%cluster_ctaid.z" => {
+                Self::BlockInCluster(axis)
+            }
+            "%cluster_nctaid.x" | "%cluster_nctaid.y" | "%cluster_nctaid.z" => {
+                Self::ClusterExtent(axis)
+            }
+            "%cluster_ctarank" => Self::ClusterRank,
+            "%cluster_nctarank" => Self::ClusterBlocks,
             "%laneid" => Self::Lane,
             "%warpid" => Self::Warp,
             "%nwarpid" => Self::Warps,
@@ -75,7 +93,14 @@ impl Special {
 
     /// Whether it differs between the blocks of a grid.
     pub fn is_per_block(self) -> bool {
-        matches!(self, Self::BlockIndex(_) | Self::Multiprocessor)
+        matches!(
+            self,
+            Self::BlockIndex(_)
+                | Self::Multiprocessor
+                | Self::ClusterIndex(_)
+                | Self::BlockInCluster(_)
+                | Self::ClusterRank
+        )
     }
 
     /// Its values in the lanes of `warp`.
@@ -90,6 +115,19 @@ impl Special {
             Self::BlockExtent(axis) => all(grid.block[usize::from(axis)]),
             Self::BlockIndex(axis) => all(cx.block[usize::from(axis)]),
             Self::GridExtent(axis) => all(grid.grid[usize::from(axis)]),
+            Self::ClusterIndex(axis) => {
+                let axis = usize::from(axis);
+                all(cx.block[axis] / grid.cluster_extents()[axis])
+            }
+            Self::ClustersInGrid(axis) => all(grid.clusters()[usize::from(axis)]),
+            Self::BlockInCluster(axis) => {
+                let axis = usize::from(axis);
+                all(cx.block[axis] % grid.cluster_extents()[axis])
+            }
+            Self::ClusterExtent(axis) => all(grid.cluster_extents()[usize::from(axis)]),
+            Self::ClusterRank => all(cx.cluster_rank),
+            Self::ClusterBlocks => all(grid.cluster_blocks()),
+            Self::ExplicitCluster => all(grid.cluster.is_some().into()),
             Self::Lane => lanes(|lane| lane),
             Self::Warp => all(warp),
             Self::Warps => all(64),

@@ -37,6 +37,8 @@ pub(super) enum Stop {
     Turn,
     /// Some threads arrived at a block barrier; see [`Warp::take_arrival`].
     Arrived,
+    /// Some threads arrived at the cluster's barrier.
+    ClusterArrived,
     /// All threads have exited.
     Done,
     /// A thread did something illegal.
@@ -65,6 +67,8 @@ enum State {
     WarpBarrier(u32),
     /// Waits at the barrier with this number.
     BlockBarrier(u32),
+    /// Waits at the cluster's barrier.
+    ClusterBarrier,
 }
 
 /// Threads at the same place.
@@ -101,6 +105,11 @@ pub(super) struct Warp {
     local: Vec<u128>,
     arrival: Option<Arrival>,
     barrier_result: (u32, u32),
+    /// Lanes that have arrived at the cluster's barrier since it was last complete, and the cycle of the latest.
+    cluster_arrived: u32,
+    cluster_arrival: u64,
+    /// Lanes that have arrived there and not waited since.
+    cluster_unwaited: u32,
     /// Decisions since splits were last made to take turns, and whether such a turn is on.
     decisions: u32,
     rotating: bool,
@@ -124,6 +133,9 @@ impl Warp {
             local: vec![0; local.div_ceil(16)],
             arrival: None,
             barrier_result: (0, 0),
+            cluster_arrived: 0,
+            cluster_arrival: 0,
+            cluster_unwaited: 0,
             decisions: 0,
             rotating: false,
         };
@@ -137,6 +149,7 @@ impl Warp {
         self.cycles = 0;
         self.ready = true;
         self.arrival = None;
+        (self.cluster_arrived, self.cluster_unwaited) = (0, 0);
         self.decisions = 0;
         self.rotating = false;
         let code = &cx.grid.kernel.program.codes[0];
@@ -186,6 +199,7 @@ impl Warp {
         let leads_here = |end: &Terminator| match end {
             Terminator::WarpBarrier { next, .. } => *next == split.pc,
             Terminator::BlockBarrier(barrier) => barrier.next == split.pc,
+            Terminator::ClusterWait { next } => *next == split.pc,
             _ => false,
         };
         let line = blocks
@@ -214,6 +228,27 @@ impl Warp {
             self.ready = true;
             self.cycles = self.cycles.max(cycles);
             self.barrier_result = (votes, arrived);
+        }
+    }
+
+    /// Whether all threads that have not exited have arrived at the cluster's barrier.
+    pub fn has_arrived_at_cluster_barrier(&self) -> bool {
+        self.threads & !self.exited & !self.cluster_arrived == 0
+    }
+
+    /// The cycle at which the last of its threads arrived, if any did.
+    pub fn cluster_arrival(&self) -> Option<u64> {
+        (self.cluster_arrived != 0).then_some(self.cluster_arrival)
+    }
+
+    /// The cluster's barrier is complete: lets the threads that wait there go on, not earlier than `cycles`.
+    pub fn release_from_cluster_barrier(&mut self, cycles: u64) {
+        self.cluster_arrived = 0;
+        let splits = self.frames.iter_mut().flat_map(|frame| &mut frame.others);
+        for split in splits.filter(|split| split.state == State::ClusterBarrier) {
+            split.state = State::Ready;
+            self.ready = true;
+            self.cycles = self.cycles.max(cycles);
         }
     }
 
@@ -251,8 +286,9 @@ impl Warp {
                 return Stop::Turn;
             }
             match self.run_split(cx, &mut turn, budget) {
-                Some(Stop::Turn) if turn > 0 => {}
+                Some(Stop::Turn) if turn > 0 && cx.cycles < cx.limit => {}
                 Some(stop) => return stop,
+                None if turn == 0 || cx.cycles >= cx.limit => return Stop::Turn,
                 None => {}
             }
         }
@@ -328,7 +364,7 @@ impl Warp {
                     return self.special_end(cx, end, block.line);
                 }
             }
-            if !alone || *turn == 0 {
+            if !alone || *turn == 0 || cx.cycles >= cx.limit {
                 frame.current.pc = pc;
                 frame.current.mask = mask;
                 return Some(Stop::Turn);
@@ -349,6 +385,17 @@ impl Warp {
                 frame.current.state = State::WarpBarrier(uniform(cx, *members, mask));
             }
             Terminator::BlockBarrier(barrier) => return self.block_barrier(cx, barrier, line),
+            Terminator::ClusterArrive { next } => {
+                frame.current.pc = *next;
+                return self.cluster_arrive(cx, mask, line);
+            }
+            Terminator::ClusterWait { next } => {
+                frame.current.pc = *next;
+                self.cluster_unwaited &= !mask;
+                if self.cluster_arrived & mask != 0 {
+                    frame.current.state = State::ClusterBarrier;
+                }
+            }
             Terminator::Call {
                 callee, arguments, ..
             } => return self.call(cx, *callee, arguments, line),
@@ -364,6 +411,22 @@ impl Warp {
             }
         }
         None
+    }
+
+    /// `barrier.cluster.arrive`.
+    fn cluster_arrive(&mut self, cx: &Context<'_>, mask: u32, line: u32) -> Option<Stop> {
+        let again = self.cluster_unwaited & mask;
+        if again != 0 {
+            let message =
+                "barrier.cluster.arrive without barrier.cluster.wait before it".to_owned();
+            let place = cx.place(self.index, again.trailing_zeros(), line);
+            let fault = Fault::IllegalInstruction { place, message };
+            return Some(Stop::Fault(Box::new(fault)));
+        }
+        self.cluster_arrived |= mask;
+        self.cluster_unwaited |= mask;
+        self.cluster_arrival = cx.cycles;
+        Some(Stop::ClusterArrived)
     }
 
     fn table(

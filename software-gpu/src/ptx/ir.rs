@@ -33,8 +33,21 @@ pub struct Kernel {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`.
     pub required_threads: Option<[u32; 3]>,
+    /// `.reqnctapercluster` and its kin.
+    pub cluster: ClusterBounds,
     /// Line of its declaration.
     pub line: u32,
+}
+
+/// What a kernel says of the clusters that it is launched in (PTX ISA, "Cluster Dimension Directives").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterBounds {
+    /// `.reqnctapercluster`: blocks of a cluster in x, y, z.
+    pub required: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch has to say how large clusters are.
+    pub explicit: bool,
+    /// `.maxclusterrank`: the most blocks of a cluster.
+    pub max_blocks: Option<u32>,
 }
 
 /// A device function.

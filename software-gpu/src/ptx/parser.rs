@@ -127,6 +127,7 @@ impl<'a> Parser<'a> {
             body: Default::default(),
             max_threads: None,
             required_threads: None,
+            cluster: Default::default(),
             line,
         };
         let mut scopes = Scopes::new();
@@ -144,6 +145,18 @@ impl<'a> Parser<'a> {
             match lexeme.token {
                 Token::Dotted("maxntid") => kernel.max_threads = Some(self.dimensions()?),
                 Token::Dotted("reqntid") => kernel.required_threads = Some(self.dimensions()?),
+                Token::Dotted("reqnctapercluster") => {
+                    kernel.cluster.required = Some(self.dimensions()?);
+                }
+                Token::Dotted("explicitcluster") => {
+                    self.at += 1;
+                    kernel.cluster.explicit = true;
+                }
+                Token::Dotted("maxclusterrank") => {
+                    self.at += 1;
+                    let blocks = self.integer("a number of blocks")?;
+                    kernel.cluster.max_blocks = u32::try_from(blocks).ok();
+                }
                 Token::Dotted("minnctapersm" | "maxnreg" | "maxnctapersm") => {
                     self.at += 1;
                     self.integer("a count")?;

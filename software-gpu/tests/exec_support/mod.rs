@@ -54,6 +54,8 @@ impl Parameters {
 pub struct Launch {
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    pub cluster: Option<[u32; 3]>,
+    pub cooperative: bool,
     pub dynamic_shared_bytes: u32,
     pub threads: usize,
     pub budget: u64,
@@ -64,6 +66,8 @@ pub fn launch(blocks: u32, threads: u32) -> Launch {
     Launch {
         grid: [blocks, 1, 1],
         block: [threads, 1, 1],
+        cluster: None,
+        cooperative: false,
         dynamic_shared_bytes: 0,
         threads: 2,
         budget: BUDGET,
@@ -124,6 +128,8 @@ impl Device {
             kernel: module.kernel(name).expect("the module has this kernel"),
             grid: l.grid,
             block: l.block,
+            cluster: l.cluster,
+            cooperative: l.cooperative,
             dynamic_shared_bytes: l.dynamic_shared_bytes,
             parameters: &parameters.0,
             start_ns: 1_000_000,

@@ -54,11 +54,7 @@ pub(super) unsafe fn kernel(call: &Call, params: &KernelParams) -> Result<Action
     }
     let context = call.functions.get(function)?.context;
     call.usable(context)?;
-    let shape = Shape {
-        grid,
-        block,
-        dynamic_shared_bytes,
-    };
+    let shape = Shape::new(grid, block, dynamic_shared_bytes);
     let arguments = Arguments {
         parameters: parameters.cast_const().cast(),
         extra: extra.cast_const().cast(),

@@ -4,12 +4,14 @@
 
 use crate::ptx::ir::{Instruction, Operand, Space, Type};
 
+use super::super::cluster::rank_of;
 use super::super::context::Context;
 use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW};
 use super::super::op::{Handler, Op, Slot};
+use super::super::program::Value;
 use super::super::shape::{LANES, Shape, logic, map1, map2, map3, plain_handler, test};
-use super::super::special::Clock;
+use super::super::special::{Clock, Special};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
@@ -190,6 +192,7 @@ impl Lowering<'_> {
 
     fn is_space(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
+        let whole_cluster = i.modifiers.iter().any(|space| space == "shared::cluster");
         let window = m
             .pick(window)
             .ok_or_else(|| self.malformed(i, "a state space is needed"))?;
@@ -199,6 +202,15 @@ impl Lowering<'_> {
         };
         let source = self.source(i, from, Type::U64)?;
         let target = self.predicate_target(i, to)?;
+        if window == Some(SHARED_WINDOW) && !whole_cluster {
+            let own = self.constant(Value::Special(Special::ClusterRank), true)?;
+            let run = test(|a: u64, own: u64| {
+                let rank = rank_of(a & (WINDOW - 1), own as u32);
+                a & !(WINDOW - 1) == SHARED_WINDOW && u64::from(rank) == own
+            });
+            self.emit(run, target, [source, own, 0]);
+            return Ok(Weight::ALU64);
+        }
         let start = self.literal(window.unwrap_or(0), Type::U64)?;
         let run = match window {
             Some(_) => test(|a: u64, start: u64| a & !(WINDOW - 1) == start),

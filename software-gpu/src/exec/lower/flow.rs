@@ -25,6 +25,7 @@ pub(super) enum End {
     Table { at: usize, targets: Vec<u32> },
     WarpBarrier { at: usize, next: u32 },
     BlockBarrier { at: usize, next: u32 },
+    ClusterBarrier { at: usize, next: u32 },
     Call { at: usize, next: u32 },
     Return,
     Exit,
@@ -39,6 +40,7 @@ impl Raw {
             End::Table { targets, .. } => targets.clone(),
             End::WarpBarrier { next, .. }
             | End::BlockBarrier { next, .. }
+            | End::ClusterBarrier { next, .. }
             | End::Call { next, .. } => vec![*next],
             End::Return | End::Exit => Vec::new(),
         }
@@ -53,6 +55,7 @@ enum Effect {
     Synchronises,
     WarpBarrier,
     BlockBarrier,
+    ClusterBarrier,
     Call,
     Return,
     Exit,
@@ -98,6 +101,7 @@ pub(super) fn cut(body: &Body) -> Result<Vec<Raw>, PtxError> {
             End::Table { targets, .. } => targets.iter_mut().for_each(resolve),
             End::WarpBarrier { next, .. }
             | End::BlockBarrier { next, .. }
+            | End::ClusterBarrier { next, .. }
             | End::Call { next, .. } => resolve(next),
             End::Return | End::Exit => {}
         }
@@ -209,6 +213,7 @@ impl Cutter<'_> {
                         },
                         Effect::WarpBarrier => End::WarpBarrier { at, next },
                         Effect::BlockBarrier => End::BlockBarrier { at, next },
+                        Effect::ClusterBarrier => End::ClusterBarrier { at, next },
                         Effect::Call => End::Call { at, next },
                         Effect::Return => End::Return,
                         _ => End::Exit,
@@ -267,6 +272,7 @@ fn effect(body: &Body, instruction: &Instruction) -> Result<Effect, PtxError> {
         "brx" => Effect::Table(targets(body, instruction)?),
         "shfl" | "vote" | "match" | "redux" | "elect" if has("sync") => Effect::Synchronises,
         "bar" | "barrier" if has("warp") => Effect::WarpBarrier,
+        "barrier" if has("cluster") => Effect::ClusterBarrier,
         "bar" | "barrier" => Effect::BlockBarrier,
         "call" => Effect::Call,
         "ret" => Effect::Return,

@@ -32,6 +32,8 @@ impl Lowering<'_> {
             "membar" | "fence" | "nanosleep" | "trap" | "brkpt" | "pmevent" => {
                 self.miscellaneous(i)
             }
+            "mapa" => self.map_address(i),
+            "getctarank" => self.rank_of_address(i),
             "bar" | "barrier" => self.barrier_result(i),
             "atom" | "red" => self.atomic(i),
             "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => self.warp_wide(i),

@@ -76,7 +76,9 @@ impl Lowering<'_> {
         };
         let (address, site, space) = self.site(i, from, access)?;
         self.emit_with(memory::load(), 0, [address, 0, 0], site);
+        let distributed = i.modifiers.iter().any(|m| m == "shared::cluster");
         let latency = match space {
+            Space::Shared if distributed => latency::DISTRIBUTED,
             Space::Shared => latency::SHARED,
             Space::Local => latency::LOCAL,
             Space::Param | Space::Const => latency::CONSTANT,

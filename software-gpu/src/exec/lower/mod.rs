@@ -5,12 +5,14 @@
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
-//!    [`convert`], [`data`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
+//!    [`convert`], [`data`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`],
+//!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
 mod assertion;
 mod atomic;
 mod bits;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
@@ -80,6 +82,7 @@ pub(super) fn kernel(
         registers: (totals.registers + 8).next_multiple_of(8).clamp(16, 255),
         max_threads: kernel.max_threads,
         required_threads: kernel.required_threads,
+        cluster: kernel.cluster,
         program: Arc::new(Program {
             codes,
             sites: totals.sites,
@@ -262,6 +265,9 @@ impl<'l> Lowering<'l> {
                     next: to(next),
                     ..barrier
                 })
+            }
+            End::ClusterBarrier { at, next } => {
+                self.cluster_barrier(&instructions[*at], to(next))?
             }
             End::Call { at, next } => self.call(&instructions[*at], to(next))?,
             End::Return => Terminator::Return,

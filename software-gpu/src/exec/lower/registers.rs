@@ -5,7 +5,7 @@ use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Symbol, Type};
 
 use super::super::op::Slot;
 use super::super::program::{Constant, Value};
-use super::super::shape::{LANES, choose, logic, map1};
+use super::super::shape::{LANES, choose, logic, map1, test};
 use super::super::special::Special;
 use super::Lowering;
 
@@ -386,6 +386,17 @@ impl<'l> Lowering<'l> {
                 };
                 self.emit(run, constant, [constant, constant, 0]);
                 Ok(constant)
+            }
+            Operand::Special(name) if name == "%is_explicit_cluster" => {
+                let explicit = self.constant(Value::Special(Special::ExplicitCluster), false)?;
+                let zero = self.literal(0, Type::U32)?;
+                let predicate = self.new_predicate()?;
+                self.emit(
+                    test(|a: u32, b: u32| a != b),
+                    predicate,
+                    [explicit, zero, 0],
+                );
+                Ok(predicate)
             }
             _ => Err(self.malformed(instruction, "a predicate is needed")),
         }

@@ -3,6 +3,7 @@
 use crate::memory::Allocation;
 use crate::ptx::ir::Space;
 
+use super::super::cluster::Lookup;
 use super::super::context::Context;
 use super::super::fault::{Access, Fault, Nearest};
 use super::super::op::Slot;
@@ -84,16 +85,19 @@ impl<'g> Context<'g> {
         address: u64,
         len: u64,
     ) -> Option<Target<'g>> {
-        let (space, address) = match site.space {
-            Space::Generic => generic(address),
-            space => (space, address),
-        };
+        let (space, address) = space_of(site.space, address);
         match space {
             Space::Shared => {
-                (address.checked_add(len)? <= u64::from(self.shared_bytes)).then(|| Target {
-                    pointer: self.shared.wrapping_add(address as usize),
-                    global: None,
-                })
+                let shared_bytes = u64::from(self.shared_bytes);
+                let pointer = match address.checked_add(len)? <= shared_bytes {
+                    true => self.shared.wrapping_add(address as usize),
+                    false => match self.cluster.look_up(address) {
+                        Lookup::Found(pointer, at) if at + len <= shared_bytes => pointer,
+                        _ => return None,
+                    },
+                };
+                let global = None;
+                Some(Target { pointer, global })
             }
             Space::Local => {
                 let stack = self.local.wrapping_add(lane * self.local_stride as usize);
@@ -168,6 +172,17 @@ impl<'g> Context<'g> {
     #[cold]
     fn fail_access(&mut self, site: &Site, lane: usize, address: u64, access: Access) {
         let (space, bytes) = (site.space, site.lane_bytes() as u32);
+        if let (Space::Shared, within) = space_of(space, address)
+            && let Lookup::Exited(rank) = self.cluster.look_up(within)
+        {
+            return self.fail(lane as u32, site.line, |place| Fault::ExitedBlock {
+                place,
+                access,
+                address,
+                bytes,
+                rank,
+            });
+        }
         let memory = self.hold.space();
         let global = matches!(space, Space::Global | Space::Const | Space::Generic);
         let nearest = memory
@@ -234,6 +249,15 @@ impl<'g> Context<'g> {
             Access::Load => self.cost.global_read_bytes += sectors * SECTOR,
             Access::Store | Access::Atomic => self.cost.global_write_bytes += sectors * SECTOR,
         }
+    }
+}
+
+/// The space that an address names, and the address there.
+#[inline(always)]
+fn space_of(space: Space, address: u64) -> (Space, u64) {
+    match space {
+        Space::Generic => generic(address),
+        space => (space, address),
     }
 }
 

@@ -1,0 +1,114 @@
+//! What the blocks of a cluster know of each other: where everybody's shared memory is.
+//!
+//! Addresses in `.shared::cluster` (PTX ISA, "Shared State Space"): a block's own shared memory starts at 0; that of the
+//! block with rank `r` in the cluster, the own one included, at `(r + 1) << 24`. The generic window of shared memory
+//! holds both.
+
+use std::cell::Cell;
+
+/// The bits of an address within one block's shared memory.
+pub(super) const BLOCK_SHIFT: u32 = 24;
+const OFFSET: u64 = (1 << BLOCK_SHIFT) - 1;
+
+/// The blocks of a cluster in the order of their ranks.
+pub(super) struct Cluster {
+    blocks: Vec<Block>,
+}
+
+struct Block {
+    shared: *mut u8,
+    exited: Cell<bool>,
+}
+
+/// The outcome of looking an address up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    /// Where the byte is, and its offset in that block's shared memory.
+    Found(*mut u8, u64),
+    /// The block with this rank has exited, and its shared memory with it.
+    Exited(u32),
+    /// No block of the cluster has this address.
+    Nowhere,
+}
+
+impl Cluster {
+    /// A cluster of blocks whose shared memory starts at these places.
+    pub fn new(shared: impl IntoIterator<Item = *mut u8>) -> Self {
+        let block = |shared| Block {
+            shared,
+            exited: Cell::new(false),
+        };
+        Self {
+            blocks: shared.into_iter().map(block).collect(),
+        }
+    }
+
+    /// The blocks begin anew.
+    pub fn start(&self) {
+        self.blocks.iter().for_each(|block| block.exited.set(false));
+    }
+
+    /// The last thread of a block has exited.
+    pub fn exit(&self, rank: u32) {
+        if let Some(block) = self.blocks.get(rank as usize) {
+            block.exited.set(true);
+        }
+    }
+
+    /// Looks up an address that lies in no block's own part of the window.
+    pub fn look_up(&self, address: u64) -> Lookup {
+        let Some(rank) = (address >> BLOCK_SHIFT).checked_sub(1) else {
+            return Lookup::Nowhere;
+        };
+        match self.blocks.get(usize::try_from(rank).unwrap_or(usize::MAX)) {
+            Some(block) if block.exited.get() => Lookup::Exited(rank as u32),
+            Some(block) => {
+                let offset = address & OFFSET;
+                Lookup::Found(block.shared.wrapping_add(offset as usize), offset)
+            }
+            None => Lookup::Nowhere,
+        }
+    }
+}
+
+/// `mapa`: the address of the same variable in the block with that rank.
+pub(super) fn map_address(address: u64, rank: u32) -> u64 {
+    (u64::from(rank) + 1) << BLOCK_SHIFT | address & OFFSET
+}
+
+/// `getctarank`: the rank of the block that an address belongs to; `own` for an address of the asking block.
+pub(super) fn rank_of(address: u64, own: u32) -> u32 {
+    match (address >> BLOCK_SHIFT & 0xff) as u32 {
+        0 => own,
+        rank => rank - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_block_and_an_offset() {
+        let mut memory = [[0u8; 64]; 2];
+        let starts = memory.each_mut().map(|block| block.as_mut_ptr());
+        let cluster = Cluster::new(starts);
+        let address = map_address(40, 1);
+        let found = Lookup::Found(starts[1].wrapping_add(40), 40);
+        assert_eq!(cluster.look_up(address), found);
+        assert_eq!((rank_of(address, 7), rank_of(40, 7)), (1, 7));
+        assert_eq!(map_address(address, 0), map_address(40, 0));
+        assert_eq!(cluster.look_up(map_address(40, 2)), Lookup::Nowhere);
+        assert_eq!(cluster.look_up(40), Lookup::Nowhere);
+    }
+
+    #[test]
+    fn a_block_that_has_exited_has_no_memory() {
+        let mut memory = [0u8; 64];
+        let cluster = Cluster::new([memory.as_mut_ptr()]);
+        cluster.exit(0);
+        assert_eq!(cluster.look_up(map_address(0, 0)), Lookup::Exited(0));
+        cluster.start();
+        assert_ne!(cluster.look_up(map_address(0, 0)), Lookup::Exited(0));
+    }
+}

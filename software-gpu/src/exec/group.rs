@@ -1,0 +1,107 @@
+//! Blocks that run at the same time: those of a cluster, and all those of a cooperative grid.
+//!
+//! They take turns on one host thread. The block whose clock is earliest goes first, and a turn ends after a
+//! [`QUANTUM`] of modelled time; so a block that polls for what another one writes spends as many cycles as it would on
+//! the GPU, and the order is the same in every run.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use crate::memory::WriteHold;
+
+use super::block::Worker;
+use super::cluster::Cluster;
+use super::cost::{BlockCost, latency};
+use super::fault::Fault;
+use super::grid::Grid;
+
+/// Modelled cycles of a turn: about two polls of global memory.
+const QUANTUM: u64 = 1024;
+
+/// One host thread's state for blocks that run at the same time: reused from group to group.
+pub(super) struct Group<'g> {
+    /// The blocks of the first cluster by their rank, then those of the next one.
+    workers: Vec<Worker<'g>>,
+    clusters: Vec<Rc<Cluster>>,
+    cluster_blocks: usize,
+}
+
+impl<'g> Group<'g> {
+    /// A group of `blocks` blocks, a multiple of the grid's cluster.
+    pub fn new(grid: &'g Grid<'g>, hold: &'g WriteHold<'g>, checked: bool, blocks: usize) -> Self {
+        let cluster_blocks = grid.cluster_blocks() as usize;
+        let mut workers: Vec<_> = (0..blocks)
+            .map(|_| Worker::new(grid, hold, checked))
+            .collect();
+        let mut clusters = Vec::new();
+        for members in workers.chunks_mut(cluster_blocks) {
+            let cluster = Rc::new(Cluster::new(members.iter().map(Worker::shared)));
+            for (rank, member) in members.iter_mut().enumerate() {
+                member.join(Rc::clone(&cluster), rank as u32);
+            }
+            clusters.push(cluster);
+        }
+        Self {
+            workers,
+            clusters,
+            cluster_blocks,
+        }
+    }
+
+    /// The blocks, for what the checkers have seen of them.
+    pub fn into_workers(self) -> Vec<Worker<'g>> {
+        self.workers
+    }
+
+    /// Runs the blocks with these linear indices, cluster by cluster.
+    pub fn run(&mut self, ranks: impl Iterator<Item = u64>) -> Result<Vec<BlockCost>, Fault> {
+        self.clusters.iter().for_each(|cluster| cluster.start());
+        for (worker, rank) in self.workers.iter_mut().zip(ranks) {
+            worker.start(rank);
+        }
+        let mut ready: BinaryHeap<_> = (0..self.workers.len())
+            .map(|index| Reverse((0, index)))
+            .collect();
+        let mut queued = vec![true; self.workers.len()];
+        while let Some(Reverse((_, index))) = ready.pop() {
+            queued[index] = false;
+            self.workers[index].turn(QUANTUM)?;
+            let first = index / self.cluster_blocks * self.cluster_blocks;
+            let members = first..first + self.cluster_blocks;
+            let released = self.workers[index].take_cluster_event()
+                && complete_cluster_barrier(&mut self.workers[members.clone()]);
+            let runnable = if released { members } else { index..index + 1 };
+            for index in runnable {
+                if let Some(cycles) = self.workers[index].earliest().filter(|_| !queued[index]) {
+                    ready.push(Reverse((cycles, index)));
+                    queued[index] = true;
+                }
+            }
+        }
+        match self.workers.iter().find(|worker| !worker.is_done()) {
+            Some(stuck) => Err(stuck.deadlock()),
+            None => Ok(self.workers.iter().map(Worker::cost).collect()),
+        }
+    }
+}
+
+/// Ends `barrier.cluster` for the blocks of one cluster if all their threads that have not exited have arrived.
+/// Returns whether it did.
+pub(super) fn complete_cluster_barrier(members: &mut [Worker<'_>]) -> bool {
+    let mut last_arrival = None;
+    for warp in members.iter().flat_map(Worker::warps) {
+        if !warp.has_arrived_at_cluster_barrier() {
+            return false;
+        }
+        last_arrival = last_arrival.max(warp.cluster_arrival());
+    }
+    let Some(cycles) = last_arrival else {
+        return false;
+    };
+    let cycles = cycles + u64::from(latency::CLUSTER_BARRIER);
+    for warp in members.iter_mut().flat_map(Worker::warps_mut) {
+        warp.release_from_cluster_barrier(cycles);
+    }
+    true
+}

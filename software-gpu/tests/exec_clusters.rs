@@ -1,0 +1,260 @@
+//! Clusters of blocks: their special registers, each other's shared memory, their barrier; and cooperative grids.
+
+mod exec_support;
+
+use exec_support::*;
+use software_gpu::exec::Fault;
+
+/// As [`kernel`], for a module of sm_90.
+fn kernel_90(declarations: &str, body: &str) -> String {
+    kernel(declarations, body)
+        .replace("6.0", "8.0")
+        .replace("sm_70", "sm_90")
+}
+
+fn run_clusters(declarations: &str, body: &str, launch: Launch) -> Result<Vec<u32>, Fault> {
+    let module = load(&kernel_90(declarations, body)).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let count = (launch.grid.iter().product::<u32>() * launch.block[0]) as usize;
+    let (from, to) = (
+        device.upload(&vec![0_u32; count]),
+        device.upload(&vec![0_u32; count]),
+    );
+    let parameters = Parameters::default().with(to).with(from).with(count as u32);
+    device.run(&module, "test", launch, &parameters)?;
+    Ok(device.download(to, count))
+}
+
+fn clusters(blocks: u32, threads: u32, cluster: u32) -> Launch {
+    Launch {
+        cluster: Some([cluster, 1, 1]),
+        ..launch(blocks, threads)
+    }
+}
+
+#[test]
+fn special_registers_place_a_block_in_its_cluster() {
+    let digits = |names: &[&str]| {
+        let mut body = "mov.u32 %r2, 0;".to_owned();
+        for name in names {
+            body += &format!("mov.u32 %r3, {name}; mad.lo.u32 %r2, %r2, 10, %r3;");
+        }
+        body + "mov.u32 %r4, %ctaid.y; mov.u32 %r5, %nctaid.x; mov.u32 %r6, %ctaid.x; mad.lo.u32 %r4, %r4, %r5, %r6;
+            ld.param.u64 %out, [out]; mul.wide.u32 %rd1, %r4, 4; add.u64 %out, %out, %rd1; st.global.u32 [%out], %r2;"
+    };
+    let launch = Launch {
+        grid: [4, 2, 1],
+        cluster: Some([2, 2, 1]),
+        ..launch(8, 1)
+    };
+    let index = digits(&[
+        "%clusterid.x",
+        "%clusterid.y",
+        "%nclusterid.x",
+        "%nclusterid.y",
+    ]);
+    assert_eq!(
+        run_clusters("", &index, launch).unwrap(),
+        [21, 21, 1021, 1021].repeat(2)
+    );
+    let within = digits(&["%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctarank"]);
+    assert_eq!(
+        run_clusters("", &within, launch).unwrap(),
+        [0, 101, 0, 101, 12, 113, 12, 113]
+    );
+    let extents = digits(&[
+        "%cluster_nctaid.x",
+        "%cluster_nctaid.y",
+        "%cluster_nctaid.z",
+        "%cluster_nctarank",
+    ]);
+    assert_eq!(run_clusters("", &extents, launch).unwrap(), [2214; 8]);
+}
+
+#[test]
+fn a_launch_says_whether_it_has_clusters() {
+    let body =
+        "mov.pred %p0, %is_explicit_cluster; selp.u32 %r2, 1, 0, %p0; st.global.u32 [%out], %r2;";
+    assert_eq!(run_clusters("", body, clusters(2, 1, 1)).unwrap(), [1, 1]);
+    assert_eq!(run_clusters("", body, launch(2, 1)).unwrap(), [0, 0]);
+}
+
+/// Every block stores into its own shared memory and reads its neighbour's: by all three ways to name it.
+#[test]
+fn a_block_reads_its_neighbours_shared_memory() {
+    let prepare = "mov.u32 %r2, %ctaid.x; add.u32 %r3, %r2, 100; mul.lo.u32 %r3, %r3, 1000; add.u32 %r3, %r3, %t;
+        shl.b32 %r4, %t, 2; mov.u32 %r5, words; add.u32 %r4, %r4, %r5; st.shared.u32 [%r4], %r3;
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mov.u32 %r6, %cluster_ctarank; xor.b32 %r6, %r6, 1;";
+    let window = "mapa.shared::cluster.u32 %r7, %r4, %r6; ld.shared::cluster.u32 %r8, [%r7];";
+    let wide = "cvt.u64.u32 %rd1, %r4; mapa.shared::cluster.u64 %rd2, %rd1, %r6; ld.shared::cluster.u32 %r8, [%rd2];";
+    let generic = "cvt.u64.u32 %rd1, %r4; cvta.shared.u64 %rd1, %rd1; mapa.u64 %rd2, %rd1, %r6; ld.u32 %r8, [%rd2];";
+    let end =
+        "barrier.cluster.arrive.release; barrier.cluster.wait.acquire; st.global.u32 [%out], %r8;";
+    let expected: Vec<u32> = (0..6_u32)
+        .flat_map(|block| (0..64).map(move |thread| (100 + (block ^ 1)) * 1000 + thread))
+        .collect();
+    for load in [window, wide, generic] {
+        let body = format!("{prepare}{load}{end}");
+        let seen = run_clusters(
+            ".shared .align 4 .b8 words[256];",
+            &body,
+            clusters(6, 64, 2),
+        );
+        assert_eq!(seen.unwrap(), expected, "{load}");
+    }
+}
+
+#[test]
+fn an_address_tells_its_block() {
+    let body = "mov.u32 %r4, word; mov.u32 %r6, %cluster_ctarank; getctarank.shared::cluster.u32 %r2, %r4;
+        xor.b32 %r6, %r6, 1; mapa.shared::cluster.u32 %r7, %r4, %r6; getctarank.shared::cluster.u32 %r3, %r7;
+        cvt.u64.u32 %rd1, %r7; cvta.shared::cluster.u64 %rd1, %rd1; getctarank.u64 %r8, %rd1;
+        isspacep.shared::cluster %p0, %rd1; isspacep.shared::cta %p1, %rd1;
+        cvt.u64.u32 %rd2, %r4; cvta.shared.u64 %rd2, %rd2; isspacep.shared %p2, %rd2;
+        mad.lo.u32 %r2, %r2, 10, %r3; mad.lo.u32 %r2, %r2, 10, %r8;
+        selp.u32 %r9, 1, 0, %p0; mad.lo.u32 %r2, %r2, 10, %r9; selp.u32 %r9, 1, 0, %p1; mad.lo.u32 %r2, %r2, 10, %r9;
+        selp.u32 %r9, 1, 0, %p2; mad.lo.u32 %r2, %r2, 10, %r9; st.global.u32 [%out], %r2;";
+    let seen = run_clusters(".shared .align 4 .b8 word[4];", body, clusters(2, 1, 2)).unwrap();
+    assert_eq!(seen, [11101, 100101]);
+}
+
+/// All blocks of a cluster add to a counter in the first one's shared memory.
+#[test]
+fn atomics_reach_another_blocks_shared_memory() {
+    let body = "mov.u32 %r4, word; mov.u32 %r5, 0; st.shared.u32 [%r4], %r5;
+        barrier.cluster.arrive; barrier.cluster.wait;
+        mapa.shared::cluster.u32 %r7, %r4, 0; atom.shared::cluster.add.u32 %r8, [%r7], 1;
+        barrier.cluster.arrive; barrier.cluster.wait;
+        ld.shared::cluster.u32 %r9, [%r7]; st.global.u32 [%out], %r9;
+        barrier.cluster.arrive; barrier.cluster.wait;";
+    let seen = run_clusters(".shared .align 4 .b8 word[4];", body, clusters(8, 64, 4)).unwrap();
+    assert_eq!(seen, [256; 512]);
+}
+
+/// Between arriving and waiting a thread goes on; waiting twice for one arrival does not block.
+#[test]
+fn the_cluster_barrier_has_two_phases() {
+    let body = "mov.u32 %r2, 0;
+        again: barrier.cluster.arrive.relaxed; add.u32 %r2, %r2, 1; barrier.cluster.wait; barrier.cluster.wait;
+        setp.lt.u32 %p0, %r2, 5; @%p0 bra again; st.global.u32 [%out], %r2;";
+    assert_eq!(
+        run_clusters("", body, clusters(4, 96, 4)).unwrap(),
+        [5; 384]
+    );
+}
+
+#[test]
+fn a_thread_that_exits_counts_as_arrived() {
+    let body = "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p0, %r2, 1; @%p0 exit; setp.gt.u32 %p1, %t, 40; @%p1 exit;
+        barrier.cluster.arrive; barrier.cluster.wait; st.global.u32 [%out], 1;";
+    let seen = run_clusters("", body, clusters(2, 64, 2)).unwrap();
+    assert_eq!(seen.iter().sum::<u32>(), 41);
+}
+
+#[test]
+fn arriving_twice_is_an_error() {
+    let fault = run_clusters(
+        "",
+        "barrier.cluster.arrive; barrier.cluster.arrive;",
+        clusters(2, 1, 2),
+    );
+    assert!(
+        matches!(fault, Err(Fault::IllegalInstruction { message, .. }) if message.contains("arrive"))
+    );
+}
+
+#[test]
+fn shared_memory_ends_with_its_block() {
+    let body = "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p0, %r2, 1; @%p0 exit;
+        mov.u32 %r3, 0; spin: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 5000; @%p1 bra spin;
+        mov.u32 %r4, word; mapa.shared::cluster.u32 %r5, %r4, 1; ld.shared::cluster.u32 %r6, [%r5];";
+    let fault = run_clusters(".shared .align 4 .b8 word[4];", body, clusters(2, 1, 2)).unwrap_err();
+    assert!(
+        matches!(fault, Fault::ExitedBlock { rank: 1, .. }),
+        "{fault}"
+    );
+    assert!(fault.to_string().contains("has exited"), "{fault}");
+}
+
+#[test]
+fn a_block_that_is_not_in_the_cluster_has_no_address() {
+    let body = "mov.u32 %r4, word; mapa.shared::cluster.u32 %r5, %r4, 2; ld.shared::cluster.u32 %r6, [%r5];";
+    let fault = run_clusters(".shared .align 4 .b8 word[4];", body, clusters(2, 1, 2));
+    assert!(matches!(fault, Err(Fault::IllegalAddress { .. })));
+}
+
+#[test]
+fn a_barrier_that_nobody_completes_is_a_deadlock() {
+    let body = "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p0, %r2, 1; @%p0 bra other;
+        barrier.cluster.arrive; barrier.cluster.wait; bra end;
+        other: bar.sync 1, 64; end:";
+    let fault = run_clusters("", body, clusters(2, 32, 2));
+    assert!(
+        matches!(fault, Err(Fault::BarrierDeadlock { waiting: 32, .. })),
+        "{fault:?}"
+    );
+}
+
+/// A grid-wide barrier of atomics and polling, several times over.
+#[test]
+fn blocks_of_a_cooperative_grid_wait_for_each_other() {
+    let body = "ld.param.u64 %rd1, [in]; mov.u32 %r2, %nctaid.x; mov.u32 %r3, 0;
+        round: bar.sync 0; setp.ne.u32 %p0, %t, 0; @%p0 bra met;
+        add.u32 %r4, %r3, 1; mul.lo.u32 %r5, %r4, %r2;
+        atom.global.add.u32 %r6, [%rd1], 1;
+        poll: ld.volatile.global.u32 %r7, [%rd1]; setp.lt.u32 %p1, %r7, %r5; @%p1 bra poll;
+        met: bar.sync 0; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 20; @%p2 bra round;
+        ld.volatile.global.u32 %r8, [%rd1]; st.global.u32 [%out], %r8;";
+    let launch = Launch {
+        cooperative: true,
+        ..launch(200, 64)
+    };
+    assert_eq!(
+        run_clusters("", body, launch).unwrap(),
+        vec![4000; 200 * 64]
+    );
+}
+
+/// The modelled time of a poll is the time until the other block writes, whatever the order of blocks.
+#[test]
+fn a_polling_block_spends_the_time_that_it_waits() {
+    let body = "ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p0, %r2, 1; @%p0 bra writer;
+        poll: ld.volatile.global.u32 %r7, [%rd1]; setp.eq.u32 %p1, %r7, 0; @%p1 bra poll; bra end;
+        writer: mov.u32 %r3, 0; spin: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 20000; @%p1 bra spin;
+        st.volatile.global.u32 [%rd1], 1; end:";
+    let module = load(&kernel_90("", body)).unwrap();
+    let mut device = Device::new();
+    let (from, to) = (device.upload(&[0_u32; 2]), device.upload(&[0_u32; 2]));
+    let parameters = Parameters::default().with(to).with(from).with(2_u32);
+    let cooperative = true;
+    let cost = device
+        .run(
+            &module,
+            "test",
+            Launch {
+                cooperative,
+                ..launch(2, 1)
+            },
+            &parameters,
+        )
+        .unwrap();
+    let cycles: Vec<f64> = cost
+        .runs
+        .iter()
+        .map(|(_, block)| block.latency_cycles)
+        .collect();
+    assert!(cycles[1] > 100_000.0, "{cycles:?}");
+    assert!((cycles[0] - cycles[1]).abs() < 5_000.0, "{cycles:?}");
+}
+
+#[test]
+fn clusters_that_do_not_divide_the_grid_are_refused() {
+    for cluster in [3, 0, 17] {
+        let refused = run_clusters("", "", clusters(34, 1, cluster));
+        assert!(
+            matches!(refused, Err(Fault::InvalidLaunch { .. })),
+            "{cluster}"
+        );
+    }
+}
