@@ -13,7 +13,7 @@
 //! false report is worse than a missing one. Times play no part: what happened to come out right is reported as well.
 //!
 //! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks
-//! (`clock`, `order`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
+//! (`clock`, `happens_before`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
 //! allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict becomes a [`Finding`]
 //! that says what to add (`advice`) and what almost was the right thing (`notes`).
 
@@ -23,10 +23,10 @@ mod checker;
 mod clock;
 mod description;
 mod finding;
+mod happens_before;
 mod ids;
 mod memory;
 mod notes;
-mod order;
 mod owners;
 mod shadow;
 mod site;

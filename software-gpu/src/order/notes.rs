@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::happens_before::Order;
 use super::ids::{EventId, StreamId};
-use super::order::Order;
 use super::site::{Place, Site};
 
 /// How many records of an event, or waits of a stream or thread, are remembered.
@@ -119,7 +119,7 @@ impl Order {
                 let place = record.stream;
                 let text = || {
                     format!(
-                        "{event} was recorded after {what}, but recorded again on {place} before {waiter} waited for it"
+                        "{event} was recorded on {stream} after {what}, but recorded again on {place} before {waiter} waited for it"
                     )
                 };
                 (!record.covers(first) && records.any(replaced)).then(text)

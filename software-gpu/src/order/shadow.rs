@@ -110,6 +110,12 @@ impl Shadow {
         by: Accessor<'_>,
         mut conflict: impl FnMut(&Entry, Range<u64>),
     ) {
+        if let Some(cell) = self.cells.get_mut(&range.start)
+            && cell.end == range.end
+        {
+            cell.touch(kinds, by, |entry| conflict(entry, range.clone()));
+            return self.merge(range, 1);
+        }
         self.split(range.start);
         self.split(range.end);
         let mut gaps = Vec::new();

@@ -1,7 +1,7 @@
 //! Streams and events.
 
 use super::program::*;
-use software_gpu::order::{Rule, ThreadId};
+use software_gpu::order::Rule;
 use software_gpu::reports::Kind;
 
 #[test]
@@ -68,19 +68,165 @@ fn the_host_comes_after_what_it_waited_for() {
 }
 
 #[test]
-fn registered_threads_have_clocks_of_their_own() {
+fn reads_and_atomics_meet_their_like() {
+    for (first, second, conflict) in [
+        (reads(BYTES), reads(BYTES), false),
+        (atomics(BYTES), atomics(BYTES), false),
+        (atomics(BYTES), reads(BYTES), true),
+        (reads(BYTES), atomics(BYTES), true),
+        (atomics(BYTES), writes(BYTES), true),
+        (reads(BYTES), writes(BYTES), true),
+        (writes(BYTES), writes(BYTES), true),
+        (writes(BYTES), writes(0x1100..0x1200), false),
+    ] {
+        let mut program = Program::new();
+        program.run(A, "first", &first);
+        program.run(B, "second", &second);
+        assert_eq!(
+            program.checker.take_findings().len(),
+            usize::from(conflict),
+            "{first:?} {second:?}"
+        );
+    }
+}
+
+#[test]
+fn of_several_the_one_executed_last_is_reported_with_its_lowest_bytes() {
     let mut program = Program::new();
-    let thread = ThreadId(5);
-    program.checker.thread_started(None, thread);
-    program.host_writes(HOST, BYTES);
-    let copy = program.submit_by(thread, A, "copy");
-    program.execute(copy, &reads(BYTES));
-    assert_eq!(program.only_finding().bytes, BYTES);
-    program.checker.thread_joined(None, thread);
-    program.host_writes(HOST, BYTES);
+    program.run(A, "early", &writes(0x1000..0x1010));
+    program.run(BLOCKING, "late", &writes(0x1040..0x1050));
+    program.run(BLOCKING, "later", &writes(0x1020..0x1030));
+    program.run(B, "copy", &reads(BYTES));
+    let found = program.only_finding();
+    assert_eq!(found.first.description.what, "later");
+    assert_eq!(found.bytes, 0x1020..0x1030);
+}
+
+#[test]
+fn a_wait_for_an_event_that_was_never_recorded_has_no_effect() {
+    let mut program = Program::new();
+    let note = program.checker.waited(HOST, B, EVENT);
     assert_eq!(
-        program.checker.take_findings().len(),
-        1,
-        "a join does not wait for the device"
+        note.map(|note| note.to_string()).as_deref(),
+        Some(
+            "no effect: stream 14 waits for event 3, which was never recorded\n  missing: record event 3 before stream 14 waits for it"
+        )
     );
+    program.run(A, "kernel", &writes(BYTES));
+    program.record(A, EVENT);
+    program.run(B, "copy", &reads(BYTES));
+    assert_eq!(
+        program.only_finding().nearly.as_deref(),
+        Some("stream 14 waited for event 3 before its first record: that wait had no effect")
+    );
+}
+
+#[test]
+fn an_event_recorded_again_elsewhere_no_longer_stands_for_the_first_stream() {
+    let mut program = Program::new();
+    program.run(A, "kernel", &writes(BYTES));
+    program.record(A, EVENT);
+    program.record(BLOCKING, EVENT);
+    program.wait(B, EVENT);
+    program.run(B, "copy", &reads(BYTES));
+    assert_eq!(
+        program.only_finding().nearly.as_deref(),
+        Some(
+            "event 3 was recorded on stream 13 after kernel, but recorded again on stream 2 before stream 14 waited for it"
+        )
+    );
+}
+
+#[test]
+fn a_wait_behind_the_use_and_a_record_without_a_wait_are_named() {
+    let mut program = Program::new();
+    program.run(A, "kernel", &writes(BYTES));
+    program.record(A, EVENT);
+    program.run(B, "copy", &reads(BYTES));
+    assert_eq!(
+        program.only_finding().nearly.as_deref(),
+        Some("event 3 was recorded on stream 13 after kernel, but stream 14 does not wait for it")
+    );
+    let again = program.submit(B, "second copy");
+    program.wait(B, EVENT);
+    program.execute(again, &reads(BYTES));
+    assert_eq!(
+        program.only_finding().nearly.as_deref(),
+        Some("stream 14 waits for event 3, which covers kernel, but only after second copy")
+    );
+}
+
+#[test]
+fn a_loop_has_one_key() {
+    let mut program = Program::new();
+    for _ in 0..3 {
+        program.run(A, "kernel", &writes(BYTES));
+        program.run(B, "copy", &reads(BYTES));
+    }
+    let found = program.checker.take_findings();
+    assert_eq!(found.len(), 5);
+    let keys: std::collections::BTreeSet<_> =
+        found.into_iter().map(|finding| finding.key).collect();
+    assert_eq!(
+        keys.len(),
+        2,
+        "copy after kernel, kernel after copy: {keys:?}"
+    );
+}
+
+#[test]
+fn locations_are_asked_for_by_reports_alone() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let locate = || {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        Some("src/main.rs:42".to_owned())
+    };
+    let mut program = Program::new();
+    let kernel = software_gpu::order::OperationId(1000);
+    let what = software_gpu::order::Description::new("kernel").at(Arc::new(locate));
+    program.checker.submitted(HOST, A, kernel, &[], what);
+    program.execute(kernel, &writes(BYTES));
+    program.run(B, "copy", &reads(BYTES));
+    let found = program.only_finding();
+    assert_eq!(ASKED.load(Ordering::Relaxed), 0);
+    let text = found.to_string();
+    assert!(
+        text.contains("kernel, operation 1 of stream 13 (src/main.rs:42), writes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_unknown_is_ignored() {
+    use software_gpu::order::{ContextId, EventId, OperationId, StreamId, ThreadId};
+
+    let mut program = Program::new();
+    let (stream, operation) = (StreamId(99), OperationId(99));
+    let checker = &mut program.checker;
+    checker.submitted(HOST, stream, operation, &[operation], "nothing".into());
+    checker.submitted_node(
+        HOST,
+        operation,
+        OperationId(98),
+        &[operation],
+        "node".into(),
+    );
+    checker.recorded(EventId(99), stream, operation);
+    checker.stream_synchronized(HOST, stream);
+    checker.context_synchronized(HOST, ContextId(99));
+    checker.operation_synchronized(HOST, operation);
+    checker.thread_joined(None, ThreadId(99));
+    checker.thread_joined(None, HOST);
+    checker.stream_destroyed(stream);
+    checker.context_destroyed(ContextId(99));
+    checker.pool_allocated(operation, 0..8, "scratch".into());
+    checker.pool_freed(operation, 0);
+    checker.allocated(8..8, "nothing".into());
+    checker.freed(u64::MAX..0);
+    checker.accessed(operation, &writes(0..u64::MAX));
+    checker.ended(operation);
+    program.assert_silent();
 }

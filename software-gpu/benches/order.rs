@@ -1,0 +1,117 @@
+//! What following a program costs, per operation.
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use software_gpu::memory::Accesses;
+use software_gpu::order::{
+    Checker, ContextId, Description, EventId, OperationId, StreamId, StreamKind, ThreadId,
+};
+
+const OPERATIONS: u64 = 20_000;
+const HOST: ThreadId = ThreadId::UNREGISTERED;
+const BUFFER: u64 = 1 << 20;
+
+fn main() {
+    divan::main();
+}
+
+fn checker(streams: u64) -> Checker {
+    let mut checker = Checker::new();
+    checker.context_created(HOST, ContextId(1), StreamId(1_000_000));
+    for stream in 0..streams {
+        checker.stream_created(
+            HOST,
+            StreamId(stream),
+            ContextId(1),
+            StreamKind::NonBlocking,
+        );
+        checker.allocated(buffer(stream), Description::new("buffer"));
+    }
+    checker
+}
+
+fn buffer(stream: u64) -> std::ops::Range<u64> {
+    stream * BUFFER..(stream + 1) * BUFFER
+}
+
+/// Reads of the lower half of the stream's buffer and writes of the upper one, in so many pieces each.
+fn accesses(stream: u64, pieces: u64) -> Accesses {
+    let width = BUFFER / 2 / pieces;
+    let start = buffer(stream).start;
+    let piece = |start: u64| {
+        move |index: u64| start + index * width..start + index * width + width.div_ceil(2)
+    };
+    let whole = |start: u64| start..start + BUFFER / 2;
+    let half = |start: u64| match pieces {
+        1 => whole(start).into(),
+        _ => (0..pieces).map(piece(start)).collect(),
+    };
+    Accesses {
+        reads: half(start),
+        writes: half(start + BUFFER / 2),
+        ..Accesses::default()
+    }
+}
+
+/// Kernels in all streams in turn, each on its own buffer; the host waits for each stream now and then.
+fn run(streams: u64, operations: u64, accesses: &[Accesses]) -> Checker {
+    let mut checker = checker(streams);
+    for index in 0..operations {
+        let stream = index % streams;
+        let operation = OperationId(index);
+        checker.submitted(
+            HOST,
+            StreamId(stream),
+            operation,
+            &[],
+            Description::new("kernel"),
+        );
+        checker.accessed(operation, &accesses[stream as usize]);
+        checker.ended(operation);
+        if index % 1024 == 0 {
+            checker.stream_synchronized(HOST, StreamId(stream));
+        }
+    }
+    assert!(checker.take_findings().is_empty());
+    checker
+}
+
+#[divan::bench(args = [1, 8, 128], sample_count = 5)]
+fn contiguous(bencher: Bencher, streams: u64) {
+    let accesses: Vec<_> = (0..streams).map(|stream| accesses(stream, 1)).collect();
+    bencher
+        .counter(ItemsCount::new(OPERATIONS))
+        .bench_local(|| run(black_box(streams), OPERATIONS, &accesses));
+}
+
+/// Each kernel touches 2 x 1000 ranges.
+#[divan::bench(args = [1, 8, 128], sample_count = 5)]
+fn fragmented(bencher: Bencher, streams: u64) {
+    const FEWER: u64 = OPERATIONS / 20;
+    let accesses: Vec<_> = (0..streams).map(|stream| accesses(stream, 1000)).collect();
+    bencher
+        .counter(ItemsCount::new(FEWER))
+        .bench_local(|| run(black_box(streams), FEWER, &accesses));
+}
+
+/// A pipeline: each operation goes to the next stream, behind an event, and works on the same buffer.
+#[divan::bench(args = [1, 8, 128], sample_count = 5)]
+fn behind_events(bencher: Bencher, streams: u64) {
+    let accesses = accesses(0, 1);
+    bencher
+        .counter(ItemsCount::new(OPERATIONS))
+        .bench_local(|| {
+            let mut checker = checker(black_box(streams));
+            for index in 0..OPERATIONS {
+                let stream = StreamId(index % streams);
+                checker.waited(HOST, stream, EventId(1));
+                let operation = OperationId(index);
+                checker.submitted(HOST, stream, operation, &[], Description::new("kernel"));
+                checker.recorded(EventId(1), stream, operation);
+                checker.accessed(operation, &accesses);
+                checker.ended(operation);
+            }
+            assert!(checker.take_findings().is_empty());
+            checker
+        });
+}

@@ -1,0 +1,160 @@
+//! Stream-ordered allocations.
+
+use super::program::*;
+use software_gpu::order::{Rule, StreamId};
+use software_gpu::reports::Kind;
+
+#[test]
+fn a_life_in_one_stream_is_fine_and_so_is_the_next_one_at_its_address() {
+    let mut program = Program::new();
+    for _ in 0..3 {
+        program.allocate(A, BYTES, "scratch");
+        program.run(A, "kernel", &writes(BYTES));
+        program.free(A, BYTES.start);
+    }
+    program.assert_silent();
+}
+
+#[test]
+fn addresses_are_reused_while_their_first_users_still_wait_in_the_stream() {
+    let mut program = Program::new();
+    program.allocate(A, BYTES, "first");
+    let one = program.submit(A, "one");
+    program.free(A, BYTES.start);
+    program.allocate(A, BYTES, "second");
+    let two = program.submit(A, "two");
+    program.free(A, BYTES.start);
+    program.execute(one, &writes(BYTES));
+    program.execute(two, &writes(BYTES));
+    program.assert_silent();
+}
+
+#[test]
+fn a_pool_may_give_completed_memory_to_another_stream_without_an_edge() {
+    let mut program = Program::new();
+    program.allocate(A, BYTES, "first");
+    program.run(A, "kernel", &writes(BYTES));
+    program.free(A, BYTES.start);
+    program.allocate(B, BYTES, "second");
+    program.run(B, "kernel", &writes(BYTES));
+    program.assert_silent();
+}
+
+#[test]
+fn a_use_before_the_allocation_is_reported() {
+    let mut program = Program::new();
+    program.allocate(A, BYTES, "scratch");
+    program.run(B, "kernel", &writes(0x1010..0x1020));
+    let found = program.only_finding();
+    assert_eq!(
+        (found.kind, found.rule),
+        (Kind::Lifetime, Rule::UsedBeforeAllocation)
+    );
+    assert_eq!(found.bytes, 0x1010..0x1020);
+    assert_eq!(
+        found.missing,
+        "record an event after allocation on stream 13; make stream 14 wait for it before kernel"
+    );
+    let text = found.to_string();
+    assert!(
+        text.contains("at offset 16 of scratch (256 bytes at 0x1000)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_event_behind_the_allocation_lets_another_stream_use_it() {
+    let mut program = Program::new();
+    program.allocate(A, BYTES, "scratch");
+    program.record(A, EVENT);
+    program.wait(B, EVENT);
+    program.run(B, "kernel", &writes(BYTES));
+    program.record(B, EVENT);
+    program.wait(A, EVENT);
+    program.free(A, BYTES.start);
+    program.assert_silent();
+}
+
+#[test]
+fn a_use_after_the_free_is_reported() {
+    let mut program = Program::new();
+    program.allocate(A, BYTES, "scratch");
+    program.free(A, BYTES.start);
+    program.run(A, "kernel", &reads(BYTES));
+    let found = program.only_finding();
+    assert_eq!(found.rule, Rule::UsedAfterFree);
+    assert_eq!(found.missing, "free the memory after kernel");
+}
+
+#[test]
+fn a_free_without_order_is_reported_whichever_runs_first() {
+    for kernel_first in [true, false] {
+        let mut program = Program::new();
+        program.allocate(A, BYTES, "scratch");
+        program.record(A, EVENT);
+        program.wait(B, EVENT);
+        let kernel = program.submit(B, "kernel");
+        if kernel_first {
+            program.execute(kernel, &reads(BYTES));
+            program.free(A, BYTES.start);
+        } else {
+            program.free(A, BYTES.start);
+            program.execute(kernel, &reads(BYTES));
+        }
+        let found = program.only_finding();
+        assert_eq!(found.rule, Rule::FreedWithoutOrder);
+        assert_eq!(
+            found.missing,
+            "record an event after kernel on stream 14; make stream 13 wait for it before free"
+        );
+    }
+}
+
+#[test]
+fn memory_with_a_new_owner_is_reported_with_both() {
+    let mut program = Program::new();
+    let other = StreamId(20);
+    program.checker.stream_created(
+        HOST,
+        other,
+        CONTEXT,
+        software_gpu::order::StreamKind::NonBlocking,
+    );
+    program.allocate(A, BYTES, "the first batch");
+    program.record(A, EVENT);
+    program.wait(B, EVENT);
+    let kernel = program.submit(B, "kernel");
+    program.free(A, BYTES.start);
+    program.allocate(other, BYTES, "the second batch");
+    program.execute(kernel, &reads(BYTES));
+    let found = program.only_finding();
+    assert_eq!(found.rule, Rule::Reused);
+    assert_eq!(
+        found.allocation.map(|owner| owner.description.what),
+        Some("the first batch".into())
+    );
+    assert_eq!(
+        found.newer.map(|owner| owner.description.what),
+        Some("the second batch".into())
+    );
+}
+
+#[test]
+fn a_free_that_waits_for_the_device_ends_all_history() {
+    let mut program = Program::new();
+    program.checker.allocated(BYTES, "buffer".into());
+    program.run(A, "kernel", &writes(BYTES));
+    program.checker.freed(BYTES);
+    program.checker.allocated(BYTES, "buffer".into());
+    program.run(B, "kernel", &writes(BYTES));
+    program.assert_silent();
+}
+
+#[test]
+fn plain_allocations_can_be_freed_in_stream_order() {
+    let mut program = Program::new();
+    program.checker.allocated(BYTES, "buffer".into());
+    program.run(B, "kernel", &writes(BYTES));
+    program.free(A, BYTES.start);
+    assert_eq!(program.only_finding().rule, Rule::FreedWithoutOrder);
+}
