@@ -132,7 +132,6 @@ fn record(
         }
         let clock = call.clock();
         let op = call.submit(target, clock, Effect::Record(event))?;
-        call.pools.event_recorded(event, target);
         op.map_or(Ok(()), |op| call.recorded(event, op))
     })
 }
@@ -179,6 +178,9 @@ impl Simulator {
         self.captures.forget_event(event);
         let reached = None;
         self.events.get_mut(event)?.record = Some(Record { op, reached });
+        if let Some(operation) = self.operations.get(&op) {
+            self.pools.event_recorded(event, operation.stream);
+        }
         Ok(())
     }
 

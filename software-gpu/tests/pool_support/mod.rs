@@ -171,3 +171,18 @@ impl Pool {
             .map(|attribute| self.get(attribute).expect("cuMemPoolGetAttribute") as usize)
     }
 }
+
+/// Long enough for its copy to be under way when the next calls return.
+pub const LONG: usize = 16 * MIB;
+
+/// Puts a copy into the stream that ends long after the next calls.
+pub fn keep_busy(driver: &Driver, memory: Address, host: &Pinned, stream: Handle) {
+    driver
+        .to_device(memory, host.pointer(), LONG, stream)
+        .unwrap();
+}
+
+/// Waits for the stream without a synchronising call.
+pub fn poll(driver: &Driver, stream: Handle) {
+    while driver.stream_query(stream) == Err(NOT_READY) {}
+}

@@ -134,3 +134,91 @@ impl Order {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{Profile, Time, Timeline, Work};
+
+    const A: CUstream = CUstream(10);
+    const B: CUstream = CUstream(11);
+    const C: CUstream = CUstream(12);
+    const EVENT: CUevent = CUevent(20);
+
+    /// Submits operations as the simulator does.
+    struct Scene {
+        timeline: Timeline,
+        order: Order,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let timeline = Timeline::new(&[Profile::h200()], 8);
+            let mut order = Order::default();
+            order.start();
+            Self { timeline, order }
+        }
+
+        fn submit(&mut self, stream: CUstream) -> FreePoint {
+            let any = self.timeline.add_stream(0, 0);
+            let op = self.timeline.submit(any, Time::ZERO, Work::Marker, &[]);
+            let reach = self.order.next(stream, &[]);
+            self.order.submitted(stream, op, reach);
+            FreePoint { stream, op }
+        }
+
+        fn reaches(&self, stream: CUstream, free: FreePoint) -> bool {
+            self.order.next(stream, &[]).covers(&free)
+        }
+    }
+
+    #[test]
+    fn an_event_carries_what_its_stream_had_been_given_when_it_was_recorded() {
+        let mut scene = Scene::new();
+        let before = scene.submit(A);
+        scene.order.recorded(EVENT, A);
+        let after = scene.submit(A);
+        assert!(!scene.reaches(B, before));
+        scene.order.waited(B, EVENT);
+        assert!(scene.reaches(B, before) && !scene.reaches(B, after));
+        scene.order.recorded(EVENT, B);
+        scene.order.waited(C, EVENT);
+        assert!(scene.reaches(C, before));
+        assert!(!scene.reaches(C, after));
+    }
+
+    #[test]
+    fn waiting_for_an_event_counts_as_of_the_wait() {
+        let mut scene = Scene::new();
+        scene.order.recorded(EVENT, A);
+        scene.order.waited(B, EVENT);
+        let free = scene.submit(A);
+        scene.order.recorded(EVENT, A);
+        assert!(!scene.reaches(B, free));
+        assert!(scene.order.event(EVENT).covers(&free));
+    }
+
+    #[test]
+    fn kin_and_inserted_dependencies_count() {
+        let mut scene = Scene::new();
+        let free = scene.submit(A);
+        assert!(scene.order.next(B, &[A]).covers(&free));
+        assert!(!scene.order.next(B, &[C]).covers(&free));
+        scene.order.comes_after(B, &[free]);
+        assert!(scene.reaches(B, free));
+    }
+
+    #[test]
+    fn destroyed_streams_are_remembered_by_kind() {
+        let mut scene = Scene::new();
+        let context = CUcontext(1);
+        let (blocking, other) = (scene.submit(A), scene.submit(B));
+        scene.order.stream_destroyed(A, context, true);
+        scene.order.stream_destroyed(B, context, false);
+        let reach = scene.order.destroyed(context, true);
+        assert!(reach.covers(&blocking) && !reach.covers(&other));
+        let reach = scene.order.destroyed(context, false);
+        assert!(reach.covers(&blocking) && reach.covers(&other));
+        assert!(!scene.order.destroyed(CUcontext(2), false).covers(&other));
+    }
+}

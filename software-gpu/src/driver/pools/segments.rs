@@ -281,3 +281,121 @@ fn joined(runs: &[Run]) -> Vec<Run> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{Profile, Time, Timeline, Work};
+
+    const BASE: u64 = 1 << 20;
+
+    fn free_points<const N: usize>() -> [FreePoint; N] {
+        let mut timeline = Timeline::new(&[Profile::h200()], 8);
+        let stream = timeline.add_stream(0, 0);
+        let mut number = 0;
+        [(); N].map(|()| {
+            number += 1;
+            let op = timeline.submit(stream, Time::ZERO, Work::Marker, &[]);
+            FreePoint {
+                stream: CUstream(number),
+                op,
+            }
+        })
+    }
+
+    fn chunk_of(bytes: u64) -> Segments {
+        let mut segments = Segments::default();
+        segments.add_chunk(BASE, bytes);
+        segments
+    }
+
+    fn take(segments: &mut Segments, bytes: u64, rank: Option<Rank>) -> Option<u64> {
+        let placement = segments.take(bytes, Rank::Pending, |_| rank);
+        placement.map(|placement| placement.address - BASE)
+    }
+
+    #[test]
+    fn the_smallest_sufficient_segment_is_used_and_freed_ones_before_fresh_ones() {
+        let mut segments = chunk_of(16 * GRANULE);
+        let [a, b] = free_points();
+        let large = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");
+        let between = take(&mut segments, GRANULE, None);
+        assert_eq!(between, Some(4 * GRANULE));
+        let small = BASE + take(&mut segments, 2 * GRANULE, None).expect("fits");
+        assert_eq!(segments.free(large, Some(a)), Some(4 * GRANULE));
+        assert_eq!(segments.free(small, Some(b)), Some(2 * GRANULE));
+        assert_eq!(segments.free(small, Some(b)), None);
+        assert_eq!(
+            take(&mut segments, GRANULE, Some(Rank::Complete)),
+            Some(small - BASE)
+        );
+        assert_eq!(
+            take(&mut segments, 2 * GRANULE, Some(Rank::Complete)),
+            Some(0)
+        );
+        assert_eq!(take(&mut segments, 2 * GRANULE, None), Some(7 * GRANULE));
+    }
+
+    #[test]
+    fn neighbours_serve_together_and_name_their_frees() {
+        let mut segments = chunk_of(4 * GRANULE);
+        let [a, b] = free_points();
+        let all = [(); 4].map(|()| BASE + take(&mut segments, GRANULE, None).expect("fits"));
+        segments.free(all[1], Some(a));
+        segments.free(all[2], Some(b));
+        assert_eq!(take(&mut segments, 2 * GRANULE, None), None);
+        let rank = |free: &FreePoint| (*free == a).then_some(Rank::Available);
+        assert_eq!(segments.take(2 * GRANULE, Rank::Fresh, rank), None);
+        let placement = segments.take(2 * GRANULE, Rank::Pending, |_| Some(Rank::Pending));
+        let expected = Placement {
+            address: all[1],
+            freed_by: vec![a, b],
+        };
+        assert_eq!(placement, Some(expected));
+        assert_eq!(
+            (segments.used(), segments.has_unseen()),
+            (4 * GRANULE, false)
+        );
+    }
+
+    #[test]
+    fn what_is_left_of_a_freed_segment_still_knows_its_free() {
+        let mut segments = chunk_of(4 * GRANULE);
+        let [a] = free_points();
+        let whole = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");
+        segments.free(whole, Some(a));
+        assert_eq!(take(&mut segments, GRANULE, Some(Rank::Available)), Some(0));
+        assert!(segments.has_unseen());
+        assert_eq!(take(&mut segments, GRANULE, None), None);
+        segments.see(|free| *free == a);
+        assert!(!segments.has_unseen());
+        assert_eq!(take(&mut segments, 3 * GRANULE, None), Some(GRANULE));
+    }
+
+    #[test]
+    fn chunks_go_when_all_frees_in_them_were_seen() {
+        let mut segments = chunk_of(2 * GRANULE);
+        let other = BASE + 64 * GRANULE;
+        segments.add_chunk(other, GRANULE);
+        let [a] = free_points();
+        let memory = BASE + take(&mut segments, 2 * GRANULE, None).expect("fits");
+        assert_eq!(segments.release(1), [other]);
+        segments.free(memory, Some(a));
+        assert_eq!(segments.release(0), []);
+        segments.see(|_| true);
+        assert_eq!(segments.release(1), []);
+        assert!(
+            segments.contains(BASE + 2 * GRANULE - 1) && !segments.contains(BASE + 2 * GRANULE)
+        );
+        assert_eq!(segments.release(0), [BASE]);
+        assert_eq!((segments.reserved(), segments.used()), (0, 0));
+        assert_eq!(take(&mut segments, GRANULE, None), None);
+    }
+
+    #[test]
+    fn chunks_are_not_joined() {
+        let mut segments = chunk_of(GRANULE);
+        segments.add_chunk(BASE + 2 * GRANULE, GRANULE);
+        assert_eq!(take(&mut segments, 2 * GRANULE, None), None);
+    }
+}
