@@ -3,6 +3,7 @@
 //! A file may name a built-in profile as its `base` and say only what differs. Whatever it leaves to the base is a
 //! figure of another device, so its source becomes `estimated`.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -77,32 +78,23 @@ impl Profile {
         built_in(name).map(|text| Self::parse(name, text))
     }
 
-    /// The built-in profile of that name or, when `name_or_path` looks like a path (it has a `/` or ends in `.toml`),
+    /// The built-in profile of that name or, when `name_or_path` looks like a path (it has a folder or ends in `.toml`),
     /// that of the file.
     ///
     /// # Errors
     /// When there is none, or it is not valid.
     pub fn load(name_or_path: &str) -> Result<Self, ProfileError> {
-        let path = Path::new(name_or_path);
-        let is_path = path.components().count() > 1
-            || path.is_absolute()
-            || name_or_path.starts_with('.')
-            || path
-                .extension()
-                .is_some_and(|extension| extension == "toml");
-        if let Some(profile) = Self::named(name_or_path) {
-            return profile;
-        }
-        if !is_path {
-            return Err(ProfileError::Unknown {
-                name: name_or_path.to_owned(),
-            });
-        }
-        let text = fs::read_to_string(path).map_err(|source| ProfileError::Unreadable {
-            path: name_or_path.to_owned(),
-            source,
-        })?;
-        Self::parse(name_or_path, &text)
+        Self::parse(name_or_path, &text(name_or_path)?)
+    }
+
+    /// The entries of the profile that [`load`](Self::load) gives, those of its base included.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn table(name_or_path: &str) -> Result<Table, ProfileError> {
+        let text = text(name_or_path)?;
+        Self::parse(name_or_path, &text)?;
+        resolve(name_or_path, &text, MOST_BASES)
     }
 
     /// Reads a profile from the text of its file; `name` is for the error.
@@ -135,6 +127,30 @@ impl Profile {
             .expect("h200 is built in")
             .unwrap_or_else(|error| panic!("{error}"))
     }
+}
+
+/// The text of a profile.
+fn text(name_or_path: &str) -> Result<Cow<'static, str>, ProfileError> {
+    if let Some(text) = built_in(name_or_path) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let path = Path::new(name_or_path);
+    let is_path = path.components().count() > 1
+        || path.is_absolute()
+        || name_or_path.starts_with('.')
+        || path
+            .extension()
+            .is_some_and(|extension| extension == "toml");
+    if !is_path {
+        return Err(ProfileError::Unknown {
+            name: name_or_path.to_owned(),
+        });
+    }
+    let read = fs::read_to_string(path).map_err(|source| ProfileError::Unreadable {
+        path: name_or_path.to_owned(),
+        source,
+    })?;
+    Ok(Cow::Owned(read))
 }
 
 fn built_in(name: &str) -> Option<&'static str> {

@@ -15,6 +15,7 @@ use super::work::CLASSES;
 pub use device::Device;
 pub use file::ProfileError;
 pub use host::Host;
+pub use toml::Table;
 
 /// A device and the model of its performance.
 #[derive(Clone, Debug, Deserialize)]

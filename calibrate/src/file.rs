@@ -1,0 +1,114 @@
+//! A profile as the text of its file, and the file: written beside and renamed, so that there is never half of one.
+
+use crate::findings::Findings;
+use anyhow::{Context, Result, bail};
+use std::io::Write as _;
+use std::path::Path;
+use tempfile::NamedTempFile;
+use toml::{Table, Value};
+
+/// The sections of a profile, in the order in which they are read best.
+const SECTIONS: [&str; 6] = [
+    "copies",
+    "memory",
+    "kernels",
+    "kernels.issue_per_cycle",
+    "handover",
+    "host",
+];
+
+/// The text of a complete profile: what was found, and for the rest the base's figures as estimates.
+pub fn text(device: &Table, findings: &Findings, about: &str) -> Result<String> {
+    let mut text = String::new();
+    for line in about.lines() {
+        text += &format!("# {line}\n");
+    }
+    text += "\n[device]\n";
+    for (name, value) in device.iter().filter(|(_, value)| !value.is_table()) {
+        text += &format!("{name} = {}\n", written(value));
+    }
+    if let Some(attributes) = device.get("attributes").and_then(Value::as_table) {
+        text += "\n# Name without CU_DEVICE_ATTRIBUTE_, number, value.\n[device.attributes]\n";
+        let mut attributes: Vec<_> = attributes.iter().collect();
+        attributes.sort_by_key(|(_, pair)| pair.get(0).and_then(Value::as_integer));
+        for (name, value) in attributes {
+            text += &format!("{name} = {}\n", written(value));
+        }
+    }
+    for section in SECTIONS {
+        text += &format!("\n[{section}]\n");
+        let table = section
+            .split('.')
+            .try_fold(findings.base(), |table, part| table.get(part)?.as_table())
+            .with_context(|| format!("the base has no section {section}"))?;
+        for name in table
+            .iter()
+            .filter(|(_, figure)| is_figure(figure))
+            .map(|(name, _)| name)
+        {
+            let (value, from) = match findings.found(section, name) {
+                Some(found) => (rounded(found.value), found.from),
+                None => (findings.of_base(section, name)?, "estimated"),
+            };
+            text += &format!("{name} = {{ value = {value:?}, from = \"{from}\" }}\n");
+        }
+    }
+    Ok(text)
+}
+
+fn is_figure(value: &Value) -> bool {
+    value
+        .as_table()
+        .is_some_and(|table| table.contains_key("value"))
+}
+
+/// Four digits: more than any measurement here has.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// A value of `[device]`: a number, a list of them, or a name.
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Array(list) => {
+            let list: Vec<String> = list.iter().map(written).collect();
+            format!("[{}]", list.join(", "))
+        }
+        Value::Table(_) | Value::Datetime(_) => String::new(),
+    }
+}
+
+/// Fails unless `path` may be written: it is new, or `force` says so. Asked for before anything is measured.
+pub fn may_write(path: &Path, force: bool) -> Result<()> {
+    if path.exists() && !force {
+        bail!(
+            "{} exists: choose another name, or say --force",
+            path.display()
+        );
+    }
+    if path.is_dir() {
+        bail!("{} is a folder", path.display());
+    }
+    beside(path).map(drop)
+}
+
+/// Writes the text beside the file, and renames.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    let mut file = beside(path)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)
+        .with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(())
+}
+
+fn beside(path: &Path) -> Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    NamedTempFile::new_in(folder).with_context(|| format!("{} cannot be written", path.display()))
+}

@@ -1,0 +1,177 @@
+//! The time from the end of one operation to the start of the next.
+//!
+//! The device's clock shows sums only: an operation between two events, or in a chain. Where a sum cannot be taken
+//! apart, it is divided as in the base, and the figures are called fitted.
+
+use crate::findings::Findings;
+use crate::gpu::{self, Stream};
+use crate::kernels::Kernels;
+use crate::stopwatch::{Stopwatch, repeat};
+use anyhow::Result;
+use std::time::Duration;
+
+const SMALL: usize = 64 << 10;
+
+pub fn measure(findings: &mut Findings, kernels: &mut Kernels, watch: &Stopwatch) -> Result<()> {
+    let sums = Sums::measure(kernels, watch)?;
+    let base = |name| findings.of_base("handover", name);
+    let (to_marker, from_marker) = (base("to_marker_us")?, base("marker_to_kernel_us")?);
+    // The kernel itself: what the ramp, the drain and an empty block take.
+    let ramp = findings.of_base("kernels", "ramp_us")?;
+    let drain = findings.of_base("kernels", "drain_us")?;
+    let kernel_to_kernel = base("kernel_to_kernel_us")?;
+    let block = empty_block_us(findings)?;
+    // A chain of kernels: kernel and hand-over, in the base's proportions.
+    let scale = sums.kernels / (ramp + drain + block + kernel_to_kernel);
+    let kernel = (ramp + drain + block) * scale;
+    kernels.null_us = kernel;
+    let edges = (sums.marked_kernels - kernel).max(0.0) / (to_marker + from_marker);
+    let (to_marker, from_marker) = (to_marker * edges, from_marker * edges);
+    let to_host = base("to_host_function_us")?;
+    let from_host = base("from_host_function_us")?;
+    let functions = sums.host_functions / (to_host + from_host);
+    let start_interval = start_interval(kernels, watch)?;
+
+    findings.fitted(
+        "kernels",
+        "ramp_us",
+        ((kernel - block) * ramp / (ramp + drain)).max(0.0),
+    );
+    findings.fitted(
+        "kernels",
+        "drain_us",
+        ((kernel - block) * drain / (ramp + drain)).max(0.0),
+    );
+    findings.measured("kernels", "start_interval_us", start_interval);
+    let mut note = |name, value| findings.fitted("handover", name, value);
+    note("kernel_to_kernel_us", sums.kernels - kernel);
+    note("to_marker_us", to_marker);
+    note("marker_to_kernel_us", from_marker);
+    note(
+        "marker_to_copy_us",
+        sums.marked_copies - sums.copies_up - to_marker,
+    );
+    note(
+        "kernel_to_copy_us",
+        (sums.kernels_and_copies - kernel - sums.copies_up) / 2.0,
+    );
+    note(
+        "copy_to_other_engine_us",
+        (sums.copies_up_and_down - sums.copies_up - sums.copies_down) / 2.0,
+    );
+    note("to_host_function_us", to_host * functions);
+    note("from_host_function_us", from_host * functions);
+    findings.measured("handover", "marker_to_marker_us", sums.markers);
+    findings.measured(
+        "handover",
+        "across_streams_us",
+        across_streams(kernels, watch)?,
+    );
+    Ok(())
+}
+
+/// What the base says that a block of one warp with nothing to do takes.
+fn empty_block_us(findings: &Findings) -> Result<f64> {
+    let cycles = findings.of_base("kernels", "block_start_cycles")?
+        + findings.of_base("kernels", "block_turnover_cycles")?
+        + findings.of_base("kernels", "block_turnover_cycles_per_warp")?;
+    let clock = gpu::attribute(13).unwrap_or(1_000_000);
+    Ok(cycles / f64::from(clock) * 1e3)
+}
+
+/// Each: one more of it in a chain, in µs.
+struct Sums {
+    kernels: f64,
+    marked_kernels: f64,
+    markers: f64,
+    copies_up: f64,
+    copies_down: f64,
+    marked_copies: f64,
+    kernels_and_copies: f64,
+    copies_up_and_down: f64,
+    host_functions: f64,
+}
+
+impl Sums {
+    fn measure(kernels: &Kernels, watch: &Stopwatch) -> Result<Self> {
+        let (host, other_host) = (gpu::pinned(SMALL)?, gpu::pinned(SMALL)?);
+        let (device, other) = (gpu::allocate(SMALL)?, gpu::allocate(SMALL)?);
+        let event = gpu::timing_event()?;
+        let kernel = |stream| gpu::launch(kernels.null, (1, 32), stream, (0, 0));
+        let mark = |stream| gpu::record(event, stream);
+        let up = |stream| gpu::to_device(device, host, SMALL, stream);
+        let down = |stream| gpu::to_host(other_host, other, SMALL, stream);
+        let chain = |steps: &[&dyn Fn(Stream) -> Result<()>]| {
+            watch.each(5, 45, |stream| {
+                steps.iter().try_for_each(|step| step(stream))
+            })
+        };
+        let sums = Self {
+            kernels: chain(&[&kernel])?,
+            marked_kernels: chain(&[&kernel, &mark])?,
+            markers: chain(&[&mark])?,
+            copies_up: chain(&[&up])?,
+            copies_down: chain(&[&down])?,
+            marked_copies: chain(&[&up, &mark])?,
+            kernels_and_copies: chain(&[&kernel, &up])?,
+            copies_up_and_down: chain(&[&up, &down])?,
+            host_functions: host_functions(watch)?,
+        };
+        gpu::free_pinned(host)?;
+        gpu::free_pinned(other_host)?;
+        gpu::free(device)?;
+        gpu::free(other)?;
+        Ok(sums)
+    }
+}
+
+/// Host functions that do nothing, one after the other. Between two of them there are both hand-overs at once, so
+/// events stand between them.
+fn host_functions(watch: &Stopwatch) -> Result<f64> {
+    let event = gpu::timing_event()?;
+    watch.each(2, 12, |stream| {
+        gpu::host_function(stream)?;
+        gpu::record(event, stream)
+    })
+}
+
+/// The least time between the starts of two kernels that do not depend on each other.
+fn start_interval(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
+    let streams = gpu::streams(8)?;
+    let time = |rounds: usize| {
+        repeat(|| {
+            let ahead = Duration::from_micros(300 + 100 * rounds as u64);
+            watch.device_with(ahead, &streams, || {
+                (0..rounds).try_for_each(|_| {
+                    streams
+                        .iter()
+                        .try_for_each(|stream| gpu::launch(kernels.null, (1, 32), *stream, (0, 0)))
+                })
+            })
+        })
+    };
+    Ok((time(24)? - time(4)?) / (20.0 * streams.len() as f64))
+}
+
+/// What it costs to hand a kernel's result to another stream, beyond handing it on in its own.
+fn across_streams(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
+    let other = gpu::stream()?;
+    let events: Result<Vec<_>> = (0..96).map(|_| gpu::timing_event()).collect();
+    let events = events?;
+    let hops = |streams: [Stream; 2], count: usize| {
+        repeat(|| {
+            let ahead = Duration::from_micros(200 + 15 * count as u64);
+            watch.device_with(ahead, &[other], || {
+                for (hop, event) in events.iter().take(count).enumerate() {
+                    let (from, to) = (streams[hop % 2], streams[(hop + 1) % 2]);
+                    gpu::launch(kernels.null, (1, 32), from, (0, 0))?;
+                    gpu::record(*event, from)?;
+                    gpu::wait(to, *event)?;
+                }
+                Ok(())
+            })
+        })
+    };
+    let each = |streams| -> Result<f64> { Ok((hops(streams, 88)? - hops(streams, 8)?) / 80.0) };
+    Ok(each([watch.stream, other])? - each([watch.stream, watch.stream])?)
+}

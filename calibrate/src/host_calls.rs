@@ -1,0 +1,224 @@
+//! What the driver's calls cost the thread that makes them.
+
+use crate::findings::Findings;
+use crate::gpu::{self, cu};
+use crate::kernels::Kernels;
+use crate::stopwatch::{on_host, per_call, repeat, repeat_times};
+use anyhow::Result;
+use cust::sys;
+use examples_host::host_clock;
+use std::ptr;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+/// Calls in a row: fewer than the driver's queue takes.
+const BATCH: usize = 100;
+
+pub fn measure(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+    enqueueing(findings, kernels)?;
+    asking(findings)?;
+    waiting(findings, kernels)?;
+    objects(findings)?;
+    device_memory(findings)?;
+    page_locked_memory(findings)?;
+    computing(findings)
+}
+
+fn enqueueing(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+    let stream = gpu::stream()?;
+    let (host, device) = (gpu::pinned(64 * KIB)?, gpu::allocate(64 * KIB)?);
+    let timed = gpu::timing_event()?;
+    let untimed = gpu::event(sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING)?;
+    gpu::record(untimed, stream)?;
+    let mut note = |name, value| findings.measured("host", name, value);
+    let launch = || gpu::launch(kernels.null, (1, 32), stream, (0, 0));
+    note("launch_us", per_call(BATCH, launch)?);
+    note(
+        "copy_us",
+        per_call(BATCH, || gpu::to_device(device, host, 4 * KIB, stream))?,
+    );
+    note(
+        "set_us",
+        per_call(BATCH, || cu!(cuMemsetD8Async(device, 0, 4 * KIB, stream)))?,
+    );
+    note("record_us", per_call(BATCH, || gpu::record(timed, stream))?);
+    note(
+        "record_untimed_us",
+        per_call(BATCH, || gpu::record(untimed, stream))?,
+    );
+    note("wait_us", per_call(BATCH, || gpu::wait(stream, untimed))?);
+    note(
+        "host_function_us",
+        per_call(20, || gpu::host_function(stream))?,
+    );
+    gpu::free_pinned(host)?;
+    gpu::free(device)
+}
+
+fn asking(findings: &mut Findings) -> Result<()> {
+    let (stream, event) = (gpu::stream()?, gpu::timing_event()?);
+    gpu::record(event, stream)?;
+    let mut note = |name, value| findings.measured("host", name, value);
+    note("query_us", per_call(BATCH, || cu!(cuEventQuery(event)))?);
+    note(
+        "synchronize_us",
+        per_call(BATCH, || cu!(cuStreamSynchronize(stream)))?,
+    );
+    Ok(())
+}
+
+/// From the end of what a thread waits for to the return of its call: what is left of a null kernel's round trip.
+fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+    let stream = gpu::stream()?;
+    let blocking = gpu::event(sys::CUevent_flags_enum::CU_EVENT_BLOCKING_SYNC)?;
+    let launch = || gpu::launch(kernels.null, (1, 32), stream, (0, 0));
+    let round_trip = |wait: &dyn Fn() -> Result<()>| {
+        repeat_times(31, || {
+            gpu::synchronize()?;
+            on_host(|| {
+                launch()?;
+                wait()
+            })
+        })
+    };
+    let spinning = round_trip(&|| cu!(cuStreamSynchronize(stream)))?;
+    let sleeping = round_trip(&|| {
+        gpu::record(blocking, stream)?;
+        cu!(cuEventSynchronize(blocking))
+    })?;
+    let kernel = kernels.null_us;
+    let handover = |name| findings.figure("handover", name);
+    let on_device = handover("arrival_us")? + kernel;
+    let launched = findings.figure("host", "launch_us")?;
+    let marker = handover("to_marker_us")?;
+    findings.fitted("host", "wake_up_us", spinning - launched - on_device);
+    findings.fitted(
+        "host",
+        "blocking_wake_up_us",
+        sleeping - launched - on_device - marker,
+    );
+    Ok(())
+}
+
+fn objects(findings: &mut Findings) -> Result<()> {
+    let streams = repeat(|| {
+        let mut made = [ptr::null_mut(); 8];
+        let time = on_host(|| {
+            made.iter_mut()
+                .try_for_each(|stream| cu!(cuStreamCreate(stream, 1)))
+        })?;
+        made.into_iter()
+            .try_for_each(|stream| cu!(cuStreamDestroy_v2(stream)))?;
+        Ok(time / 8.0)
+    })?;
+    let events = repeat(|| {
+        let mut made = [ptr::null_mut(); BATCH];
+        let time = on_host(|| {
+            made.iter_mut()
+                .try_for_each(|event| cu!(cuEventCreate(event, 0)))
+        })?;
+        made.into_iter()
+            .try_for_each(|event| cu!(cuEventDestroy_v2(event)))?;
+        Ok(time / BATCH as f64)
+    })?;
+    findings.measured("host", "stream_create_us", streams);
+    findings.measured("host", "event_create_us", events);
+    let text = Kernels::source();
+    let load = repeat_times(3, || {
+        let mut module = ptr::null_mut();
+        let time = on_host(|| {
+            module = gpu::module(&text)?;
+            Ok(())
+        })?;
+        cu!(cuModuleUnload(module))?;
+        Ok(time)
+    })?;
+    findings.measured("host", "module_load_us", load);
+    Ok(())
+}
+
+fn device_memory(findings: &mut Findings) -> Result<()> {
+    let pair = |bytes: usize| {
+        repeat(|| {
+            on_host(|| {
+                let mut address = 0;
+                cu!(cuMemAlloc_v2(&mut address, bytes))?;
+                cu!(cuMemFree_v2(address))
+            })
+        })
+    };
+    let (cached, whole) = (pair(64 * KIB)?, pair(16 * MIB)?);
+    let mut limit = 64 * KIB;
+    while limit < 8 * MIB && pair(2 * limit)? < (cached * whole).sqrt() {
+        limit *= 2;
+    }
+    let stream = gpu::stream()?;
+    // The first allocation makes the pool grow; it is kept until the context ends.
+    let mut held = 0;
+    cu!(cuMemAllocAsync(&mut held, MIB, stream))?;
+    let pool = per_call(BATCH, || {
+        let mut address = 0;
+        cu!(cuMemAllocAsync(&mut address, 64 * KIB, stream))?;
+        cu!(cuMemFreeAsync(address, stream))
+    })?;
+    cu!(cuMemFreeAsync(held, stream))?;
+    findings.measured("host", "allocation_cached_us", cached);
+    findings.measured("host", "allocation_us", whole);
+    findings.measured("host", "allocation_cached_bytes", limit as f64);
+    findings.measured("host", "pool_allocation_us", pool);
+    Ok(())
+}
+
+fn page_locked_memory(findings: &mut Findings) -> Result<()> {
+    const LARGE: usize = 32;
+    let mut free_times = Vec::new();
+    let mut lock = |bytes: usize| {
+        repeat_times(3, || {
+            let mut start = ptr::null_mut();
+            let time = on_host(|| cu!(cuMemHostAlloc(&mut start, bytes, 0)))?;
+            free_times.push((bytes, on_host(|| gpu::free_pinned(start))?));
+            Ok(time)
+        })
+    };
+    let (small, large) = (lock(64 * KIB)?, lock(LARGE * MIB)?);
+    let per_mib = (large - small) / (LARGE as f64 - 1.0 / 16.0);
+    let of_large = free_times.iter().filter(|(bytes, _)| *bytes == LARGE * MIB);
+    let free = crate::stopwatch::median(of_large.map(|(_, time)| *time).collect());
+    findings.measured("host", "pin_us", small - per_mib / 16.0);
+    findings.measured("host", "pin_us_per_mib", per_mib);
+    findings.measured("host", "unpin_share", free / large);
+    Ok(())
+}
+
+/// The host's own work.
+fn computing(findings: &mut Findings) -> Result<()> {
+    const BYTES: usize = 64 * MIB;
+    let from = vec![1_u8; BYTES];
+    let mut to = vec![0_u8; BYTES];
+    let copy = repeat_times(3, || {
+        on_host(|| {
+            host_clock::memory_work(2 * BYTES as u64, || {
+                to.copy_from_slice(std::hint::black_box(&from))
+            });
+            Ok(())
+        })
+    })?;
+    findings.measured("host", "memory_gb_per_s", 2.0 * BYTES as f64 / copy * 1e-3);
+    let text: Vec<u8> = (0..8 * MIB)
+        .map(|index| (index * 7919 >> 5) as u8 % 26)
+        .collect();
+    let count = repeat_times(3, || {
+        on_host(|| {
+            let mut counts = [0_u64; 256];
+            host_clock::counting_work(text.len() as u64, || {
+                for &letter in std::hint::black_box(&text) {
+                    counts[usize::from(letter)] += 1;
+                }
+            });
+            std::hint::black_box(counts);
+            Ok(())
+        })
+    })?;
+    findings.measured("host", "count_byte_ns", count * 1e3 / text.len() as f64);
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! How everything is timed: robust medians, on the device's clock or the host's.
+
+use crate::gpu::{self, Event, Stream};
+use anyhow::Result;
+use examples_host::host_clock;
+use std::time::Duration;
+
+/// Runs of each measurement, after one that warms up.
+const RUNS: usize = 9;
+
+/// The median; 0 of nothing.
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The median of what `run` returns, without its first value.
+pub fn repeat(mut run: impl FnMut() -> Result<f64>) -> Result<f64> {
+    repeat_times(RUNS, &mut run)
+}
+
+pub fn repeat_times(runs: usize, mut run: impl FnMut() -> Result<f64>) -> Result<f64> {
+    run()?;
+    let figures: Result<Vec<f64>> = (0..runs).map(|_| run()).collect();
+    Ok(median(figures?))
+}
+
+/// What the host's clock shows for `body`, in µs.
+pub fn on_host(body: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let start = host_clock::now();
+    body()?;
+    Ok((host_clock::now() - start).as_secs_f64() * 1e6)
+}
+
+/// The cost of one of `calls` calls made in a row while the device is idle, in µs of the host's clock.
+pub fn per_call(calls: usize, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+    repeat(|| {
+        gpu::synchronize()?;
+        let time = on_host(|| (0..calls).try_for_each(|_| call()))?;
+        gpu::synchronize()?;
+        Ok(time / calls as f64)
+    })
+}
+
+/// Times work on the device between two events, with the host far enough ahead.
+pub struct Stopwatch {
+    pub stream: Stream,
+    start: Event,
+    end: Event,
+}
+
+impl Stopwatch {
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            stream: gpu::stream()?,
+            start: gpu::timing_event()?,
+            end: gpu::timing_event()?,
+        })
+    }
+
+    /// The device's time for what `body` enqueues in the stopwatch's stream, in µs. It starts after everything is
+    /// enqueued, which must not take longer than `ahead`.
+    pub fn device(&self, ahead: Duration, body: impl FnOnce(Stream) -> Result<()>) -> Result<f64> {
+        gpu::synchronize()?;
+        gpu::hold(self.stream, ahead)?;
+        gpu::record(self.start, self.stream)?;
+        body(self.stream)?;
+        gpu::record(self.end, self.stream)?;
+        gpu::synchronize()?;
+        gpu::elapsed_us(self.start, self.end)
+    }
+
+    /// As [`device`](Self::device), with `others` joined to the stopwatch's stream at both ends.
+    pub fn device_with(
+        &self,
+        ahead: Duration,
+        others: &[Stream],
+        body: impl FnOnce() -> Result<()>,
+    ) -> Result<f64> {
+        let joins: Result<Vec<Event>> = others.iter().map(|_| gpu::timing_event()).collect();
+        self.device(ahead, |stream| {
+            for other in others {
+                gpu::wait(*other, self.start)?;
+            }
+            body()?;
+            for (other, join) in others.iter().zip(joins?) {
+                gpu::record(join, *other)?;
+                gpu::wait(stream, join)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The device's time for one more of what `body` enqueues, in µs: the difference between many and few of them.
+    pub fn each(
+        &self,
+        few: usize,
+        many: usize,
+        body: impl Fn(Stream) -> Result<()>,
+    ) -> Result<f64> {
+        let time = |count: usize| {
+            repeat(|| {
+                let ahead = Duration::from_micros(100 + 15 * count as u64);
+                self.device(ahead, |stream| (0..count).try_for_each(|_| body(stream)))
+            })
+        };
+        Ok((time(many)? - time(few)?) / (many - few) as f64)
+    }
+}
