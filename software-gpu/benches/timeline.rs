@@ -56,12 +56,14 @@ fn copies_and_small_kernels(streams: u64) -> Time {
         0 => Work::Copy {
             kind: CopyKind::HostToDevice,
             bytes: 1 << 20,
+            rows: 1,
             pageable: false,
         },
         1 => kernel(1024),
         2 => Work::Copy {
             kind: CopyKind::DeviceToHost,
             bytes: 1 << 20,
+            rows: 1,
             pageable: false,
         },
         _ => Work::Marker,

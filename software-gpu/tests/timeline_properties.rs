@@ -69,6 +69,7 @@ fn copy() -> impl Strategy<Value = Work> {
     (kind, 0u64..50_000_000, any::<bool>()).prop_map(|(kind, bytes, pageable)| Work::Copy {
         kind,
         bytes,
+        rows: 1,
         pageable,
     })
 }
@@ -287,6 +288,7 @@ fn forgetting_does_not_shorten_a_hand_over() {
     let copy = Work::Copy {
         kind: CopyKind::DeviceToDevice,
         bytes: 37_723_216,
+        rows: 1,
         pageable: false,
     };
     let program = Program {

@@ -11,7 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use super::operation::{Copy, Pattern, Place, Set};
+use super::layout::Rows;
+use super::operation::{Copy, Pattern, Place, Set, Side};
 use crate::memory::{AddressSpace, HeldWrites, is_device_address};
 use crate::timeline::OpId;
 
@@ -32,7 +33,10 @@ struct Executed {
 #[derive(Debug)]
 struct Reading {
     from: u64,
-    bytes: usize,
+    rows: Rows,
+    /// Bytes from the first one to the end of the last row.
+    span: usize,
+    /// The rows, packed.
     staged: Option<Vec<u8>>,
 }
 
@@ -52,7 +56,7 @@ impl Effects {
             showing: true,
         };
         let noticed = |reading: &Reading| {
-            reading.staged.is_none() && kernel.writes.overlaps(reading.from, reading.bytes)
+            reading.staged.is_none() && kernel.writes.overlaps(reading.from, reading.span)
         };
         if self.reading.values().any(noticed) {
             kernel.withdraw(space);
@@ -68,7 +72,7 @@ impl Effects {
         if !kernel.showing {
             self.before_kernel(space);
             for reading in self.reading.values_mut() {
-                if kernel.writes.overlaps(reading.from, reading.bytes) {
+                if kernel.writes.overlaps(reading.from, reading.span) {
                     reading.stage(space);
                 }
             }
@@ -77,40 +81,39 @@ impl Effects {
     }
 
     /// A copy starts to read mapped memory.
-    pub(super) fn copy_started(&mut self, op: OpId, from: u64, bytes: usize, space: &AddressSpace) {
-        self.before_read(from, bytes, space);
+    pub(super) fn copy_started(&mut self, op: OpId, from: u64, rows: Rows, space: &AddressSpace) {
+        let span = rows.span().unwrap_or(0);
+        self.before_read(from, span, space);
         let staged = None;
-        self.reading.insert(
-            op,
-            Reading {
-                from,
-                bytes,
-                staged,
-            },
-        );
+        let reading = Reading {
+            from,
+            rows,
+            span,
+            staged,
+        };
+        self.reading.insert(op, reading);
     }
 
     /// The copy's modelled end has come: its bytes land.
     pub(super) fn copy_ended(&mut self, op: OpId, copy: Copy, space: &AddressSpace) {
         let early = self.reading.remove(&op).and_then(|reading| reading.staged);
-        if let Place::Mapped(from) = copy.from {
-            self.before_read(from, copy.bytes, space);
+        if let Place::Mapped(from) = copy.from.place {
+            self.before_read(from, copy.from.rows.span().unwrap_or(0), space);
         }
-        if let Place::Mapped(to) = copy.to {
-            self.before_write(to, copy.bytes, space);
+        if let Place::Mapped(to) = copy.to.place {
+            self.before_write(to, copy.to.rows.span().unwrap_or(0), space);
         }
-        let from = match copy.staged.as_ref().or(early.as_ref()) {
-            Some(staged) => Some(staged.as_ptr()),
-            None => copy
-                .from
-                .pointer(copy.bytes, space)
-                .map(<*mut u8>::cast_const),
+        let (from, from_rows) = match copy.staged.as_ref().or(early.as_ref()) {
+            Some(staged) => (Some(staged.as_ptr()), copy.from.rows.packed()),
+            None => {
+                let from = copy.from.pointer(space);
+                (from.map(<*mut u8>::cast_const), copy.from.rows)
+            }
         };
-        if let (Some(from), Some(to)) = (from, copy.to.pointer(copy.bytes, space)) {
+        if let (Some(from), Some(to)) = (from, copy.to.pointer(space)) {
             // SAFETY: both sides were checked to have so many bytes when the copy was asked for, mapped memory was
-            // just found, and pageable memory is the program's, which keeps it until the copy has ended. They may
-            // overlap.
-            unsafe { std::ptr::copy(from, to, copy.bytes) };
+            // just found, and pageable memory is the program's, which keeps it until the copy has ended.
+            unsafe { copy_rows(from, from_rows, to, copy.to.rows) };
         }
     }
 
@@ -121,10 +124,10 @@ impl Effects {
             self.before_write(to, span, space);
         }
         if let Some(to) = set.to.pointer(span, space) {
-            for row in 0..set.rows.height {
+            for offset in set.rows.offsets() {
                 // SAFETY: the memory was checked when the memset was asked for, and just found again; the row lies
                 // inside its span.
-                unsafe { fill(to.add(row * set.rows.pitch), set.rows.width, set.pattern) };
+                unsafe { fill(to.add(offset), set.rows.extent.width, set.pattern) };
             }
         }
     }
@@ -160,7 +163,7 @@ impl Effects {
         self.before_read(address, bytes, space);
         let end = address + bytes as u64;
         for reading in self.reading.values_mut() {
-            if reading.from < end && address < reading.from + reading.bytes as u64 {
+            if reading.from < end && address < reading.from + reading.span as u64 {
                 reading.stage(space);
             }
         }
@@ -179,11 +182,18 @@ impl Executed {
 impl Reading {
     fn stage(&mut self, space: &AddressSpace) {
         if self.staged.is_none()
-            && let Some(from) = space.storage(self.from, self.bytes)
+            && let Some(from) = space.storage(self.from, self.span)
         {
             // SAFETY: `storage` found so many bytes there; nobody writes while the simulation looks.
-            self.staged = Some(unsafe { std::slice::from_raw_parts(from, self.bytes) }.to_vec());
+            self.staged = Some(unsafe { pack(from, self.rows) });
         }
+    }
+}
+
+impl Side {
+    /// Where the first byte is now, if all of them still are anywhere.
+    fn pointer(self, space: &AddressSpace) -> Option<*mut u8> {
+        self.place.pointer(self.rows.span()?, space)
     }
 }
 
@@ -193,6 +203,44 @@ impl Place {
         match self {
             Self::Mapped(address) => space.storage(address, bytes),
             Self::Pageable(address) => Some(address as *mut u8),
+        }
+    }
+}
+
+/// The bytes of the rows, without those in between.
+///
+/// # Safety
+/// The rows from `from` on can be read.
+pub(super) unsafe fn pack(from: *const u8, rows: Rows) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(rows.bytes().unwrap_or(0));
+    // SAFETY: the caller's promise; a box without rows between its rows is one row.
+    unsafe {
+        if rows.is_packed() {
+            let bytes = rows.bytes().unwrap_or(0);
+            packed.extend_from_slice(std::slice::from_raw_parts(from, bytes));
+        } else {
+            for offset in rows.offsets() {
+                let row = std::slice::from_raw_parts(from.add(offset), rows.extent.width);
+                packed.extend_from_slice(row);
+            }
+        }
+    }
+    packed
+}
+
+/// Copies rows of one extent. Contiguous bytes may overlap.
+///
+/// # Safety
+/// `from_rows` from `from` on can be read, and `to_rows` from `to` on written.
+unsafe fn copy_rows(from: *const u8, from_rows: Rows, to: *mut u8, to_rows: Rows) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if from_rows.is_packed() && to_rows.is_packed() {
+            std::ptr::copy(from, to, from_rows.bytes().unwrap_or(0));
+            return;
+        }
+        for (source, target) in from_rows.offsets().zip(to_rows.offsets()) {
+            std::ptr::copy(from.add(source), to.add(target), from_rows.extent.width);
         }
     }
 }
@@ -217,7 +265,6 @@ unsafe fn fill(to: *mut u8, bytes: usize, pattern: Pattern) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::operation::Rows;
     use crate::memory::{AllocationKind, PAGE, WriteHold};
     use crate::timeline::{CopyKind, Profile, Timeline, Work};
 
@@ -265,12 +312,17 @@ mod tests {
         /// Copies the whole allocation to `to`, from now until the returned copy's end.
         fn copy(&mut self, op: OpId, to: &mut [u8; 2 * PAGE]) -> Copy {
             self.effects
-                .copy_started(op, self.base, to.len(), &self.space);
+                .copy_started(op, self.base, Rows::row(to.len()), &self.space);
             Copy {
                 kind: CopyKind::DeviceToHost,
-                from: Place::Mapped(self.base),
-                to: Place::Pageable(to.as_mut_ptr() as usize),
-                bytes: to.len(),
+                from: Side {
+                    place: Place::Mapped(self.base),
+                    rows: Rows::row(to.len()),
+                },
+                to: Side {
+                    place: Place::Pageable(to.as_mut_ptr() as usize),
+                    rows: Rows::row(to.len()),
+                },
                 pageable: true,
                 staged: None,
             }
@@ -286,11 +338,7 @@ mod tests {
                 bytes: [value; 4],
                 len: 1,
             };
-            let rows = Rows {
-                width: 1,
-                height: 1,
-                pitch: 1,
-            };
+            let rows = Rows::row(1);
             self.effects
                 .set_ended(&Set { to, rows, pattern }, &self.space);
         }

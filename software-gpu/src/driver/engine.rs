@@ -108,9 +108,9 @@ impl Simulator {
                 return Step::Call(op, *callback, status);
             }
             Effect::Copy(copy) if fault.is_none() && reads_at_start(copy.kind) => {
-                if let Place::Mapped(from) = copy.from {
+                if let Place::Mapped(from) = copy.from.place {
                     self.effects
-                        .copy_started(op, from, copy.bytes, &self.memory);
+                        .copy_started(op, from, copy.from.rows, &self.memory);
                 }
             }
             Effect::Kernel(_) if fault.is_none() => self.execute(op, at),
@@ -150,7 +150,7 @@ impl Simulator {
     fn record_activity(&mut self, operation: &Operation, end: Time) {
         let (kind, name, bytes) = match &operation.effect {
             Effect::Kernel(launch) => (Kind::Kernel, launch.name(), 0),
-            Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes as u64),
+            Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes() as u64),
             Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64),
             Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
             Effect::Record(_) | Effect::Wait | Effect::Allocate(_) | Effect::Free(_) => return,

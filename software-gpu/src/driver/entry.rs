@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::pools::{management, stream_ordered};
 use super::{
-    allocation, cluster, context, copy, device, event, function, graph, host_function, launch,
-    module, occupancy, pointer, set, stream, version,
+    allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
+    launch, module, occupancy, pointer, set, stream, version,
 };
 
 /// The address of a function with the C ABI.
@@ -55,6 +55,9 @@ table! {
         cuMemcpyHtoDAsync_v2 cuMemcpyHtoDAsync_v2_ptsz cuMemcpyDtoH_v2 cuMemcpyDtoH_v2_ptds cuMemcpyDtoHAsync_v2
         cuMemcpyDtoHAsync_v2_ptsz cuMemcpyDtoD_v2 cuMemcpyDtoD_v2_ptds cuMemcpyDtoDAsync_v2
         cuMemcpyDtoDAsync_v2_ptsz;
+    copy_box: cuMemcpy2D_v2 cuMemcpy2D_v2_ptds cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds
+        cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz cuMemcpy3D_v2 cuMemcpy3D_v2_ptds cuMemcpy3DAsync_v2
+        cuMemcpy3DAsync_v2_ptsz;
     set: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
         cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
         cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async

@@ -4,8 +4,10 @@ use std::ffi::c_void;
 
 use super::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
 use super::launch::Launch;
+use super::layout::Rows;
 use super::pools::StreamOrdered;
 use crate::call_site::CallSite;
+use crate::memory::{Accesses, ByteRanges};
 use crate::timeline::{CopyKind, Time, Work};
 
 /// An operation between its submission and its end.
@@ -34,17 +36,25 @@ pub(super) enum Effect {
     Free(#[allow(dead_code, reason = "what the ordering checker is told")] StreamOrdered),
 }
 
-/// A copy of contiguous bytes.
+/// A copy of rows of bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
     pub(super) kind: CopyKind,
-    pub(super) from: Place,
-    pub(super) to: Place,
-    pub(super) bytes: usize,
+    pub(super) from: Side,
+    /// Of the same extent.
+    pub(super) to: Side,
     /// The host side is not page-locked.
     pub(super) pageable: bool,
-    /// The source's bytes, when they had to be taken before the copy lands.
+    /// The source's bytes without what is between its rows, when they had to be taken before the copy lands.
     pub(super) staged: Option<Vec<u8>>,
+}
+
+/// One side of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Side {
+    /// Where the first byte is.
+    pub(super) place: Place,
+    pub(super) rows: Rows,
 }
 
 /// A memset: rows filled with repetitions of a pattern.
@@ -55,27 +65,53 @@ pub(super) struct Set {
     pub(super) pattern: Pattern,
 }
 
-/// A rectangle of bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
-    /// Bytes of a row.
-    pub(super) width: usize,
-    pub(super) height: usize,
-    /// From the start of one row to that of the next.
-    pub(super) pitch: usize,
+impl Side {
+    /// The addresses of the bytes; none of pageable memory, which the device never touches.
+    fn mapped(self) -> ByteRanges {
+        match self.place {
+            Place::Mapped(base) => self.rows.ranges(base),
+            Place::Pageable(_) => ByteRanges::new(),
+        }
+    }
 }
 
-impl Rows {
-    /// Bytes without those between the rows.
-    pub(super) fn bytes(self) -> Option<usize> {
-        self.width.checked_mul(self.height)
+impl Copy {
+    /// How many bytes are copied.
+    pub(super) fn bytes(&self) -> usize {
+        self.from.rows.bytes().unwrap_or(0)
     }
 
-    /// From the first byte to the end of the last row.
-    pub(super) fn span(self) -> Option<usize> {
-        self.pitch
-            .checked_mul(self.height.checked_sub(1)?)?
-            .checked_add(self.width)
+    /// In how many contiguous pieces they are.
+    fn pieces(&self) -> usize {
+        match self.from.rows.is_packed() && self.to.rows.is_packed() {
+            true => 1,
+            false => self.from.rows.extent.rows(),
+        }
+    }
+
+    /// What the copy touches of device memory and of page-locked host memory. A source that was staged by the call
+    /// is not read any more.
+    pub(super) fn accesses(&self) -> Accesses {
+        let reads = match self.staged {
+            Some(_) => ByteRanges::new(),
+            None => self.from.mapped(),
+        };
+        Accesses {
+            reads,
+            writes: self.to.mapped(),
+            ..Accesses::default()
+        }
+    }
+}
+
+impl Set {
+    /// What the memset writes of device memory and of page-locked host memory.
+    pub(super) fn accesses(&self) -> Accesses {
+        let (place, rows) = (self.to, self.rows);
+        Accesses {
+            writes: Side { place, rows }.mapped(),
+            ..Accesses::default()
+        }
     }
 }
 
@@ -86,7 +122,7 @@ pub(super) struct Pattern {
     pub(super) len: usize,
 }
 
-/// One side of a copy.
+/// What memory an address is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// An address in the address space: device memory or page-locked host memory.
@@ -137,7 +173,8 @@ impl Effect {
             Self::Kernel(launch) => launch.work(),
             Self::Copy(copy) => Work::Copy {
                 kind: copy.kind,
-                bytes: copy.bytes as u64,
+                bytes: copy.bytes() as u64,
+                rows: copy.pieces() as u64,
                 pageable: copy.pageable,
             },
             Self::Set(set) => Work::Set {
@@ -146,5 +183,55 @@ impl Effect {
             Self::HostFunction(_) => Work::HostFunction,
             Self::Record(_) | Self::Wait | Self::Allocate(_) | Self::Free(_) => Work::Marker,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(staged: Option<Vec<u8>>) -> Copy {
+        let rows = Rows::rectangle(4, 2, 16);
+        Copy {
+            kind: CopyKind::DeviceToDevice,
+            from: Side {
+                place: Place::Mapped(1000),
+                rows: rows.packed(),
+            },
+            to: Side {
+                place: Place::Mapped(2000),
+                rows,
+            },
+            pageable: false,
+            staged,
+        }
+    }
+
+    #[test]
+    fn a_copy_touches_its_rows_alone() {
+        let Accesses { reads, writes, .. } = copy(None).accesses();
+        assert_eq!(reads.iter().collect::<Vec<_>>(), [1000..1008]);
+        assert_eq!(writes.iter().collect::<Vec<_>>(), [2000..2004, 2016..2020]);
+        assert_eq!(copy(None).bytes(), 8);
+    }
+
+    #[test]
+    fn staged_and_pageable_bytes_are_not_the_devices() {
+        let staged = copy(Some(vec![0; 8])).accesses();
+        assert!(staged.reads.is_empty() && !staged.writes.is_empty());
+        let mut pageable = copy(None);
+        pageable.to.place = Place::Pageable(2000);
+        assert!(pageable.accesses().writes.is_empty());
+    }
+
+    #[test]
+    fn a_memset_writes_its_rows() {
+        let set = Set {
+            to: Place::Mapped(100),
+            rows: Rows::rectangle(2, 2, 8),
+            pattern: Pattern::from(0_u8),
+        };
+        let writes = set.accesses().writes;
+        assert_eq!(writes.iter().collect::<Vec<_>>(), [100..102, 108..110]);
     }
 }

@@ -7,7 +7,8 @@ use super::boundary::entry_points;
 use super::call::{Call, call};
 use super::costs::Cost;
 use super::errors::CudaError;
-use super::operation::{Effect, Pattern, Rows, Set};
+use super::layout::Rows;
+use super::operation::{Effect, Pattern, Set};
 use super::stream::{Mode, NullStream};
 use NullStream::{Legacy, PerThread};
 
@@ -92,15 +93,10 @@ impl Elements {
             .width
             .checked_mul(element_bytes)
             .ok_or(CudaError::InvalidValue)?;
-        let rows = Rows {
-            width,
-            height: self.height,
-            pitch: self.pitch,
-        };
         let apart =
-            rows.height <= 1 || rows.pitch >= width && rows.pitch.is_multiple_of(element_bytes);
+            self.height <= 1 || self.pitch >= width && self.pitch.is_multiple_of(element_bytes);
         if apart {
-            Ok(rows)
+            Ok(Rows::rectangle(width, self.height, self.pitch))
         } else {
             Err(CudaError::InvalidValue)
         }

@@ -365,25 +365,28 @@ impl Timeline {
     }
 
     fn move_bytes(&mut self, op: OpId) {
-        if let Some((route, bytes)) = self.route(op) {
-            let now = self.now;
-            if let Some(device) = self.device_of(op) {
-                device.transfers.begin(op, route, bytes, now);
-                device.changed.rates = true;
-            }
-        }
-    }
-
-    fn route(&self, op: OpId) -> Option<(Route, u64)> {
-        match self.operations.get(op)?.work {
+        let now = self.now;
+        let Some(work) = self.operations.get(op).map(|operation| operation.work) else {
+            return;
+        };
+        let Some(device) = self.device_of(op) else {
+            return;
+        };
+        let (route, bytes) = match work {
             Work::Copy {
                 kind,
                 bytes,
+                rows,
                 pageable,
-            } => Some((Route::Copy { kind, pageable }, bytes)),
-            Work::Set { bytes } => Some((Route::Set, bytes)),
-            _ => None,
-        }
+            } => {
+                let bytes = device.transfers.moved(bytes, rows);
+                (Route::Copy { kind, pageable }, bytes)
+            }
+            Work::Set { bytes } => (Route::Set, bytes),
+            _ => return,
+        };
+        device.transfers.begin(op, route, bytes, now);
+        device.changed.rates = true;
     }
 
     /// The last block of the grid is over.

@@ -118,6 +118,17 @@ impl Transfers {
         self.device_setup
     }
 
+    /// What a copy of `bytes` in `rows` takes as long as: short rows waste most of the transactions that they need.
+    pub fn moved(&self, bytes: u64, rows: u64) -> u64 {
+        match rows {
+            0 | 1 => bytes,
+            _ => {
+                let least = self.copies.least_row_bytes.value * rows as f64;
+                bytes.max(least as u64)
+            }
+        }
+    }
+
     /// Begins to move bytes.
     pub fn begin(&mut self, op: OpId, route: Route, bytes: u64, now: Time) {
         let fluid = Fluid::new(bytes as f64, now);

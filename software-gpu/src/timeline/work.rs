@@ -37,6 +37,8 @@ pub enum Work {
         kind: CopyKind,
         /// How much.
         bytes: u64,
+        /// In how many rows: 1 when the bytes are contiguous.
+        rows: u64,
         /// Whether the host side is not page-locked, so that the driver stages it.
         pageable: bool,
     },

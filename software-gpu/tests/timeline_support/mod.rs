@@ -43,6 +43,7 @@ impl Program {
         let work = Work::Copy {
             kind,
             bytes,
+            rows: 1,
             pageable: false,
         };
         self.submit(self.profile.host.copy_us, stream, work, &[])

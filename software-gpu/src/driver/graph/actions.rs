@@ -1,20 +1,20 @@
 //! From node parameters to what a node does, and back.
 
 use super::node::{Action, KernelNode};
-use super::params::{CopyParams, CopySide, HostParams, KernelParams, KernelParamsV1, SetParams};
+use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::abi::{CUcontext, CUevent};
 use crate::driver::call::Call;
-use crate::driver::copy::{self, Side};
+use crate::driver::copy_box::Request;
 use crate::driver::errors::CudaError;
 use crate::driver::launch::{Arguments, Launch, Shape};
-use crate::driver::operation::{Callback, CallbackFunction, Copy, Pattern, Place, Set};
+use crate::driver::layout::Pitches;
+use crate::driver::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};
+use crate::driver::operation::{Callback, CallbackFunction, Copy, Pattern, Place, Set, Side};
 use crate::driver::set::{self, Elements};
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
-const ARRAY: u32 = 3;
-const UNIFIED: u32 = 4;
 
 impl KernelParamsV1 {
     /// The second version, which the first one is the beginning of.
@@ -99,76 +99,46 @@ pub(super) fn context(call: &Call, context: CUcontext) -> Result<CUcontext, Cuda
 /// As `cuMemcpy3D`; `CUDA_ERROR_INVALID_VALUE` when nothing is to be copied.
 pub(super) fn copy(
     call: &Call,
-    params: &CopyParams,
+    params: &CUmemcpy3D,
     context: CUcontext,
 ) -> Result<Action, CudaError> {
     let context = self::context(call, context)?;
-    if params.width_bytes == 0 || params.height == 0 || params.depth == 0 {
-        return Err(CudaError::InvalidValue);
-    }
-    if params.height > 1 || params.depth > 1 {
-        eprintln!("software GPU: memcpy nodes of more than one row are not supported");
-        return Err(CudaError::NotSupported);
-    }
-    let (to, from) = (side(&params.to)?, side(&params.from)?);
-    let copy = copy::prepare(call, to, from, params.width_bytes)?;
-    Ok(Action::Copy(context, Box::new(copy)))
-}
-
-/// One side of a copy of one row.
-fn side(side: &CopySide) -> Result<Side, CudaError> {
-    let offset = side
-        .height
-        .checked_mul(side.z)
-        .and_then(|rows| rows.checked_add(side.y))
-        .and_then(|rows| rows.checked_mul(side.pitch))
-        .and_then(|bytes| bytes.checked_add(side.x_bytes))
-        .ok_or(CudaError::InvalidValue)?;
-    let at = |start: u64| {
-        start
-            .checked_add(offset as u64)
-            .ok_or(CudaError::InvalidValue)
-    };
-    match side.memory_type {
-        HOST => Ok(Side::Host(at(side.host as u64)? as *const _)),
-        DEVICE => Ok(Side::Device(at(side.device)?)),
-        UNIFIED => Ok(Side::Any(at(side.device)?)),
-        ARRAY => {
-            eprintln!("software GPU: memcpy nodes: CUDA arrays are not supported");
-            Err(CudaError::NotSupported)
-        }
-        _ => Err(CudaError::InvalidValue),
-    }
+    let request = Request::from(params);
+    let sides = call.sides("cuGraphAddMemcpyNode", &request)?;
+    let (to, from) = sides.ok_or(CudaError::InvalidValue)?;
+    Ok(Action::Copy(context, Box::new(call.prepared(to, from))))
 }
 
 /// A memcpy node's parameters.
-pub(super) fn copy_params(call: &Call, copy: &Copy) -> CopyParams {
-    let side = |place: Place| {
-        let (memory_type, host, device) = match place {
-            Place::Mapped(address) if call.is_on_device(place) => (DEVICE, 0, address),
+pub(super) fn copy_params(call: &Call, copy: &Copy) -> CUmemcpy3D {
+    let side = |side: Side| {
+        let (memory_type, host, device) = match side.place {
+            Place::Mapped(address) if call.is_on_device(side.place) => (DEVICE, 0, address),
             Place::Mapped(address) => (HOST, address as usize, 0),
             Place::Pageable(address) => (HOST, address, 0),
         };
-        CopySide {
-            x_bytes: 0,
+        let Pitches { row, slice } = side.rows.pitches;
+        CUmemcpy3DSide {
+            x_in_bytes: 0,
             y: 0,
             z: 0,
-            lod: 0,
+            level_of_detail: 0,
             memory_type,
-            host,
+            host: host as *const _,
             device,
             array: 0,
-            reserved: 0,
-            pitch: copy.bytes,
-            height: 1,
+            context: 0,
+            pitch: row,
+            height: slice / row.max(1),
         }
     };
-    CopyParams {
+    let extent = copy.from.rows.extent;
+    CUmemcpy3D {
         from: side(copy.from),
         to: side(copy.to),
-        width_bytes: copy.bytes,
-        height: 1,
-        depth: 1,
+        width_in_bytes: extent.width,
+        height: extent.height,
+        depth: extent.depth,
     }
 }
 
@@ -212,11 +182,11 @@ pub(super) fn set_params(set: &Set) -> SetParams {
     };
     SetParams {
         to,
-        pitch: set.rows.pitch,
+        pitch: set.rows.pitches.row,
         value,
         element_bytes: set.pattern.len as u32,
-        width: set.rows.width / set.pattern.len.max(1),
-        height: set.rows.height,
+        width: set.rows.extent.width / set.pattern.len.max(1),
+        height: set.rows.extent.height,
     }
 }
 

@@ -3,12 +3,13 @@
 use super::actions;
 use super::arrays;
 use super::node::Action;
-use super::params::{CopyParams, HostParams, KernelParams, KernelParamsV1, SetParams};
+use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphNode, Out};
 use crate::driver::boundary::entry_points;
 use crate::driver::call::{Call, call};
 use crate::driver::costs::Cost;
 use crate::driver::errors::CudaError;
+use crate::driver::memcpy_abi::CUmemcpy3D;
 
 entry_points! {
     fn cuGraphAddKernelNode(
@@ -35,7 +36,7 @@ entry_points! {
 
     fn cuGraphAddMemcpyNode(
         node: Out<CUgraphNode>, graph: CUgraph, dependencies: *const CUgraphNode, count: usize,
-        params: *const CopyParams, context: CUcontext,
+        params: *const CUmemcpy3D, context: CUcontext,
     ) {
         // SAFETY: as above.
         unsafe {

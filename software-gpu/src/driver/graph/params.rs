@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction};
+use crate::driver::memcpy_abi::CUmemcpy3D;
 
 /// `CUDA_KERNEL_NODE_PARAMS_v1`.
 #[derive(Clone, Copy, Debug)]
@@ -27,35 +28,6 @@ pub(in crate::driver) struct KernelParams {
     pub(super) context: CUcontext,
 }
 
-/// One side of `CUDA_MEMCPY3D`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(in crate::driver) struct CopySide {
-    pub(super) x_bytes: usize,
-    pub(super) y: usize,
-    pub(super) z: usize,
-    pub(super) lod: usize,
-    /// `CUmemorytype`.
-    pub(super) memory_type: c_uint,
-    pub(super) host: usize,
-    pub(super) device: CUdeviceptr,
-    pub(super) array: usize,
-    pub(super) reserved: usize,
-    pub(super) pitch: usize,
-    pub(super) height: usize,
-}
-
-/// `CUDA_MEMCPY3D`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(in crate::driver) struct CopyParams {
-    pub(super) from: CopySide,
-    pub(super) to: CopySide,
-    pub(super) width_bytes: usize,
-    pub(super) height: usize,
-    pub(super) depth: usize,
-}
-
 /// `CUDA_MEMCPY_NODE_PARAMS`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -63,7 +35,7 @@ pub(in crate::driver) struct CopyNodeParams {
     pub(super) flags: c_int,
     pub(super) reserved: c_int,
     pub(super) context: CUcontext,
-    pub(super) copy: CopyParams,
+    pub(super) copy: CUmemcpy3D,
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS_v1`.
@@ -146,7 +118,7 @@ mod tests {
     fn the_layout_is_that_of_c() {
         assert_eq!(size_of::<KernelParamsV1>(), 56);
         assert_eq!(size_of::<KernelParams>(), 72);
-        assert_eq!(size_of::<CopyParams>(), 200);
+        assert_eq!(size_of::<CUmemcpy3D>(), 200);
         assert_eq!(size_of::<CopyNodeParams>(), 216);
         assert_eq!(size_of::<SetParams>(), 40);
         assert_eq!(size_of::<AnyParams>(), 232);

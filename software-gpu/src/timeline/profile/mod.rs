@@ -99,6 +99,8 @@ pub struct Copies {
     pub stream_switch_us: Figure,
     /// The same, for each MiB of the copy that starts.
     pub stream_switch_us_per_mib: Figure,
+    /// A row of a copy of several takes as long as one of at least so many bytes.
+    pub least_row_bytes: Figure,
 }
 
 /// Device memory.
