@@ -338,7 +338,7 @@ fn functions_know_what_they_need() {
     };
     assert_eq!(attribute(store, 0), Ok(1024));
     assert_eq!(attribute(bounded, 0), Ok(64));
-    assert_eq!(attribute(store, 5), Ok(60));
+    assert_eq!(attribute(store, 5), Ok(70));
     assert_eq!(attribute(store, 6), Ok(90));
     assert_eq!(attribute(store, 99), Err(INVALID_VALUE));
     let blocks = |size: c_int, shared: usize| {

@@ -7,10 +7,18 @@ mod copies;
 mod copy_waits;
 mod devices;
 mod errors;
+mod event_times;
+mod events;
+mod host_functions;
+mod launches;
 mod memory;
+mod modules;
+mod occupancy;
 mod pinned;
 mod primary;
 mod sets;
+mod stream_order;
+mod streams;
 
 /// All rules, family by family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
@@ -22,11 +30,19 @@ const FAMILIES: &[&[Rule]] = &[
     contexts::RULES,
     primary::RULES,
     errors::RULES,
+    modules::RULES,
+    launches::RULES,
+    occupancy::RULES,
     memory::RULES,
     pinned::RULES,
     copies::RULES,
     copy_waits::RULES,
     sets::RULES,
+    streams::RULES,
+    stream_order::RULES,
+    events::RULES,
+    event_times::RULES,
+    host_functions::RULES,
 ];
 
 /// The rule `family::name`.

@@ -17,6 +17,7 @@ const SHARED_SIZE_BYTES: c_uint = 1;
 const CONST_SIZE_BYTES: c_uint = 2;
 const LOCAL_SIZE_BYTES: c_uint = 3;
 const NUM_REGS: c_uint = 4;
+/// Of the virtual architecture that the PTX is for, in spite of its name.
 const PTX_VERSION: c_uint = 5;
 const BINARY_VERSION: c_uint = 6;
 const CACHE_MODE_CA: c_uint = 7;
@@ -100,10 +101,7 @@ impl Function {
             CONST_SIZE_BYTES => kernel.constant_bytes() as u32,
             LOCAL_SIZE_BYTES => kernel.local_bytes(),
             NUM_REGS => kernel.registers_per_thread(),
-            PTX_VERSION => {
-                let (major, minor) = call.modules.get(self.module)?.version;
-                major * 10 + minor
-            }
+            PTX_VERSION => call.modules.get(self.module)?.architecture,
             BINARY_VERSION => {
                 device.compute_capability_major * 10 + device.compute_capability_minor
             }

@@ -22,8 +22,8 @@ use crate::timeline::profile::Device;
 /// One loaded module.
 pub(super) struct LoadedModule {
     pub(super) context: CUcontext,
-    /// PTX version, major and minor.
-    pub(super) version: (u32, u32),
+    /// The virtual architecture: 70 for a module with `.target sm_70`.
+    pub(super) architecture: u32,
     globals: Globals,
     functions: BTreeMap<String, CUfunction>,
 }
@@ -160,6 +160,12 @@ impl From<PtxError> for Refusal {
     }
 }
 
+/// The number in the module's target.
+fn architecture(module: &Module) -> Option<u32> {
+    let digits: String = module.target.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
 /// Refuses modules for newer drivers and newer devices.
 fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
     /// The newest PTX that CUDA 13.0 knows.
@@ -175,10 +181,9 @@ fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
         });
     }
     let capability = device.compute_capability_major * 10 + device.compute_capability_minor;
-    let digits: String = module.target.chars().filter(char::is_ascii_digit).collect();
     let architecture_specific = module.target.ends_with('a');
-    match digits.parse::<u32>() {
-        Ok(target) if target > capability || architecture_specific && target != capability => {
+    match architecture(module) {
+        Some(target) if target > capability || architecture_specific && target != capability => {
             Err(Refusal {
                 error: CudaError::NoBinaryForGpu,
                 explanation: format!(
@@ -213,7 +218,7 @@ impl Simulator {
             .collect();
         let handle = self.modules.insert(LoadedModule {
             context,
-            version: module.version,
+            architecture: architecture(module).unwrap_or(0),
             globals,
             functions: BTreeMap::new(),
         });
