@@ -50,6 +50,12 @@ impl Chains {
         let position = *last;
         Epoch { chain, position }
     }
+
+    /// How many places a clock has.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.chains.len()
+    }
 }
 
 #[cfg(test)]

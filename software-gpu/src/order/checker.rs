@@ -126,6 +126,12 @@ impl Checker {
             .submitted_node(thread, launch, operation, after, description);
     }
 
+    /// The node, submitted just now, waits for what the event stands for: an event wait node.
+    pub fn node_waited(&mut self, node: OperationId, event: EventId) -> Option<NoEffect> {
+        let stream = self.order.node_waited(node, event)?;
+        Some(NoEffect { stream, event })
+    }
+
     /// The operation touches nothing any more, and nobody will name it.
     pub fn ended(&mut self, operation: OperationId) {
         self.order.ended(operation);
@@ -279,6 +285,13 @@ impl Checker {
     /// What was found since the last time, in the order in which it was found.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
+    }
+
+    /// How many ranges have a history, how many chains there are, and how many operations that have not ended.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> (usize, usize, usize) {
+        let (chains, operations) = self.order.size();
+        (self.memory.len(), chains, operations)
     }
 
     fn found(&mut self, second: &Site, outside: Option<Outside>, conflict: Option<Conflict>) {

@@ -25,6 +25,8 @@ mod description;
 mod finding;
 mod happens_before;
 mod ids;
+#[cfg(test)]
+mod long_runs;
 mod memory;
 mod notes;
 mod owners;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::happens_before::Order;
-use super::ids::{EventId, StreamId};
+use super::ids::{EventId, StreamId, StreamKind};
 use super::site::{Place, Site};
 
 /// How many records of an event, or waits of a stream or thread, are remembered.
@@ -85,7 +85,10 @@ impl Order {
                 "{event} was recorded on {stream} after {what}, but {waiter} does not wait for it"
             ))
         };
-        early.or_else(late).or_else(unused)
+        early
+            .or_else(late)
+            .or_else(unused)
+            .or_else(|| apart(first, second))
     }
 
     /// Why this wait does not order what comes behind it after `first`, although its event has to do with it.
@@ -125,5 +128,20 @@ impl Order {
                 (!record.covers(first) && records.any(replaced)).then(text)
             }
         }
+    }
+}
+
+/// One side is in the legacy stream and the other in a stream that takes no part in its rules.
+fn apart(first: &Site, second: &Site) -> Option<String> {
+    let kind = |site: &Site| match site.place {
+        Place::Stream { stream, kind, .. } => Some((stream, kind)),
+        _ => None,
+    };
+    match (kind(first)?, kind(second)?) {
+        ((stream, StreamKind::NonBlocking), (legacy, StreamKind::Legacy))
+        | ((legacy, StreamKind::Legacy), (stream, StreamKind::NonBlocking)) => Some(format!(
+            "{stream} was created with CU_STREAM_NON_BLOCKING: {legacy}, the legacy default stream, does not synchronise with it"
+        )),
+        _ => None,
     }
 }

@@ -120,14 +120,20 @@ impl Owners {
 
     /// Forgets the generations that nothing called at `oldest` or later can mean, and gives those that are left.
     pub(super) fn prune(&mut self, oldest: u64, mut left: impl FnMut(RegionId)) {
-        for piece in self.pieces.values_mut() {
-            let newer = |(since, _): &(u64, RegionId)| *since < oldest;
-            let old = piece.generations.partition_point(newer);
-            piece.generations.drain(..old.saturating_sub(1));
-            for (_, region) in &piece.generations {
-                left(*region);
+        let mut kept: Vec<(u64, Piece)> = Vec::new();
+        for (start, mut piece) in std::mem::take(&mut self.pieces) {
+            let generations = &mut piece.generations;
+            let older = generations.partition_point(|(since, _)| *since < oldest);
+            generations.drain(..older.saturating_sub(1));
+            generations.iter().for_each(|(_, region)| left(*region));
+            match kept.last_mut() {
+                Some((_, last)) if last.end == start && last.generations == piece.generations => {
+                    last.end = piece.end;
+                }
+                _ => kept.push((start, piece)),
             }
         }
+        self.pieces = kept.into_iter().collect();
     }
 
     fn split(&mut self, at: u64) {
@@ -182,7 +188,8 @@ mod tests {
         let now = [
             (0..10, 0, None),
             (10..20, 1, None),
-            (20..40, 2, None),
+            (20..30, 2, None),
+            (30..40, 2, None),
             (40..50, 0, None),
         ];
         assert_eq!(of(&owners, 0..50, 6), now);
@@ -203,5 +210,14 @@ mod tests {
         assert_eq!(left, [2, 3]);
         assert_eq!(owners.remove(0..4), [RegionId(2), RegionId(3)]);
         assert_eq!(of(&owners, 0..8, 25), [(0..4, 0, None), (4..8, 2, Some(3))]);
+    }
+
+    #[test]
+    fn pieces_with_one_history_become_one() {
+        let mut owners = Owners::default();
+        owners.add(0..4, 1, RegionId(1));
+        owners.add(0..8, 5, RegionId(2));
+        owners.prune(9, |_| {});
+        assert_eq!(of(&owners, 0..8, 9), [(0..8, 2, None)]);
     }
 }

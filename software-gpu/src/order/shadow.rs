@@ -281,3 +281,109 @@ impl Accessor<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::clock::Epoch;
+    use crate::order::ids::ThreadId;
+    use crate::order::site::Place;
+
+    /// Chains that know nothing of each other, one access after the other.
+    #[derive(Default)]
+    struct Run {
+        shadow: Shadow,
+        executed: u64,
+    }
+
+    impl Run {
+        /// Accesses as a step of a chain that knows all of its own: what it conflicts with.
+        fn access(
+            &mut self,
+            chain: usize,
+            kinds: Kinds,
+            range: Range<u64>,
+        ) -> Vec<(usize, Range<u64>)> {
+            self.executed += 1;
+            let position = self.executed;
+            let epoch = Epoch { chain, position };
+            let mut clock = Clock::default();
+            clock.learn(epoch);
+            let site = Arc::new(Site {
+                epoch,
+                place: Place::Host { access: position },
+                description: "access".into(),
+                thread: ThreadId::UNREGISTERED,
+                called: position,
+            });
+            let by = Accessor {
+                site: &site,
+                clock: &clock,
+                executed: position,
+            };
+            let mut found = Vec::new();
+            self.shadow.access(range, kinds, by, |entry, range| {
+                found.push((entry.site.epoch.chain, range))
+            });
+            found
+        }
+
+        fn cells(&self) -> Vec<(Range<u64>, usize)> {
+            let cells = self.shadow.cells.iter();
+            cells
+                .map(|(start, cell)| (*start..cell.end, cell.entries.len()))
+                .collect()
+        }
+    }
+
+    #[test]
+    fn cells_split_where_histories_differ_and_join_where_they_are_the_same() {
+        let mut run = Run::default();
+        run.access(0, Kinds::WRITE, 0..16);
+        run.access(0, Kinds::READ, 4..8);
+        assert_eq!(run.cells(), [(0..4, 1), (4..8, 2), (8..16, 1)]);
+        run.access(0, Kinds::WRITE, 2..20);
+        assert_eq!(run.cells(), [(0..2, 1), (2..20, 1)]);
+        run.access(0, Kinds::WRITE, 0..20);
+        assert_eq!(run.cells(), [(0..20, 1)]);
+    }
+
+    #[test]
+    fn a_read_replaces_reads_that_it_comes_after_and_no_others() {
+        let mut run = Run::default();
+        for chain in [0, 1, 0, 1] {
+            assert_eq!(run.access(chain, Kinds::READ, 0..8), []);
+        }
+        assert_eq!(run.cells(), [(0..8, 2)]);
+        run.access(0, Kinds::ATOMIC, 8..16);
+        run.access(0, Kinds::READ, 8..16);
+        assert_eq!(run.cells(), [(0..8, 2), (8..16, 2)]);
+    }
+
+    #[test]
+    fn unordered_accesses_stay_and_are_met_again() {
+        let mut run = Run::default();
+        run.access(0, Kinds::WRITE, 0..8);
+        assert_eq!(run.access(1, Kinds::WRITE, 4..12), [(0, 4..8)]);
+        assert_eq!(
+            run.access(2, Kinds::READ, 0..16),
+            [(0, 0..4), (0, 4..8), (1, 4..8), (1, 8..12)]
+        );
+    }
+
+    #[test]
+    fn what_everyone_knows_is_dropped() {
+        let mut run = Run::default();
+        run.access(0, Kinds::WRITE, 0..8);
+        run.access(1, Kinds::WRITE, 8..16);
+        let mut everyone = Clock::default();
+        everyone.learn(Epoch {
+            chain: 0,
+            position: 1,
+        });
+        run.shadow.prune(&everyone);
+        assert_eq!(run.cells(), [(8..16, 1)]);
+        run.shadow.forget(10..12);
+        assert_eq!(run.cells(), [(8..10, 1), (12..16, 1)]);
+    }
+}

@@ -1,7 +1,8 @@
 //! Graphs: explicit dependencies between a launch's beginning and its end.
 
 use super::program::*;
-use software_gpu::order::OperationId;
+use software_gpu::memory::Accesses;
+use software_gpu::order::{EventId, OperationId};
 
 /// Begins the launch of a graph.
 fn launch(program: &mut Program) -> OperationId {
@@ -87,4 +88,21 @@ fn launches_in_one_stream_are_ordered() {
         end(&mut program, &[both]);
     }
     program.assert_silent();
+}
+
+#[test]
+fn an_event_wait_node_orders_what_depends_on_it() {
+    let mut program = Program::new();
+    program.run(B, "kernel", &writes(BYTES));
+    program.record(B, EVENT);
+    let graph = launch(&mut program);
+    let wait = program.node(graph, &[], "wait", &Accesses::default());
+    assert_eq!(program.checker.node_waited(wait, EVENT), None);
+    let read = program.node(graph, &[wait], "read", &reads(BYTES));
+    program.assert_silent();
+    let other = program.node(graph, &[], "other", &reads(BYTES));
+    program.only_finding();
+    let none = program.checker.node_waited(other, EventId(77));
+    assert_eq!(none.map(|none| none.stream), Some(A));
+    end(&mut program, &[read, other]);
 }

@@ -19,10 +19,17 @@ fn non_blocking_streams_take_no_part() {
     program.run(A, "kernel", &writes(BYTES));
     let found = program.only_finding();
     let text = found.to_string();
-    assert!(
-        text.contains("copy, operation 1 of stream 1 (the legacy default stream), writes"),
-        "{text}"
-    );
+    for part in [
+        "copy, operation 1 of stream 1 (the legacy default stream), writes",
+        "stream 13 was created with CU_STREAM_NON_BLOCKING: stream 1, the legacy default stream, does not synchronise with it",
+    ] {
+        assert!(
+            text.contains(part),
+            "{part}
+is not in
+{text}"
+        );
+    }
     program.run(LEGACY, "copy", &reads(BYTES));
     assert_eq!(
         program.only_finding().second.operation(),

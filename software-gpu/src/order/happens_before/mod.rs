@@ -262,6 +262,11 @@ impl Order {
         self.threads.get(&thread).map(|thread| &thread.synchronised)
     }
 
+    #[cfg(test)]
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.chains.len(), self.operations.len())
+    }
+
     /// The thread, or the one that stands for all unregistered ones.
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
         let known = self.threads.contains_key(&thread);

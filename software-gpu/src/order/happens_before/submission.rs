@@ -77,6 +77,20 @@ impl Order {
             .insert(operation, Operation::new(site, Arc::new(clock)));
     }
 
+    /// The stream of the node's launch if the event was never recorded.
+    pub(in crate::order) fn node_waited(
+        &mut self,
+        node: OperationId,
+        event: EventId,
+    ) -> Option<StreamId> {
+        let node = self.operations.get_mut(&node)?;
+        match self.events.get(&event) {
+            Some(event) => Arc::make_mut(&mut node.clock).join(&event.clock),
+            None => return node.site.place.stream(),
+        }
+        None
+    }
+
     pub(in crate::order) fn recorded(
         &mut self,
         event: EventId,

@@ -1,0 +1,136 @@
+//! Memory stays bounded however long a program runs.
+
+use std::ops::Range;
+
+use super::*;
+use crate::memory::Accesses;
+
+const HOST: ThreadId = ThreadId::UNREGISTERED;
+const ROUNDS: u64 = 50_000;
+
+struct Run {
+    checker: Checker,
+    last: u64,
+}
+
+impl Run {
+    fn new(streams: u64) -> Self {
+        let mut checker = Checker::new();
+        checker.context_created(HOST, ContextId(1), StreamId(0));
+        for stream in 1..=streams {
+            checker.stream_created(
+                HOST,
+                StreamId(stream),
+                ContextId(1),
+                StreamKind::NonBlocking,
+            );
+        }
+        Self { checker, last: 0 }
+    }
+
+    fn write(&mut self, stream: u64, range: Range<u64>) {
+        self.last += 1;
+        let operation = OperationId(self.last);
+        self.checker
+            .submitted(HOST, StreamId(stream), operation, &[], "kernel".into());
+        let writes = range.into();
+        let accesses = Accesses {
+            writes,
+            ..Accesses::default()
+        };
+        self.checker.accessed(operation, &accesses);
+        self.checker.ended(operation);
+    }
+
+    #[track_caller]
+    fn assert_small(&mut self) {
+        assert!(self.checker.take_findings().is_empty());
+        let (history, chains, operations) = self.checker.size();
+        assert!(history < 20_000, "{history} ranges");
+        assert!(chains < 10, "{chains} chains");
+        assert_eq!(operations, 0);
+    }
+}
+
+#[test]
+fn what_the_host_has_waited_for_is_forgotten() {
+    let mut run = Run::new(2);
+    for round in 0..ROUNDS {
+        let stream = 1 + round % 2;
+        run.write(stream, round * 16..round * 16 + 8);
+        run.checker.stream_synchronized(HOST, StreamId(stream));
+    }
+    run.assert_small();
+}
+
+#[test]
+fn the_same_bytes_cost_the_same_without_a_wait() {
+    let mut run = Run::new(2);
+    for round in 0..ROUNDS {
+        let stream = 1 + round % 2;
+        let start = stream * 4096 + round / 2 % 64 * 16;
+        run.write(stream, start..start + 12);
+    }
+    run.assert_small();
+}
+
+#[test]
+fn chains_of_streams_and_threads_that_are_over_are_used_again() {
+    let mut run = Run::new(0);
+    for round in 1..=ROUNDS {
+        let (stream, thread) = (StreamId(round), ThreadId(round));
+        run.checker.thread_started(None, thread);
+        run.checker
+            .host_accessed(thread, HostAccess::Read, 0..8, "read".into());
+        run.checker
+            .stream_created(HOST, stream, ContextId(1), StreamKind::Blocking);
+        run.write(round, 64..128);
+        run.checker.stream_synchronized(thread, stream);
+        run.checker.stream_destroyed(stream);
+        run.checker.thread_joined(None, thread);
+    }
+    run.assert_small();
+}
+
+#[test]
+fn allocations_at_one_address_are_forgotten() {
+    let mut run = Run::new(1);
+    for _ in 0..ROUNDS {
+        run.last += 1;
+        let operation = OperationId(run.last);
+        run.checker
+            .submitted(HOST, StreamId(1), operation, &[], "allocation".into());
+        run.checker
+            .pool_allocated(operation, 0..512, "scratch".into());
+        run.checker.ended(operation);
+        run.write(1, 0..512);
+        run.last += 1;
+        let operation = OperationId(run.last);
+        run.checker
+            .submitted(HOST, StreamId(1), operation, &[], "free".into());
+        run.checker.pool_freed(operation, 0);
+        run.checker.ended(operation);
+    }
+    run.assert_small();
+}
+
+#[test]
+fn branches_of_graphs_share_chains() {
+    let mut run = Run::new(1);
+    for _ in 0..ROUNDS / 5 {
+        let [launch, left, right, end] = [1, 2, 3, 4].map(|number| OperationId(run.last + number));
+        run.last += 4;
+        run.checker
+            .submitted(HOST, StreamId(1), launch, &[], "graph".into());
+        run.checker
+            .submitted_node(HOST, launch, left, &[], "left".into());
+        run.checker
+            .submitted_node(HOST, launch, right, &[], "right".into());
+        run.checker
+            .submitted(HOST, StreamId(1), end, &[left, right], "end".into());
+        for operation in [launch, left, right, end] {
+            run.checker.ended(operation);
+        }
+    }
+    run.assert_small();
+}
