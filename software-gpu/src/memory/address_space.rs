@@ -103,14 +103,21 @@ impl AddressSpace {
         self.parts.find(address)
     }
 
-    /// A memory pool uses `bytes` bytes at `base`, inside an allocation, for an allocation of its own.
+    /// A memory pool uses `bytes` bytes at `base`, inside an allocation, for an allocation of its own, which nobody
+    /// has written yet.
     pub fn add_part(&mut self, base: u64, bytes: usize) {
         self.parts.add(base, bytes as u64);
+        self.forget_written(base..base + bytes as u64);
     }
 
     /// A memory pool's allocation is freed; its memory stays mapped.
     pub fn free_part(&mut self, base: u64) {
         self.parts.free(base);
+    }
+
+    /// All allocations.
+    pub(super) fn allocations(&self) -> &[Allocation] {
+        &self.allocations
     }
 
     /// Where the `bytes` bytes at `address` are, if one allocation contains them all.

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use super::PAGE;
+use super::written::Written;
 
 /// What an allocation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub struct Allocation {
     device: Option<usize>,
     slot: usize,
     backing: Backing,
+    pub(super) written: Written,
     /// Shadows that were used and can be used again: their pages are committed already.
     shadows: Mutex<Vec<Shadow>>,
 }
@@ -46,6 +48,7 @@ impl Allocation {
             device,
             slot,
             backing,
+            written: Written::new(kind != AllocationKind::Device),
             shadows: Mutex::default(),
         }
     }

@@ -17,6 +17,8 @@ pub(crate) struct ByteMap {
     /// By slot of the allocation.
     tables: Vec<Option<Table>>,
     pool: Vec<[u64; WORDS]>,
+    /// The pages that are not empty, in the order in which they were touched: slot and page.
+    touched: Vec<(u32, u32)>,
 }
 
 #[derive(Debug)]
@@ -24,8 +26,6 @@ struct Table {
     base: u64,
     /// By page of the allocation.
     pages: Vec<u32>,
-    /// The pages that are not empty lie in here.
-    touched: Range<usize>,
 }
 
 impl ByteMap {
@@ -33,79 +33,153 @@ impl ByteMap {
     #[inline]
     pub fn insert(&mut self, allocation: &Allocation, offset: usize, bytes: usize) {
         debug_assert!(bytes > 0 && offset + bytes <= allocation.len());
-        let table = table(&mut self.tables, allocation.slot(), || Table {
-            base: allocation.base(),
-            pages: vec![EMPTY; allocation.len().div_ceil(PAGE)],
-            touched: usize::MAX..0,
-        });
-        let (first, last) = (offset / PAGE, (offset + bytes - 1) / PAGE);
-        table.touched.start = table.touched.start.min(first);
-        table.touched.end = table.touched.end.max(last + 1);
-        for page in first..=last {
-            let from = if page == first { offset % PAGE } else { 0 };
-            let to = if page == last {
-                (offset + bytes - 1) % PAGE + 1
-            } else {
-                PAGE
-            };
-            if from == 0 && to == PAGE {
-                table.pages[page] = FULL;
-            } else if let Some(words) = bitmap(&mut table.pages[page], &mut self.pool) {
-                set(words, from, to);
+        let slot = allocation.slot();
+        let table = table(&mut self.tables, slot, || Table::of(allocation));
+        let end = offset + bytes;
+        for index in offset / PAGE..=(end - 1) / PAGE {
+            let page = &mut table.pages[index];
+            if *page == EMPTY {
+                self.touched.push((slot as u32, index as u32));
+            }
+            let part = within(index, &(offset..end));
+            if part.len() == PAGE {
+                *page = FULL;
+            } else if let Some(words) = bitmap(page, &mut self.pool) {
+                set(words, part.start, part.end);
             }
         }
     }
 
     /// Adds all bytes of `other`.
     pub fn merge(&mut self, other: &Self) {
-        for (slot, theirs) in other.tables.iter().enumerate() {
-            let Some(theirs) = theirs else { continue };
-            let ours = table(&mut self.tables, slot, || Table {
-                base: theirs.base,
-                pages: vec![EMPTY; theirs.pages.len()],
-                touched: usize::MAX..0,
-            });
-            ours.touched.start = ours.touched.start.min(theirs.touched.start);
-            ours.touched.end = ours.touched.end.max(theirs.touched.end);
-            for page in theirs.touched.clone() {
-                match theirs.pages[page] {
-                    EMPTY => {}
-                    FULL => ours.pages[page] = FULL,
-                    place => {
-                        if let Some(words) = bitmap(&mut ours.pages[page], &mut self.pool) {
-                            let more = &other.pool[place as usize - 1];
-                            words
-                                .iter_mut()
-                                .zip(more)
-                                .for_each(|(word, bits)| *word |= bits);
-                        }
-                    }
+        for (slot, page) in &other.touched {
+            if let (Some(theirs), Some(words)) = (other.table(*slot), other.words(*slot, *page)) {
+                self.add(*slot, *page, theirs, words);
+            }
+        }
+    }
+
+    /// Adds the bytes that are in both `left` and `right`.
+    pub fn add_common(&mut self, left: &Self, right: &Self) {
+        for (slot, page) in &left.touched {
+            let Some(theirs) = left.table(*slot) else {
+                continue;
+            };
+            if let (Some(a), Some(b)) = (left.words(*slot, *page), right.words(*slot, *page)) {
+                let common: [u64; WORDS] = std::array::from_fn(|word| a[word] & b[word]);
+                if common != [0; WORDS] {
+                    self.add(*slot, *page, theirs, &common);
                 }
             }
         }
     }
 
+    /// Removes all bytes.
+    pub fn clear(&mut self) {
+        for (slot, page) in self.touched.drain(..) {
+            if let Some(Some(table)) = self.tables.get_mut(slot as usize) {
+                table.pages[page as usize] = EMPTY;
+            }
+        }
+        self.pool.clear();
+    }
+
+    /// The parts of `range`, offsets in `allocation`, that are not in the set.
+    pub fn gaps(&self, allocation: &Allocation, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut gaps = Vec::new();
+        let mut covered = range.start;
+        let slot = allocation.slot() as u32;
+        for page in range.start / PAGE..range.end.div_ceil(PAGE) {
+            let Some(words) = self.words(slot, page as u32) else {
+                continue;
+            };
+            for run in runs(words) {
+                let start = (page * PAGE + run.start).max(range.start);
+                let end = (page * PAGE + run.end).min(range.end);
+                if start < end {
+                    if covered < start {
+                        gaps.push(covered..start);
+                    }
+                    covered = end;
+                }
+            }
+        }
+        if covered < range.end {
+            gaps.push(covered..range.end);
+        }
+        gaps
+    }
+
     /// The addresses of all bytes.
     pub fn ranges(&self) -> ByteRanges {
-        let mut tables: Vec<&Table> = self.tables.iter().flatten().collect();
-        tables.sort_unstable_by_key(|table| table.base);
+        let start = |(slot, page): &(u32, u32)| {
+            let base = self.table(*slot).map_or(0, |table| table.base);
+            base + u64::from(*page) * PAGE as u64
+        };
+        let mut touched = self.touched.clone();
+        touched.sort_unstable_by_key(start);
         let mut ranges = Ranges::default();
-        for table in tables {
-            for page in table.touched.clone() {
-                let start = table.base + (page * PAGE) as u64;
-                match table.pages[page] {
-                    EMPTY => {}
-                    FULL => ranges.push(start, start + PAGE as u64),
-                    place => {
-                        for run in runs(&self.pool[place as usize - 1]) {
-                            ranges.push(start + run.start as u64, start + run.end as u64);
-                        }
-                    }
-                }
+        for place in touched {
+            let start = start(&place);
+            match self.words(place.0, place.1) {
+                None => {}
+                Some(words) if std::ptr::eq(words, &ALL) => ranges.push(start..start + PAGE as u64),
+                Some(words) => runs(words)
+                    .for_each(|run| ranges.push(start + run.start as u64..start + run.end as u64)),
             }
         }
         ranges.0.into_iter().collect()
     }
+
+    fn add(&mut self, slot: u32, page: u32, like: &Table, words: &[u64; WORDS]) {
+        let ours = table(&mut self.tables, slot as usize, || Table {
+            base: like.base,
+            pages: vec![EMPTY; like.pages.len()],
+        });
+        let state = &mut ours.pages[page as usize];
+        if *state == EMPTY {
+            self.touched.push((slot, page));
+        }
+        if std::ptr::eq(words, &ALL) {
+            *state = FULL;
+        } else if let Some(ours) = bitmap(state, &mut self.pool) {
+            ours.iter_mut()
+                .zip(words)
+                .for_each(|(word, bits)| *word |= bits);
+        }
+    }
+
+    fn table(&self, slot: u32) -> Option<&Table> {
+        self.tables.get(slot as usize)?.as_ref()
+    }
+
+    /// The bits of a page; [`ALL`] itself for a full one.
+    fn words(&self, slot: u32, page: u32) -> Option<&[u64; WORDS]> {
+        match *self.table(slot)?.pages.get(page as usize)? {
+            EMPTY => None,
+            FULL => Some(&ALL),
+            place => self.pool.get(place as usize - 1),
+        }
+    }
+}
+
+impl Table {
+    fn of(allocation: &Allocation) -> Self {
+        Self {
+            base: allocation.base(),
+            pages: vec![EMPTY; allocation.len().div_ceil(PAGE)],
+        }
+    }
+}
+
+/// A full page.
+static ALL: [u64; WORDS] = [!0; WORDS];
+
+/// The part of `range` in a page, counted from the page's start.
+#[inline]
+fn within(page: usize, range: &Range<usize>) -> Range<usize> {
+    let start = page * PAGE;
+    range.start.max(start) - start..range.end.min(start + PAGE) - start
 }
 
 /// Ranges in rising order; those that touch become one.
@@ -113,10 +187,10 @@ impl ByteMap {
 struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {
-    fn push(&mut self, start: u64, end: u64) {
+    fn push(&mut self, next: Range<u64>) {
         match self.0.last_mut() {
-            Some(last) if last.end == start => last.end = end,
-            _ => self.0.push(start..end),
+            Some(last) if last.end == next.start => last.end = next.end,
+            _ => self.0.push(next),
         }
     }
 }
@@ -176,6 +250,8 @@ fn runs(words: &[u64; WORDS]) -> impl Iterator<Item = Range<usize>> + '_ {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::super::{AddressSpace, AllocationKind};
@@ -183,26 +259,73 @@ mod tests {
 
     const BYTES: usize = 3 * PAGE + 100;
 
-    proptest! {
-        #[test]
-        fn the_union_of_two_maps_has_exactly_the_inserted_bytes(
-            insertions in prop::collection::vec((any::<bool>(), 0..BYTES, 1..2 * PAGE), 0..40)
-        ) {
+    type Insertions = Vec<(bool, usize, usize)>;
+
+    /// Two maps of two allocations, and the same sets byte by byte.
+    struct Scene {
+        space: AddressSpace,
+        bases: [u64; 2],
+        maps: [ByteMap; 2],
+        naive: [BTreeSet<u64>; 2],
+    }
+
+    impl Scene {
+        fn new(insertions: &Insertions) -> Self {
             let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
-            let base = space.allocate(0, BYTES, AllocationKind::Device).expect("fits");
-            let other = space.allocate(0, BYTES, AllocationKind::Device).expect("fits");
-            let mut naive = vec![];
-            let (mut map, mut second) = (ByteMap::default(), ByteMap::default());
-            for (into_second, offset, bytes) in insertions {
-                let bytes = bytes.min(BYTES - offset);
-                let into = if into_second { &mut second } else { &mut map };
-                let base = if offset % 3 == 0 { base } else { other };
-                into.insert(space.find(base).expect("mapped"), offset, bytes);
-                let start = base + offset as u64;
-                naive.push(start..start + bytes as u64);
+            let bases = [(); 2].map(|()| {
+                let base = space.allocate(0, BYTES, AllocationKind::Device);
+                base.expect("fits")
+            });
+            let (maps, naive) = Default::default();
+            let mut scene = Self {
+                space,
+                bases,
+                maps,
+                naive,
+            };
+            for (second, offset, bytes) in insertions {
+                let end = (offset + bytes).min(BYTES);
+                let base = scene.bases[offset % 2];
+                let allocation = scene.space.find(base).expect("mapped");
+                scene.maps[usize::from(*second)].insert(allocation, *offset, end - offset);
+                scene.naive[usize::from(*second)].extend(base + *offset as u64..base + end as u64);
             }
-            map.merge(&second);
-            prop_assert_eq!(map.ranges(), naive.into_iter().collect::<ByteRanges>());
+            scene
+        }
+    }
+
+    fn ranges(bytes: impl IntoIterator<Item = u64>) -> ByteRanges {
+        bytes.into_iter().map(|byte| byte..byte + 1).collect()
+    }
+
+    fn insertions() -> impl Strategy<Value = Insertions> {
+        prop::collection::vec((any::<bool>(), 0..BYTES, 1..2 * PAGE), 0..20)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50))]
+
+        #[test]
+        fn union_and_intersection_are_exact(insertions in insertions()) {
+            let Scene { maps: [mut a, b], naive: [x, y], .. } = Scene::new(&insertions);
+            let mut common = ByteMap::default();
+            common.add_common(&a, &b);
+            prop_assert_eq!(common.ranges(), ranges(x.intersection(&y).copied()));
+            a.merge(&b);
+            prop_assert_eq!(a.ranges(), ranges(x.union(&y).copied()));
+            a.clear();
+            prop_assert!(a.ranges().is_empty());
+        }
+
+        #[test]
+        fn gaps_are_what_is_not_in_the_set(insertions in insertions(), start in 0..BYTES, len in 1..BYTES) {
+            let scene = Scene::new(&insertions);
+            let base = scene.bases[0];
+            let range = start..(start + len).min(BYTES);
+            let gaps = scene.maps[0].gaps(scene.space.find(base).expect("mapped"), range.clone());
+            let missing = range.map(|offset| base + offset as u64).filter(|byte| !scene.naive[0].contains(byte));
+            let gaps: Vec<_> = gaps.iter().map(|gap| base + gap.start as u64..base + gap.end as u64).collect();
+            prop_assert_eq!(&gaps, &ranges(missing).iter().collect::<Vec<_>>());
         }
     }
 }

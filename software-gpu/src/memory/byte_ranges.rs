@@ -50,6 +50,47 @@ impl ByteRanges {
     }
 }
 
+impl ByteRanges {
+    /// The parts of `range` that are not in the set, in rising order.
+    pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        let mut covered = range.start;
+        let first = self
+            .ranges
+            .partition_point(|known| known.end <= range.start);
+        for known in &self.ranges[first..] {
+            if known.start >= range.end {
+                break;
+            }
+            if covered < known.start {
+                gaps.push(covered..known.start);
+            }
+            covered = known.end;
+        }
+        if covered < range.end {
+            gaps.push(covered..range.end);
+        }
+        gaps
+    }
+
+    /// Whether all addresses of `range` are in the set.
+    pub fn covers(&self, range: &Range<u64>) -> bool {
+        let candidate = self.ranges.partition_point(|known| known.end < range.end);
+        let known = self.ranges.get(candidate);
+        range.is_empty() || known.is_some_and(|known| known.start <= range.start)
+    }
+
+    /// The set less the addresses of `range`.
+    pub fn without(&self, range: Range<u64>) -> Self {
+        let parts = |known: &Range<u64>| {
+            let before = known.start..known.end.min(range.start);
+            let behind = known.start.max(range.end)..known.end;
+            [before, behind]
+        };
+        self.ranges.iter().flat_map(parts).collect()
+    }
+}
+
 impl From<Range<u64>> for ByteRanges {
     fn from(range: Range<u64>) -> Self {
         Self::from_iter([range])
@@ -103,6 +144,18 @@ mod tests {
         assert_eq!(ranges.iter().collect::<Vec<_>>(), [0..16, 30..31]);
         assert_eq!(ranges.bytes(), 17);
         assert!(ByteRanges::from(5..5).is_empty());
+    }
+
+    #[test]
+    fn gaps_and_parts_are_exact() {
+        let ranges = set(&[4..8, 10..20]);
+        assert_eq!(ranges.gaps(0..30), [0..4, 8..10, 20..30]);
+        assert_eq!(ranges.gaps(5..15), [8..10]);
+        assert!(ranges.gaps(12..20).is_empty());
+        assert_eq!(ranges.without(6..12), set(&[4..6, 12..20]));
+        assert_eq!(ranges.without(0..4), ranges);
+        assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
+        assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
     }
 
     #[test]

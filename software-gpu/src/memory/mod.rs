@@ -17,6 +17,7 @@ mod byte_ranges;
 mod held_writes;
 mod parts;
 mod write_hold;
+mod written;
 
 pub(crate) use address_space::is_device_address;
 pub use address_space::{AddressSpace, OutOfMemory, RegisterError};
