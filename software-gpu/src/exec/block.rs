@@ -187,6 +187,9 @@ impl<'g> Worker<'g> {
                 self.complete_barriers();
                 if self.is_done() {
                     self.cx.cluster.exit(self.cx.cluster_rank);
+                    if let Some(watch) = &mut self.cx.watch {
+                        watch.end_block(self.cx.block_rank, self.cx.grid);
+                    }
                 }
             }
             Stop::Fault(fault) => return Err(*fault),

@@ -333,7 +333,8 @@ impl<'g> Queue<'g> {
 
     fn finish(self) -> (Result<GridCost, Fault>, Observed) {
         let watches = self.watches.into_inner();
-        let observed = Watch::observed(watches.unwrap_or_else(PoisonError::into_inner));
+        let watches = watches.unwrap_or_else(PoisonError::into_inner);
+        let observed = Watch::observed(watches, self.grid);
         let results = self.results.into_inner();
         let cost = total(results.unwrap_or_else(PoisonError::into_inner));
         (cost, observed)

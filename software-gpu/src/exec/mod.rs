@@ -39,4 +39,4 @@ pub use cost::{BlockCost, Class, GridCost};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
 pub use program::{Executable, ExecutableKernel};
-pub use watch::Observed;
+pub use watch::{NeverWritten, Observed};

@@ -74,6 +74,11 @@ impl ByteMap {
         }
     }
 
+    /// Whether no byte is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.touched.is_empty()
+    }
+
     /// Removes all bytes.
     pub fn clear(&mut self) {
         for (slot, page) in self.touched.drain(..) {

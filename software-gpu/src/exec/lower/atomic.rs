@@ -51,6 +51,7 @@ impl Lowering<'_> {
             wide,
             rows: [target, 0, 0, 0],
             strength,
+            exchanges: operation == Operation::Exchange,
             combine: Some(combine),
         };
         let (address, site, space) = self.site(i, address, access)?;

@@ -23,6 +23,7 @@ pub(super) struct Access {
     pub wide: bool,
     pub rows: [Slot; 4],
     pub strength: Strength,
+    pub exchanges: bool,
     pub combine: Option<[Combine; 2]>,
 }
 
@@ -72,6 +73,7 @@ impl Lowering<'_> {
             wide,
             rows,
             strength,
+            exchanges: false,
             combine: None,
         };
         let (address, site, space) = self.site(i, from, access)?;
@@ -103,6 +105,7 @@ impl Lowering<'_> {
             wide: kind.bytes() == 8,
             rows,
             strength,
+            exchanges: false,
             combine: None,
         };
         let (address, site, _) = self.site(i, to, access)?;
@@ -175,6 +178,7 @@ impl Lowering<'_> {
             wide: access.wide,
             rows: access.rows,
             strength: access.strength,
+            exchanges: access.exchanges,
             cache: self.totals.sites,
             combine: access.combine,
         };

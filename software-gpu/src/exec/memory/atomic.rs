@@ -26,7 +26,7 @@ impl Shape for Atomic {
             let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Atomic) else {
                 return;
             };
-            cx.watch_access(site, Access::Atomic, &target, site.lane_bytes());
+            cx.watch_access(site, Access::Atomic, &target, site.lane_bytes(), lane);
             if let Some((allocation, offset)) = target.global {
                 cx.hold
                     .before_store(allocation, offset, site.bytes as usize);

@@ -26,7 +26,7 @@ impl Shape for Load {
                 .filter(|_| !is_local(site, addresses[0]))
             {
                 cx.count_row(&target, addresses[0], whole, Access::Load);
-                cx.watch_access(site, Access::Load, &target, whole);
+                cx.watch_access(site, Access::Load, &target, whole, 0);
                 // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
                 unsafe { load_rows(cx, site, target.pointer) };
                 return;
@@ -37,7 +37,7 @@ impl Shape for Load {
                 .target(site, 0, addresses[0], bytes)
                 .filter(|_| site.space != Space::Local && !is_local(site, addresses[0]))
             {
-                cx.watch_access(site, Access::Load, &target, bytes);
+                cx.watch_access(site, Access::Load, &target, bytes, 0);
                 match target.global {
                     Some(_) => cx.count_sectors(1, Access::Load),
                     None => cx.cost.shared_bytes += bytes * LANES as u64,
@@ -118,7 +118,7 @@ unsafe fn load_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]
         let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Load) else {
             return;
         };
-        cx.watch_access(site, Access::Load, &target, site.lane_bytes());
+        cx.watch_access(site, Access::Load, &target, site.lane_bytes(), lane);
         match target.global {
             Some(_) => sectors.touch(addresses[lane]),
             None => cx.cost.shared_bytes += site.lane_bytes(),

@@ -59,6 +59,8 @@ pub(super) struct Site {
     pub strength: Strength,
     /// Index of the site's entry in [`Context::caches`].
     pub cache: u32,
+    /// Of an atomic operation: whether the new value does not depend on the old one.
+    pub exchanges: bool,
     /// Of an atomic operation: on global memory, and on shared.
     pub combine: Option<[Combine; 2]>,
 }

@@ -29,7 +29,7 @@ impl Shape for Store {
             let whole = bytes * LANES as u64;
             if let Some(target) = cx.target(site, 0, addresses[0], whole) {
                 cx.count_row(&target, addresses[0], whole, Access::Store);
-                cx.watch_access(site, Access::Store, &target, whole);
+                cx.watch_access(site, Access::Store, &target, whole, 0);
                 if let Some((allocation, offset)) = target.global {
                     cx.hold.before_store(allocation, offset, whole as usize);
                 }
@@ -81,7 +81,7 @@ unsafe fn store_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES
         let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Store) else {
             return;
         };
-        cx.watch_access(site, Access::Store, &target, site.lane_bytes());
+        cx.watch_access(site, Access::Store, &target, site.lane_bytes(), lane);
         match target.global {
             Some((allocation, offset)) => {
                 sectors.touch(addresses[lane]);

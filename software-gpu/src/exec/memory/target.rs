@@ -8,6 +8,7 @@ use super::super::context::Context;
 use super::super::fault::{Access, Fault, Nearest};
 use super::super::op::Slot;
 use super::super::shape::LANES;
+use super::super::watch::Accessor;
 use super::{Site, generic, is_parameter};
 
 /// Unit of global memory traffic.
@@ -210,7 +211,8 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Tells the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed.
+    /// Tells the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed,
+    /// by `lane` or by lanes from there on side by side.
     #[inline(always)]
     pub(super) fn watch_access(
         &mut self,
@@ -218,11 +220,16 @@ impl<'g> Context<'g> {
         access: Access,
         target: &Target<'g>,
         bytes: u64,
+        lane: usize,
     ) {
         if let Some(watch) = &mut self.watch
             && let Some((allocation, offset)) = target.global
         {
-            watch.global(site, access, allocation, offset, bytes as usize);
+            let accessor = Accessor {
+                thread: self.warp * LANES as u32 + lane as u32,
+                stride: site.lane_bytes() as usize,
+            };
+            watch.global(site, access, (allocation, offset, bytes as usize), accessor);
         }
     }
 

@@ -43,9 +43,7 @@ impl<'g> Recorder<'g> {
     pub fn extends(
         &mut self,
         site: &Site,
-        allocation: &'g Allocation,
-        offset: usize,
-        bytes: usize,
+        (allocation, offset, bytes): (&'g Allocation, usize, usize),
     ) -> bool {
         let run = &mut self.runs[site.cache as usize];
         let same = run
@@ -63,32 +61,39 @@ impl<'g> Recorder<'g> {
         &mut self,
         site: &Site,
         access: Access,
-        allocation: &'g Allocation,
-        offset: usize,
-        bytes: usize,
+        (allocation, start, bytes): (&'g Allocation, usize, usize),
     ) {
+        let Some(map) = map(site, access) else {
+            return self.add(site, access, (allocation, start, bytes));
+        };
         let next = Run {
             allocation: Some(allocation),
-            start: offset,
-            end: offset + bytes,
-            map: match access {
-                _ if site.strength.strong && site.strength.beyond_cluster => ATOMICS,
-                Access::Load => READS,
-                Access::Store => WRITES,
-                // Atomics of a block: the block's threads take turns, other operations see a load and a store.
-                Access::Atomic => {
-                    self.maps[READS].insert(allocation, offset, bytes);
-                    self.maps[WRITES].insert(allocation, offset, bytes);
-                    return;
-                }
-            },
+            start,
+            end: start + bytes,
+            map,
         };
         std::mem::replace(&mut self.runs[site.cache as usize], next).flush(&mut self.maps);
     }
 
+    /// Adds an access by itself.
+    pub fn add(
+        &mut self,
+        site: &Site,
+        access: Access,
+        (allocation, offset, bytes): (&Allocation, usize, usize),
+    ) {
+        let maps = match map(site, access) {
+            Some(map) => map..map + 1,
+            None => READS..WRITES + 1,
+        };
+        for map in &mut self.maps[maps] {
+            map.insert(allocation, offset, bytes);
+        }
+    }
+
     /// The accesses that several host threads have collected.
-    pub fn accesses(recorders: impl Iterator<Item = Self>) -> Accesses {
-        let maps = recorders.map(|mut recorder| {
+    pub fn accesses(recorders: Vec<Self>) -> Accesses {
+        let maps = recorders.into_iter().map(|mut recorder| {
             for run in recorder.runs {
                 run.flush(&mut recorder.maps);
             }
@@ -114,5 +119,15 @@ impl Run<'_> {
         if let Some(allocation) = self.allocation {
             maps[self.map].insert(allocation, self.start, self.end - self.start);
         }
+    }
+}
+
+/// The set that an access belongs to. An atomic operation of smaller scope is a load and a store to other grids.
+fn map(site: &Site, access: Access) -> Option<usize> {
+    match access {
+        _ if site.strength.strong && site.strength.beyond_cluster => Some(ATOMICS),
+        Access::Load => Some(READS),
+        Access::Store => Some(WRITES),
+        Access::Atomic => None,
     }
 }

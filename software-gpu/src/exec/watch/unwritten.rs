@@ -1,0 +1,252 @@
+//! Loads of device memory that nobody has written.
+//!
+//! A load is one of never-written bytes when no operation has written them before the grid and the thread's block has
+//! not done so before the load. Whether another block of the same grid has depends on the order of blocks, so bytes
+//! that another block stores to are not told: the blocks may have an order by other means. The rest are exact; above
+//! all, a kernel that updates fresh memory in place is found, although it writes the same bytes later.
+//!
+//! Atomic operations other than exchanges read, and define nothing that was not defined before.
+
+use std::sync::Arc;
+
+use crate::memory::{Allocation, ByteMap, ByteRanges};
+
+use super::super::fault::{Access, Place};
+use super::super::grid::Grid;
+use super::super::memory::Site;
+
+/// Suspicious loads are kept for each of so many parts of the grid, in the order of its blocks.
+const PARTS: u64 = 1 << 14;
+/// How many of them for each part: enough to find the first one that is a fault.
+const KEPT: usize = 16;
+
+/// A load of device memory that no operation has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeverWritten {
+    /// The first thread that loads such bytes with this instruction.
+    pub place: Place,
+    /// Load or atomic operation.
+    pub access: Access,
+    /// The first such byte.
+    pub address: u64,
+    /// Bytes from there that this block's neighbouring threads load, none of them written.
+    pub bytes: u64,
+    /// Base and length of the allocation.
+    pub allocation: (u64, u64),
+}
+
+/// Collects the suspicious loads of one host thread.
+#[derive(Default)]
+pub(super) struct Unwritten<'g> {
+    /// What was written before the grid, of the allocations looked at so far.
+    before: Vec<(&'g Allocation, Arc<ByteRanges>)>,
+    /// What the current block has stored to.
+    block: ByteMap,
+    /// What one block has stored to at least, and what several have.
+    once: ByteMap,
+    several: ByteMap,
+    /// Loads of the current block, and of those that have ended.
+    current: Vec<Suspect<'g>>,
+    kept: Vec<Suspect<'g>>,
+    /// The part that the last block belonged to, and how many of its loads are kept.
+    part: (u64, usize),
+}
+
+/// Bytes that were loaded although nobody had written them before the grid or in the block so far.
+#[derive(Clone)]
+struct Suspect<'g> {
+    allocation: &'g Allocation,
+    start: usize,
+    end: usize,
+    block: u64,
+    /// Linear index of the first thread in its block.
+    thread: u32,
+    /// Bytes from one thread's data to the next one's.
+    stride: usize,
+    line: u32,
+    access: Access,
+    /// The block itself stores there later.
+    own: bool,
+}
+
+/// Who accesses memory.
+#[derive(Clone, Copy)]
+pub(in crate::exec) struct Accessor {
+    /// Linear index of the first thread in its block.
+    pub thread: u32,
+    /// Bytes from one thread's data to the next one's.
+    pub stride: usize,
+}
+
+impl<'g> Unwritten<'g> {
+    /// An access to an allocation that was not written as a whole before the grid.
+    #[cold]
+    pub fn access(
+        &mut self,
+        site: &Site,
+        access: Access,
+        (allocation, offset, bytes): (&'g Allocation, usize, usize),
+        accessor: Accessor,
+    ) {
+        if access == Access::Load || access == Access::Atomic && !site.exchanges {
+            self.load(site, access, (allocation, offset, bytes), accessor);
+        } else {
+            self.block.insert(allocation, offset, bytes);
+        }
+    }
+
+    fn load(
+        &mut self,
+        site: &Site,
+        access: Access,
+        (allocation, offset, bytes): (&'g Allocation, usize, usize),
+        accessor: Accessor,
+    ) {
+        let base = allocation.base();
+        let range = base + offset as u64..base + (offset + bytes) as u64;
+        let before = self.before(allocation);
+        if before.covers(&range) {
+            return;
+        }
+        for gap in before.gaps(range) {
+            let gap = (gap.start - base) as usize..(gap.end - base) as usize;
+            for gap in self.block.gaps(allocation, gap) {
+                let stride = accessor.stride.max(1);
+                let lane = (gap.start - offset) / stride;
+                let next = Suspect {
+                    allocation,
+                    start: gap.start,
+                    end: gap.end,
+                    block: 0,
+                    thread: accessor.thread + lane as u32,
+                    stride,
+                    line: site.line,
+                    access,
+                    own: false,
+                };
+                self.suspect(next);
+            }
+        }
+    }
+
+    fn suspect(&mut self, next: Suspect<'g>) {
+        let full = self.current.len() >= KEPT;
+        let continued = self.current.iter_mut().rev().take(4).find(|last| {
+            last.line == next.line
+                && std::ptr::eq(last.allocation, next.allocation)
+                && last.start <= next.start
+                && next.start <= last.end
+        });
+        match continued {
+            Some(last) => last.end = last.end.max(next.end),
+            None if full => {}
+            None => self.current.push(next),
+        }
+    }
+
+    fn before(&mut self, allocation: &'g Allocation) -> Arc<ByteRanges> {
+        let known = self
+            .before
+            .iter()
+            .find(|(other, _)| std::ptr::eq(*other, allocation));
+        if let Some((_, ranges)) = known {
+            return Arc::clone(ranges);
+        }
+        let ranges = allocation.written();
+        self.before.push((allocation, Arc::clone(&ranges)));
+        ranges
+    }
+
+    /// The block with linear index `rank` of `blocks` has ended.
+    pub fn end_block(&mut self, rank: u64, blocks: u64) {
+        if self.before.is_empty() && self.block.is_empty() {
+            return;
+        }
+        let part = (u128::from(rank) * u128::from(PARTS) / u128::from(blocks.max(1))) as u64;
+        if self.part.0 != part {
+            self.part = (part, 0);
+        }
+        for suspect in std::mem::take(&mut self.current) {
+            for suspect in suspect.split(&self.block) {
+                if self.part.1 < KEPT {
+                    self.part.1 += 1;
+                    self.kept.push(Suspect {
+                        block: rank,
+                        ..suspect
+                    });
+                }
+            }
+        }
+        self.several.add_common(&self.block, &self.once);
+        self.once.merge(&self.block);
+        self.block.clear();
+    }
+
+    /// The faults among the loads that several host threads have collected: the first one of each instruction.
+    pub fn never_written(all: Vec<Self>, grid: &Grid<'_>) -> Vec<NeverWritten> {
+        let (mut once, mut several) = (ByteMap::default(), ByteMap::default());
+        let mut suspects = Vec::new();
+        for one in all {
+            several.add_common(&one.once, &once);
+            several.merge(&one.several);
+            once.merge(&one.once);
+            suspects.extend(one.kept);
+        }
+        suspects.sort_by_key(|suspect| suspect.block);
+        let mut found: Vec<NeverWritten> = Vec::new();
+        for suspect in suspects {
+            if found.iter().any(|known| known.place.line == suspect.line) {
+                continue;
+            }
+            let written = if suspect.own { &several } else { &once };
+            let gaps = written.gaps(suspect.allocation, suspect.start..suspect.end);
+            if let Some(gap) = gaps.first() {
+                found.push(suspect.told(gap.start, gap.end, grid));
+            }
+        }
+        found
+    }
+}
+
+impl<'g> Suspect<'g> {
+    /// What the block has stored to later, and what it has not.
+    fn split(self, block: &ByteMap) -> Vec<Self> {
+        let part = |start: usize, end, own| Self {
+            start,
+            end,
+            own,
+            thread: self.thread + ((start - self.start) / self.stride) as u32,
+            ..self.clone()
+        };
+        let mut parts = Vec::new();
+        let mut covered = self.start;
+        for gap in block.gaps(self.allocation, self.start..self.end) {
+            if covered < gap.start {
+                parts.push(part(covered, gap.start, true));
+            }
+            parts.push(part(gap.start, gap.end, false));
+            covered = gap.end;
+        }
+        if covered < self.end {
+            parts.push(part(covered, self.end, true));
+        }
+        parts
+    }
+
+    fn told(&self, start: usize, end: usize, grid: &Grid<'_>) -> NeverWritten {
+        let base = self.allocation.base();
+        let thread = self.thread + ((start - self.start) / self.stride) as u32;
+        NeverWritten {
+            place: Place {
+                kernel: grid.kernel.name().to_owned(),
+                block: grid.block_index(self.block),
+                thread: grid.thread(thread),
+                line: self.line,
+            },
+            access: self.access,
+            address: base + start as u64,
+            bytes: (end - start) as u64,
+            allocation: (base, self.allocation.len() as u64),
+        }
+    }
+}
