@@ -129,6 +129,9 @@ impl Simulator {
             .contexts
             .get(operation.context)
             .is_ok_and(|context| context.fault.is_some());
+        if !failed {
+            self.check_ended(&operation);
+        }
         match operation.effect {
             Effect::Record(event) => self.event_recorded(event, op, at),
             _ if failed => self.effects.discard(op),

@@ -338,9 +338,7 @@ impl Simulator {
                 self.kernel_failed(op, &fault);
             }
         }
-        if let Some(observed) = observed {
-            self.kernel_observed(op, observed);
-        }
+        self.kernel_observed(op, observed);
     }
 
     fn kernel_failed(&mut self, op: OpId, fault: &Fault) {

@@ -103,11 +103,9 @@ impl AddressSpace {
         self.parts.find(address)
     }
 
-    /// A memory pool uses `bytes` bytes at `base`, inside an allocation, for an allocation of its own, which nobody
-    /// has written yet.
+    /// A memory pool uses `bytes` bytes at `base`, inside an allocation, for an allocation of its own.
     pub fn add_part(&mut self, base: u64, bytes: usize) {
         self.parts.add(base, bytes as u64);
-        self.forget_written(base..base + bytes as u64);
     }
 
     /// A memory pool's allocation is freed; its memory stays mapped.
