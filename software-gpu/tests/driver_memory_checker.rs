@@ -3,6 +3,7 @@
 mod driver_support;
 
 use driver_support::*;
+use software_gpu::driver::entry_point;
 use software_gpu::reports::{self, Kind, Report};
 
 /// A module with a kernel `test(.u64 x, .u64 y)`: `body` runs with `x + 4 i` in `%x`, `y + 4 i` in `%y`, the thread's
@@ -66,7 +67,7 @@ fn an_update_of_fresh_memory_in_place_is_found() {
     only(
         &found(nothing, body),
         &[
-            "kernel `test`, block (0, 0, 0), thread (0, 0, 0), PTX line 8",
+            "kernel `test`, block (0, 0, 0), thread (0, 0, 0), PTX line 9",
             "at offset 0 of the allocation of 1024 bytes",
         ],
     );
@@ -155,11 +156,11 @@ fn each_instruction_is_told_once() {
     let reports = found(nothing, body);
     let lines: Vec<bool> = reports
         .iter()
-        .map(|report| report.text.contains("PTX line 9"))
+        .map(|report| report.text.contains("PTX line 10"))
         .collect();
     assert_eq!(lines, [false, true], "{reports:?}");
     assert!(
-        reports[1].text.contains("1 bytes from"),
+        reports[1].text.contains("1 byte from"),
         "{}",
         reports[1].text
     );
@@ -196,4 +197,83 @@ fn memory_of_pools_is_unwritten_each_time_it_is_given_out() {
         ],
     );
     assert_eq!(reports[0].count, 1);
+}
+
+#[test]
+fn a_copy_to_the_host_of_unwritten_memory_is_found() {
+    let driver = Driver::new();
+    let (_, reports) = reports::collect(|| {
+        let x = driver.allocate(BYTES).expect("fits");
+        driver.fill(x, 1, 100);
+        driver.fill(x + 120, 1, BYTES - 120);
+        driver.read(x, 100);
+        driver.read(x + 120, 8);
+        driver.read(x + 50, 200)
+    });
+    only(
+        &reports,
+        &[
+            "a copy of 200 bytes from the device to the host",
+            "20 bytes from",
+            "at offset 100 of the allocation",
+        ],
+    );
+}
+
+#[test]
+fn a_copy_within_the_device_moves_the_gaps() {
+    let driver = Driver::new();
+    let (_, reports) = reports::collect(|| {
+        let (x, y) = (
+            driver.allocate(BYTES).expect("fits"),
+            driver.allocate(BYTES).expect("fits"),
+        );
+        driver.fill(x, 1, 100);
+        driver.fill(y, 1, BYTES);
+        driver.within_device(y + 16, x + 90, 20, 0).expect("starts");
+        driver.read(y, 26);
+        driver.read(y + 36, 8);
+        driver.read(y, 64)
+    });
+    only(
+        &reports,
+        &["10 bytes from", "at offset 26 of the allocation"],
+    );
+}
+
+#[test]
+fn a_copy_to_the_device_fills_the_gap() {
+    let driver = Driver::new();
+    let (_, reports) = reports::collect(|| {
+        let x = driver.allocate(BYTES).expect("fits");
+        let host = vec![1_u8; BYTES];
+        driver
+            .to_device(x, host.as_ptr(), BYTES - 1, 0)
+            .expect("starts");
+        driver.read(x, BYTES - 1)
+    });
+    assert_eq!(reports, []);
+}
+
+#[test]
+fn without_the_checkers_nothing_is_reported_and_later_nothing_made_up() {
+    let driver = Driver::new();
+    let before = reports::mode();
+    reports::set_mode(reports::Mode::Off);
+    let ((), reports) = reports::collect(|| {
+        let module = driver.module(&kernel("ld.global.u32 %r3, [%x]; st.global.u32 [%x], %r3;"));
+        let function = driver
+            .function(module.expect("loads"), "test")
+            .expect("exists");
+        let x = driver.allocate(BYTES).expect("fits");
+        for mode in [reports::Mode::Off, before] {
+            reports::set_mode(mode);
+            driver
+                .launch(function, 4, 64, 0, &[&x, &x])
+                .expect("starts");
+            driver.synchronize().expect("runs");
+        }
+    });
+    reports::set_mode(before);
+    assert_eq!(reports, []);
 }

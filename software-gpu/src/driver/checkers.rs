@@ -4,12 +4,14 @@
 //! Memory counts as written from the moment at which a kernel that stores to it is executed, or a copy or memset lands
 //! there. A program in which somebody reads before that lacks an order, or a write.
 
-use super::operation::{Effect, Operation};
+use std::ops::Range;
+
+use super::operation::{Copy, Effect, Operation};
 use super::simulator::Simulator;
 use crate::exec::{NeverWritten, Observed};
-use crate::memory::AddressSpace;
+use crate::memory::{Accesses, AddressSpace, ByteRanges};
 use crate::reports::{self, Kind};
-use crate::timeline::OpId;
+use crate::timeline::{CopyKind, OpId};
 
 impl Simulator {
     /// Takes note of what was seen of a kernel that has just been executed; nothing when the checkers are off.
@@ -35,12 +37,72 @@ impl Simulator {
 
     /// Takes note of an operation other than a kernel whose modelled end has come, before it takes effect.
     pub(super) fn check_ended(&mut self, operation: &Operation) {
-        if let Effect::Allocate(allocation) = &operation.effect {
-            let start = allocation.address;
-            self.memory
-                .forget_written(start..start + allocation.bytes as u64);
+        match &operation.effect {
+            Effect::Allocate(allocation) => {
+                let start = allocation.address;
+                self.memory
+                    .forget_written(start..start + allocation.bytes as u64);
+            }
+            Effect::Copy(copy) => copied(copy, &copy.accesses(), &self.memory),
+            Effect::Set(set) => self.memory.mark_written(&set.accesses().writes),
+            _ => {}
         }
     }
+}
+
+/// A copy lands. Within the device it takes the state of its source along: moving what nobody has written is no
+/// mistake, looking at it is.
+fn copied(copy: &Copy, accesses: &Accesses, memory: &AddressSpace) {
+    let Accesses { reads, writes, .. } = accesses;
+    let unwritten = reads.iter().find_map(|range| memory.first_unwritten(range));
+    match (unwritten, copy.kind) {
+        (None, _) => {}
+        (Some(_), CopyKind::DeviceToDevice) => return moved(reads, writes, memory),
+        (Some(range), _) => report_copy(copy, range, memory),
+    }
+    memory.mark_written(writes);
+}
+
+/// Marks in `to` what is written in `from`, range by range.
+fn moved(from: &ByteRanges, to: &ByteRanges, memory: &AddressSpace) {
+    let length = |range: &Range<u64>| range.end - range.start;
+    if !from
+        .iter()
+        .map(|range| length(&range))
+        .eq(to.iter().map(|range| length(&range)))
+    {
+        // Rows of different forms: to consider them written is to miss a mistake, not to make one up.
+        return memory.mark_written(to);
+    }
+    let written: ByteRanges = from
+        .iter()
+        .zip(to.iter())
+        .flat_map(|(from, to)| {
+            let start = from.start;
+            let parts = memory.written(from);
+            parts
+                .into_iter()
+                .map(move |part| part.start - start + to.start..part.end - start + to.start)
+        })
+        .collect();
+    to.iter().for_each(|range| memory.forget_written(range));
+    memory.mark_written(&written);
+}
+
+/// A copy takes what nobody has written to the host.
+fn report_copy(copy: &Copy, range: Range<u64>, memory: &AddressSpace) {
+    let what = copy.kind;
+    let key = format!("{what:?} {:#x}", range.start);
+    reports::add(Kind::NeverWritten, key, || {
+        format!(
+            "never written: a copy of {} bytes from the device to the host takes memory that nobody has written\n  {} \
+             from {:#x} on, {}\n  write them before with a copy, a memset or a kernel",
+            copy.bytes,
+            count(range.end - range.start),
+            range.start,
+            location(range.start, memory),
+        )
+    });
 }
 
 /// A kernel has loaded what nobody has written.
@@ -49,10 +111,10 @@ fn report_load(finding: &NeverWritten, memory: &AddressSpace) {
     let key = format!("{} {}", place.kernel, place.line);
     reports::add(Kind::NeverWritten, key, || {
         format!(
-            "never written: {place}: {} of memory that nobody has written\n  {} bytes from {:#x} on, {}\n  write them \
+            "never written: {place}: {} of memory that nobody has written\n  {} from {:#x} on, {}\n  write them \
              before with a copy, a memset or a kernel",
             finding.access,
-            finding.bytes,
+            count(finding.bytes),
             finding.address,
             location(finding.address, memory),
         )
@@ -70,4 +132,8 @@ fn location(address: u64, memory: &AddressSpace) -> String {
         ),
         _ => "in no allocation".to_owned(),
     }
+}
+
+fn count(bytes: u64) -> String {
+    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }

@@ -98,6 +98,21 @@ impl AddressSpace {
         allocation.written().gaps(range).into_iter().next()
     }
 
+    /// The parts of a range that have been written.
+    pub(crate) fn written(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut parts = Vec::new();
+        let mut rest = range.start;
+        if let Some(allocation) = self.find(range.start) {
+            for gap in allocation.written().gaps(range.clone()) {
+                parts.push(rest..gap.start);
+                rest = gap.end;
+            }
+        }
+        parts.push(rest..range.end);
+        parts.retain(|part| !part.is_empty());
+        parts
+    }
+
     /// Considers all memory written: something was executed without the checkers and may have written anything.
     pub(crate) fn assume_written(&self) {
         for allocation in self.allocations() {

@@ -131,7 +131,7 @@ impl<'g> Unwritten<'g> {
 
     fn suspect(&mut self, next: Suspect<'g>) {
         let full = self.current.len() >= KEPT;
-        let continued = self.current.iter_mut().rev().take(4).find(|last| {
+        let continued = self.current.iter_mut().rev().find(|last| {
             last.line == next.line
                 && std::ptr::eq(last.allocation, next.allocation)
                 && last.start <= next.start
