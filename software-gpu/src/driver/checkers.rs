@@ -91,13 +91,13 @@ fn moved(from: &ByteRanges, to: &ByteRanges, memory: &AddressSpace) {
 
 /// A copy takes what nobody has written to the host.
 fn report_copy(copy: &Copy, range: Range<u64>, memory: &AddressSpace) {
-    let what = copy.kind;
-    let key = format!("{what:?} {:#x}", range.start);
+    let allocation = memory.nearest_range(range.start);
+    let key = format!("{:?} {allocation:x?}", copy.kind);
     reports::add(Kind::NeverWritten, key, || {
         format!(
             "never written: a copy of {} bytes from the device to the host takes memory that nobody has written\n  {} \
              from {:#x} on, {}\n  write them before with a copy, a memset or a kernel",
-            copy.bytes,
+            copy.bytes(),
             count(range.end - range.start),
             range.start,
             location(range.start, memory),
