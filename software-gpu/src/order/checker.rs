@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::advice;
+use super::clock::Clock;
 use super::description::Description;
 use super::finding::{Finding, NoEffect, Owner, Party, Rule};
 use super::happens_before::Order;
@@ -255,30 +256,26 @@ impl Checker {
 
     /// The stream-ordered free of the allocation that begins at `start`, directly after its operation was submitted.
     pub fn pool_freed(&mut self, operation: OperationId, start: u64) {
-        let Some(operation) = self.order.operation(operation).cloned() else {
-            return;
-        };
-        let death = Death {
-            site: operation.site,
-            clock: operation.clock,
-        };
+        if let Some(operation) = self.order.operation(operation).cloned() {
+            self.die(operation.site, operation.clock, start);
+        }
+    }
+
+    /// A free that is not in stream order and waits for nothing, of the allocation that begins at `start`: `cuMemFree` of
+    /// a pool's memory, whose uses the host has to have waited for.
+    pub fn pool_freed_by_host(&mut self, thread: ThreadId, start: u64, description: Description) {
+        let (site, clock) = self.order.host_access(thread, description);
+        self.die(site, Arc::new(clock), start);
+    }
+
+    fn die(&mut self, site: Arc<Site>, clock: Arc<Clock>, start: u64) {
+        let death = Death { site, clock };
         let (outside, conflict) = self.memory.pool_freed(start, &death);
         if let Some(outside) = outside {
             self.outside(&death.site, "frees", outside);
         }
         if let Some(conflict) = conflict {
-            let first = Party::new(&conflict.earlier.site, conflict.earlier.kinds.verb());
-            let missing = advice::order(&conflict.earlier.site, &death.site, "frees");
-            let nearly = self.order.nearly(&conflict.earlier.site, &death.site);
-            let parties = (first, Party::new(&death.site, "frees"));
-            let Conflict { bytes, life, .. } = conflict;
-            self.add(
-                Rule::FreedWithoutOrder,
-                parties,
-                bytes,
-                (life, None),
-                (missing, nearly),
-            );
+            self.conflict(Rule::FreedWithoutOrder, &death.site, "frees", conflict);
         }
     }
 
@@ -296,23 +293,23 @@ impl Checker {
 
     fn found(&mut self, second: &Site, outside: Option<Outside>, conflict: Option<Conflict>) {
         if let Some(conflict) = conflict {
-            let first = &conflict.earlier.site;
-            let missing = advice::order(first, second, conflict.kinds.verb());
-            let nearly = self.order.nearly(first, second);
-            let first = Party::new(first, conflict.earlier.kinds.verb());
-            let second = Party::new(second, conflict.kinds.verb());
-            let Conflict { bytes, life, .. } = conflict;
-            self.add(
-                Rule::Race,
-                (first, second),
-                bytes,
-                (life, None),
-                (missing, nearly),
-            );
+            self.conflict(Rule::Race, second, conflict.kinds.verb(), conflict);
         }
         if let Some(outside) = outside {
             self.outside(second, "uses", outside);
         }
+    }
+
+    fn conflict(&mut self, rule: Rule, second: &Site, verb: &'static str, conflict: Conflict) {
+        let first = &conflict.earlier.site;
+        let missing = advice::order(first, second, verb);
+        let nearly = self.order.nearly(first, second);
+        let parties = (
+            Party::new(first, conflict.earlier.kinds.verb()),
+            Party::new(second, verb),
+        );
+        let Conflict { bytes, life, .. } = conflict;
+        self.add(rule, parties, bytes, (life, None), (missing, nearly));
     }
 
     fn outside(&mut self, second: &Site, verb: &'static str, outside: Outside) {

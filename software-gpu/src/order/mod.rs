@@ -12,6 +12,27 @@
 //! Host threads that are not registered share one clock: the program's own locks and channels are invisible here, and a
 //! false report is worse than a missing one. Times play no part: what happened to come out right is reported as well.
 //!
+//! What a driver says of its calls:
+//!
+//! | call | what the checker is told |
+//! |---|---|
+//! | a copy, memset, launch or host function | `submitted`, `accessed` when it is executed, `ended` |
+//! | `cuEventRecord` | `submitted`, `recorded` |
+//! | `cuStreamWaitEvent` | `waited`; an own operation for the wait is allowed and not needed |
+//! | `cuStreamSynchronize`, `cuStreamQuery` that succeeds | `stream_synchronized` |
+//! | `cuEventSynchronize`, `cuEventQuery` that succeeds | `event_synchronized` |
+//! | `cuCtxSynchronize` | `context_synchronized` |
+//! | a copy that returns when it is done | `submitted`, `operation_synchronized` |
+//! | `cuMemAlloc`, `cuMemHostAlloc`, `cuMemHostRegister` | `allocated` |
+//! | `cuMemFree`, `cuMemFreeHost`, `cuMemHostUnregister`, trimming a pool | `freed` |
+//! | `cuMemAllocAsync` | `submitted`, `pool_allocated` at once |
+//! | `cuMemFreeAsync` | `submitted`, `pool_freed` at once |
+//! | `cuMemFree` of a pool's memory | `pool_freed_by_host` |
+//! | `cuGraphLaunch` | `submitted` (beginning), `submitted_node` for each node, `submitted` (end, after the last nodes) |
+//!
+//! Launches of one executable graph follow each other in whatever streams they are: that is an event of the driver's own,
+//! recorded at the end of each launch and waited for before the next one.
+//!
 //! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks
 //! (`clock`, `happens_before`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
 //! allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict becomes a [`Finding`]

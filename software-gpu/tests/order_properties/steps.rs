@@ -102,6 +102,10 @@ pub enum Step {
         slot: usize,
         choice: usize,
     },
+    HostPoolFree {
+        thread: u64,
+        choice: usize,
+    },
 }
 
 /// Numbers that are the same for the same seed (SplitMix64).
@@ -233,6 +237,7 @@ impl Random {
                 slot,
                 range: self.range(12),
             },
+            63 => Step::HostPoolFree { thread, choice },
             _ => Step::PoolFree {
                 thread,
                 slot,

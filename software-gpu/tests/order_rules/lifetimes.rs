@@ -158,3 +158,34 @@ fn plain_allocations_can_be_freed_in_stream_order() {
     program.free(A, BYTES.start);
     assert_eq!(program.only_finding().rule, Rule::FreedWithoutOrder);
 }
+
+#[test]
+fn the_host_waits_for_uses_before_it_frees_a_pools_memory() {
+    for waits in [true, false] {
+        let mut program = Program::new();
+        program.allocate(A, BYTES, "scratch");
+        program.run(A, "kernel", &writes(BYTES));
+        if waits {
+            program.checker.stream_synchronized(HOST, A);
+        }
+        program
+            .checker
+            .pool_freed_by_host(HOST, BYTES.start, "cuMemFree".into());
+        let found = program.checker.take_findings();
+        let missing: Vec<_> = found
+            .iter()
+            .map(|finding| (finding.rule, &*finding.missing))
+            .collect();
+        let synchronise = |what| {
+            format!(
+                "synchronise with stream 13 after {what} (cuStreamSynchronize, cuEventSynchronize) before the host frees"
+            )
+        };
+        let [allocation, kernel] = ["allocation", "kernel"].map(synchronise);
+        let expected = [
+            (Rule::UsedBeforeAllocation, &*allocation),
+            (Rule::FreedWithoutOrder, &*kernel),
+        ];
+        assert_eq!(missing, if waits { &[][..] } else { &expected });
+    }
+}

@@ -102,6 +102,7 @@ impl World {
                 slot,
                 choice,
             } => self.pool_free(*thread, *slot, *choice)?,
+            Step::HostPoolFree { thread, choice } => self.host_pool_free(*thread, *choice)?,
         }
         Some(())
     }
@@ -146,11 +147,7 @@ impl World {
         } else {
             HostAccess::Read
         };
-        let known = self.thread(thread).clone();
-        let node = self.oracle.node(known);
-        self.thread(thread).push(node);
-        self.host_accesses.push(node);
-        self.calls += 1;
+        let node = self.host_node(thread);
         self.checker
             .host_accessed(ThreadId(thread), access, range.clone(), "access".into());
         let mut accesses = Accesses::default();
@@ -239,5 +236,26 @@ impl World {
             .pool_freed(gone.allocation, self.operations[&operation]);
         self.expected.extend(found);
         Some(())
+    }
+
+    fn host_pool_free(&mut self, thread: u64, choice: usize) -> Option<()> {
+        let index = choice.checked_rem(self.live.len())?;
+        let gone = self.live.swap_remove(index);
+        let node = self.host_node(thread);
+        self.checker
+            .pool_freed_by_host(ThreadId(thread), gone.range.start, "free".into());
+        let found = self.oracle.pool_freed(gone.allocation, node);
+        self.expected.extend(found);
+        Some(())
+    }
+
+    /// Something that the thread does itself.
+    fn host_node(&mut self, thread: u64) -> Node {
+        let known = self.thread(thread).clone();
+        let node = self.oracle.node(known);
+        self.thread(thread).push(node);
+        self.host_accesses.push(node);
+        self.calls += 1;
+        node
     }
 }
