@@ -75,8 +75,9 @@ impl<'a> Example<'a> {
             output::silence();
         }
         let mut trace = options.trace.clone().map(Trace::create).transpose()?;
+        races::choose(options)?;
         let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
-        races::choose(options, &device)?;
+        races::require_checker(options, &device)?;
         output::line(device.introduction());
         let asked =
             |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);

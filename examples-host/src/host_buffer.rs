@@ -17,6 +17,7 @@ use crate::stream::Stream;
 use crate::uncached;
 use bytemuck::Pod;
 use cust::sys;
+use libcuda::host;
 use rayon::prelude::*;
 use std::alloc::{self, Layout};
 use std::cell::RefCell;
@@ -107,8 +108,10 @@ impl<T: Pod> HostBuffer<T> {
     }
 
     /// The elements, once every copy into them has finished.
+    #[track_caller]
     pub fn read(&self) -> Result<&[T]> {
         self.settle(|copy| copy.writes)?;
+        self.touched(host::reads);
         // SAFETY: the memory is initialised, of Pod elements, and owned by this piece. No copy
         // writes it now, and none can be enqueued while the slice lives: that takes the buffer by
         // `&mut`.
@@ -116,8 +119,10 @@ impl<T: Pod> HostBuffer<T> {
     }
 
     /// The elements for writing, once every copy that uses them has finished.
+    #[track_caller]
     pub fn write(&mut self) -> Result<&mut [T]> {
         self.settle(|_| true)?;
+        self.touched(host::writes);
         // SAFETY: as in `read`; no copy reads the memory either.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) })
     }
@@ -127,7 +132,9 @@ impl<T: Pod> HostBuffer<T> {
     ///
     /// # Safety
     /// The values may be old, new, or any mixture, and the program must be right for all of them.
+    #[track_caller]
     pub unsafe fn read_unordered(&self) -> Vec<T> {
+        self.touched(host::reads);
         let mut values = Vec::with_capacity(self.len);
         for index in 0..self.len {
             // SAFETY: in bounds. Volatile, because the device may be writing; any bytes make a Pod
@@ -140,6 +147,7 @@ impl<T: Pod> HostBuffer<T> {
     /// Fills the memory with bytes that no computation of the examples leaves behind (0xFF: a NaN
     /// as a float), so that a result of an earlier run cannot pass for one of the next. Leaves none of
     /// it in the CPU's caches, where it would slow down the copy that overwrites it.
+    #[track_caller]
     pub fn poison(&mut self) -> Result<()> {
         bytemuck::cast_slice_mut(self.write()?)
             .par_chunks_mut(1 << 20)
@@ -220,6 +228,14 @@ impl<T: Pod> HostBuffer<T> {
         }
         uses.retain(|copy| !which(copy));
         Ok(())
+    }
+
+    /// Tells the ordering checker that this code reads or writes the elements.
+    #[track_caller]
+    fn touched(&self, how: fn(*const u8, usize)) {
+        if self.memory() != HostMemory::Pageable {
+            how(self.start().cast_const().cast(), self.bytes());
+        }
     }
 
     fn start(&self) -> *mut T {

@@ -9,21 +9,13 @@ use crate::output;
 use crate::part::Part;
 use software_gpu::reports::{self, Mode, Report};
 
-/// Does what `--races` says, or the environment variable `SOFTWARE_GPU_RACES`, or reports what is found.
+/// Does what `--races` says, or the environment variable `SOFTWARE_GPU_RACES`, or reports what is found. To be called
+/// before the device is opened: what happened before is not checked.
 ///
 /// # Errors
-/// The option on a GPU, where nothing could obey it; a word in the environment that is no mode.
-pub(crate) fn choose(options: &Options, device: &Device) -> Result<(), UsageError> {
-    software_gpu::add_wrapper("examples_host::");
-    if device.times() == TimeSource::Measured {
-        return match options.races {
-            Some(_) => Err(UsageError(
-                "--races is for the software GPU: a GPU checks no ordering; add --device software"
-                    .to_owned(),
-            )),
-            None => Ok(()),
-        };
-    }
+/// A word in the environment that is no mode.
+pub(crate) fn choose(options: &Options) -> Result<(), UsageError> {
+    software_gpu::add_wrapper(env!("CARGO_MANIFEST_DIR"));
     let asked = match options.races {
         Some(mode) => Some(mode),
         None => reports::mode_from_environment()
@@ -31,6 +23,17 @@ pub(crate) fn choose(options: &Options, device: &Device) -> Result<(), UsageErro
     };
     reports::set_mode(asked.unwrap_or_default());
     Ok(())
+}
+
+/// Refuses `--races` on a GPU, where nothing could obey it.
+pub(crate) fn require_checker(options: &Options, device: &Device) -> Result<(), UsageError> {
+    match (options.races, device.times()) {
+        (Some(_), TimeSource::Measured) => Err(UsageError(
+            "--races is for the software GPU: a GPU checks no ordering; add --device software"
+                .to_owned(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Says how much was found, if anything, and whether the program may end well.

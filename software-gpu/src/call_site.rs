@@ -8,26 +8,23 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use crate::order::Locate;
+
 /// Frames that are noted at most. Wrappers of the driver are rarely deeper.
 const DEPTH: usize = 24;
 
-/// Where a function's path starts that is no call site.
+/// Folders of sources that hold no call sites.
 static WRAPPERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-const OWN: [&str; 7] = [
-    "software_gpu::",
-    "libcuda::",
-    "cust::",
-    "core::",
-    "std::",
-    "alloc::",
-    "cu",
-];
+/// This crate's folder, and parts of the paths of Rust's libraries and of cust.
+const OWN: &str = env!("CARGO_MANIFEST_DIR");
+const LIBRARIES: [&str; 2] = ["/rustc/", "/cust-"];
 
-/// Says that functions of the crate `name` wrap the driver: their callers are the call sites.
-pub fn add_wrapper(name: &'static str) {
+/// Says that the sources in `folder` wrap the driver: their callers are the call sites. A crate passes
+/// `env!("CARGO_MANIFEST_DIR")`.
+pub fn add_wrapper(folder: &'static str) {
     let mut wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
-    if !wrappers.contains(&name) {
-        wrappers.push(name);
+    if !wrappers.contains(&folder) {
+        wrappers.push(folder);
     }
 }
 
@@ -56,20 +53,11 @@ impl CallSite {
     /// `file:line` in the program, where symbols allow.
     fn resolve(&self) -> Option<String> {
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_wrapper = |name: &str| {
-            OWN.iter()
-                .chain(wrappers.iter())
-                .any(|prefix| is_of(name, prefix))
-        };
         let mut found = None;
         for address in &self.addresses[..self.len] {
             backtrace::resolve(*address as *mut _, |symbol| {
-                let name = symbol
-                    .name()
-                    .map(|name| format!("{name:#}"))
-                    .unwrap_or_default();
                 if let (None, Some(file), Some(line)) = (&found, symbol.filename(), symbol.lineno())
-                    && !is_wrapper(&name)
+                    && !is_wrapper(file, &wrappers)
                 {
                     found = Some(format!("{}:{line}", shortened(file)));
                 }
@@ -82,16 +70,12 @@ impl CallSite {
     }
 }
 
-/// Whether the function `name`, such as `<cust::stream::Stream>::new` or `cuLaunchKernel`, is of the crate `prefix`.
-fn is_of(name: &str, prefix: &str) -> bool {
-    let name = name.trim_start_matches(['<', '&', '*']);
-    let name = name.strip_prefix("mut ").unwrap_or(name);
-    if prefix == "cu" {
-        return name
-            .strip_prefix(prefix)
-            .is_some_and(|rest| rest.starts_with(char::is_uppercase));
-    }
-    name.starts_with(prefix)
+/// Whether the source belongs to the driver or to a library around it.
+fn is_wrapper(file: &Path, wrappers: &[&str]) -> bool {
+    let path = file.to_string_lossy();
+    file.starts_with(OWN)
+        || wrappers.iter().any(|folder| file.starts_with(folder))
+        || LIBRARIES.iter().any(|part| path.contains(part))
 }
 
 /// The path from the working directory, if it lies there.
@@ -103,12 +87,9 @@ fn shortened(file: &Path) -> String {
         .to_string()
 }
 
-impl fmt::Display for CallSite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.resolve() {
-            Some(place) => f.write_str(&place),
-            None => f.write_str("unknown place (build the program with line tables to see it)"),
-        }
+impl Locate for CallSite {
+    fn locate(&self) -> Option<String> {
+        self.resolve()
     }
 }
 
@@ -123,14 +104,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_known_by_the_first_function_outside_of_the_wrappers() {
-        assert!(is_of("<cust::stream::Stream>::synchronize", "cust::"));
-        assert!(is_of(
-            "&mut cust::stream::Stream as core::fmt::Debug",
-            "cust::"
-        ));
-        assert!(is_of("cuLaunchKernel", "cu"));
-        assert!(!is_of("custom::main", "cu"));
-        assert!(!is_of("custom::main", "cust::"));
+    fn a_call_is_known_by_the_first_source_outside_of_the_wrappers() {
+        let is_wrapper = |file: &str| is_wrapper(Path::new(file), &["/home/examples-host"]);
+        assert!(is_wrapper("/home/examples-host/src/stream.rs"));
+        assert!(is_wrapper("/registry/cust-0.3.2/src/stream.rs"));
+        assert!(is_wrapper("/rustc/f2d3/library/core/src/ops/function.rs"));
+        assert!(is_wrapper(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/src/driver/stream.rs"
+        )));
+        assert!(!is_wrapper("/home/examples-host-2/src/main.rs"));
+        assert!(!is_wrapper("src/custom.rs"));
     }
 }

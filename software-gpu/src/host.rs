@@ -3,9 +3,11 @@
 //! The host thread of the model takes no time between calls of the driver, whatever the real CPU needs for the code
 //! there: work that is to take time says so. Every call of the driver advances the clock by what it costs.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use crate::driver;
+use crate::order::HostAccess;
 
 /// The calling thread's virtual clock, since the start of the simulation.
 pub fn now() -> Duration {
@@ -25,6 +27,19 @@ pub fn memory_work(bytes: u64) {
 /// CPU work that counts `bytes` bytes in a table, as a histogram does: each count waits for the one before.
 pub fn counting_work(bytes: u64) {
     driver::host_counting_work(bytes);
+}
+
+/// The calling code reads `bytes` bytes of page-locked memory now: the ordering checker compares that with what the
+/// device writes. Elsewhere it means nothing.
+#[track_caller]
+pub fn reads(start: *const u8, bytes: usize) {
+    driver::host_accessed(HostAccess::Read, start as u64, bytes, Location::caller());
+}
+
+/// As [`reads`]: the calling code writes.
+#[track_caller]
+pub fn writes(start: *const u8, bytes: usize) {
+    driver::host_accessed(HostAccess::Write, start as u64, bytes, Location::caller());
 }
 
 /// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.

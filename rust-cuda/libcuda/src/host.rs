@@ -54,6 +54,23 @@ pub fn counting_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
     result
 }
 
+/// The calling code reads `bytes` bytes of page-locked memory now. The software GPU's ordering checker compares that
+/// with what the device writes; with NVIDIA's driver it means nothing.
+#[track_caller]
+pub fn reads(start: *const u8, bytes: usize) {
+    if is_modelled() {
+        software_gpu::host::reads(start, bytes);
+    }
+}
+
+/// As [`reads`]: the calling code writes.
+#[track_caller]
+pub fn writes(start: *const u8, bytes: usize) {
+    if is_modelled() {
+        software_gpu::host::writes(start, bytes);
+    }
+}
+
 /// Runs `body(0)` to `body(count - 1)`, each on a thread of its own, and returns their results in
 /// this order. A panic in one of them goes on in the caller.
 ///

@@ -170,6 +170,7 @@ entry_points! {
             let context = call.context()?;
             // SAFETY: the caller keeps the memory until it unregisters it: that is the contract of the call.
             unsafe { call.memory.register_host(start, bytes) }?;
+            call.ordering.allocated(memory as u64, bytes, "registered host memory");
             let origin = Origin::Registered(flags);
             let kind = AllocationKind::PageLocked;
             call.owned.insert(start.as_ptr() as u64, Owned { context, kind, origin });
@@ -184,6 +185,7 @@ entry_points! {
             call.synchronize_context(context)?;
             let bytes = call.memory.find(memory as u64).map_or(0, |found| found.len());
             call.memory.unregister_host(start)?;
+            call.ordering.freed(memory as u64, bytes);
             call.owned.remove(&(memory as u64));
             call.spend(Cost::Unpin(bytes));
             Ok(())
@@ -201,6 +203,8 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
         let kind = AllocationKind::PageLocked;
         let device = call.contexts.get(context)?.device;
         let address = call.memory.allocate(device, bytes, kind)?;
+        call.ordering
+            .allocated(address, bytes, "page-locked host memory");
         call.spend(Cost::Pin(bytes));
         let origin = Origin::Host(flags);
         call.owned.insert(
@@ -227,6 +231,7 @@ impl Simulator {
         }
         let device = self.contexts.get(context)?.device;
         let address = self.memory.allocate(device, bytes, kind)?;
+        self.ordering.allocated(address, bytes, "device memory");
         let origin = Origin::Device;
         self.owned.insert(
             address,
@@ -244,6 +249,7 @@ impl Simulator {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
             self.memory.free(address, owned.kind);
+            self.ordering.freed(address, bytes);
         }
         bytes
     }

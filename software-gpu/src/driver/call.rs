@@ -106,6 +106,9 @@ impl Call {
     ) -> Result<(), CudaError> {
         let incomplete = operations.into_iter().filter(|op| !self.is_complete(*op));
         let incomplete: BTreeSet<OpId> = incomplete.collect();
+        for op in &incomplete {
+            self.ordering.operation_synchronized(*op);
+        }
         if incomplete.is_empty() {
             return Ok(());
         }
@@ -196,6 +199,7 @@ impl Call {
             Step::Call(op, callback, status) => {
                 let at = self.now;
                 self.in_host_function = true;
+                self.host_function = Some(op);
                 let Simulator {
                     effects, memory, ..
                 } = &mut **self;
@@ -204,6 +208,7 @@ impl Call {
                 let duration = host_function::run(callback, status, at);
                 self.guard = Some(lock());
                 self.in_host_function = false;
+                self.host_function = None;
                 self.timeline.complete_host_function(op, duration);
             }
         }

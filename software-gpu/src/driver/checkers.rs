@@ -26,13 +26,7 @@ impl Simulator {
         let accesses = &observed.accesses;
         self.memory.mark_written(&accesses.writes);
         self.memory.mark_written(&accesses.atomics);
-        if let Some(Effect::Kernel(launch)) = self
-            .operations
-            .get_mut(&op)
-            .map(|operation| &mut operation.effect)
-        {
-            launch.accesses = Some(observed.accesses);
-        }
+        self.ordering.accessed(op, accesses);
     }
 
     /// Takes note of an operation other than a kernel whose modelled end has come, before it takes effect.

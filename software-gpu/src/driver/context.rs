@@ -298,6 +298,7 @@ fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
         .map_err(|_| CudaError::InvalidContext)?;
     call.drain(context)?;
     call.contexts.remove(context)?;
+    call.ordering.context_destroyed(context);
     call.destroy_streams_of(context);
     call.events.retain(|event| event.context != context);
     call.functions
@@ -320,6 +321,7 @@ impl Call {
     /// Waits for all work of the context, whether it fails or not.
     fn drain(&mut self, context: CUcontext) -> Result<(), CudaError> {
         let operations = self.operations_of(context)?;
+        self.ordering.context_synchronized(context);
         let wake_up = self.wake_up(context)?;
         self.wait(operations, wake_up)?;
         self.pools_after_context(context);
@@ -361,6 +363,7 @@ impl Simulator {
             last: None,
         });
         self.contexts.get_mut(context)?.legacy = legacy;
+        self.ordering.context_created(context, legacy);
         Ok(context)
     }
 

@@ -7,8 +7,6 @@ use super::simulator::Simulator;
 use super::stream::Stream;
 use super::table::Table;
 use crate::activity::{Activity, Kind};
-use crate::call_site::CallSite;
-use crate::reports::{self, Mode};
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time};
 
 /// What [`Simulator::step`] did.
@@ -46,6 +44,46 @@ impl Simulator {
         effect: Effect,
         after: &[OpId],
     ) -> Result<OpId, CudaError> {
+        let op = self.enqueue(stream, host, effect, after)?;
+        let Self {
+            ordering,
+            operations,
+            ..
+        } = self;
+        if let Some(operation) = operations.get(&op) {
+            ordering.submitted(op, operation, after);
+        }
+        Ok(op)
+    }
+
+    /// Submits a node of a graph whose launch began with `launch`, after `after` alone.
+    pub(super) fn submit_node(
+        &mut self,
+        launch: OpId,
+        stream: CUstream,
+        host: Time,
+        effect: Effect,
+        after: &[OpId],
+    ) -> Result<OpId, CudaError> {
+        let op = self.enqueue(stream, host, effect, after)?;
+        let Self {
+            ordering,
+            operations,
+            ..
+        } = self;
+        if let Some(operation) = operations.get(&op) {
+            ordering.submitted_node(launch, op, operation, after);
+        }
+        Ok(op)
+    }
+
+    fn enqueue(
+        &mut self,
+        stream: CUstream,
+        host: Time,
+        effect: Effect,
+        after: &[OpId],
+    ) -> Result<OpId, CudaError> {
         let at = host.max(self.now);
         let state = self.streams.get_mut(stream)?;
         let op = self
@@ -57,7 +95,7 @@ impl Simulator {
             stream,
             correlation: op.index() + 1,
             started: at,
-            call_site: (reports::mode() != Mode::Off).then(CallSite::here),
+            call_site: self.call_site(),
             effect,
         };
         self.operations.insert(op, operation);
@@ -96,6 +134,9 @@ impl Simulator {
             .get(operation.context)
             .ok()
             .and_then(|context| context.fault);
+        if fault.is_none() {
+            self.ordering.started(op, &operation.effect);
+        }
         match &operation.effect {
             Effect::HostFunction(callback) => {
                 let skipped =
@@ -144,8 +185,13 @@ impl Simulator {
             },
             Effect::Copy(copy) => self.effects.copy_ended(op, copy, &self.memory),
             Effect::Set(set) => self.effects.set_ended(&set, &self.memory),
-            Effect::HostFunction(_) | Effect::Wait | Effect::Allocate(_) | Effect::Free(_) => {}
+            Effect::HostFunction(_)
+            | Effect::Wait
+            | Effect::Mark
+            | Effect::Allocate(_)
+            | Effect::Free(_) => {}
         }
+        self.ordering.ended(op);
         self.threads.ended(op, at);
         self.forget_some(op);
     }
@@ -156,7 +202,11 @@ impl Simulator {
             Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes() as u64),
             Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64),
             Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
-            Effect::Record(_) | Effect::Wait | Effect::Allocate(_) | Effect::Free(_) => return,
+            Effect::Record(_)
+            | Effect::Wait
+            | Effect::Mark
+            | Effect::Allocate(_)
+            | Effect::Free(_) => return,
         };
         self.activities.record(|| Activity {
             kind,

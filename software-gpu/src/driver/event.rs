@@ -53,7 +53,9 @@ entry_points! {
     fn cuEventDestroy_v2(event: CUevent) {
         call(Cost::Other, |call| {
             call.context()?;
-            call.events.remove(event).map(|_| ())
+            call.events.remove(event)?;
+            call.ordering.event_destroyed(event);
+            Ok(())
         })
     }
 
@@ -76,9 +78,13 @@ entry_points! {
     /// An event that was never recorded counts as complete.
     fn cuEventQuery(event: CUevent) {
         call(Cost::Query, |call| {
-            let event = call.events.get(event)?;
-            call.usable(event.context)?;
-            if event.incomplete().is_some() { Err(CudaError::NotReady) } else { Ok(()) }
+            let Event { context, .. } = *call.events.get(event)?;
+            call.usable(context)?;
+            if call.events.get(event)?.incomplete().is_some() {
+                return Err(CudaError::NotReady);
+            }
+            call.ordering.event_synchronized(event);
+            Ok(())
         })
     }
 
@@ -87,6 +93,7 @@ entry_points! {
             let Event { context, flags, .. } = *call.events.get(event)?;
             call.usable(context)?;
             let incomplete = call.events.get(event)?.incomplete();
+            call.ordering.event_synchronized(event);
             let host = call.host();
             let blocking = flags & BLOCKING_SYNC != 0;
             let wake_up = if blocking { host.blocking_wake_up_us } else { host.wake_up_us }.micros();
@@ -180,6 +187,7 @@ impl Simulator {
         self.events.get_mut(event)?.record = Some(Record { op, reached });
         if let Some(operation) = self.operations.get(&op) {
             self.pools.event_recorded(event, operation.stream);
+            self.ordering.recorded(event, operation.stream, op);
         }
         Ok(())
     }

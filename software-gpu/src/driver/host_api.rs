@@ -57,7 +57,7 @@ pub(crate) fn host_threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sy
                 current::set_clock(start);
                 current::set_ordinal(Some(ordinal));
                 let result = catch_unwind(AssertUnwindSafe(|| body(index)));
-                unregister(ordinal);
+                unregister(ordinal, parent);
                 (result, current::clock(), current::serial())
             })
         };
@@ -81,17 +81,19 @@ pub(crate) fn host_threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sy
 
 fn register(count: usize, start: Time, parent: Option<Ordinal>) -> Vec<Ordinal> {
     let mut simulator = lock();
-    let ordinals = (0..count)
+    let ordinals: Vec<_> = (0..count)
         .map(|_| simulator.threads.register(start))
         .collect();
+    simulator.ordering.threads_started(parent, &ordinals);
     if let Some(parent) = parent {
         simulator.threads.set_waiting(parent, true);
     }
     ordinals
 }
 
-fn unregister(ordinal: Ordinal) {
+fn unregister(ordinal: Ordinal, parent: Option<Ordinal>) {
     let mut simulator = lock();
+    simulator.ordering.thread_joined(parent, ordinal);
     simulator.threads.unregister(ordinal);
     simulator.wake_others();
 }

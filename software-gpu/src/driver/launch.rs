@@ -17,7 +17,7 @@ use super::parameters;
 use super::simulator::Simulator;
 use super::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
-use crate::memory::{Accesses, WriteHold};
+use crate::memory::WriteHold;
 use crate::reports;
 use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
 
@@ -35,8 +35,6 @@ pub(super) struct Launch {
     pub(super) parameters: Vec<u8>,
     /// Set when the kernel was executed and failed; the context fails at the kernel's end.
     pub(super) fault: Option<CudaError>,
-    /// What the kernel touched: set when it was executed with the checkers on.
-    pub(super) accesses: Option<Accesses>,
 }
 
 /// The extents of a launch.
@@ -275,7 +273,6 @@ impl Launch {
             shape,
             parameters,
             fault: None,
-            accesses: None,
         })
     }
 

@@ -16,6 +16,7 @@
 //! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
 //!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
 //!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
+//! - `ordering` tells the [checker](crate::order) all that and passes on what it finds.
 //!
 //! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
@@ -50,6 +51,7 @@ mod memcpy_abi;
 mod module;
 mod occupancy;
 mod operation;
+mod ordering;
 mod parameters;
 mod pointer;
 mod pools;
@@ -68,6 +70,7 @@ pub use errors::CudaError;
 pub(crate) use host_api::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
+pub(crate) use ordering::host_accessed;
 pub use profile_choice::{ChoiceError, profile, use_profile};
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.

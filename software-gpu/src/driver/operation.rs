@@ -30,10 +30,12 @@ pub(super) enum Effect {
     HostFunction(Callback),
     Record(CUevent),
     Wait,
+    /// The beginning or the end of a graph's launch.
+    Mark,
     /// `cuMemAllocAsync`.
-    Allocate(#[allow(dead_code, reason = "what the ordering checker is told")] StreamOrdered),
+    Allocate(StreamOrdered),
     /// `cuMemFreeAsync`.
-    Free(#[allow(dead_code, reason = "what the ordering checker is told")] StreamOrdered),
+    Free(StreamOrdered),
 }
 
 /// A copy of rows of bytes.
@@ -181,7 +183,9 @@ impl Effect {
                 bytes: set.rows.bytes().unwrap_or(0) as u64,
             },
             Self::HostFunction(_) => Work::HostFunction,
-            Self::Record(_) | Self::Wait | Self::Allocate(_) | Self::Free(_) => Work::Marker,
+            Self::Record(_) | Self::Wait | Self::Mark | Self::Allocate(_) | Self::Free(_) => {
+                Work::Marker
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use super::graph::{Captures, Graphs};
 use super::host_threads::HostThreads;
 use super::module::LoadedModule;
 use super::operation::Operation;
+use super::ordering::Ordering;
 use super::pools::Pools;
 use super::profile_choice;
 use super::stream::Stream;
@@ -43,8 +44,11 @@ pub(super) struct Simulator {
     pub(super) progress: u64,
     /// A host function runs: the simulation stands still and other threads' calls wait.
     pub(super) in_host_function: bool,
+    /// The operation whose function that is.
+    pub(super) host_function: Option<OpId>,
     pub(super) operations: BTreeMap<OpId, Operation>,
     pub(super) effects: Effects,
+    pub(super) ordering: Ordering,
     pub(super) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
     pub(super) owned: BTreeMap<u64, Owned>,
@@ -99,6 +103,8 @@ impl Simulator {
             sleepers: 0,
             progress: 0,
             in_host_function: false,
+            host_function: None,
+            ordering: Ordering::default(),
             operations: BTreeMap::new(),
             effects: Effects::default(),
             contexts: Table::new(),

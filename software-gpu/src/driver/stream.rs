@@ -137,6 +137,7 @@ fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
         let stream = call.stream(stream, null)?;
         let context = call.streams.get(stream)?.context;
         let operations = call.awaited(stream)?;
+        call.ordering.stream_synchronized(stream);
         let wake_up = call.wake_up(context)?;
         call.wait(operations, wake_up)?;
         call.pools_after_stream(stream);
@@ -150,6 +151,7 @@ fn query(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
         let operations = call.awaited(stream)?;
         let complete = operations.into_iter().all(|op| call.is_complete(op));
         if complete {
+            call.ordering.stream_synchronized(stream);
             Ok(())
         } else {
             Err(CudaError::NotReady)
@@ -174,6 +176,7 @@ fn wait_event(
         }
         let recorded = call.events.get(event)?.incomplete();
         call.pools.event_waited(target, event);
+        call.ordering.waited(target, event);
         let Some(recorded) = recorded else {
             return Ok(());
         };
@@ -256,17 +259,20 @@ impl Simulator {
             device.least_stream_priority,
         );
         let timeline = self.timeline.add_stream(ordinal, priority);
-        Ok(self.streams.insert(Stream {
+        let created = self.streams.insert(Stream {
             context,
             timeline,
             non_blocking,
             priority,
             last: None,
-        }))
+        });
+        self.ordering.stream_created(created, context, non_blocking);
+        Ok(created)
     }
 
     fn destroy_stream(&mut self, handle: CUstream) -> Result<(), CudaError> {
         let stream = self.streams.remove(handle)?;
+        self.ordering.stream_destroyed(handle);
         self.timeline.remove_stream(stream.timeline);
         self.pool_stream_destroyed(handle, stream.context, !stream.non_blocking);
         self.prune_orphans(stream.context)?;

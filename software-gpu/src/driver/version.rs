@@ -8,6 +8,7 @@ use super::call::Call;
 use super::costs::Cost;
 use super::entry::entry_point;
 use super::errors::{self, CudaError};
+use super::ordering::Ordering;
 use super::profile_choice;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
@@ -31,6 +32,9 @@ entry_points! {
             return Err(CudaError::NoDevice);
         }
         call.spend(Cost::Other);
+        if !call.initialized {
+            call.ordering = Ordering::new();
+        }
         call.initialized = true;
         call.end();
         Ok(())

@@ -1,6 +1,6 @@
 //! `cuGraphLaunch`: the steps of an executable graph become operations.
 //!
-//! A launch is, in the order in which [`Simulator::submit_after`] sees it: a mark in the launching stream, after all
+//! A launch is, in the order in which the simulator gets it: a mark in the launching stream, after all
 //! that the stream's next operation has to wait for and after the last launch of the same graph; each step, after the
 //! operations of the steps that it depends on; and a mark in the launching stream after the steps that nothing
 //! follows. The dependencies that are passed there are the graph's edges, no more and no less: a checker of order need
@@ -104,7 +104,7 @@ impl Simulator {
     ) -> Result<OpId, CudaError> {
         let mut before = self.dependencies(stream)?;
         before.extend(last.filter(|op| !self.is_complete(*op)));
-        let begin = self.submit_after(stream, clock, Effect::Wait, &before)?;
+        let begin = self.submit_after(stream, clock, Effect::Mark, &before)?;
         let mut ends: Vec<Vec<OpId>> = Vec::with_capacity(steps.len());
         let mut leaves = Vec::new();
         for step in steps {
@@ -117,7 +117,8 @@ impl Simulator {
             };
             if let Role::Node(action) = &step.role {
                 let branch = self.branch_stream(exec, step, stream)?;
-                after = vec![self.submit_step(branch, clock, step.enabled, action, after)?];
+                let action = step.enabled.then_some(action);
+                after = vec![self.submit_step(begin, branch, clock, action, after)?];
             }
             if step.last {
                 leaves.extend(&after);
@@ -127,24 +128,25 @@ impl Simulator {
         if leaves.is_empty() {
             leaves.push(begin);
         }
-        self.submit_after(stream, clock, Effect::Wait, &leaves)
+        self.submit_after(stream, clock, Effect::Mark, &leaves)
     }
 
+    /// A step without an action is disabled.
     fn submit_step(
         &mut self,
+        launch: OpId,
         stream: CUstream,
         clock: Time,
-        enabled: bool,
-        action: &Action,
+        action: Option<&Action>,
         mut after: Vec<OpId>,
     ) -> Result<OpId, CudaError> {
-        if !enabled {
-            return self.submit_after(stream, clock, Effect::Wait, &after);
-        }
+        let Some(action) = action else {
+            return self.submit_node(launch, stream, clock, Effect::Wait, &after);
+        };
         if let Action::Wait(event) = action {
             after.extend(self.events.get(*event)?.incomplete());
         }
-        let op = self.submit_after(stream, clock, action.effect(), &after)?;
+        let op = self.submit_node(launch, stream, clock, action.effect(), &after)?;
         if let Action::Record(event) = action {
             self.recorded(*event, op)?;
         }
