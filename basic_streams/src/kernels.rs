@@ -66,6 +66,15 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     })?;
     part.claim_right("every number is right", "numbers", &checked);
 
+    for (count, [times]) in STREAMS.iter().zip(&times) {
+        let variant = format!("{count} streams");
+        part.timed(
+            &Jobs::plan(KERNELS).to_string(),
+            &variant,
+            Kind::Makespan,
+            times,
+        );
+    }
     let medians: Vec<Duration> = times.iter().map(|[times]| times.median()).collect();
     let rows: Vec<Row> = STREAMS
         .iter()

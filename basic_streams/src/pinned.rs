@@ -60,6 +60,19 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         }
         anyhow::Ok([into.copy, into.call, out.copy, out.call])
     })?;
+    for (place, [copy_in, _, copy_out, _]) in places.iter().zip(&found) {
+        // Of a small copy little more than its start is timed.
+        let kind = if place.bytes() < 1 << 20 {
+            Kind::Other
+        } else {
+            Kind::Copy
+        };
+        let group = units::bytes(place.bytes());
+        for (way, times) in [("in", copy_in), ("out", copy_out)] {
+            let variant = format!("copy {way}, {}", place.memory());
+            part.timed(&format!("{group} {way}"), &variant, kind, times);
+        }
+    }
     let found: Vec<[Times; 2]> = found.iter().map(medians).collect();
 
     part.say(table(&places, &found));

@@ -1,10 +1,7 @@
-//! A profile as the text of its file, and the file: written beside and renamed, so that there is never half of one.
+//! A profile as the text of its file.
 
 use crate::findings::Findings;
-use anyhow::{Context, Result, bail};
-use std::io::Write as _;
-use std::path::Path;
-use tempfile::NamedTempFile;
+use anyhow::{Context, Result};
 use toml::{Table, Value};
 
 /// The sections of a profile, in the order in which they are read best.
@@ -80,35 +77,4 @@ fn written(value: &Value) -> String {
         }
         Value::Table(_) | Value::Datetime(_) => String::new(),
     }
-}
-
-/// Fails unless `path` may be written: it is new, or `force` says so. Asked for before anything is measured.
-pub fn may_write(path: &Path, force: bool) -> Result<()> {
-    if path.exists() && !force {
-        bail!(
-            "{} exists: choose another name, or say --force",
-            path.display()
-        );
-    }
-    if path.is_dir() {
-        bail!("{} is a folder", path.display());
-    }
-    beside(path).map(drop)
-}
-
-/// Writes the text beside the file, and renames.
-pub fn write(path: &Path, text: &str) -> Result<()> {
-    let mut file = beside(path)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)
-        .with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(())
-}
-
-fn beside(path: &Path) -> Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    NamedTempFile::new_in(folder).with_context(|| format!("{} cannot be written", path.display()))
 }

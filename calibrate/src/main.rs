@@ -4,6 +4,7 @@
 //! must find the model's own figures: that is its test.
 
 mod attributes;
+mod compare;
 mod file;
 mod findings;
 mod gpu;
@@ -16,9 +17,10 @@ mod stopwatch;
 mod transfers;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use examples_host::device::{Device, TimeSource};
 use examples_host::exit::{Exit, complain};
+use examples_host::new_file::NewFile;
 use examples_host::options::UsageError;
 use examples_host::table::Table;
 use findings::Findings;
@@ -31,8 +33,11 @@ use stopwatch::Stopwatch;
 
 /// Measures a GPU and writes the profile that the software GPU models it with
 #[derive(Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     /// The device to measure. Without the option, the environment variable CUDA_DRIVER says it
     #[arg(long, value_name = "auto|nvidia|software")]
     device: Option<Choice>,
@@ -54,10 +59,21 @@ struct Arguments {
     force: bool,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// Compares what a program timed on a GPU with what it timed on the software GPU
+    Compare(compare::Arguments),
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match calibrate(&arguments) {
-        Ok(()) => Exit::LessonHolds,
+    let done = match &arguments.command {
+        Some(Command::Compare(arguments)) => compare::run(arguments),
+        None => calibrate(&arguments).map(|()| true),
+    };
+    match done {
+        Ok(true) => Exit::LessonHolds,
+        Ok(false) => Exit::LessonFails,
         Err(error) => {
             complain(&error);
             Exit::of(&error)
@@ -68,9 +84,11 @@ fn main() -> ExitCode {
 
 fn calibrate(arguments: &Arguments) -> Result<()> {
     let base = Profile::table(&arguments.base).map_err(|error| UsageError(error.to_string()))?;
-    if let Some(path) = &arguments.out {
-        file::may_write(path, arguments.force).map_err(|error| UsageError(format!("{error:#}")))?;
-    }
+    let out = arguments
+        .out
+        .clone()
+        .map(|path| out(path, arguments.force))
+        .transpose()?;
     let choice = arguments.device.map_or_else(Choice::from_environment, Ok)?;
     let device = Device::open_modelled(choice, arguments.gpu.as_deref())?;
     println!("{}", device.introduction());
@@ -78,17 +96,30 @@ fn calibrate(arguments: &Arguments) -> Result<()> {
     let read = attributes::read(&device, findings.base())?;
     measure(&mut findings)?;
     println!("\n{}", table(&findings, device.times()));
-    if let Some(path) = &arguments.out {
+    if let Some(out) = out {
         let about = format!(
             "{}, {} by calibrate; what it cannot find is an estimate from the profile {}.",
             device.name(),
             device.times(),
             arguments.base
         );
-        file::write(path, &file::text(&read, &findings, &about)?)?;
+        let text = file::text(&read, &findings, &about)?;
+        let path = out.write(|file| Ok(file.write_all(text.as_bytes())?))?;
         println!("\nProfile written to {}.", path.display());
     }
     Ok(())
+}
+
+/// The file to be: one that is there already is not lightly replaced.
+fn out(path: PathBuf, force: bool) -> Result<NewFile, UsageError> {
+    let shown = path.display().to_string();
+    let file = NewFile::create("--out", path)?;
+    if file.exists() && !force {
+        return Err(UsageError(format!(
+            "--out {shown} exists: choose another name, or say --force"
+        )));
+    }
+    Ok(file)
 }
 
 fn measure(findings: &mut Findings) -> Result<()> {

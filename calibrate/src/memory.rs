@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::time::Duration;
 
 /// Several times the largest cache.
-const BYTES: usize = 512 << 20;
+const BYTES: usize = 256 << 20;
 const SMALL: usize = 64 << 10;
 
 pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
@@ -18,8 +18,8 @@ pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
     })?;
     let time = |body: &dyn Fn(usize) -> Result<()>| -> Result<f64> {
         let of = |bytes: usize| repeat_times(5, || watch.device(ahead, |_| body(bytes)));
-        // The difference of two sizes leaves the set-up out.
-        Ok((of(BYTES)? - of(BYTES / 4)?) / 0.75)
+        // What a small one takes is set-up, and the events.
+        Ok(of(BYTES)? - of(SMALL)?)
     };
     let copy = time(&|bytes| cu!(cuMemcpyDtoDAsync_v2(to, from, bytes, watch.stream)))?;
     let set = time(&|bytes| cu!(cuMemsetD8Async(to, 7, bytes, watch.stream)))?;
@@ -29,8 +29,8 @@ pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
         findings.of_base("memory", "queueing")?,
         findings.of_base("memory", "copy_demand")?,
     );
-    let copy_rate = 2.0 * BYTES as f64 / copy * 1e-3;
-    let set_rate = BYTES as f64 / set * 1e-3;
+    let moved = (BYTES - SMALL) as f64 * 1e-3;
+    let (copy_rate, set_rate) = (2.0 * moved / copy, moved / set);
     let bandwidth = copy_rate / load(demand, queueing);
     findings.fitted("memory", "bandwidth_gb_per_s", bandwidth);
     findings.fitted("memory", "set_traffic", copy_rate / set_rate);

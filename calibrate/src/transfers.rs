@@ -10,7 +10,7 @@ use std::time::Duration;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 /// What moves each way while both directions move.
-const BOTH_WAYS: usize = 512 * MIB;
+const BOTH_WAYS: usize = 256 * MIB;
 /// What a pageable copy moves.
 const PAGEABLE: usize = 64 * MIB;
 const SMALL: usize = 64 * KIB;

@@ -7,6 +7,7 @@ use crate::options::{self, Options};
 use crate::output;
 use crate::part::Part;
 use crate::races;
+use crate::results::ResultsFile;
 use crate::trace::Trace;
 use anyhow::Context;
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ impl<'a> Example<'a> {
             output::silence();
         }
         let mut trace = options.trace.clone().map(Trace::create).transpose()?;
+        let mut results = options.json.clone().map(ResultsFile::create).transpose()?;
         races::choose(options)?;
         let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
         races::require_checker(options, &device)?;
@@ -92,10 +94,19 @@ impl<'a> Example<'a> {
             if let Some(trace) = &mut trace {
                 trace.add(info.name, finished.recordings);
             }
+            if let Some(results) = &mut results {
+                results.add(finished.timed);
+            }
         }
         let silent = races::conclude();
         if let Some(trace) = trace {
             output::line(format!("\nTrace written to {}.", trace.write()?.display()));
+        }
+        if let Some(results) = results {
+            output::line(format!(
+                "\nResults written to {}.",
+                results.write(&device)?.display()
+            ));
         }
         if !failed.is_empty() {
             output::line(format!(

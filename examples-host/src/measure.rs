@@ -15,6 +15,7 @@ use crate::intervals::Recording;
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::recorder;
+use crate::results::Kind;
 use crate::statistics::Durations;
 use crate::stream::Stream;
 use crate::table::Table;
@@ -224,10 +225,16 @@ impl<'v, S> Comparison<'v, S> {
         }
         self.claim(part, &runs);
         let names = self.variants.into_iter().map(|variant| variant.name);
-        runs.into_iter()
+        let outcomes: anyhow::Result<Vec<Outcome>> = runs
+            .into_iter()
             .zip(names)
             .map(|(runs, name)| runs.outcome(name))
-            .collect()
+            .collect();
+        let (outcomes, group) = (outcomes?, self.plan.to_string());
+        for Outcome { name, times, .. } in &outcomes {
+            part.timed(&group, name, Kind::Makespan, times);
+        }
+        Ok(outcomes)
     }
 
     fn timed(&mut self, index: usize, watch: &Stopwatch, state: &mut S) -> anyhow::Result<Sample> {

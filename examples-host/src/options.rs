@@ -33,6 +33,10 @@ pub struct Options {
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
 
+    /// Write what was timed to a file, for `calibrate compare`
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+
     /// Check every element after every run, warm-up included, instead of after each variant's last
     /// run
     #[arg(long)]

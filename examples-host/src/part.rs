@@ -8,7 +8,9 @@ use crate::gantt::{Gantt, Rows};
 use crate::intervals::Recording;
 use crate::options::{Options, UsageError};
 use crate::output;
+use crate::results::{self, Timed};
 use crate::size::ByteSize;
+use crate::statistics::Durations;
 use crate::units;
 use crate::verdict::{Claim, Verdict};
 use std::fmt::Display;
@@ -21,6 +23,7 @@ pub struct Part<'a> {
     options: &'a Options,
     verdict: Verdict,
     recordings: Vec<(String, Recording)>,
+    timed: Vec<Timed>,
     /// Whether the heading of the measurements is still to be printed.
     heading_due: bool,
 }
@@ -29,6 +32,7 @@ pub struct Part<'a> {
 pub(crate) struct Finished {
     pub(crate) holds: bool,
     pub(crate) recordings: Vec<(String, Recording)>,
+    pub(crate) timed: Vec<Timed>,
 }
 
 impl<'a> Part<'a> {
@@ -40,6 +44,7 @@ impl<'a> Part<'a> {
             options,
             verdict: Verdict::default(),
             recordings: Vec::new(),
+            timed: Vec::new(),
             heading_due: false,
         }
     }
@@ -132,6 +137,12 @@ impl<'a> Part<'a> {
     pub fn keep(&mut self, variant: &str, recording: &Recording) {
         self.recordings
             .push((variant.to_owned(), recording.clone()));
+    }
+
+    /// Notes what was timed for `--json`: a variant of a group whose members can be ranked.
+    pub fn timed(&mut self, group: &str, variant: &str, kind: results::Kind, times: &Durations) {
+        self.timed
+            .push(Timed::new(self.info.name, group, variant, kind, times));
     }
 
     /// Fails with [`MissingProperty`] unless the device has what the part needs.
@@ -248,6 +259,7 @@ impl<'a> Part<'a> {
         Finished {
             holds: self.verdict.holds(),
             recordings: self.recordings,
+            timed: self.timed,
         }
     }
 }

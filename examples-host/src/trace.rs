@@ -1,25 +1,15 @@
 //! Timelines as a file in Chrome's trace event format, which Perfetto and chrome://tracing open.
-//!
-//! The file is written beside its place and renamed into it, so that it is whole or not there. Only
-//! a regular file is ever replaced, the one that a symbolic link leads to instead of the link, and its
-//! successor has its permissions.
 
 use crate::intervals::{Engine, Recording};
+use crate::new_file::NewFile;
 use crate::options::UsageError;
 use anyhow::Context;
 use serde::Serialize;
-use std::fs;
-use std::io::{BufWriter, Write};
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A trace file to be, and what it will contain.
 pub struct Trace {
-    /// As asked for.
-    path: PathBuf,
-    /// The file itself, where the path leads through symbolic links.
-    target: PathBuf,
+    file: NewFile,
     events: Vec<TraceEvent>,
     processes: u32,
 }
@@ -79,14 +69,8 @@ fn is_zero(bytes: &u64) -> bool {
 impl Trace {
     /// Makes sure, before anything is run, that the file can be written where it is wanted.
     pub fn create(path: PathBuf) -> Result<Self, UsageError> {
-        let refuse = |why: String| UsageError(format!("--trace {}: {why}", path.display()));
-        let target = target_of(&path).map_err(refuse)?;
-        // A nameless file: if the process dies, nothing of it is left.
-        tempfile::tempfile_in(folder_of(&target))
-            .map_err(|error| refuse(format!("cannot write there: {error}")))?;
         Ok(Self {
-            path,
-            target,
+            file: NewFile::create("--trace", path)?,
             events: Vec::new(),
             processes: 0,
         })
@@ -165,57 +149,9 @@ impl Trace {
             trace_events: &self.events,
             display_time_unit: "ns",
         };
-        write_beside(&self.target, |out| Ok(serde_json::to_writer(out, &file)?))
-            .with_context(|| format!("cannot write the trace {}", self.path.display()))?;
-        Ok(self.path)
-    }
-}
-
-/// Writes a file under a temporary name in the folder of `path`, then gives it its name.
-fn write_beside(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut file = successor(path)?;
-    let mut out = BufWriter::new(file.as_file_mut());
-    fill(&mut out)?;
-    out.flush()?;
-    drop(out);
-    file.persist(path)?;
-    Ok(())
-}
-
-/// A temporary file in the folder of `path`, with the permissions of the file that it will replace, or
-/// else with those that the process gives to any new file.
-fn successor(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let folder = folder_of(path);
-    if let Ok(old) = fs::metadata(path) {
-        let file = tempfile::NamedTempFile::new_in(folder)?;
-        file.as_file().set_permissions(old.permissions())?;
-        return Ok(file);
-    }
-    let mut builder = tempfile::Builder::new();
-    // The system takes from these what the process's mask forbids.
-    #[cfg(unix)]
-    builder.permissions(fs::Permissions::from_mode(0o666));
-    builder.tempfile_in(folder)
-}
-
-/// Where a path leads, or why no file can be put there.
-fn target_of(path: &Path) -> Result<PathBuf, String> {
-    match fs::metadata(path) {
-        Ok(old) if old.is_dir() => Err("this is a folder".to_owned()),
-        Ok(old) if !old.is_file() => Err("this is not a regular file".to_owned()),
-        Ok(_) => path.canonicalize().map_err(|error| error.to_string()),
-        Err(_) if path.is_symlink() => Err("this link leads nowhere".to_owned()),
-        Err(_) => Ok(path.to_owned()),
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+        self.file
+            .write(|out| Ok(serde_json::to_writer(out, &file)?))
+            .context("cannot write the trace")
     }
 }
 
@@ -224,6 +160,10 @@ mod tests {
     use super::*;
     use crate::intervals::{Interval, Source, Span};
     use serde_json::Value;
+    use std::fs;
+    #[cfg(unix)]
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     fn recording() -> Recording {
         let interval = |engine, stream: &str, start, end, bytes| Interval {
@@ -301,10 +241,12 @@ mod tests {
         drop(Trace::create(path.clone()).unwrap());
         assert_eq!(entries(), 0);
         std::fs::write(&path, "an older trace").unwrap();
-        let failed = write_beside(&path, |out| {
-            out.write_all(b"half of it")?;
-            anyhow::bail!("interrupted")
-        });
+        let failed = NewFile::create("--trace", path.clone())
+            .unwrap()
+            .write(|out| {
+                out.write_all(b"half of it")?;
+                anyhow::bail!("interrupted")
+            });
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"an older trace");
         assert_eq!(entries(), 1);

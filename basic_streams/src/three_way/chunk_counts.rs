@@ -39,6 +39,10 @@ pub fn best(
             units::percent(stages.reached(Overlap::Duplex, times.median())),
         ]);
     }
+    for (chunks, [times]) in counts.iter().zip(&times) {
+        let variant = format!("three streams, {chunks} chunks");
+        part.timed("chunks", &variant, Kind::Makespan, times);
+    }
     let best = counts
         .iter()
         .zip(&times)

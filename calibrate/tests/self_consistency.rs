@@ -1,0 +1,120 @@
+//! Calibrating the model of a device gives back the figures of that device's profile.
+
+use software_gpu::timeline::Profile;
+use software_gpu::timeline::profile::Table;
+use std::process::{Command, Output};
+
+/// How far a figure may be from the profile's: measurements add the hand-overs that they cannot avoid.
+const SHARE: f64 = 0.05;
+/// Or by this much, in the figure's own unit (µs, mostly): what an event's time cannot resolve.
+const RESOLUTION: f64 = 0.06;
+
+fn calibrate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_calibrate"))
+        .args(arguments)
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
+        .output()
+        .expect("the program starts")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+/// The figures of a profile by their full names, with their sources.
+fn figures(table: &Table, prefix: &str, found: &mut Vec<(String, f64, String)>) {
+    for (name, value) in table {
+        let Some(table) = value.as_table() else {
+            continue;
+        };
+        let number = table.get("value").and_then(|value| value.as_float());
+        match (number, table.get("from").and_then(|from| from.as_str())) {
+            (Some(number), Some(from)) => {
+                found.push((format!("{prefix}{name}"), number, from.to_owned()))
+            }
+            _ => figures(table, &format!("{prefix}{name}."), found),
+        }
+    }
+}
+
+fn figures_of(name_or_path: &str) -> Vec<(String, f64, String)> {
+    let mut found = Vec::new();
+    let table = Profile::table(name_or_path).expect("a valid profile");
+    figures(&table, "", &mut found);
+    found
+}
+
+fn gives_back(gpu: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("calibrated.toml");
+    let path = path.to_str().expect("UTF-8");
+    let output = calibrate(&["--device", "software", "--gpu", gpu, "--out", path]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("modelled"), "{}", said(&output));
+    let (expected, found) = (figures_of(gpu), figures_of(path));
+    assert_eq!(expected.len(), found.len());
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for ((name, should, _), (same, is, from)) in expected.iter().zip(&found) {
+        assert_eq!(name, same);
+        if from == "estimated" {
+            continue;
+        }
+        compared += 1;
+        let apart = (is - should).abs();
+        if apart > SHARE * should && apart > RESOLUTION {
+            wrong.push(format!("{name} is {should}, and was found to be {is}"));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "{gpu}");
+    assert!(compared >= 50, "{compared} figures were found");
+    let device = Profile::load(path).expect("valid").device;
+    let model = Profile::load(gpu).expect("valid").device;
+    assert_eq!(device.name, model.name);
+    for number in 1..=147 {
+        assert_eq!(
+            device.attribute(number),
+            model.attribute(number),
+            "attribute {number}"
+        );
+    }
+}
+
+#[test]
+fn the_h200_gives_back_its_figures() {
+    gives_back("h200");
+}
+
+#[test]
+fn the_a100_gives_back_its_figures() {
+    gives_back("a100");
+}
+
+#[test]
+fn the_t4_gives_back_its_figures() {
+    gives_back("t4");
+}
+
+#[test]
+fn a_file_that_exists_is_kept_unless_told_otherwise() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "mine").expect("writable");
+    let output = calibrate(&[
+        "--device",
+        "software",
+        "--out",
+        path.to_str().expect("UTF-8"),
+    ]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("--force"), "{}", said(&output));
+    assert_eq!(std::fs::read_to_string(&path).expect("readable"), "mine");
+}
+
+#[test]
+fn an_unknown_base_is_bad_usage() {
+    let output = calibrate(&["--device", "software", "--base", "abacus"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("h200, b200"), "{}", said(&output));
+}

@@ -1,0 +1,103 @@
+//! Files that are whole or not there.
+//!
+//! A file is written beside its place and renamed into it. Only a regular file is ever replaced, the one
+//! that a symbolic link leads to instead of the link, and its successor has its permissions.
+
+use crate::options::UsageError;
+use anyhow::Context;
+use std::fs;
+use std::io::{BufWriter, Write};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A file to be.
+#[derive(Debug)]
+pub struct NewFile {
+    /// As asked for.
+    path: PathBuf,
+    /// The file itself, where the path leads through symbolic links.
+    target: PathBuf,
+}
+
+impl NewFile {
+    /// Makes sure, before anything is run, that the file can be written where it is wanted. `option` is
+    /// how the command line calls it.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn create(option: &str, path: PathBuf) -> Result<Self, UsageError> {
+        let refuse = |why: String| UsageError(format!("{option} {}: {why}", path.display()));
+        let target = target_of(&path).map_err(refuse)?;
+        // A nameless file: if the process dies, nothing of it is left.
+        tempfile::tempfile_in(folder_of(&target))
+            .map_err(|error| refuse(format!("cannot write there: {error}")))?;
+        Ok(Self { path, target })
+    }
+
+    /// Whether there is a file in its place.
+    pub fn exists(&self) -> bool {
+        self.target.exists()
+    }
+
+    /// Writes the file and returns its path.
+    ///
+    /// # Errors
+    /// When it cannot be written; then nothing has changed.
+    pub fn write(
+        self,
+        fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+    ) -> anyhow::Result<PathBuf> {
+        write_beside(&self.target, fill)
+            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        Ok(self.path)
+    }
+}
+
+/// Writes a file under a temporary name in the folder of `path`, then gives it its name.
+fn write_beside(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut file = successor(path)?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    fill(&mut out)?;
+    out.flush()?;
+    drop(out);
+    file.persist(path)?;
+    Ok(())
+}
+
+/// A temporary file in the folder of `path`, with the permissions of the file that it will replace, or
+/// else with those that the process gives to any new file.
+fn successor(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = folder_of(path);
+    if let Ok(old) = fs::metadata(path) {
+        let file = tempfile::NamedTempFile::new_in(folder)?;
+        file.as_file().set_permissions(old.permissions())?;
+        return Ok(file);
+    }
+    let mut builder = tempfile::Builder::new();
+    // The system takes from these what the process's mask forbids.
+    #[cfg(unix)]
+    builder.permissions(fs::Permissions::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Where a path leads, or why no file can be put there.
+fn target_of(path: &Path) -> Result<PathBuf, String> {
+    match fs::metadata(path) {
+        Ok(old) if old.is_dir() => Err("this is a folder".to_owned()),
+        Ok(old) if !old.is_file() => Err("this is not a regular file".to_owned()),
+        Ok(_) => path.canonicalize().map_err(|error| error.to_string()),
+        Err(_) if path.is_symlink() => Err("this link leads nowhere".to_owned()),
+        Err(_) => Ok(path.to_owned()),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
