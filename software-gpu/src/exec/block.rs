@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
+use super::async_copy::WarpCopies;
 use super::cluster::Cluster;
 use super::context::Context;
 use super::cost::{BlockCost, latency};
@@ -66,6 +67,7 @@ impl<'g> Worker<'g> {
             shared_bytes: grid.shared_bytes(),
             cluster: Rc::new(Cluster::new([shared.as_mut_ptr().cast()])),
             cluster_rank: 0,
+            copies: Vec::new(),
             block: [0; 3],
             block_rank: 0,
             cost: BlockCost::default(),
@@ -81,6 +83,9 @@ impl<'g> Worker<'g> {
         let warps = (0..count)
             .map(|index| Warp::new(&mut cx, index, threads))
             .collect();
+        if program.copies_asynchronously {
+            cx.copies = (0..count).map(|_| WarpCopies::new()).collect();
+        }
         Self {
             cx,
             warps,
@@ -186,6 +191,7 @@ impl<'g> Worker<'g> {
                 self.running -= 1;
                 self.complete_barriers();
                 if self.is_done() {
+                    self.cx.finish_copies();
                     self.cx.cluster.exit(self.cx.cluster_rank);
                     if let Some(watch) = &mut self.cx.watch {
                         watch.end_block(self.cx.block_rank, self.cx.grid);
@@ -208,6 +214,7 @@ impl<'g> Worker<'g> {
         cx.block_rank = rank;
         cx.cost = BlockCost::default();
         cx.fault = None;
+        cx.copies.iter_mut().for_each(WarpCopies::clear);
         self.barriers = Default::default();
         // SAFETY: the buffer has that many bytes, see `new`.
         unsafe { cx.shared.write_bytes(0, cx.shared_bytes as usize) };

@@ -1,10 +1,15 @@
-//! What the blocks of a cluster know of each other: where everybody's shared memory is.
+//! What the blocks of a cluster know of each other: where everybody's shared memory is, and which asynchronous copies
+//! are to be announced to the mbarrier objects in it.
 //!
 //! Addresses in `.shared::cluster` (PTX ISA, "Shared State Space"): a block's own shared memory starts at 0; that of the
 //! block with rank `r` in the cluster, the own one included, at `(r + 1) << 24`. The generic window of shared memory
 //! holds both.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use super::async_copy::{Announced, Completion, Transfer};
+use super::mbarrier::Outcome;
 
 /// The bits of an address within one block's shared memory.
 pub(super) const BLOCK_SHIFT: u32 = 24;
@@ -13,6 +18,9 @@ const OFFSET: u64 = (1 << BLOCK_SHIFT) - 1;
 /// The blocks of a cluster in the order of their ranks.
 pub(super) struct Cluster {
     blocks: Vec<Block>,
+    announced: RefCell<Vec<Announced>>,
+    /// By mbarrier object: the cycle of the latest arrival, and the one at which a phase was last complete.
+    arrivals: RefCell<BTreeMap<*mut u8, (u64, u64)>>,
 }
 
 struct Block {
@@ -40,12 +48,62 @@ impl Cluster {
         };
         Self {
             blocks: shared.into_iter().map(block).collect(),
+            announced: RefCell::default(),
+            arrivals: RefCell::default(),
         }
     }
 
     /// The blocks begin anew.
     pub fn start(&self) {
         self.blocks.iter().for_each(|block| block.exited.set(false));
+        self.announced.borrow_mut().clear();
+        self.arrivals.borrow_mut().clear();
+    }
+
+    /// Keeps copies until somebody waits for the mbarrier object that is to be told of them.
+    pub fn announce(&self, announced: Announced) {
+        self.announced.borrow_mut().push(announced);
+    }
+
+    /// What the mbarrier object is to be told of, in the order of issue.
+    pub fn take_announced(&self, mbarrier: *mut u8) -> Vec<Announced> {
+        let mut announced = self.announced.borrow_mut();
+        announced
+            .extract_if(.., |copy| copy.mbarrier == mbarrier)
+            .collect()
+    }
+
+    /// The copies of these threads that are to be announced; the announcements stay.
+    pub fn take_transfers_of(&self, rank: u32, warp: u32, lanes: u32) -> Vec<Transfer> {
+        let mut announced = self.announced.borrow_mut();
+        let own = announced.iter_mut().filter(|copy| match copy.completion {
+            Completion::Arrival {
+                rank: r,
+                warp: w,
+                lane,
+            } => (r, w) == (rank, warp) && lanes & (1 << lane) != 0,
+            Completion::Bytes(_) => false,
+        });
+        own.flat_map(|copy| std::mem::take(&mut copy.transfers))
+            .collect()
+    }
+
+    /// Something has arrived at an mbarrier object at this cycle.
+    pub fn arrived(&self, mbarrier: *mut u8, cycle: u64, outcome: Outcome) {
+        let mut arrivals = self.arrivals.borrow_mut();
+        let (latest, completed) = arrivals.entry(mbarrier).or_default();
+        *latest = cycle.max(*latest);
+        if outcome == Outcome::Complete {
+            *completed = *latest;
+        }
+    }
+
+    /// The cycle at which a phase of the mbarrier object was last complete.
+    pub fn completed(&self, mbarrier: *mut u8) -> u64 {
+        self.arrivals
+            .borrow()
+            .get(&mbarrier)
+            .map_or(0, |(_, completed)| *completed)
     }
 
     /// The last thread of a block has exited.

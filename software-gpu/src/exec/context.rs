@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
+use super::async_copy::WarpCopies;
 use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
@@ -46,6 +47,8 @@ pub(super) struct Context<'g> {
     pub cluster: Rc<Cluster>,
     /// The block's rank in it.
     pub cluster_rank: u32,
+    /// The asynchronous copies of each warp; empty for a kernel without any.
+    pub copies: Vec<WarpCopies>,
     /// Block index.
     pub block: [u32; 3],
     /// Linear block index.

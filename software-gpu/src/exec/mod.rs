@@ -18,6 +18,7 @@
 //! Results and costs are the same on every machine and for any number of host threads.
 
 mod arithmetic;
+mod async_copy;
 mod block;
 mod cluster;
 mod context;
@@ -27,6 +28,7 @@ mod grid;
 mod group;
 mod lane;
 mod lower;
+mod mbarrier;
 mod memory;
 mod op;
 mod program;

@@ -127,6 +127,8 @@ pub(super) struct Program {
     pub local_bytes: u32,
     /// See [`ExecutableKernel::is_ordered`].
     pub ordered: bool,
+    /// It has instructions of the kind `cp.async`.
+    pub copies_asynchronously: bool,
 }
 
 /// One function.

@@ -29,9 +29,10 @@ impl Lowering<'_> {
             "cvt" => self.convert(i),
             "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "prefetch" | "prefetchu"
             | "applypriority" | "discard" => self.data(i),
-            "membar" | "fence" | "nanosleep" | "trap" | "brkpt" | "pmevent" => {
-                self.miscellaneous(i)
-            }
+            "griddepcontrol" | "setmaxnreg" | "membar" | "fence" | "nanosleep" | "trap"
+            | "brkpt" | "pmevent" => self.miscellaneous(i),
+            "mbarrier" => self.mbarrier(i),
+            "cp" => self.async_copy(i),
             "mapa" => self.map_address(i),
             "getctarank" => self.rank_of_address(i),
             "bar" | "barrier" => self.barrier_result(i),

@@ -146,6 +146,14 @@ fn destinations(instruction: &Instruction) -> usize {
         "st" | "red" | "bra" | "brx" | "membar" | "fence" | "prefetch" | "prefetchu"
         | "nanosleep" | "trap" | "brkpt" | "pmevent" | "ret" | "exit" | "applypriority"
         | "discard" => 0,
+        "cp" | "griddepcontrol" | "setmaxnreg" => 0,
+        "mbarrier" => {
+            let operation = instruction.modifiers.first().map_or("", String::as_str);
+            usize::from(!matches!(
+                operation,
+                "init" | "inval" | "expect_tx" | "complete_tx"
+            ))
+        }
         "bar" | "barrier" => usize::from(
             instruction
                 .modifiers

@@ -27,6 +27,21 @@ pub(super) struct Access {
     pub combine: Option<[Combine; 2]>,
 }
 
+impl Access {
+    /// An access without data rows of its own.
+    pub fn plain(space: Space, kind: Type, count: u32) -> Self {
+        Self {
+            space,
+            kind,
+            count,
+            wide: kind.bytes() == 8,
+            rows: [0; 4],
+            strength: Strength::default(),
+            combine: None,
+        }
+    }
+}
+
 /// The state space called `name` (without dot).
 pub(super) fn space(name: &str) -> Option<Space> {
     Some(match name {

@@ -1,4 +1,4 @@
-//! Fences, `nanosleep`, and what ends a kernel with an error: `trap`, `brkpt`.
+//! Fences, `nanosleep`, hints to the scheduler, and what ends a kernel with an error: `trap`, `brkpt`.
 
 use crate::ptx::ir::{Instruction, Type};
 
@@ -12,16 +12,37 @@ use super::strength::SCOPES;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {
-    /// `membar`, `fence`, `nanosleep`, `trap`, `brkpt` and `pmevent`.
+    /// `membar`, `fence`, `griddepcontrol`, `setmaxnreg`, `nanosleep`, `trap`, `brkpt` and `pmevent`.
     pub fn miscellaneous(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
         match i.opcode.as_str() {
             "membar" | "fence" => {
                 m.ignore(&SCOPES);
-                m.ignore(&["gl", "sc", "acq_rel", "acquire", "release"]);
+                m.ignore(&["gl", "sc", "acq_rel", "acquire", "release", "mbarrier_init"]);
+                // All accesses go the same way, so there is nothing between proxies to be ordered.
+                if m.take("proxy") {
+                    m.ignore(&["alias", "async", "async::generic"]);
+                    m.ignore(&["global", "shared::cta", "shared::cluster"]);
+                    m.ignore(&[
+                        "sync_restrict::shared::cta",
+                        "sync_restrict::shared::cluster",
+                    ]);
+                }
                 m.end()?;
                 self.emit(plain_handler::<Fence>(), 0, [0; 3]);
                 Ok(Weight::new(Class::Memory, 1, 0))
+            }
+            // Grids of a stream never overlap here.
+            "griddepcontrol" => {
+                m.ignore(&["launch_dependents", "wait"]);
+                m.end()?;
+                Ok(Weight::CONTROL)
+            }
+            // Registers are not a scarce resource here.
+            "setmaxnreg" => {
+                m.ignore(&["inc", "dec", "sync", "aligned", "u32"]);
+                m.end()?;
+                Ok(Weight::CONTROL)
             }
             "nanosleep" => {
                 m.take("u32");

@@ -5,11 +5,12 @@
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
-//!    [`convert`], [`data`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`],
+//!    [`convert`], [`data`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`],
 //!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
 mod assertion;
+mod async_copy;
 mod atomic;
 mod bits;
 mod cluster;
@@ -25,6 +26,7 @@ mod integer;
 mod link;
 mod liveness;
 mod load_store;
+mod mbarrier;
 mod miscellaneous;
 mod modifiers;
 mod order;
@@ -88,6 +90,7 @@ pub(super) fn kernel(
             sites: totals.sites,
             local_bytes,
             ordered: totals.ordered,
+            copies_asynchronously: totals.copies_asynchronously,
         }),
     })
 }
@@ -98,6 +101,7 @@ struct Totals {
     registers: u32,
     sites: u32,
     ordered: bool,
+    copies_asynchronously: bool,
     /// The first atomic on global memory.
     reduction: Option<(atomic::Operation, Type)>,
 }

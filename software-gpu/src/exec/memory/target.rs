@@ -171,7 +171,7 @@ impl<'g> Context<'g> {
     }
 
     #[cold]
-    fn fail_access(&mut self, site: &Site, lane: usize, address: u64, access: Access) {
+    pub(super) fn fail_access(&mut self, site: &Site, lane: usize, address: u64, access: Access) {
         let (space, bytes) = (site.space, site.lane_bytes() as u32);
         if let (Space::Shared, within) = space_of(space, address)
             && let Lookup::Exited(rank) = self.cluster.look_up(within)

@@ -1,0 +1,296 @@
+//! `cp.async` and `cp.async.bulk`: issuing copies and waiting for them.
+
+use super::super::async_copy::{Announced, Completion, Transfer};
+use super::super::cluster::map_address;
+use super::super::context::{Context, Lanes};
+use super::super::cost::latency;
+use super::super::fault::{Access, Fault};
+use super::super::op::{Handler, Op};
+use super::super::shape::{Shape, plain_handler};
+use super::Site;
+use super::cells::cell;
+use super::target::{Sectors, Target, addresses};
+
+/// Bytes that one multiprocessor moves per cycle, for the modelled end of a bulk copy.
+const BYTES_PER_CYCLE: u64 = 32;
+/// Bulk copies move multiples of this, from and to multiples of it.
+const BULK_UNIT: u32 = 16;
+
+struct Issue;
+
+impl Shape for Issue {
+    /// `cp.async`: address rows `a` (to, site `x`) and `b` (from, site `x + 1`), bytes of the source in row `c`.
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        let (to_site, from_site) = (
+            &cx.code.sites[op.x as usize],
+            &cx.code.sites[op.x as usize + 1],
+        );
+        // SAFETY: lowering made these the sites' address rows.
+        let (to, from) = unsafe { (addresses(cx, to_site, op.a), addresses(cx, from_site, op.b)) };
+        let mut sectors = Sectors::default();
+        for lane in cx.lanes() {
+            let bytes = to_site.bytes * to_site.count;
+            // SAFETY: lowering made `c` a row of 32-bit cells.
+            let source_bytes = unsafe { cell(cx, op.c, false, lane) as u32 }.min(bytes);
+            let Some(target) = cx.lane_target(to_site, lane, to[lane], Access::Store) else {
+                return;
+            };
+            let mut source = target.pointer.cast_const();
+            if source_bytes > 0 {
+                let Some(found) = cx.lane_target(from_site, lane, from[lane], Access::Load) else {
+                    return;
+                };
+                cx.watch_access(from_site, Access::Load, &found, source_bytes.into());
+                sectors.touch(from[lane]);
+                source = found.pointer;
+            }
+            cx.cost.shared_bytes += u64::from(bytes);
+            let transfer = Transfer {
+                from: source,
+                to: target.pointer,
+                source_bytes,
+                bytes,
+                ready: cx.cycles + u64::from(latency::GLOBAL),
+            };
+            let warp = cx.warp as usize;
+            cx.copies[warp].single.issue(lane, transfer);
+        }
+        cx.count_sectors(sectors.count as u64, Access::Load);
+    }
+}
+
+struct Commit<const BULK: bool>;
+
+impl<const BULK: bool> Shape for Commit<BULK> {
+    unsafe fn run(cx: &mut Context<'_>, _: &Op) {
+        let (warp, lanes) = (cx.warp as usize, cx.lanes());
+        let groups = cx.copies[warp].of_kind(BULK);
+        lanes.for_each(|lane| groups.commit(lane));
+    }
+}
+
+struct Wait<const BULK: bool, const ALL: bool>;
+
+impl<const BULK: bool, const ALL: bool> Shape for Wait<BULK, ALL> {
+    /// The latest `e` groups may stay under way; for `ALL` not even copies that are in no group.
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        let (warp, mask) = (cx.warp as usize, cx.mask);
+        let groups = cx.copies[warp].of_kind(BULK);
+        let mut taken = match ALL {
+            true => groups.take_all(mask),
+            false => groups.take(mask, op.e),
+        };
+        if !BULK {
+            taken.extend(cx.cluster.take_transfers_of(cx.cluster_rank, cx.warp, mask));
+        }
+        for transfer in taken {
+            // SAFETY: both sides were checked when the copy was issued.
+            unsafe { transfer.perform() };
+            cx.cycles = cx.cycles.max(transfer.ready);
+        }
+    }
+}
+
+struct Announce<const COUNTED: bool>;
+
+impl<const COUNTED: bool> Shape for Announce<COUNTED> {
+    /// `cp.async.mbarrier.arrive`: the object's address row `a`, site `x`. Not `COUNTED` for `.noinc`.
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        let site = &cx.code.sites[op.x as usize];
+        // SAFETY: lowering made `a` the site's address row.
+        let addresses = unsafe { addresses(cx, site, op.a) };
+        for lane in cx.lanes() {
+            let Some(mbarrier) = cx.mbarrier(site, lane, addresses[lane]) else {
+                return;
+            };
+            if COUNTED && !cx.add_pending(site, lane, mbarrier, addresses[lane]) {
+                return;
+            }
+            let (rank, warp) = (cx.cluster_rank, cx.warp);
+            let transfers = cx.copies[warp as usize].single.take_all(1 << lane);
+            cx.cluster.announce(Announced {
+                mbarrier,
+                transfers,
+                completion: Completion::Arrival {
+                    rank,
+                    warp,
+                    lane: lane as u32,
+                },
+                line: site.line,
+            });
+        }
+    }
+}
+
+struct Bulk<const GROUPED: bool, const MULTICAST: bool>;
+
+impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICAST> {
+    /// `cp.async.bulk`: address rows `a` (to, site `x`) and `b` (from, site `x + 1`), bytes in row `c`; address row `d`
+    /// of the mbarrier object (site `x + 2`) unless `GROUPED`; row `e` of block masks for `MULTICAST`.
+    unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+        let sites = &cx.code.sites[op.x as usize..];
+        let (to_site, from_site) = (&sites[0], &sites[1]);
+        // SAFETY: lowering made these the sites' address rows.
+        let (to, from) = unsafe { (addresses(cx, to_site, op.a), addresses(cx, from_site, op.b)) };
+        for lane in cx.lanes() {
+            // SAFETY: lowering made `c` a row of 32-bit cells.
+            let bytes = unsafe { cell(cx, op.c, false, lane) as u32 };
+            let Some(source) = cx.bulk_side(from_site, lane, from[lane], bytes, Access::Load)
+            else {
+                return;
+            };
+            if GROUPED {
+                let Some(target) = cx.bulk_side(to_site, lane, to[lane], bytes, Access::Store)
+                else {
+                    return;
+                };
+                let transfer = transfer(cx.cycles, &source, target.pointer, bytes);
+                let warp = cx.warp as usize;
+                cx.copies[warp].bulk.issue(lane, transfer);
+                continue;
+            }
+            let site = &sites[2];
+            // SAFETY: lowering made `d` the address row of the third site, and `e` a row of 32-bit cells.
+            let (mbarrier, blocks) = unsafe {
+                let blocks = if MULTICAST {
+                    cell(cx, op.e, false, lane) as u32
+                } else {
+                    0
+                };
+                (addresses(cx, site, op.d)[lane], blocks & 0xffff)
+            };
+            if !MULTICAST {
+                cx.announce_bulk(sites, lane, &source, [to[lane], mbarrier], bytes);
+                continue;
+            }
+            for rank in Lanes(blocks) {
+                let there = [to[lane], mbarrier].map(|address| map_address(address, rank as u32));
+                cx.announce_bulk(sites, lane, &source, there, bytes);
+            }
+        }
+    }
+}
+
+fn transfer(now: u64, source: &Target<'_>, to: *mut u8, bytes: u32) -> Transfer {
+    Transfer {
+        from: source.pointer,
+        to,
+        source_bytes: bytes,
+        bytes,
+        ready: now + u64::from(latency::GLOBAL) + u64::from(bytes) / BYTES_PER_CYCLE,
+    }
+}
+
+impl<'g> Context<'g> {
+    /// One side of a bulk copy, checked, counted and made known to the checkers.
+    fn bulk_side(
+        &mut self,
+        site: &Site,
+        lane: usize,
+        address: u64,
+        bytes: u32,
+        access: Access,
+    ) -> Option<Target<'g>> {
+        if bytes % BULK_UNIT != 0 || bytes == 0 {
+            let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");
+            self.fail(lane as u32, site.line, |place| Fault::IllegalInstruction {
+                place,
+                message,
+            });
+            return None;
+        }
+        // The first bytes, for the alignment; then all.
+        self.lane_target(site, lane, address, access)?;
+        let Some(target) = self.target(site, lane, address, bytes.into()) else {
+            self.fail_access(site, lane, address, access);
+            return None;
+        };
+        self.watch_access(site, access, &target, bytes.into());
+        match target.global {
+            Some((allocation, offset)) => {
+                self.count_row(&target, address, bytes.into(), access);
+                if access == Access::Store {
+                    self.hold.before_store(allocation, offset, bytes as usize);
+                }
+            }
+            None => self.cost.shared_bytes += u64::from(bytes),
+        }
+        Some(target)
+    }
+
+    /// A bulk copy to an address of shared memory that tells the mbarrier object at another one.
+    fn announce_bulk(
+        &mut self,
+        sites: &[Site],
+        lane: usize,
+        source: &Target<'g>,
+        [to, mbarrier]: [u64; 2],
+        bytes: u32,
+    ) {
+        let Some(target) = self.bulk_side(&sites[0], lane, to, bytes, Access::Store) else {
+            return;
+        };
+        let Some(mbarrier) = self.mbarrier(&sites[2], lane, mbarrier) else {
+            return;
+        };
+        self.cluster.announce(Announced {
+            mbarrier,
+            transfers: vec![transfer(self.cycles, source, target.pointer, bytes)],
+            completion: Completion::Bytes(bytes),
+            line: sites[2].line,
+        });
+    }
+
+    /// The copies to global memory that nobody has waited for: they are done when the block has ended.
+    pub(in crate::exec) fn finish_copies(&mut self) {
+        for copies in &mut self.copies {
+            for transfer in copies.bulk.take_all(!0) {
+                // SAFETY: both sides were checked when the copy was issued, and the block's memory is still there.
+                unsafe { transfer.perform() };
+            }
+        }
+    }
+}
+
+/// Handler of `cp.async`; see its shape for the operands.
+pub(in crate::exec) fn copy_async() -> Handler {
+    plain_handler::<Issue>()
+}
+
+/// Handler of `cp.async.commit_group` and `cp.async.bulk.commit_group`.
+pub(in crate::exec) fn commit_copies(bulk: bool) -> Handler {
+    match bulk {
+        true => plain_handler::<Commit<true>>(),
+        false => plain_handler::<Commit<false>>(),
+    }
+}
+
+/// Handler of `wait_group`: the latest `e` groups may stay under way.
+pub(in crate::exec) fn wait_for_copies(bulk: bool) -> Handler {
+    match bulk {
+        true => plain_handler::<Wait<true, false>>(),
+        false => plain_handler::<Wait<false, false>>(),
+    }
+}
+
+/// Handler of `cp.async.wait_all`.
+pub(in crate::exec) fn wait_for_all_copies() -> Handler {
+    plain_handler::<Wait<false, true>>()
+}
+
+/// Handler of `cp.async.mbarrier.arrive`: address row `a`, site `x`.
+pub(in crate::exec) fn announce_copies(counted: bool) -> Handler {
+    match counted {
+        true => plain_handler::<Announce<true>>(),
+        false => plain_handler::<Announce<false>>(),
+    }
+}
+
+/// Handler of `cp.async.bulk`; see its shape for the operands.
+pub(in crate::exec) fn copy_bulk(grouped: bool, multicast: bool) -> Handler {
+    match (grouped, multicast) {
+        (true, _) => plain_handler::<Bulk<true, false>>(),
+        (false, false) => plain_handler::<Bulk<false, false>>(),
+        (false, true) => plain_handler::<Bulk<false, true>>(),
+    }
+}
