@@ -38,6 +38,7 @@ impl Access {
             rows: [0; 4],
             strength: Strength::default(),
             combine: None,
+            exchanges: false,
         }
     }
 }

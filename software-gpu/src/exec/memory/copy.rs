@@ -40,7 +40,7 @@ impl Shape for Issue {
                 let Some(found) = cx.lane_target(from_site, lane, from[lane], Access::Load) else {
                     return;
                 };
-                cx.watch_access(from_site, Access::Load, &found, source_bytes.into());
+                cx.watch_access(from_site, Access::Load, &found, source_bytes.into(), lane);
                 sectors.touch(from[lane]);
                 source = found.pointer;
             }
@@ -205,7 +205,7 @@ impl<'g> Context<'g> {
             self.fail_access(site, lane, address, access);
             return None;
         };
-        self.watch_access(site, access, &target, bytes.into());
+        self.watch_access(site, access, &target, bytes.into(), lane);
         match target.global {
             Some((allocation, offset)) => {
                 self.count_row(&target, address, bytes.into(), access);
