@@ -149,4 +149,107 @@ functions! {
     );
     fn cuLaunchHostFunc(h_stream: Handle, function: HostFunction, user_data: *mut c_void);
     fn cuStreamAddCallback(h_stream: Handle, callback: StreamCallback, user_data: *mut c_void, flags: u32);
+    fn cuMemAllocAsync(dptr: *mut Address, bytesize: usize, h_stream: Handle);
+    fn cuMemAllocFromPoolAsync(dptr: *mut Address, bytesize: usize, pool: Handle, h_stream: Handle);
+    fn cuMemFreeAsync(dptr: Address, h_stream: Handle);
+    fn cuMemPoolCreate(pool: *mut Handle, pool_props: *const MemPoolProps);
+    fn cuMemPoolDestroy(pool: Handle);
+    fn cuMemPoolTrimTo(pool: Handle, min_bytes_to_keep: usize);
+    fn cuMemPoolSetAttribute(pool: Handle, attr: u32, value: *mut c_void);
+    fn cuMemPoolGetAttribute(pool: Handle, attr: u32, value: *mut c_void);
+    fn cuMemPoolSetAccess(pool: Handle, map: *const MemAccessDesc, count: usize);
+    fn cuMemPoolGetAccess(flags: *mut u32, mem_pool: Handle, location: *mut MemLocation);
+    fn cuDeviceGetDefaultMemPool(pool_out: *mut Handle, dev: i32);
+    fn cuDeviceGetMemPool(pool: *mut Handle, dev: i32);
+    fn cuDeviceSetMemPool(dev: i32, pool: Handle);
+    fn cuStreamBeginCapture_v2(h_stream: Handle, mode: u32);
+    fn cuStreamEndCapture(h_stream: Handle, ph_graph: *mut Handle);
+    fn cuStreamIsCapturing(h_stream: Handle, capture_status: *mut u32);
+    fn cuStreamGetCaptureInfo_v2(
+        h_stream: Handle, capture_status_out: *mut u32, id_out: *mut u64, graph_out: *mut Handle,
+        dependencies_out: *mut *const Handle, num_dependencies_out: *mut usize
+    );
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut u32);
+    fn cuGraphCreate(ph_graph: *mut Handle, flags: u32);
+    fn cuGraphDestroy(h_graph: Handle);
+    fn cuGraphExecDestroy(h_graph_exec: Handle);
+    fn cuGraphLaunch(h_graph_exec: Handle, h_stream: Handle);
+    fn cuGraphGetNodes(h_graph: Handle, nodes: *mut Handle, num_nodes: *mut usize);
+    fn cuGraphGetRootNodes(h_graph: Handle, root_nodes: *mut Handle, num_root_nodes: *mut usize);
+    fn cuGraphNodeGetType(h_node: Handle, kind: *mut u32);
+    fn cuGraphAddEmptyNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize
+    );
+    fn cuGraphAddKernelNode_v2(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        node_params: *const KernelNodeParams
+    );
+    fn cuGraphAddMemsetNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        memset_params: *const MemsetNodeParams, ctx: Handle
+    );
+    fn cuGraphAddMemcpyNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        copy_params: *const Memcpy3D, ctx: Handle
+    );
+    fn cuGraphAddHostNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        node_params: *const HostNodeParams
+    );
+    fn cuGraphAddEventRecordNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        event: Handle
+    );
+    fn cuGraphAddEventWaitNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        event: Handle
+    );
+    fn cuGraphAddChildGraphNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        child_graph: Handle
+    );
+    fn cuGraphAddMemFreeNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        dptr: Address
+    );
+    fn cuGraphDestroyNode(h_node: Handle);
+    fn cuGraphClone(ph_graph_clone: *mut Handle, original_graph: Handle);
+    fn cuGraphNodeFindInClone(ph_node: *mut Handle, h_original_node: Handle, h_cloned_graph: Handle);
+    fn cuGraphExecKernelNodeSetParams_v2(
+        h_graph_exec: Handle, h_node: Handle, node_params: *const KernelNodeParams
+    );
+    fn cuGraphKernelNodeGetParams_v2(h_node: Handle, node_params: *mut KernelNodeParams);
+    fn cuGraphKernelNodeSetParams_v2(h_node: Handle, node_params: *const KernelNodeParams);
+    fn cuGraphExecUpdate_v2(h_graph_exec: Handle, h_graph: Handle, result_info: *mut GraphExecUpdateResultInfo);
+    fn cuGraphUpload(h_graph_exec: Handle, h_stream: Handle);
+    fn cuGraphNodeSetEnabled(h_graph_exec: Handle, h_node: Handle, is_enabled: u32);
+    fn cuGraphNodeGetEnabled(h_graph_exec: Handle, h_node: Handle, is_enabled: *mut u32);
+    fn cuMemcpy2D_v2(p_copy: *const Memcpy2D);
+    fn cuMemcpy2DAsync_v2(p_copy: *const Memcpy2D, h_stream: Handle);
+    fn cuMemcpy2DUnaligned_v2(p_copy: *const Memcpy2D);
+    fn cuMemcpy3D_v2(p_copy: *const Memcpy3D);
+    fn cuMemcpy3DAsync_v2(p_copy: *const Memcpy3D, h_stream: Handle);
+    fn cuLaunchCooperativeKernel(
+        f: Handle, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32,
+        block_dim_z: u32, shared_mem_bytes: u32, h_stream: Handle, kernel_params: *mut *mut c_void
+    );
+    fn cuOccupancyMaxActiveClusters(num_clusters: *mut i32, func: Handle, config: *const LaunchConfig);
+    fn cuOccupancyMaxPotentialClusterSize(cluster_size: *mut i32, func: Handle, config: *const LaunchConfig);
+    fn cuDeviceCanAccessPeer(can_access_peer: *mut i32, dev: i32, peer_dev: i32);
+    fn cuCtxEnablePeerAccess(peer_context: Handle, flags: u32);
+    fn cuCtxDisablePeerAccess(peer_context: Handle);
+    fn cuDeviceGetP2PAttribute(value: *mut i32, attrib: u32, src_device: i32, dst_device: i32);
+    fn cuMemcpyPeer(
+        dst_device: Address, dst_context: Handle, src_device: Address, src_context: Handle, byte_count: usize
+    );
+    fn cuMemcpyPeerAsync(
+        dst_device: Address, dst_context: Handle, src_device: Address, src_context: Handle, byte_count:
+        usize, h_stream: Handle
+    );
+    fn cuGraphInstantiateWithFlags(ph_graph_exec: *mut Handle, h_graph: Handle, flags: u64);
+    fn cuGraphGetEdges(h_graph: Handle, from: *mut Handle, to: *mut Handle, num_edges: *mut usize);
+    fn cuGraphNodeGetDependencies(h_node: Handle, dependencies: *mut Handle, num_dependencies: *mut usize);
+    fn cuGraphNodeGetDependentNodes(h_node: Handle, dependent_nodes: *mut Handle, num_dependent_nodes: *mut usize);
+    fn cuGraphAddDependencies(h_graph: Handle, from: *const Handle, to: *const Handle, num_dependencies: usize);
+    fn cuGraphRemoveDependencies(h_graph: Handle, from: *const Handle, to: *const Handle, num_dependencies: usize);
 }

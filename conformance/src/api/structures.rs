@@ -1,6 +1,8 @@
 //! Structures that calls take by pointer, laid out as in `cuda.h`.
 
-use super::Handle;
+use std::ffi::c_void;
+
+use super::{Address, Handle, HostFunction};
 
 /// `CUlaunchConfig`.
 #[repr(C)]
@@ -30,4 +32,184 @@ pub struct LaunchAttribute {
     pub pad: u32,
     /// `CUlaunchAttributeValue`: a union of 64 bytes.
     pub value: [u32; 16],
+}
+
+/// `CUmemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MemLocation {
+    /// `CUmemLocationType`; 1 is a device.
+    pub kind: u32,
+    /// The device's number.
+    pub id: i32,
+}
+
+/// `CUmemPoolProps`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MemPoolProps {
+    /// `CUmemAllocationType`; 1 is `CU_MEM_ALLOCATION_TYPE_PINNED`, the only one.
+    pub allocation_type: u32,
+    /// `CUmemAllocationHandleType` bits.
+    pub handle_types: u32,
+    /// Where the memory is.
+    pub location: MemLocation,
+    /// Null outside of Windows.
+    pub security_attributes: usize,
+    /// In bytes; 0 for the system's own limit.
+    pub max_size: usize,
+    /// `CUmemPoolUsage` bits.
+    pub usage: u16,
+    /// Zeros.
+    pub reserved: [u8; 54],
+}
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MemAccessDesc {
+    /// Who may access.
+    pub location: MemLocation,
+    /// `CUmemAccess_flags`; 3 is reading and writing.
+    pub flags: u32,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v2`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KernelNodeParams {
+    /// The kernel.
+    pub function: Handle,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Pointers to the arguments.
+    pub parameters: *mut *mut c_void,
+    /// The other form of passing arguments.
+    pub extra: *mut *mut c_void,
+    /// `CUkernel`, if `function` is null.
+    pub kernel: Handle,
+    /// The context of `kernel`.
+    pub context: Handle,
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MemsetNodeParams {
+    /// Where the first row starts.
+    pub to: Address,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
+    /// What each element becomes.
+    pub value: u32,
+    /// 1, 2 or 4 bytes.
+    pub element_bytes: u32,
+    /// Elements of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+/// `CUDA_HOST_NODE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostNodeParams {
+    /// What is called.
+    pub function: HostFunction,
+    /// What it gets.
+    pub data: *mut c_void,
+}
+
+/// `CUgraphExecUpdateResultInfo`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GraphExecUpdateResultInfo {
+    /// `CUgraphExecUpdateResult`; 0 is success.
+    pub result: u32,
+    /// The node that cannot be updated.
+    pub error_node: Handle,
+    /// The start of the edge that differs.
+    pub error_from_node: Handle,
+}
+
+/// One side of `CUDA_MEMCPY2D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Side2D {
+    /// Bytes from the start of a row.
+    pub x: usize,
+    /// Rows from the start.
+    pub y: usize,
+    /// `CUmemorytype`: 1 host, 2 device, 4 unified.
+    pub kind: u32,
+    /// Where host memory starts.
+    pub host: usize,
+    /// Where device memory starts.
+    pub device: Address,
+    /// An array: null.
+    pub array: Handle,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
+}
+
+/// `CUDA_MEMCPY2D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memcpy2D {
+    /// Where the bytes come from.
+    pub from: Side2D,
+    /// Where they go.
+    pub to: Side2D,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+/// One side of `CUDA_MEMCPY3D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Side3D {
+    /// Bytes from the start of a row.
+    pub x: usize,
+    /// Rows from the start of a slice.
+    pub y: usize,
+    /// Slices from the start.
+    pub z: usize,
+    /// Level of detail: 0.
+    pub level: usize,
+    /// `CUmemorytype`: 1 host, 2 device, 4 unified.
+    pub kind: u32,
+    /// Where host memory starts.
+    pub host: usize,
+    /// Where device memory starts.
+    pub device: Address,
+    /// An array: null.
+    pub array: Handle,
+    /// Null.
+    pub reserved: usize,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
+    /// Rows from one slice to the next.
+    pub height: usize,
+}
+
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memcpy3D {
+    /// Where the bytes come from.
+    pub from: Side3D,
+    /// Where they go.
+    pub to: Side3D,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows of a slice.
+    pub height: usize,
+    /// Slices.
+    pub depth: usize,
 }

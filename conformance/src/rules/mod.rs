@@ -15,6 +15,8 @@ mod memory;
 mod modules;
 mod occupancy;
 mod pinned;
+mod pool_order;
+mod pools;
 mod primary;
 mod sets;
 mod stream_order;
@@ -43,6 +45,8 @@ const FAMILIES: &[&[Rule]] = &[
     events::RULES,
     event_times::RULES,
     host_functions::RULES,
+    pools::RULES,
+    pool_order::RULES,
 ];
 
 /// The rule `family::name`.
