@@ -247,9 +247,20 @@ functions! {
         usize, h_stream: Handle
     );
     fn cuGraphInstantiateWithFlags(ph_graph_exec: *mut Handle, h_graph: Handle, flags: u64);
-    fn cuGraphGetEdges(h_graph: Handle, from: *mut Handle, to: *mut Handle, num_edges: *mut usize);
-    fn cuGraphNodeGetDependencies(h_node: Handle, dependencies: *mut Handle, num_dependencies: *mut usize);
-    fn cuGraphNodeGetDependentNodes(h_node: Handle, dependent_nodes: *mut Handle, num_dependent_nodes: *mut usize);
-    fn cuGraphAddDependencies(h_graph: Handle, from: *const Handle, to: *const Handle, num_dependencies: usize);
-    fn cuGraphRemoveDependencies(h_graph: Handle, from: *const Handle, to: *const Handle, num_dependencies: usize);
+    fn cuGraphGetEdges_v2(
+        h_graph: Handle, from: *mut Handle, to: *mut Handle, edge_data: *mut c_void, num_edges: *mut usize
+    );
+    fn cuGraphNodeGetDependencies_v2(
+        h_node: Handle, dependencies: *mut Handle, edge_data: *mut c_void, num_dependencies: *mut usize
+    );
+    fn cuGraphNodeGetDependentNodes_v2(
+        h_node: Handle, dependent_nodes: *mut Handle, edge_data: *mut c_void, num_dependent_nodes: *mut usize
+    );
+    fn cuGraphAddDependencies_v2(
+        h_graph: Handle, from: *const Handle, to: *const Handle, edge_data: *const c_void, num_dependencies: usize
+    );
+    fn cuGraphRemoveDependencies_v2(
+        h_graph: Handle, from: *const Handle, to: *const Handle, edge_data: *const c_void, num_dependencies: usize
+    );
+    fn cuGraphChildGraphNodeGetGraph(h_node: Handle, ph_graph: *mut Handle);
 }

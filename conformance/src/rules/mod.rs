@@ -2,6 +2,7 @@
 
 use crate::rule::Rule;
 
+mod boxes;
 mod contexts;
 mod copies;
 mod copy_waits;
@@ -9,6 +10,8 @@ mod devices;
 mod errors;
 mod event_times;
 mod events;
+mod graph_launches;
+mod graphs;
 mod host_functions;
 mod launches;
 mod memory;
@@ -39,6 +42,7 @@ const FAMILIES: &[&[Rule]] = &[
     pinned::RULES,
     copies::RULES,
     copy_waits::RULES,
+    boxes::RULES,
     sets::RULES,
     streams::RULES,
     stream_order::RULES,
@@ -47,6 +51,8 @@ const FAMILIES: &[&[Rule]] = &[
     host_functions::RULES,
     pools::RULES,
     pool_order::RULES,
+    graphs::RULES,
+    graph_launches::RULES,
 ];
 
 /// The rule `family::name`.
