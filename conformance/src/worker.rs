@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
+use crate::api;
 use crate::rule::{Failure, Outcome, Rule};
 use crate::scene::Scene;
 
@@ -51,6 +52,12 @@ fn try_rule(rule: &Rule) -> Outcome {
 fn check(rule: &Rule) -> Outcome {
     let mut scene = Scene::open()?;
     let outcome = (rule.check)(&mut scene);
+    let missing = api::missing();
     scene.close();
-    outcome
+    match (outcome, missing) {
+        (Err(Failure::Broken { .. }), Some(name)) => {
+            Err(Failure::Skipped(format!("the driver has no {name}")))
+        }
+        (outcome, _) => outcome,
+    }
 }

@@ -3,6 +3,7 @@
 //! Rules call what no safe binding lets a program call, so they have declarations of their own. The symbols come from
 //! the crate `libcuda`, which forwards them to the chosen driver.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::fmt;
 
@@ -51,6 +52,24 @@ macro_rules! cu {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         // SAFETY: each rule passes what the function asks for, or what the function must refuse.
         #[allow(unused_unsafe, reason = "an argument may be a call too")]
-        unsafe { $crate::api::$name($($argument),*) }
+        let code = unsafe { $crate::api::$name($($argument),*) };
+        $crate::api::noted(code, stringify!($name))
     }};
+}
+
+thread_local! {
+    static MISSING: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// Passes a code on, and remembers the function if the driver does not have it.
+pub fn noted(code: Code, name: &'static str) -> Code {
+    if code == NOT_SUPPORTED && !libcuda::symbols::is_supported(name) {
+        MISSING.set(Some(name));
+    }
+    code
+}
+
+/// The function that this thread called last of those that the driver does not have.
+pub fn missing() -> Option<&'static str> {
+    MISSING.get()
 }

@@ -9,18 +9,66 @@ const FAMILY: &str = "boxes";
 
 /// The rules of this family.
 pub const RULES: &[Rule] = &[
-    rule!(rectangle_to_the_device, "cuMemcpy2D", "A rectangle is written row by row, and the bytes around it stay."),
-    rule!(rectangle_to_the_host, "cuMemcpy2D", "A rectangle is read row by row, each side with its own pitch and offset."),
-    rule!(rectangle_within_the_device, "cuMemcpy2D", "A rectangle is copied within the device."),
-    rule!(unified_addresses_say_where_they_are, "CU_MEMORYTYPE_UNIFIED", "With the memory type unified the addresses say which side is the host's."),
-    rule!(unaligned_copies_do_the_same, "cuMemcpy2DUnaligned", "cuMemcpy2DUnaligned copies the same bytes."),
-    rule!(rows_must_fit_into_the_pitch, "cuMemcpy2D", "A row that is wider than the pitch is refused."),
-    rule!(rectangles_must_stay_inside, "cuMemcpy2D", "A rectangle that leaves its allocation is refused."),
-    rule!(rectangle_to_the_host_waits, "cuMemcpy2D", "A synchronous copy to the host waits for work before it."),
-    rule!(asynchronous_rectangle_returns_at_once, "cuMemcpy2DAsync", "cuMemcpy2DAsync from page-locked memory does not wait, and keeps the stream's order."),
-    rule!(box_to_the_device, "cuMemcpy3D", "A box is written slice by slice, and the bytes around it stay."),
-    rule!(box_to_the_host, "cuMemcpy3D", "A box is read slice by slice, each side with its own height."),
-    rule!(asynchronous_box, "cuMemcpy3DAsync", "cuMemcpy3DAsync copies a box in stream order."),
+    rule!(
+        rectangle_to_the_device,
+        "cuMemcpy2D",
+        "A rectangle is written row by row, and the bytes around it stay."
+    ),
+    rule!(
+        rectangle_to_the_host,
+        "cuMemcpy2D",
+        "A rectangle is read row by row, each side with its own pitch and offset."
+    ),
+    rule!(
+        rectangle_within_the_device,
+        "cuMemcpy2D",
+        "A rectangle is copied within the device."
+    ),
+    rule!(
+        unified_addresses_say_where_they_are,
+        "CU_MEMORYTYPE_UNIFIED",
+        "With the memory type unified the addresses say which side is the host's."
+    ),
+    rule!(
+        unaligned_copies_do_the_same,
+        "cuMemcpy2DUnaligned",
+        "cuMemcpy2DUnaligned copies the same bytes."
+    ),
+    rule!(
+        rows_must_fit_into_the_pitch,
+        "cuMemcpy2D",
+        "A row that is wider than the pitch is refused."
+    ),
+    rule!(
+        rectangles_must_stay_inside,
+        "cuMemcpy2D",
+        "A rectangle that leaves its allocation is refused."
+    ),
+    rule!(
+        rectangle_to_the_host_waits,
+        "cuMemcpy2D",
+        "A synchronous copy to the host waits for work before it."
+    ),
+    rule!(
+        asynchronous_rectangle_returns_at_once,
+        "cuMemcpy2DAsync",
+        "cuMemcpy2DAsync from page-locked memory does not wait, and keeps the stream's order."
+    ),
+    rule!(
+        box_to_the_device,
+        "cuMemcpy3D",
+        "A box is written slice by slice, and the bytes around it stay."
+    ),
+    rule!(
+        box_to_the_host,
+        "cuMemcpy3D",
+        "A box is read slice by slice, each side with its own height."
+    ),
+    rule!(
+        asynchronous_box,
+        "cuMemcpy3DAsync",
+        "cuMemcpy3DAsync copies a box in stream order."
+    ),
 ];
 
 /// `CUmemorytype`.
@@ -33,11 +81,25 @@ const ROWS: usize = 8;
 const BYTES: usize = PITCH * ROWS;
 
 fn on_device(address: Address, x: usize, y: usize) -> Side2D {
-    Side2D { x, y, kind: DEVICE, device: address, pitch: PITCH, ..Side2D::default() }
+    Side2D {
+        x,
+        y,
+        kind: DEVICE,
+        device: address,
+        pitch: PITCH,
+        ..Side2D::default()
+    }
 }
 
 fn on_host(start: usize, pitch: usize, x: usize, y: usize) -> Side2D {
-    Side2D { x, y, kind: HOST, host: start, pitch, ..Side2D::default() }
+    Side2D {
+        x,
+        y,
+        kind: HOST,
+        host: start,
+        pitch,
+        ..Side2D::default()
+    }
 }
 
 fn numbers(count: usize) -> Vec<u8> {
@@ -56,13 +118,21 @@ fn expected(rows: &[&[u8]]) -> Vec<u8> {
 
 /// A copy of three rows of five bytes from tightly packed host memory to (3, 2) of a plane on the device.
 fn five_by_three(from: usize, to: Address) -> Memcpy2D {
-    Memcpy2D { from: on_host(from, 5, 0, 0), to: on_device(to, 3, 2), width: 5, height: 3 }
+    Memcpy2D {
+        from: on_host(from, 5, 0, 0),
+        to: on_device(to, 3, 2),
+        width: 5,
+        height: 3,
+    }
 }
 
 fn rectangle_to_the_device(scene: &mut Scene) -> Outcome {
     let (sent, plane) = (numbers(15), scene.device(BYTES)?);
     ok!(cuMemcpy2D_v2(&five_by_three(sent.as_ptr() as usize, plane)));
-    same!(scene.bytes(plane, BYTES)?, expected(&[&sent[..5], &sent[5..10], &sent[10..]]));
+    same!(
+        scene.bytes(plane, BYTES)?,
+        expected(&[&sent[..5], &sent[5..10], &sent[10..]])
+    );
     Ok(())
 }
 
@@ -92,26 +162,47 @@ fn rectangle_to_the_host(scene: &mut Scene) -> Outcome {
 
 fn rectangle_within_the_device(scene: &mut Scene) -> Outcome {
     let (from, to) = (numbered_plane(scene)?, scene.device(BYTES)?);
-    let copy = Memcpy2D { from: on_device(from, 0, 0), to: on_device(to, 3, 2), width: 4, height: 2 };
+    let copy = Memcpy2D {
+        from: on_device(from, 0, 0),
+        to: on_device(to, 3, 2),
+        width: 4,
+        height: 2,
+    };
     ok!(cuMemcpy2D_v2(&copy));
-    same!(scene.bytes(to, BYTES)?, expected(&[&[1, 2, 3, 4], &[17, 18, 19, 20]]));
+    same!(
+        scene.bytes(to, BYTES)?,
+        expected(&[&[1, 2, 3, 4], &[17, 18, 19, 20]])
+    );
     Ok(())
 }
 
 fn unified_addresses_say_where_they_are(scene: &mut Scene) -> Outcome {
     let (sent, plane) = (numbers(15), scene.device(BYTES)?);
     let mut copy = five_by_three(0, plane);
-    copy.from = Side2D { kind: UNIFIED, device: sent.as_ptr() as Address, ..copy.from };
+    copy.from = Side2D {
+        kind: UNIFIED,
+        device: sent.as_ptr() as Address,
+        ..copy.from
+    };
     copy.to.kind = UNIFIED;
     ok!(cuMemcpy2D_v2(&copy));
-    same!(scene.bytes(plane, BYTES)?, expected(&[&sent[..5], &sent[5..10], &sent[10..]]));
+    same!(
+        scene.bytes(plane, BYTES)?,
+        expected(&[&sent[..5], &sent[5..10], &sent[10..]])
+    );
     Ok(())
 }
 
 fn unaligned_copies_do_the_same(scene: &mut Scene) -> Outcome {
     let (sent, plane) = (numbers(15), scene.device(BYTES)?);
-    ok!(cuMemcpy2DUnaligned_v2(&five_by_three(sent.as_ptr() as usize, plane)));
-    same!(scene.bytes(plane, BYTES)?, expected(&[&sent[..5], &sent[5..10], &sent[10..]]));
+    ok!(cuMemcpy2DUnaligned_v2(&five_by_three(
+        sent.as_ptr() as usize,
+        plane
+    )));
+    same!(
+        scene.bytes(plane, BYTES)?,
+        expected(&[&sent[..5], &sent[5..10], &sent[10..]])
+    );
     Ok(())
 }
 
@@ -157,18 +248,44 @@ fn asynchronous_rectangle_returns_at_once(scene: &mut Scene) -> Outcome {
     pinned.fill(9);
     scene.busy(stream)?;
     ok!(cuMemsetD8Async(plane, 0, BYTES, stream));
-    ok!(cuMemcpy2DAsync_v2(&five_by_three(pinned.pointer() as usize, plane), stream));
+    ok!(cuMemcpy2DAsync_v2(
+        &five_by_three(pinned.pointer() as usize, plane),
+        stream
+    ));
     holds!(is_busy(stream)?);
-    same!(scene.bytes(plane, BYTES)?, expected(&[&[9; 5], &[9; 5], &[9; 5]]));
+    same!(
+        scene.bytes(plane, BYTES)?,
+        expected(&[&[9; 5], &[9; 5], &[9; 5]])
+    );
     Ok(())
 }
 
 /// A copy of two slices of two rows of three bytes, packed on the host, to and from a volume of slices of four rows.
 fn small_box(host: usize, volume: Address) -> Memcpy3D {
-    let packed = Side3D { kind: HOST, host, pitch: 3, height: 2, ..Side3D::default() };
-    let inner =
-        Side3D { x: 1, y: 1, z: 0, kind: DEVICE, device: volume, pitch: PITCH, height: 4, ..Side3D::default() };
-    Memcpy3D { from: packed, to: inner, width: 3, height: 2, depth: 2 }
+    let packed = Side3D {
+        kind: HOST,
+        host,
+        pitch: 3,
+        height: 2,
+        ..Side3D::default()
+    };
+    let inner = Side3D {
+        x: 1,
+        y: 1,
+        z: 0,
+        kind: DEVICE,
+        device: volume,
+        pitch: PITCH,
+        height: 4,
+        ..Side3D::default()
+    };
+    Memcpy3D {
+        from: packed,
+        to: inner,
+        width: 3,
+        height: 2,
+        depth: 2,
+    }
 }
 
 /// Where the rows of [`small_box`] start in the volume.
@@ -194,8 +311,10 @@ fn box_to_the_host(scene: &mut Scene) -> Outcome {
     let mut copy = small_box(came.as_mut_ptr() as usize, volume);
     std::mem::swap(&mut copy.from, &mut copy.to);
     ok!(cuMemcpy3D_v2(&copy));
-    let rows: Vec<u8> =
-        BOX_ROWS.into_iter().flat_map(|start| numbers(BYTES)[start..start + 3].to_vec()).collect();
+    let rows: Vec<u8> = BOX_ROWS
+        .into_iter()
+        .flat_map(|start| numbers(BYTES)[start..start + 3].to_vec())
+        .collect();
     same!(came[..], rows[..]);
     Ok(())
 }
@@ -205,7 +324,10 @@ fn asynchronous_box(scene: &mut Scene) -> Outcome {
     pinned.fill(8);
     scene.busy(stream)?;
     ok!(cuMemsetD8Async(volume, 0, BYTES, stream));
-    ok!(cuMemcpy3DAsync_v2(&small_box(pinned.pointer() as usize, volume), stream));
+    ok!(cuMemcpy3DAsync_v2(
+        &small_box(pinned.pointer() as usize, volume),
+        stream
+    ));
     holds!(is_busy(stream)?);
     same!(scene.bytes(volume, BYTES)?, volume_with(&[8; 12]));
     Ok(())

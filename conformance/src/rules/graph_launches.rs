@@ -13,27 +13,111 @@ const FAMILY: &str = "graph_launches";
 
 /// The rules of this family.
 pub const RULES: &[Rule] = &[
-    rule!(empty_graph_launches, "cuGraphLaunch", "A graph without nodes launches and ends."),
-    rule!(nodes_wait_for_their_dependencies, "cuGraphAddKernelNode", "A node starts when those it depends on have ended."),
-    rule!(set_kernel_and_copy, "cuGraphLaunch", "A memset, a kernel and a copy to the host, one after the other, leave what they would in a stream."),
-    rule!(launch_does_not_wait, "cuGraphLaunch", "Launching a graph returns at once."),
-    rule!(graph_waits_for_the_stream, "cuGraphLaunch", "A graph starts when earlier work of its stream has ended."),
-    rule!(stream_waits_for_the_graph, "cuGraphLaunch", "Later work of the stream starts when all nodes have ended."),
-    rule!(launches_are_repeatable, "cuGraphLaunch", "An executable graph is launched many times."),
-    rule!(launches_of_one_executable_are_ordered, "cuGraphLaunch", "Launches of one executable graph in two streams run one after the other."),
-    rule!(arguments_are_taken_when_added, "cuGraphAddKernelNode", "What an argument's variable holds after the node was added does not matter."),
-    rule!(executable_stays_as_instantiated, "cuGraphInstantiate", "Changing the graph after instantiation does not change the executable."),
-    rule!(executable_outlives_its_graph, "cuGraphDestroy", "An executable graph works when its graph is destroyed."),
-    rule!(executable_may_be_destroyed_while_it_runs, "cuGraphExecDestroy", "Destroying an executable graph that runs does not stop it."),
-    rule!(host_node_is_called_each_time, "cuGraphAddHostNode", "A host node's function is called once for each launch, after the nodes it depends on."),
-    rule!(record_node_records, "cuGraphAddEventRecordNode", "A record node records its event when the graph comes to it."),
-    rule!(wait_node_waits, "cuGraphAddEventWaitNode", "A wait node waits for what its event stands for at the launch."),
-    rule!(child_graph_runs, "cuGraphAddChildGraphNode", "The nodes of a child graph run before what depends on the child."),
-    rule!(executable_kernel_can_be_changed, "cuGraphExecKernelNodeSetParams", "Setting a kernel node's parameters in the executable changes later launches."),
-    rule!(update_takes_over_parameters, "cuGraphExecUpdate", "Updating from a graph of the same shape changes later launches."),
-    rule!(update_needs_the_same_shape, "cuGraphExecUpdate", "Updating from a graph of another shape fails and changes nothing."),
-    rule!(disabled_node_does_nothing, "cuGraphNodeSetEnabled", "A disabled kernel node is skipped until it is enabled."),
-    rule!(upload_is_no_launch, "cuGraphUpload", "Uploading an executable graph executes nothing."),
+    rule!(
+        empty_graph_launches,
+        "cuGraphLaunch",
+        "A graph without nodes launches and ends."
+    ),
+    rule!(
+        nodes_wait_for_their_dependencies,
+        "cuGraphAddKernelNode",
+        "A node starts when those it depends on have ended."
+    ),
+    rule!(
+        set_kernel_and_copy,
+        "cuGraphLaunch",
+        "A memset, a kernel and a copy to the host, one after the other, leave what they would in a stream."
+    ),
+    rule!(
+        launch_does_not_wait,
+        "cuGraphLaunch",
+        "Launching a graph returns at once."
+    ),
+    rule!(
+        graph_waits_for_the_stream,
+        "cuGraphLaunch",
+        "A graph starts when earlier work of its stream has ended."
+    ),
+    rule!(
+        stream_waits_for_the_graph,
+        "cuGraphLaunch",
+        "Later work of the stream starts when all nodes have ended."
+    ),
+    rule!(
+        launches_are_repeatable,
+        "cuGraphLaunch",
+        "An executable graph is launched many times."
+    ),
+    rule!(
+        launches_of_one_executable_are_ordered,
+        "cuGraphLaunch",
+        "Launches of one executable graph in two streams run one after the other."
+    ),
+    rule!(
+        arguments_are_taken_when_added,
+        "cuGraphAddKernelNode",
+        "What an argument's variable holds after the node was added does not matter."
+    ),
+    rule!(
+        executable_stays_as_instantiated,
+        "cuGraphInstantiate",
+        "Changing the graph after instantiation does not change the executable."
+    ),
+    rule!(
+        executable_outlives_its_graph,
+        "cuGraphDestroy",
+        "An executable graph works when its graph is destroyed."
+    ),
+    rule!(
+        executable_may_be_destroyed_while_it_runs,
+        "cuGraphExecDestroy",
+        "Destroying an executable graph that runs does not stop it."
+    ),
+    rule!(
+        host_node_is_called_each_time,
+        "cuGraphAddHostNode",
+        "A host node's function is called once for each launch, after the nodes it depends on."
+    ),
+    rule!(
+        record_node_records,
+        "cuGraphAddEventRecordNode",
+        "A record node records its event when the graph comes to it."
+    ),
+    rule!(
+        wait_node_waits,
+        "cuGraphAddEventWaitNode",
+        "A wait node waits for what its event stands for at the launch."
+    ),
+    rule!(
+        child_graph_runs,
+        "cuGraphAddChildGraphNode",
+        "The nodes of a child graph run before what depends on the child."
+    ),
+    rule!(
+        executable_kernel_can_be_changed,
+        "cuGraphExecKernelNodeSetParams",
+        "Setting a kernel node's parameters in the executable changes later launches."
+    ),
+    rule!(
+        update_takes_over_parameters,
+        "cuGraphExecUpdate",
+        "Updating from a graph of the same shape changes later launches."
+    ),
+    rule!(
+        update_needs_the_same_shape,
+        "cuGraphExecUpdate",
+        "Updating from a graph of another shape fails and changes nothing."
+    ),
+    rule!(
+        disabled_node_does_nothing,
+        "cuGraphNodeSetEnabled",
+        "A disabled kernel node is skipped until it is enabled."
+    ),
+    rule!(
+        upload_is_no_launch,
+        "cuGraphUpload",
+        "Uploading an executable graph executes nothing."
+    ),
 ];
 
 fn new_graph() -> Outcome<Handle> {
@@ -46,7 +130,10 @@ fn instantiate(graph: Handle) -> Outcome<Handle> {
 
 /// Pointers to arguments, as a kernel node wants them.
 fn pointers(arguments: &[&dyn Argument]) -> Vec<*mut c_void> {
-    arguments.iter().map(|argument| (**argument).pointer()).collect()
+    arguments
+        .iter()
+        .map(|argument| (**argument).pointer())
+        .collect()
 }
 
 /// Parameters of a node for one thread of a kernel; `arguments` must outlive them.
@@ -72,7 +159,15 @@ fn add(
 ) -> Outcome<Handle> {
     let mut pointers = pointers(arguments);
     let parameters = one_thread(scene.kernel(kernel)?, &mut pointers);
-    out(|node| cu!(cuGraphAddKernelNode_v2(node, graph, after.as_ptr(), after.len(), &parameters)))
+    out(|node| {
+        cu!(cuGraphAddKernelNode_v2(
+            node,
+            graph,
+            after.as_ptr(),
+            after.len(),
+            &parameters
+        ))
+    })
 }
 
 fn busy_ns() -> u64 {
@@ -87,7 +182,13 @@ fn add_slow(
     to: Address,
     value: u32,
 ) -> Outcome<Handle> {
-    add(scene, graph, after, "slow_store", &[&to, &value, &busy_ns()])
+    add(
+        scene,
+        graph,
+        after,
+        "slow_store",
+        &[&to, &value, &busy_ns()],
+    )
 }
 
 /// Launches in a new stream, waits, and destroys.
@@ -116,17 +217,40 @@ fn nodes_wait_for_their_dependencies(scene: &mut Scene) -> Outcome {
 fn set_kernel_and_copy(scene: &mut Scene) -> Outcome {
     let (graph, address, pinned) = (new_graph()?, scene.device(8)?, scene.pinned(8)?);
     let context = scene.context;
-    let set = MemsetNodeParams { to: address, pitch: 0, value: 7, element_bytes: 1, width: 8, height: 1 };
+    let set = MemsetNodeParams {
+        to: address,
+        pitch: 0,
+        value: 7,
+        element_bytes: 1,
+        width: 8,
+        height: 1,
+    };
     let set: Handle = out(|node| cu!(cuGraphAddMemsetNode(node, graph, null(), 0, &set, context)))?;
     let kernel = add(scene, graph, &[set], "count", &[&address])?;
     let copy = Memcpy3D {
-        from: Side3D { kind: 2, device: address, pitch: 8, height: 1, ..Side3D::default() },
-        to: Side3D { kind: 1, host: pinned.pointer() as usize, pitch: 8, height: 1, ..Side3D::default() },
+        from: Side3D {
+            kind: 2,
+            device: address,
+            pitch: 8,
+            height: 1,
+            ..Side3D::default()
+        },
+        to: Side3D {
+            kind: 1,
+            host: pinned.pointer() as usize,
+            pitch: 8,
+            height: 1,
+            ..Side3D::default()
+        },
         width: 8,
         height: 1,
         depth: 1,
     };
-    let _: Handle = out(|node| cu!(cuGraphAddMemcpyNode(node, graph, &kernel, 1, &copy, context)))?;
+    let _: Handle = out(|node| {
+        cu!(cuGraphAddMemcpyNode(
+            node, graph, &kernel, 1, &copy, context
+        ))
+    })?;
     run(scene, graph)?;
     same!(pinned.bytes(), vec![8, 7, 7, 7, 7, 7, 7, 7]);
     Ok(())
@@ -255,7 +379,8 @@ unsafe extern "C" fn look(data: *mut c_void) {
     // SAFETY: the rule passes a leaked `Seen` whose word lives as long as the context.
     let seen = unsafe { &*data.cast::<Seen>() };
     // SAFETY: as above; the graph's order keeps the kernel from writing now.
-    seen.word.store(unsafe { seen.pinned.read_volatile() }, Ordering::SeqCst);
+    seen.word
+        .store(unsafe { seen.pinned.read_volatile() }, Ordering::SeqCst);
     seen.calls.fetch_add(1, Ordering::SeqCst);
 }
 
@@ -267,22 +392,35 @@ fn host_node_is_called_each_time(scene: &mut Scene) -> Outcome {
         pinned: pinned.pointer().cast_const().cast(),
     }));
     let slow = add_slow(scene, graph, &[], pinned.address(), 38)?;
-    let host = HostNodeParams { function: Some(look), data: std::ptr::from_ref(seen).cast_mut().cast() };
+    let host = HostNodeParams {
+        function: Some(look),
+        data: std::ptr::from_ref(seen).cast_mut().cast(),
+    };
     let _: Handle = out(|node| cu!(cuGraphAddHostNode(node, graph, &slow, 1, &host)))?;
     let executable = instantiate(graph)?;
     for _ in 0..2 {
         ok!(cuGraphLaunch(executable, stream));
     }
     ok!(cuStreamSynchronize(stream));
-    same!((seen.calls.load(Ordering::SeqCst), seen.word.load(Ordering::SeqCst)), (2, 38));
+    same!(
+        (
+            seen.calls.load(Ordering::SeqCst),
+            seen.word.load(Ordering::SeqCst)
+        ),
+        (2, 38)
+    );
     ok!(cuGraphExecDestroy(executable));
     ok!(cuGraphDestroy(graph));
     Ok(())
 }
 
 fn record_node_records(scene: &mut Scene) -> Outcome {
-    let (stream, graph, event, pinned) =
-        (scene.stream()?, new_graph()?, scene.event()?, scene.pinned(4)?);
+    let (stream, graph, event, pinned) = (
+        scene.stream()?,
+        new_graph()?,
+        scene.event()?,
+        scene.pinned(4)?,
+    );
     let slow = add_slow(scene, graph, &[], pinned.address(), 39)?;
     let _: Handle = out(|node| cu!(cuGraphAddEventRecordNode(node, graph, &slow, 1, event)))?;
     let executable = instantiate(graph)?;
@@ -312,8 +450,12 @@ fn wait_node_waits(scene: &mut Scene) -> Outcome {
 }
 
 fn child_graph_runs(scene: &mut Scene) -> Outcome {
-    let (graph, child, from, to) =
-        (new_graph()?, new_graph()?, scene.device(4)?, scene.device(4)?);
+    let (graph, child, from, to) = (
+        new_graph()?,
+        new_graph()?,
+        scene.device(4)?,
+        scene.device(4)?,
+    );
     add_slow(scene, child, &[], from, 41)?;
     let node: Handle = out(|node| cu!(cuGraphAddChildGraphNode(node, graph, null(), 0, child)))?;
     add(scene, graph, &[node], "move_word", &[&to, &from])?;
@@ -328,7 +470,11 @@ fn executable_kernel_can_be_changed(scene: &mut Scene) -> Outcome {
     let (graph, node, executable) = counting_graph(scene, first)?;
     let mut pointers = pointers(&[&second]);
     let parameters = one_thread(scene.kernel("count")?, &mut pointers);
-    ok!(cuGraphExecKernelNodeSetParams_v2(executable, node, &parameters));
+    ok!(cuGraphExecKernelNodeSetParams_v2(
+        executable,
+        node,
+        &parameters
+    ));
     ok!(cuGraphLaunch(executable, stream));
     same!((scene.word(first)?, scene.word(second)?), (0, 1));
     ok!(cuGraphExecDestroy(executable));
@@ -337,8 +483,15 @@ fn executable_kernel_can_be_changed(scene: &mut Scene) -> Outcome {
 }
 
 fn update(executable: Handle, graph: Handle) -> (Code, GraphExecUpdateResultInfo) {
-    let mut info = GraphExecUpdateResultInfo { result: 99, error_node: 0, error_from_node: 0 };
-    (cu!(cuGraphExecUpdate_v2(executable, graph, &mut info)), info)
+    let mut info = GraphExecUpdateResultInfo {
+        result: 99,
+        error_node: 0,
+        error_from_node: 0,
+    };
+    (
+        cu!(cuGraphExecUpdate_v2(executable, graph, &mut info)),
+        info,
+    )
 }
 
 fn update_takes_over_parameters(scene: &mut Scene) -> Outcome {
@@ -377,7 +530,10 @@ fn disabled_node_does_nothing(scene: &mut Scene) -> Outcome {
     let (stream, address) = (scene.stream()?, scene.device(4)?);
     let (graph, node, executable) = counting_graph(scene, address)?;
     ok!(cuGraphNodeSetEnabled(executable, node, 0));
-    same!(out(|enabled| cu!(cuGraphNodeGetEnabled(executable, node, enabled)))?, 0);
+    same!(
+        out(|enabled| cu!(cuGraphNodeGetEnabled(executable, node, enabled)))?,
+        0
+    );
     ok!(cuGraphLaunch(executable, stream));
     same!(scene.word(address)?, 0);
     ok!(cuGraphNodeSetEnabled(executable, node, 1));

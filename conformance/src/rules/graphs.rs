@@ -11,25 +11,101 @@ const FAMILY: &str = "graphs";
 
 /// The rules of this family.
 pub const RULES: &[Rule] = &[
-    rule!(flags_must_be_zero, "cuGraphCreate", "Creating a graph takes no flags."),
-    rule!(new_graph_is_empty, "cuGraphGetNodes", "A new graph has no nodes, no roots and no edges."),
-    rule!(nodes_are_counted_without_a_buffer, "cuGraphGetNodes", "Without a buffer the call gives the number of nodes."),
-    rule!(rest_of_a_large_buffer_is_null, "cuGraphGetNodes", "A buffer larger than needed is filled up with null, and the count is that of the nodes."),
-    rule!(nodes_know_their_type, "cuGraphNodeGetType", "A node has the type it was added as."),
-    rule!(nodes_without_dependencies_are_roots, "cuGraphGetRootNodes", "The roots are the nodes that depend on none."),
-    rule!(edges_are_pairs, "cuGraphGetEdges", "An edge goes from the node depended on to the node that depends."),
-    rule!(neighbours_are_named, "cuGraphNodeGetDependencies", "A node names the nodes it depends on, and those that depend on it."),
-    rule!(edges_can_be_added_and_removed, "cuGraphAddDependencies", "Edges are added and removed after the nodes were."),
-    rule!(an_edge_exists_once, "cuGraphAddDependencies", "Adding an edge that exists is refused."),
-    rule!(missing_edge_is_not_removed, "cuGraphRemoveDependencies", "Removing an edge that does not exist is refused."),
-    rule!(a_cycle_is_refused, "cuGraphInstantiate", "Edges in a circle are refused, at the latest at instantiation."),
-    rule!(dependencies_are_of_the_same_graph, "cuGraphAddEmptyNode", "A node cannot depend on a node of another graph."),
-    rule!(dependencies_are_listed_once, "cuGraphAddEmptyNode", "A list of dependencies with a node twice is refused."),
-    rule!(destroyed_node_takes_its_edges_along, "cuGraphDestroyNode", "A destroyed node is gone, and so are its edges."),
-    rule!(clone_has_nodes_of_its_own, "cuGraphClone", "A clone has as many nodes and edges, and each is found by the original's."),
-    rule!(clone_stays_as_it_was, "cuGraphClone", "Changing the original does not change a clone."),
-    rule!(child_graph_is_copied, "cuGraphAddChildGraphNode", "Changing a graph after it was added as a child does not change the child."),
-    rule!(kernel_parameters_are_kept, "cuGraphKernelNodeGetParams", "A kernel node's shape and kernel can be asked for."),
+    rule!(
+        flags_must_be_zero,
+        "cuGraphCreate",
+        "Creating a graph takes no flags."
+    ),
+    rule!(
+        new_graph_is_empty,
+        "cuGraphGetNodes",
+        "A new graph has no nodes, no roots and no edges."
+    ),
+    rule!(
+        nodes_are_counted_without_a_buffer,
+        "cuGraphGetNodes",
+        "Without a buffer the call gives the number of nodes."
+    ),
+    rule!(
+        rest_of_a_large_buffer_is_null,
+        "cuGraphGetNodes",
+        "A buffer larger than needed is filled up with null, and the count is that of the nodes."
+    ),
+    rule!(
+        nodes_know_their_type,
+        "cuGraphNodeGetType",
+        "A node has the type it was added as."
+    ),
+    rule!(
+        nodes_without_dependencies_are_roots,
+        "cuGraphGetRootNodes",
+        "The roots are the nodes that depend on none."
+    ),
+    rule!(
+        edges_are_pairs,
+        "cuGraphGetEdges",
+        "An edge goes from the node depended on to the node that depends."
+    ),
+    rule!(
+        neighbours_are_named,
+        "cuGraphNodeGetDependencies",
+        "A node names the nodes it depends on, and those that depend on it."
+    ),
+    rule!(
+        edges_can_be_added_and_removed,
+        "cuGraphAddDependencies",
+        "Edges are added and removed after the nodes were."
+    ),
+    rule!(
+        an_edge_exists_once,
+        "cuGraphAddDependencies",
+        "Adding an edge that exists is refused."
+    ),
+    rule!(
+        missing_edge_is_not_removed,
+        "cuGraphRemoveDependencies",
+        "Removing an edge that does not exist is refused."
+    ),
+    rule!(
+        a_cycle_is_refused,
+        "cuGraphInstantiate",
+        "Edges in a circle are refused, at the latest at instantiation."
+    ),
+    rule!(
+        dependencies_are_of_the_same_graph,
+        "cuGraphAddEmptyNode",
+        "A node cannot depend on a node of another graph."
+    ),
+    rule!(
+        dependencies_are_listed_once,
+        "cuGraphAddEmptyNode",
+        "A list of dependencies with a node twice is refused."
+    ),
+    rule!(
+        destroyed_node_takes_its_edges_along,
+        "cuGraphDestroyNode",
+        "A destroyed node is gone, and so are its edges."
+    ),
+    rule!(
+        clone_has_nodes_of_its_own,
+        "cuGraphClone",
+        "A clone has as many nodes and edges, and each is found by the original's."
+    ),
+    rule!(
+        clone_stays_as_it_was,
+        "cuGraphClone",
+        "Changing the original does not change a clone."
+    ),
+    rule!(
+        child_graph_is_copied,
+        "cuGraphAddChildGraphNode",
+        "Changing a graph after it was added as a child does not change the child."
+    ),
+    rule!(
+        kernel_parameters_are_kept,
+        "cuGraphKernelNodeGetParams",
+        "A kernel node's shape and kernel can be asked for."
+    ),
 ];
 
 /// `CU_GRAPH_NODE_TYPE_*`.
@@ -46,7 +122,14 @@ fn new_graph() -> Outcome<Handle> {
 }
 
 fn add(graph: Handle, after: &[Handle]) -> Outcome<Handle> {
-    out(|node| cu!(cuGraphAddEmptyNode(node, graph, after.as_ptr(), after.len())))
+    out(|node| {
+        cu!(cuGraphAddEmptyNode(
+            node,
+            graph,
+            after.as_ptr(),
+            after.len()
+        ))
+    })
 }
 
 /// Nodes, roots, edges.
@@ -54,7 +137,13 @@ fn counts(graph: Handle) -> Outcome<(usize, usize, usize)> {
     let (mut nodes, mut roots, mut edges) = (0, 0, 0);
     ok!(cuGraphGetNodes(graph, null_mut(), &mut nodes));
     ok!(cuGraphGetRootNodes(graph, null_mut(), &mut roots));
-    ok!(cuGraphGetEdges_v2(graph, null_mut(), null_mut(), null_mut(), &mut edges));
+    ok!(cuGraphGetEdges_v2(
+        graph,
+        null_mut(),
+        null_mut(),
+        null_mut(),
+        &mut edges
+    ));
     Ok((nodes, roots, edges))
 }
 
@@ -113,17 +202,45 @@ fn nodes_know_their_type(scene: &mut Scene) -> Outcome {
     let (graph, child) = (new_graph()?, new_graph()?);
     let (event, address) = (scene.event()?, scene.device(64)?);
     let kernel = kernel_parameters(scene)?;
-    let set = MemsetNodeParams { to: address, pitch: 0, value: 1, element_bytes: 1, width: 64, height: 1 };
-    let host = HostNodeParams { function: Some(nothing), data: null_mut() };
+    let set = MemsetNodeParams {
+        to: address,
+        pitch: 0,
+        value: 1,
+        element_bytes: 1,
+        width: 64,
+        height: 1,
+    };
+    let host = HostNodeParams {
+        function: Some(nothing),
+        data: null_mut(),
+    };
     let context = scene.context;
     let nodes: [(u32, Handle); 7] = [
         (EMPTY, add(graph, &[])?),
-        (KERNEL, out(|node| cu!(cuGraphAddKernelNode_v2(node, graph, null(), 0, &kernel)))?),
-        (MEMSET, out(|node| cu!(cuGraphAddMemsetNode(node, graph, null(), 0, &set, context)))?),
-        (HOST, out(|node| cu!(cuGraphAddHostNode(node, graph, null(), 0, &host)))?),
-        (GRAPH, out(|node| cu!(cuGraphAddChildGraphNode(node, graph, null(), 0, child)))?),
-        (WAIT_EVENT, out(|node| cu!(cuGraphAddEventWaitNode(node, graph, null(), 0, event)))?),
-        (EVENT_RECORD, out(|node| cu!(cuGraphAddEventRecordNode(node, graph, null(), 0, event)))?),
+        (
+            KERNEL,
+            out(|node| cu!(cuGraphAddKernelNode_v2(node, graph, null(), 0, &kernel)))?,
+        ),
+        (
+            MEMSET,
+            out(|node| cu!(cuGraphAddMemsetNode(node, graph, null(), 0, &set, context)))?,
+        ),
+        (
+            HOST,
+            out(|node| cu!(cuGraphAddHostNode(node, graph, null(), 0, &host)))?,
+        ),
+        (
+            GRAPH,
+            out(|node| cu!(cuGraphAddChildGraphNode(node, graph, null(), 0, child)))?,
+        ),
+        (
+            WAIT_EVENT,
+            out(|node| cu!(cuGraphAddEventWaitNode(node, graph, null(), 0, event)))?,
+        ),
+        (
+            EVENT_RECORD,
+            out(|node| cu!(cuGraphAddEventRecordNode(node, graph, null(), 0, event)))?,
+        ),
     ];
     for (expected, node) in nodes {
         let kind: u32 = out(|kind| cu!(cuGraphNodeGetType(node, kind)))?;
@@ -155,7 +272,13 @@ fn nodes_without_dependencies_are_roots(_: &mut Scene) -> Outcome {
 fn edges_are_pairs(_: &mut Scene) -> Outcome {
     let (graph, [top, left, right, bottom]) = diamond()?;
     let (mut from, mut to, mut count) = ([0; 8], [0; 8], 8);
-    ok!(cuGraphGetEdges_v2(graph, from.as_mut_ptr(), to.as_mut_ptr(), null_mut(), &mut count));
+    ok!(cuGraphGetEdges_v2(
+        graph,
+        from.as_mut_ptr(),
+        to.as_mut_ptr(),
+        null_mut(),
+        &mut count
+    ));
     same!(count, 4);
     let mut edges: Vec<_> = from.into_iter().zip(to).take(count).collect();
     let mut expected = vec![(top, left), (top, right), (left, bottom), (right, bottom)];
@@ -169,9 +292,19 @@ fn edges_are_pairs(_: &mut Scene) -> Outcome {
 fn neighbours_are_named(_: &mut Scene) -> Outcome {
     let (graph, [top, left, right, bottom]) = diamond()?;
     let (mut before, mut behind, mut count) = ([0; 2], [0; 2], 2);
-    ok!(cuGraphNodeGetDependencies_v2(bottom, before.as_mut_ptr(), null_mut(), &mut count));
+    ok!(cuGraphNodeGetDependencies_v2(
+        bottom,
+        before.as_mut_ptr(),
+        null_mut(),
+        &mut count
+    ));
     same!(count, 2);
-    ok!(cuGraphNodeGetDependentNodes_v2(top, behind.as_mut_ptr(), null_mut(), &mut count));
+    ok!(cuGraphNodeGetDependentNodes_v2(
+        top,
+        behind.as_mut_ptr(),
+        null_mut(),
+        &mut count
+    ));
     same!(count, 2);
     let mut expected = [left, right];
     expected.sort_unstable();
@@ -235,7 +368,10 @@ fn a_cycle_is_refused(_: &mut Scene) -> Outcome {
 fn dependencies_are_of_the_same_graph(_: &mut Scene) -> Outcome {
     let (graph, other) = (new_graph()?, new_graph()?);
     let (foreign, mut node) = (add(other, &[])?, 0);
-    gives!(INVALID_VALUE, cuGraphAddEmptyNode(&mut node, graph, &foreign, 1));
+    gives!(
+        INVALID_VALUE,
+        cuGraphAddEmptyNode(&mut node, graph, &foreign, 1)
+    );
     ok!(cuGraphDestroy(graph));
     ok!(cuGraphDestroy(other));
     Ok(())
@@ -244,7 +380,10 @@ fn dependencies_are_of_the_same_graph(_: &mut Scene) -> Outcome {
 fn dependencies_are_listed_once(_: &mut Scene) -> Outcome {
     let graph = new_graph()?;
     let (first, mut node) = (add(graph, &[])?, 0);
-    gives!(INVALID_VALUE, cuGraphAddEmptyNode(&mut node, graph, [first, first].as_ptr(), 2));
+    gives!(
+        INVALID_VALUE,
+        cuGraphAddEmptyNode(&mut node, graph, [first, first].as_ptr(), 2)
+    );
     ok!(cuGraphDestroy(graph));
     Ok(())
 }
@@ -298,11 +437,15 @@ fn child_graph_is_copied(_: &mut Scene) -> Outcome {
 
 fn kernel_parameters_are_kept(scene: &mut Scene) -> Outcome {
     let (graph, parameters) = (new_graph()?, kernel_parameters(scene)?);
-    let node: Handle = out(|node| cu!(cuGraphAddKernelNode_v2(node, graph, null(), 0, &parameters)))?;
+    let node: Handle =
+        out(|node| cu!(cuGraphAddKernelNode_v2(node, graph, null(), 0, &parameters)))?;
     let mut kept = parameters;
     (kept.function, kept.grid, kept.block) = (0, [0; 3], [0; 3]);
     ok!(cuGraphKernelNodeGetParams_v2(node, &mut kept));
-    same!((kept.function, kept.grid, kept.block), (parameters.function, [3, 2, 1], [32, 1, 1]));
+    same!(
+        (kept.function, kept.grid, kept.block),
+        (parameters.function, [3, 2, 1], [32, 1, 1])
+    );
     ok!(cuGraphDestroy(graph));
     Ok(())
 }
