@@ -37,9 +37,9 @@ fn of_activity(activity: Activity) -> Record {
         activity::Kind::Kernel => (Engine::Kernel, activity.name),
         activity::Kind::HostToDevice => (Engine::HostToDevice, "copy in".to_owned()),
         activity::Kind::DeviceToHost => (Engine::DeviceToHost, "copy out".to_owned()),
-        activity::Kind::DeviceToDevice | activity::Kind::HostToHost => {
-            (Engine::DeviceToDevice, "copy".to_owned())
-        }
+        activity::Kind::DeviceToDevice
+        | activity::Kind::HostToHost
+        | activity::Kind::PeerToPeer => (Engine::DeviceToDevice, "copy".to_owned()),
         activity::Kind::Set => (Engine::Set, "set".to_owned()),
         activity::Kind::HostFunction => (Engine::HostFunction, activity.name),
     };

@@ -40,6 +40,8 @@ pub enum Kind {
     DeviceToDevice,
     /// A copy within host memory.
     HostToHost,
+    /// A copy from one device to another.
+    PeerToPeer,
     /// A memset.
     Set,
     /// A host function or stream callback.
@@ -53,6 +55,7 @@ impl From<CopyKind> for Kind {
             CopyKind::DeviceToHost => Self::DeviceToHost,
             CopyKind::DeviceToDevice => Self::DeviceToDevice,
             CopyKind::HostToHost => Self::HostToHost,
+            CopyKind::PeerToPeer | CopyKind::PeerThroughHost => Self::PeerToPeer,
         }
     }
 }
@@ -65,6 +68,7 @@ impl fmt::Display for Kind {
             Self::DeviceToHost => "device to host",
             Self::DeviceToDevice => "device to device",
             Self::HostToHost => "host to host",
+            Self::PeerToPeer => "peer to peer",
             Self::Set => "memset",
             Self::HostFunction => "host function",
         })

@@ -2,7 +2,7 @@
 
 mod timeline_support;
 
-use software_gpu::timeline::{CopyKind, OpId, StreamId, Time};
+use software_gpu::timeline::{CopyKind, OpId, Profile, StreamId, Time, Timeline, Work};
 use timeline_support::{Kernel, MIB, Program};
 
 use CopyKind::{DeviceToDevice, DeviceToHost, HostToDevice};
@@ -388,4 +388,55 @@ fn urgent_blocks_are_placed_first_but_do_not_pre_empt() {
     let (start, end) = program.interval(big);
     let took = end.since(start).as_micros();
     assert!((alone..alone * 1.03).contains(&took), "{took} µs");
+}
+
+#[test]
+fn devices_run_side_by_side_and_peers_copy_at_the_links_rate() {
+    const BYTES: u64 = 256 * MIB;
+    let profile = Profile::h200();
+    let mut timeline = Timeline::new(&[profile.clone(), profile.clone()], 8);
+    let streams = [0, 1].map(|device| timeline.add_stream(device, 0));
+    let copy = |kind| Work::Copy {
+        kind,
+        bytes: BYTES,
+        rows: 1,
+        pageable: false,
+    };
+    let up = streams
+        .map(|stream| timeline.submit(stream, Time::ZERO, copy(CopyKind::HostToDevice), &[]));
+    let peer = timeline.submit(streams[0], Time::ZERO, copy(CopyKind::PeerToPeer), &up);
+    let back = timeline.submit(streams[1], Time::ZERO, copy(CopyKind::PeerToPeer), &up);
+    let staged = CopyKind::PeerThroughHost;
+    let staged = timeline.submit(streams[0], Time::ZERO, copy(staged), &[back]);
+    while timeline.step(Time::MAX).is_some() {}
+    let interval = |op| {
+        let (start, end) = (timeline.started_at(op), timeline.finished_at(op));
+        (start.expect("started"), end.expect("ended"))
+    };
+    let rate = |op| {
+        let (start, end) = interval(op);
+        BYTES as f64 / end.since(start).as_millis() / 1e6
+    };
+    assert_eq!(
+        interval(up[0]),
+        interval(up[1]),
+        "each device has its own engines"
+    );
+    assert_eq!(
+        interval(peer),
+        interval(back),
+        "the link goes both ways at once"
+    );
+    let link = profile.peer.copy_gb_per_s.value;
+    assert!(
+        (0.98..=1.0).contains(&(rate(peer) / link)),
+        "{}",
+        rate(peer)
+    );
+    let through_host = profile.copies.device_to_host_gb_per_s.value;
+    assert!(
+        (0.97..=1.0).contains(&(rate(staged) / through_host)),
+        "{}",
+        rate(staged)
+    );
 }

@@ -51,7 +51,9 @@ fn copied(copy: &Copy, accesses: &Accesses, memory: &AddressSpace) {
     let unwritten = reads.iter().find_map(|range| memory.first_unwritten(range));
     match (unwritten, copy.kind) {
         (None, _) => {}
-        (Some(_), CopyKind::DeviceToDevice) => return moved(reads, writes, memory),
+        (Some(_), CopyKind::DeviceToDevice | CopyKind::PeerToPeer | CopyKind::PeerThroughHost) => {
+            return moved(reads, writes, memory);
+        }
         (Some(range), _) => report_copy(copy, range, memory),
     }
     memory.mark_written(writes);

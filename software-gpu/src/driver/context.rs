@@ -1,6 +1,6 @@
 //! Contexts: primary ones, created ones, and each thread's stack of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::abi::{CUcontext, CUdevice, CUstream, Out};
@@ -26,6 +26,8 @@ pub(super) struct Context {
     /// The device's ordinal.
     pub(super) device: usize,
     pub(super) flags: c_uint,
+    /// The contexts whose memory it can access: `cuCtxEnablePeerAccess`.
+    pub(super) peers: BTreeSet<CUcontext>,
     /// What a kernel left behind: every later call returns it.
     pub(super) fault: Option<CudaError>,
     /// The legacy default stream.
@@ -304,6 +306,9 @@ fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
     call.functions
         .retain(|function| function.context != context);
     call.modules.retain(|module| module.context != context);
+    for other in call.contexts.iter_mut() {
+        other.peers.remove(&context);
+    }
     call.free_all_of(context);
     Ok(())
 }
@@ -346,6 +351,7 @@ impl Simulator {
         let timeline = self.timeline.add_stream(device, 0);
         let context = self.contexts.insert(Context {
             device,
+            peers: BTreeSet::new(),
             flags,
             fault: None,
             legacy: CUstream::NULL,
@@ -367,7 +373,7 @@ impl Simulator {
         Ok(context)
     }
 
-    fn operations_of(&mut self, context: CUcontext) -> Result<Vec<OpId>, CudaError> {
+    pub(super) fn operations_of(&mut self, context: CUcontext) -> Result<Vec<OpId>, CudaError> {
         self.prune_orphans(context)?;
         let streams = self
             .streams

@@ -234,5 +234,5 @@ impl Simulator {
 }
 
 fn reads_at_start(kind: CopyKind) -> bool {
-    matches!(kind, CopyKind::DeviceToHost | CopyKind::DeviceToDevice)
+    !matches!(kind, CopyKind::HostToDevice | CopyKind::HostToHost)
 }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::pools::{management, stream_ordered};
 use super::{
     allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
-    launch, module, occupancy, pointer, set, stream, version,
+    launch, module, occupancy, peer, pointer, set, stream, version,
 };
 
 /// The address of a function with the C ABI.
@@ -58,6 +58,9 @@ table! {
     copy_box: cuMemcpy2D_v2 cuMemcpy2D_v2_ptds cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds
         cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz cuMemcpy3D_v2 cuMemcpy3D_v2_ptds cuMemcpy3DAsync_v2
         cuMemcpy3DAsync_v2_ptsz;
+    peer: cuDeviceCanAccessPeer cuDeviceGetP2PAttribute cuCtxEnablePeerAccess cuCtxDisablePeerAccess cuMemcpyPeer
+        cuMemcpyPeer_ptds cuMemcpyPeerAsync cuMemcpyPeerAsync_ptsz cuMemcpy3DPeer cuMemcpy3DPeer_ptds
+        cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz;
     set: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
         cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
         cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async

@@ -321,7 +321,7 @@ impl Simulator {
             instruction_budget: INSTRUCTION_BUDGET,
             threads: rayon::current_num_threads(),
         };
-        let hold = WriteHold::new(&self.memory);
+        let hold = WriteHold::new(&self.memory).without(self.out_of_reach(operation.context));
         let (result, observed) = run(&grid, &hold);
         match result {
             Ok(cost) => {

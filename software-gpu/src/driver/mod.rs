@@ -53,6 +53,7 @@ mod occupancy;
 mod operation;
 mod ordering;
 mod parameters;
+mod peer;
 mod pointer;
 mod pools;
 mod profile_choice;

@@ -9,7 +9,7 @@
 //! | pageable → device, above | waits | waits |
 //! | device → page-locked | waits | does not wait |
 //! | device → pageable | waits | waits |
-//! | device → device | does not wait | does not wait |
+//! | device → device, the same or another | does not wait | does not wait |
 //! | host → host | waits | waits |
 //!
 //! Where the documentation says that the driver may wait, it does.
@@ -60,7 +60,7 @@ impl Call {
             CopyKind::HostToHost => true,
             CopyKind::DeviceToHost => copy.pageable || synchronous,
             CopyKind::HostToDevice => copy.staged.is_none() && (copy.pageable || synchronous),
-            CopyKind::DeviceToDevice => false,
+            CopyKind::DeviceToDevice | CopyKind::PeerToPeer | CopyKind::PeerThroughHost => false,
         };
         let clock = self.clock();
         let context = self.streams.get(stream)?.context;
@@ -155,7 +155,7 @@ impl Call {
         match (self.is_on_device(from), self.is_on_device(to)) {
             (false, true) => CopyKind::HostToDevice,
             (true, false) => CopyKind::DeviceToHost,
-            (true, true) => CopyKind::DeviceToDevice,
+            (true, true) => self.kind_between(from, to),
             (false, false) => CopyKind::HostToHost,
         }
     }

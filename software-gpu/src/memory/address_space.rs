@@ -114,7 +114,7 @@ impl AddressSpace {
     }
 
     /// All allocations.
-    pub(super) fn allocations(&self) -> &[Allocation] {
+    pub fn allocations(&self) -> &[Allocation] {
         &self.allocations
     }
 

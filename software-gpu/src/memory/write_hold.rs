@@ -1,5 +1,6 @@
 //! Keeps what a running kernel overwrites.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -20,6 +21,8 @@ const PATCHING: u8 = 3;
 #[derive(Debug)]
 pub struct WriteHold<'a> {
     space: &'a AddressSpace,
+    /// Bases of allocations that the kernel cannot reach.
+    hidden: BTreeSet<u64>,
     /// By slot of the allocation.
     tables: Vec<OnceLock<PageTable>>,
 }
@@ -35,7 +38,24 @@ impl<'a> WriteHold<'a> {
     /// Nothing is held yet.
     pub fn new(space: &'a AddressSpace) -> Self {
         let tables = (0..space.slots()).map(|_| OnceLock::new()).collect();
-        Self { space, tables }
+        let hidden = BTreeSet::new();
+        Self {
+            space,
+            hidden,
+            tables,
+        }
+    }
+
+    /// The same, for a kernel that cannot reach the allocations with these bases.
+    pub fn without(self, hidden: BTreeSet<u64>) -> Self {
+        Self { hidden, ..self }
+    }
+
+    /// The allocation that contains `address`, if the kernel can reach it.
+    #[inline]
+    pub fn find(&self, address: u64) -> Option<&'a Allocation> {
+        let found = self.space.find(address)?;
+        (self.hidden.is_empty() || !self.hidden.contains(&found.base())).then_some(found)
     }
 
     /// The memory that the kernel works on.

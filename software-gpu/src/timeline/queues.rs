@@ -16,7 +16,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    const COUNT: usize = 5;
+    const COUNT: usize = 1 + CopyKind::ENGINES;
 
     /// What `work` needs, if anything.
     pub fn of(work: &Work) -> Option<Self> {
@@ -30,7 +30,7 @@ impl Unit {
     fn index(self) -> usize {
         match self {
             Self::Multiprocessors => 0,
-            Self::CopyEngine(kind) => 1 + kind as usize,
+            Self::CopyEngine(kind) => 1 + kind.engine(),
         }
     }
 }

@@ -329,10 +329,10 @@ impl Timeline {
     }
 
     fn start_copies(&mut self, device: usize) {
-        while let Some((kind, op)) = self.devices[device].transfers.start_one() {
+        while let Some(op) = self.devices[device].transfers.start_one() {
             self.start(op);
             if let Some(operation) = self.operations.get(op)
-                && let Work::Copy { bytes, .. } = operation.work
+                && let Work::Copy { kind, bytes, .. } = operation.work
             {
                 let transfers = &mut self.devices[device].transfers;
                 let setup = transfers.set_up_copy(kind, bytes, operation.stream);

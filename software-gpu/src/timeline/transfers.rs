@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fluid::Fluid;
-use super::profile::{Copies, Profile};
+use super::profile::{Copies, Peer, Profile};
 use super::{CopyKind, OpId, StreamId, Time};
 
 /// What bytes under way are limited by.
@@ -28,10 +28,11 @@ impl Route {
         }
     }
 
-    fn crosses_link(self) -> bool {
+    /// Whether device memory is an end of it, and something slower what limits.
+    fn ends_in_device(self) -> bool {
         match self {
             Self::Copy { kind, .. } => {
-                matches!(kind, CopyKind::HostToDevice | CopyKind::DeviceToHost)
+                !matches!(kind, CopyKind::DeviceToDevice | CopyKind::HostToHost)
             }
             Self::Set => false,
         }
@@ -55,10 +56,11 @@ struct Engine {
 
 #[derive(Debug)]
 pub(super) struct Transfers {
-    engines: [Engine; 4],
+    engines: [Engine; CopyKind::ENGINES],
     /// Bytes under way.
     pub moving: BTreeMap<OpId, Transfer>,
     copies: Copies,
+    peer: Peer,
     device_setup: Time,
     set_traffic: f64,
 }
@@ -69,6 +71,7 @@ impl Transfers {
             engines: Default::default(),
             moving: BTreeMap::new(),
             copies: profile.copies.clone(),
+            peer: profile.peer.clone(),
             device_setup: profile.memory.copy_setup_us.micros(),
             set_traffic: profile.memory.set_traffic.value,
         }
@@ -76,26 +79,26 @@ impl Transfers {
 
     /// Lines a copy up at its engine.
     pub fn enqueue(&mut self, kind: CopyKind, ready: Time, op: OpId) {
-        self.engines[kind as usize].ready.insert((ready, op));
+        self.engines[kind.engine()].ready.insert((ready, op));
     }
 
     /// The next copy that an idle engine takes up.
-    pub fn start_one(&mut self) -> Option<(CopyKind, OpId)> {
-        CopyKind::ALL.into_iter().find_map(|kind| {
-            let engine = &mut self.engines[kind as usize];
+    pub fn start_one(&mut self) -> Option<OpId> {
+        self.engines.iter_mut().find_map(|engine| {
             if engine.busy {
                 return None;
             }
             let (_, op) = engine.ready.pop_first()?;
             engine.busy = true;
-            Some((kind, op))
+            Some(op)
         })
     }
 
     /// How long it takes before the first byte of a copy of `bytes` that just started moves.
     pub fn set_up_copy(&mut self, kind: CopyKind, bytes: u64, stream: StreamId) -> Time {
-        let before = self.engines[kind as usize].served.replace(stream);
-        let switch = match before.is_some_and(|before| before != stream) {
+        let before = self.engines[kind.engine()].served.replace(stream);
+        let switches = before.is_some_and(|before| before != stream);
+        let switch = match switches && kind != CopyKind::PeerToPeer {
             true => {
                 let mebibytes = bytes as f64 / f64::from(1 << 20);
                 let by_size = self.copies.stream_switch_us_per_mib.value * mebibytes;
@@ -109,6 +112,11 @@ impl Transfers {
                 CopyKind::DeviceToHost => self.copies.device_to_host_setup_us.micros(),
                 CopyKind::HostToDevice | CopyKind::HostToHost => {
                     self.copies.host_to_device_setup_us.micros()
+                }
+                CopyKind::PeerToPeer => self.peer.setup_us.micros(),
+                CopyKind::PeerThroughHost => {
+                    self.copies.device_to_host_setup_us.micros()
+                        + self.copies.host_to_device_setup_us.micros()
                 }
             }
     }
@@ -149,7 +157,7 @@ impl Transfers {
             .iter()
             .find(|(_, transfer)| transfer.fluid.end() <= now)?;
         if let Route::Copy { kind, .. } = transfer.route {
-            self.engines[kind as usize].busy = false;
+            self.engines[kind.engine()].busy = false;
         }
         self.moving.remove(&op);
         Some(op)
@@ -169,9 +177,9 @@ impl Transfers {
             .values_mut()
             .filter(|t| !t.route.is_within_device())
         {
-            let rate = rate(&self.copies, transfer.route, share);
+            let rate = rate(&self.copies, &self.peer, transfer.route, share);
             transfer.fluid.set_rate(rate, now);
-            if transfer.route.crosses_link() {
+            if transfer.route.ends_in_device() {
                 through_memory += rate;
             }
         }
@@ -206,7 +214,7 @@ impl Transfers {
 
 /// Bytes per picosecond of what does not move within the device. Each direction of the link has `share` of its rate;
 /// what the driver stages moves more slowly than that.
-fn rate(copies: &Copies, route: Route, share: f64) -> f64 {
+fn rate(copies: &Copies, peer: &Peer, route: Route, share: f64) -> f64 {
     let (link, staging) = match route {
         Route::Copy {
             kind: CopyKind::HostToDevice,
@@ -222,6 +230,18 @@ fn rate(copies: &Copies, route: Route, share: f64) -> f64 {
             copies.device_to_host_gb_per_s,
             copies.pageable_device_to_host_gb_per_s,
         ),
+        Route::Copy {
+            kind: CopyKind::PeerToPeer,
+            ..
+        } => return peer.copy_gb_per_s.bytes_per_pico(),
+        Route::Copy {
+            kind: CopyKind::PeerThroughHost,
+            ..
+        } => {
+            // One half goes up while the other comes down.
+            let up = copies.host_to_device_gb_per_s.bytes_per_pico();
+            return up.min(copies.device_to_host_gb_per_s.bytes_per_pico());
+        }
         _ => return copies.host_to_host_gb_per_s.bytes_per_pico(),
     };
     let rate = link.bytes_per_pico() * share;

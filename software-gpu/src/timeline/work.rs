@@ -64,16 +64,26 @@ pub enum CopyKind {
     DeviceToDevice,
     /// Within host memory.
     HostToHost,
+    /// From the memory of one device to that of another, over the link between them.
+    PeerToPeer,
+    /// The same without access to each other's memory: the driver stages the bytes in host memory.
+    PeerThroughHost,
 }
 
 impl CopyKind {
-    /// All kinds, in order.
-    pub(super) const ALL: [Self; 4] = [
-        Self::HostToDevice,
-        Self::DeviceToHost,
-        Self::DeviceToDevice,
-        Self::HostToHost,
-    ];
+    /// How many copy engines there are.
+    pub(super) const ENGINES: usize = 5;
+
+    /// The number of the engine that such copies take: peers have one, whichever way the bytes go.
+    pub(super) fn engine(self) -> usize {
+        match self {
+            Self::HostToDevice => 0,
+            Self::DeviceToHost => 1,
+            Self::DeviceToDevice => 2,
+            Self::HostToHost => 3,
+            Self::PeerToPeer | Self::PeerThroughHost => 4,
+        }
+    }
 }
 
 /// How many classes of instructions the model tells apart: the length of `exec::BlockCost::issue`.

@@ -127,7 +127,7 @@ impl<'g> Context<'g> {
         let cached = &mut self.caches[site.cache as usize];
         let mut offset = address.wrapping_sub(cached.base);
         if offset >= cached.len {
-            let allocation = self.hold.space().find(address)?;
+            let allocation = self.hold.find(address)?;
             *cached = Cached {
                 base: allocation.base(),
                 len: allocation.len() as u64,

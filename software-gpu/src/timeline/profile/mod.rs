@@ -27,6 +27,8 @@ pub struct Profile {
     pub device: Device,
     /// The link to the host and the copy engines.
     pub copies: Copies,
+    /// The link to other devices.
+    pub peer: Peer,
     /// Device memory.
     pub memory: Memory,
     /// How blocks of threads progress.
@@ -101,6 +103,30 @@ pub struct Copies {
     pub stream_switch_us_per_mib: Figure,
     /// A row of a copy of several takes as long as one of at least so many bytes.
     pub least_row_bytes: Figure,
+}
+
+/// Over what a device reaches another one's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// NVLink: atomic operations included.
+    Nvlink,
+    /// The bus: plain loads, stores and copies.
+    Pcie,
+    /// It cannot: `cuDeviceCanAccessPeer` says no, and copies go through host memory.
+    None,
+}
+
+/// The link to other devices of the same kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// Over what devices reach each other's memory, if they can.
+    pub link: Link,
+    /// One way, nothing else moving.
+    pub copy_gb_per_s: Figure,
+    /// How long a copy to or from another device holds its engine before its first byte moves.
+    pub setup_us: Figure,
 }
 
 /// Device memory.
