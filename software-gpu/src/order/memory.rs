@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::clock::Clock;
 use super::description::Description;
+use super::kinds::Kinds;
 use super::owners::{Owned, Owners, RegionId};
-use super::shadow::{Accessor, Entry, Kinds, Shadow};
+use super::shadow::{Accessor, Entry, Shadow};
 use super::site::Site;
 use crate::memory::{Accesses, ByteRanges};
 
@@ -207,32 +208,36 @@ impl Memory {
         outside: &mut Option<(Owned, How)>,
         latest: &mut Latest,
     ) {
-        let Self {
-            owners,
-            regions,
-            growth,
-            ..
-        } = self;
-        for range in ranges.iter() {
-            *growth += 1;
-            owners.of(range, by.site.called, |owned| {
-                let region = regions.entry(owned.region).or_default();
-                region
-                    .shadow
-                    .access(owned.range.clone(), kinds, by, |entry, bytes| {
-                        latest.add(entry, owned.region, bytes, kinds);
-                    });
-                let lower = outside
-                    .as_ref()
-                    .is_none_or(|(first, _)| owned.range.start < first.range.start);
-                if lower
-                    && let Some(life) = &region.life
-                    && let Some(how) = life.misses(by.site, by.clock)
-                {
-                    *outside = Some((owned, how));
+        for (owned, ranges) in self.by_owner(ranges, by.site.called) {
+            self.growth += ranges.len();
+            let region = self.regions.entry(owned.region).or_default();
+            region
+                .shadow
+                .access_all(&ranges, kinds, by, |entry, bytes| {
+                    latest.add(entry, owned.region, bytes, kinds);
+                });
+            let lowest = outside.as_ref().map(|(first, _)| first.range.start);
+            if lowest.is_none_or(|lowest| owned.range.start < lowest)
+                && let Some(life) = &region.life
+                && let Some(how) = life.misses(by.site, by.clock)
+            {
+                *outside = Some((owned, how));
+            }
+        }
+    }
+
+    /// The ranges in rising order, in groups that belong to one allocation; of each group, whose its first range is.
+    fn by_owner(&self, ranges: &ByteRanges, called: u64) -> Vec<(Owned, Vec<Range<u64>>)> {
+        let mut groups: Vec<(Owned, Vec<Range<u64>>)> = Vec::new();
+        self.owners
+            .of_all(ranges.iter(), called, |owned| match groups.last_mut() {
+                Some((first, ranges)) if first.region == owned.region => ranges.push(owned.range),
+                _ => {
+                    let ranges = vec![owned.range.clone()];
+                    groups.push((owned, ranges));
                 }
             });
-        }
+        groups
     }
 
     /// The whole first range of bytes of that allocation.

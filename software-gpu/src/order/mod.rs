@@ -46,6 +46,7 @@ mod description;
 mod finding;
 mod happens_before;
 mod ids;
+mod kinds;
 #[cfg(test)]
 mod long_runs;
 mod memory;

@@ -111,6 +111,41 @@ impl Owners {
         unknown(at..range.end.max(at), &mut owned);
     }
 
+    /// As [`of`](Self::of) for several ranges, of which most lie in one piece.
+    pub(super) fn of_all(
+        &self,
+        ranges: impl Iterator<Item = Range<u64>>,
+        called: u64,
+        mut owned: impl FnMut(Owned),
+    ) {
+        let mut last: Option<(Range<u64>, Owned)> = None;
+        for range in ranges {
+            match &last {
+                Some((piece, of)) if piece.start <= range.start && range.end <= piece.end => {
+                    owned(Owned {
+                        range,
+                        ..of.clone()
+                    });
+                }
+                _ => {
+                    last = None;
+                    let inside = self
+                        .piece_at(range.start)
+                        .filter(|piece| range.end <= piece.end);
+                    self.of(range, called, |of| {
+                        last = inside.clone().map(|piece| (piece, of.clone()));
+                        owned(of);
+                    });
+                }
+            }
+        }
+    }
+
+    fn piece_at(&self, address: u64) -> Option<Range<u64>> {
+        let (start, piece) = self.pieces.range(..=address).next_back()?;
+        (address < piece.end).then_some(*start..piece.end)
+    }
+
     /// The newest allocation at `address`.
     pub(super) fn newest(&self, address: u64) -> Option<RegionId> {
         let (_, piece) = self.pieces.range(..=address).next_back()?;

@@ -6,70 +6,23 @@
 //! program without races has one write and, per chain, one read and one atomic access; and the access executed last
 //! among all those that conflict with a new one is always still there.
 
+mod batch;
+
 use std::collections::BTreeMap;
-use std::ops::{BitOr, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::clock::Clock;
-use super::site::Site;
-
-/// A set of ways to touch memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kinds(u8);
-
-impl Kinds {
-    pub(super) const READ: Self = Self(1);
-    pub(super) const WRITE: Self = Self(2);
-    pub(super) const ATOMIC: Self = Self(4);
-
-    fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// Whether two accesses of the same byte need an order.
-    fn conflicts(self, other: Self) -> bool {
-        self.has(Self::WRITE)
-            || other.has(Self::WRITE)
-            || (self.has(Self::ATOMIC) && other.has(Self::READ))
-            || (self.has(Self::READ) && other.has(Self::ATOMIC))
-    }
-
-    /// Without what a later, ordered access makes superfluous.
-    fn replaced_by(self, later: Self) -> Self {
-        if later.has(Self::WRITE) {
-            Self(0)
-        } else {
-            Self(self.0 & !later.0)
-        }
-    }
-
-    /// In words: the strongest of them.
-    pub(super) fn verb(self) -> &'static str {
-        if self.has(Self::WRITE) {
-            "writes"
-        } else if self.has(Self::ATOMIC) {
-            "updates atomically"
-        } else {
-            "reads"
-        }
-    }
-}
-
-impl BitOr for Kinds {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
+use crate::order::clock::Clock;
+use crate::order::kinds::Kinds;
+use crate::order::site::Site;
 
 /// One operation's or host access's part in a [`Cell`].
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) site: Arc<Site>,
+pub(in crate::order) struct Entry {
+    pub(in crate::order) site: Arc<Site>,
     /// When it was executed, as a number that rises.
-    pub(super) executed: u64,
-    pub(super) kinds: Kinds,
+    pub(in crate::order) executed: u64,
+    pub(in crate::order) kinds: Kinds,
 }
 
 impl PartialEq for Entry {
@@ -87,23 +40,23 @@ struct Cell {
 
 /// Who accesses.
 #[derive(Clone, Copy)]
-pub(super) struct Accessor<'a> {
-    pub(super) site: &'a Arc<Site>,
-    pub(super) clock: &'a Clock,
+pub(in crate::order) struct Accessor<'a> {
+    pub(in crate::order) site: &'a Arc<Site>,
+    pub(in crate::order) clock: &'a Clock,
     /// When it was executed, as a number that rises.
-    pub(super) executed: u64,
+    pub(in crate::order) executed: u64,
 }
 
 /// The histories of a range of addresses.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shadow {
+pub(in crate::order) struct Shadow {
     /// By their start. They do not overlap.
     cells: BTreeMap<u64, Cell>,
 }
 
 impl Shadow {
     /// Notes an access, and gives each earlier one that it conflicts with to `conflict`, in rising order of addresses.
-    pub(super) fn access(
+    pub(in crate::order) fn access(
         &mut self,
         range: Range<u64>,
         kinds: Kinds,
@@ -142,7 +95,11 @@ impl Shadow {
     }
 
     /// Gives each access in the range that `clock` does not know to `unordered`, in rising order of addresses.
-    pub(super) fn unknown_to(&self, clock: &Clock, mut unordered: impl FnMut(&Entry, Range<u64>)) {
+    pub(in crate::order) fn unknown_to(
+        &self,
+        clock: &Clock,
+        mut unordered: impl FnMut(&Entry, Range<u64>),
+    ) {
         for (start, cell) in &self.cells {
             for entry in &cell.entries {
                 if !clock.knows(entry.site.epoch) {
@@ -153,7 +110,7 @@ impl Shadow {
     }
 
     /// Drops all history of these bytes.
-    pub(super) fn forget(&mut self, range: Range<u64>) {
+    pub(in crate::order) fn forget(&mut self, range: Range<u64>) {
         self.split(range.start);
         self.split(range.end);
         let starts: Vec<u64> = self.cells.range(range).map(|(start, _)| *start).collect();
@@ -163,7 +120,7 @@ impl Shadow {
     }
 
     /// Drops what `everyone` knows: nothing to come can conflict with it.
-    pub(super) fn prune(&mut self, everyone: &Clock) {
+    pub(in crate::order) fn prune(&mut self, everyone: &Clock) {
         let mut kept: Vec<(u64, Cell)> = Vec::new();
         for (start, mut cell) in std::mem::take(&mut self.cells) {
             cell.entries
@@ -180,7 +137,7 @@ impl Shadow {
     }
 
     /// How many ranges of bytes have different histories.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::order) fn len(&self) -> usize {
         self.cells.len()
     }
 
@@ -263,7 +220,7 @@ impl Cell {
                 return true;
             }
             entry.kinds = entry.kinds.replaced_by(kinds);
-            entry.kinds != Kinds(0)
+            entry.kinds != Kinds::NONE
         });
         if own.has(Kinds::WRITE) {
             own = Kinds::WRITE;

@@ -1,0 +1,158 @@
+//! Many ranges at once: a kernel that touches the same scattered ranges as the last time costs one walk over them.
+
+use std::ops::Range;
+
+use super::{Accessor, Cell, Entry, Shadow};
+use crate::order::kinds::Kinds;
+
+/// Ranges that the walk leaves to be treated one by one.
+#[derive(Default)]
+struct Left {
+    /// No cell has just these bytes.
+    irregular: Vec<Range<u64>>,
+    /// A neighbour may have become the same.
+    alike: Vec<Range<u64>>,
+}
+
+impl Shadow {
+    /// As [`access`](Self::access) for each of the ranges, which are in rising order and do not overlap; but conflicts
+    /// come in any order.
+    pub(in crate::order) fn access_all(
+        &mut self,
+        ranges: &[Range<u64>],
+        kinds: Kinds,
+        by: Accessor<'_>,
+        mut conflict: impl FnMut(&Entry, Range<u64>),
+    ) {
+        let left = match ranges {
+            [] => return,
+            [range] => return self.access(range.clone(), kinds, by, conflict),
+            _ => self.walk(ranges, kinds, by, &mut conflict),
+        };
+        for range in left.irregular {
+            self.access(range, kinds, by, &mut conflict);
+        }
+        for range in left.alike {
+            self.merge(range, 1);
+        }
+    }
+
+    /// Notes the accesses to ranges that are cells.
+    fn walk(
+        &mut self,
+        ranges: &[Range<u64>],
+        kinds: Kinds,
+        by: Accessor<'_>,
+        conflict: &mut impl FnMut(&Entry, Range<u64>),
+    ) -> Left {
+        let mut left = Left::default();
+        let first = ranges.first().map_or(0, |range| range.start);
+        let mut behind = self
+            .cells
+            .range(..first)
+            .next_back()
+            .map(|(_, cell)| cell.clone());
+        let mut cells = self.cells.range_mut(first..).peekable();
+        let mut before: Option<&mut Cell> = behind.as_mut();
+        for range in ranges {
+            while let Some((_, cell)) = cells.next_if(|(start, _)| **start < range.start) {
+                before = Some(cell);
+            }
+            let same =
+                |(start, cell): &(&u64, &mut Cell)| **start == range.start && cell.end == range.end;
+            let Some((_, cell)) = cells.next_if(same) else {
+                left.irregular.push(range.clone());
+                continue;
+            };
+            cell.touch(kinds, by, |entry| conflict(entry, range.clone()));
+            let joins_before = before
+                .is_some_and(|before| before.end == range.start && before.entries == cell.entries);
+            let joins_next = cells
+                .peek()
+                .is_some_and(|(start, next)| **start == range.end && next.entries == cell.entries);
+            if joins_before || joins_next {
+                left.alike.push(range.clone());
+            }
+            before = Some(cell);
+        }
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::order::clock::{Clock, Epoch};
+    use crate::order::ids::ThreadId;
+    use crate::order::site::{Place, Site};
+
+    fn site(position: u64) -> Arc<Site> {
+        let epoch = Epoch {
+            chain: position as usize % 3,
+            position,
+        };
+        Arc::new(Site {
+            epoch,
+            place: Place::Host { access: position },
+            description: "access".into(),
+            thread: ThreadId::UNREGISTERED,
+            called: position,
+        })
+    }
+
+    /// Ranges of a row of bits: one where it is set.
+    fn ranges(bits: u64) -> Vec<Range<u64>> {
+        let set = (0..24).filter(|bit| bits >> bit & 1 == 1);
+        let pieces = set.map(|bit| bit * 2..bit * 2 + 1 + (bits >> (bit + 24) & 1));
+        crate::memory::ByteRanges::from_iter(pieces)
+            .iter()
+            .collect()
+    }
+
+    #[test]
+    fn a_batch_does_what_its_ranges_do_one_by_one() {
+        let (mut batch, mut single) = (Shadow::default(), Shadow::default());
+        let mut bits = 0x1234_5678_9abc_def1_u64;
+        for position in 1..500 {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            let site = site(position);
+            let mut clock = Clock::default();
+            clock.learn(site.epoch);
+            let by = Accessor {
+                site: &site,
+                clock: &clock,
+                executed: position,
+            };
+            let kinds = [Kinds::READ, Kinds::WRITE, Kinds::ATOMIC][(bits % 3) as usize];
+            // The same ranges follow each other now and then, so that they are cells.
+            let ranges = ranges(if position % 2 == 0 {
+                bits
+            } else {
+                0x0000_5a5a_55aa_5a5a
+            });
+            let (mut all, mut each) = (Vec::new(), Vec::new());
+            batch.access_all(&ranges, kinds, by, |entry, range| {
+                all.push((range.start, range.end, entry.executed))
+            });
+            for range in ranges {
+                single.access(range, kinds, by, |entry, range| {
+                    each.push((range.start, range.end, entry.executed))
+                });
+            }
+            all.sort_unstable();
+            each.sort_unstable();
+            assert_eq!(all, each);
+            let cells = |shadow: &Shadow| -> Vec<_> {
+                let cells = shadow.cells.iter();
+                cells
+                    .map(|(start, cell)| (*start, cell.end, cell.entries.clone()))
+                    .collect()
+            };
+            assert_eq!(cells(&batch), cells(&single));
+        }
+    }
+}
