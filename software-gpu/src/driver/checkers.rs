@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
+use super::kernel_reports;
 use super::operation::{Copy, Effect, Operation};
 use super::simulator::Simulator;
-use crate::exec::{NeverWritten, Observed};
+use crate::exec::Observed;
 use crate::memory::{Accesses, AddressSpace, ByteRanges};
 use crate::reports::{self, Kind};
 use crate::timeline::{CopyKind, OpId};
@@ -20,9 +21,7 @@ impl Simulator {
             self.memory.assume_written();
             return;
         };
-        for finding in &observed.never_written {
-            report_load(finding, &self.memory);
-        }
+        kernel_reports::report(&observed, &self.memory);
         let accesses = &observed.accesses;
         self.memory.mark_written(&accesses.writes);
         self.memory.mark_written(&accesses.atomics);
@@ -101,24 +100,8 @@ fn report_copy(copy: &Copy, range: Range<u64>, memory: &AddressSpace) {
     });
 }
 
-/// A kernel has loaded what nobody has written.
-fn report_load(finding: &NeverWritten, memory: &AddressSpace) {
-    let place = &finding.place;
-    let key = format!("{} {}", place.kernel, place.line);
-    reports::add(Kind::NeverWritten, key, || {
-        format!(
-            "never written: {place}: {} of memory that nobody has written\n  {} from {:#x} on, {}\n  write them \
-             before with a copy, a memset or a kernel",
-            finding.access,
-            count(finding.bytes),
-            finding.address,
-            location(finding.address, memory),
-        )
-    });
-}
-
 /// Where in which allocation an address is, in words.
-fn location(address: u64, memory: &AddressSpace) -> String {
+pub(super) fn location(address: u64, memory: &AddressSpace) -> String {
     match memory.nearest_range(address) {
         Some(range) if range.contains(&address) => format!(
             "at offset {} of the allocation of {} bytes at {:#x}",
@@ -130,6 +113,7 @@ fn location(address: u64, memory: &AddressSpace) -> String {
     }
 }
 
-fn count(bytes: u64) -> String {
+/// A number of bytes.
+pub(super) fn count(bytes: u64) -> String {
     format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }

@@ -44,6 +44,7 @@ mod host_api;
 mod host_function;
 mod host_threads;
 mod jit;
+mod kernel_reports;
 mod launch;
 mod launch_attributes;
 mod layout;

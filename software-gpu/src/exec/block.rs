@@ -73,7 +73,7 @@ impl<'g> Worker<'g> {
             cost: BlockCost::default(),
             fault: None,
             caches: vec![Cached::default(); program.sites as usize],
-            watch: checked.then(|| Box::new(Watch::new(program.sites))),
+            watch: checked.then(|| Box::new(Watch::new(grid))),
             code: &program.codes[0],
             grid,
             hold,
@@ -136,6 +136,11 @@ impl<'g> Worker<'g> {
             }
         }
         Ok(self.cost())
+    }
+
+    /// The checkers, when they are on.
+    pub fn watch_mut(&mut self) -> Option<&mut Watch<'g>> {
+        self.cx.watch.as_deref_mut()
     }
 
     /// What the checkers have seen in all blocks that were run.
@@ -218,6 +223,9 @@ impl<'g> Worker<'g> {
         self.barriers = Default::default();
         // SAFETY: the buffer has that many bytes, see `new`.
         unsafe { cx.shared.write_bytes(0, cx.shared_bytes as usize) };
+        if let Some(watch) = &mut cx.watch {
+            watch.start_block(rank, self.warps.len());
+        }
         for warp in &mut self.warps {
             warp.start(cx);
         }
@@ -228,6 +236,10 @@ impl<'g> Worker<'g> {
         let Some(arrival) = self.warps[index].take_arrival() else {
             return Ok(());
         };
+        let warp = &self.warps[index];
+        if let Some(watch) = &mut self.cx.watch {
+            watch.arrived(index as u32, &arrival, warp.alive_lanes());
+        }
         let barrier = &mut self.barriers[arrival.barrier as usize];
         barrier.arrived += arrival.mask.count_ones();
         barrier.expected = arrival.expected;
@@ -248,6 +260,9 @@ impl<'g> Worker<'g> {
             };
             if barrier.arrived == 0 || barrier.arrived < expected {
                 continue;
+            }
+            if let Some(watch) = &mut self.cx.watch {
+                watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
             }
             let cycles = barrier.cycles + u64::from(latency::BARRIER);
             for warp in &mut self.warps {

@@ -100,6 +100,9 @@ pub(super) fn complete_cluster_barrier(members: &mut [Worker<'_>]) -> bool {
         return false;
     };
     let cycles = cycles + u64::from(latency::CLUSTER_BARRIER);
+    for watch in members.iter_mut().filter_map(Worker::watch_mut) {
+        watch.cluster_met();
+    }
     for warp in members.iter_mut().flat_map(Worker::warps_mut) {
         warp.release_from_cluster_barrier(cycles);
     }

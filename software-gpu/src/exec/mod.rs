@@ -41,4 +41,4 @@ pub use cost::{BlockCost, Class, GridCost};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
 pub use program::{Executable, ExecutableKernel};
-pub use watch::{NeverWritten, Observed};
+pub use watch::{DivergentBarrier, NeverWritten, Observed, SharedRace};

@@ -242,6 +242,8 @@ pub(super) struct BlockBarrier {
     pub threads: Option<Slot>,
     /// `bar.arrive` does not wait.
     pub waits: bool,
+    /// All threads of a warp must execute it together.
+    pub aligned: bool,
     /// `bar.red`: the predicate to be combined, and whether it is negated.
     pub reduction: Option<(Slot, bool)>,
     pub next: u32,

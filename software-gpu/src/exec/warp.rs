@@ -53,6 +53,11 @@ pub(super) struct Arrival {
     pub expected: u32,
     /// `bar.red`: how many voted true.
     pub votes: u32,
+    /// Not `bar.arrive`.
+    pub waits: bool,
+    /// All lanes should have come together, see [`BlockBarrier::aligned`]; not asked when lanes took turns to spin.
+    pub aligned: bool,
+    pub line: u32,
 }
 
 /// A cache line of registers.
@@ -113,6 +118,10 @@ pub(super) struct Warp {
     /// Decisions since splits were last made to take turns, and whether such a turn is on.
     decisions: u32,
     rotating: bool,
+    /// Whether there ever was one in this block.
+    has_rotated: bool,
+    /// Lanes that have just passed a warp barrier.
+    met: u32,
 }
 
 impl Warp {
@@ -138,6 +147,8 @@ impl Warp {
             cluster_unwaited: 0,
             decisions: 0,
             rotating: false,
+            has_rotated: false,
+            met: 0,
         };
         warp.fill(cx, code, 0, |_| true);
         warp
@@ -152,6 +163,8 @@ impl Warp {
         (self.cluster_arrived, self.cluster_unwaited) = (0, 0);
         self.decisions = 0;
         self.rotating = false;
+        self.has_rotated = false;
+        self.met = 0;
         let code = &cx.grid.kernel.program.codes[0];
         self.fill(
             cx,
@@ -178,9 +191,14 @@ impl Warp {
         self.cycles
     }
 
+    /// Lanes whose threads have not exited.
+    pub fn alive_lanes(&self) -> u32 {
+        self.threads & !self.exited
+    }
+
     /// Number of threads that have not exited.
     pub fn alive(&self) -> u32 {
-        (self.threads & !self.exited).count_ones()
+        self.alive_lanes().count_ones()
     }
 
     /// Number of threads that wait.
@@ -273,7 +291,14 @@ impl Warp {
             cx.local_base = frame.local_base;
             cx.code = &cx.grid.kernel.program.codes[code];
             cx.registers = self.registers.as_mut_ptr().wrapping_byte_add(base).cast();
-            if !self.settle(cx.code) {
+            let runs = self.settle(cx.code);
+            let met = std::mem::take(&mut self.met);
+            if met != 0
+                && let Some(watch) = &mut cx.watch
+            {
+                watch.warp_barrier(self.index, met, self.alive_lanes());
+            }
+            if !runs {
                 if self
                     .frames
                     .last()
@@ -496,6 +521,9 @@ impl Warp {
             mask,
             expected: expected.unwrap_or(0),
             votes: (votes & mask).count_ones(),
+            waits: barrier.waits,
+            aligned: barrier.aligned && !self.has_rotated,
+            line,
         });
         frame.current.pc = barrier.next;
         if barrier.waits {
@@ -688,7 +716,7 @@ impl Warp {
         let splits = &mut frame.others;
         splits.iter_mut().for_each(|split| split.mask &= !exited);
         splits.retain(|split| split.mask != 0);
-        release_warp_barriers(splits);
+        self.met |= release_warp_barriers(splits);
         merge(splits);
         let ready = splits
             .iter()
@@ -699,6 +727,7 @@ impl Warp {
             if self.decisions == PATIENCE {
                 self.decisions = 0;
                 self.rotating = !self.rotating;
+                self.has_rotated = true;
             }
         }
         let chosen = match self.rotating && ready > 1 {
@@ -717,8 +746,9 @@ impl Warp {
     }
 }
 
-/// Lets splits go whose warp barrier all living lanes have reached.
-fn release_warp_barriers(splits: &mut [Split]) {
+/// Lets splits go whose warp barrier all living lanes have reached; returns their lanes.
+fn release_warp_barriers(splits: &mut [Split]) -> u32 {
+    let mut met = 0;
     let alive = splits.iter().fold(0, |lanes, split| lanes | split.mask);
     let at_barrier = |split: &&Split| matches!(split.state, State::WarpBarrier(_));
     let arrived = splits
@@ -730,8 +760,10 @@ fn release_warp_barriers(splits: &mut [Split]) {
             && members & alive & !arrived == 0
         {
             split.state = State::Ready;
+            met |= split.mask;
         }
     }
+    met
 }
 
 /// Unites ready splits at the same place; the later one in the list stays.

@@ -33,7 +33,8 @@ impl Lowering<'_> {
     /// The operands of a block barrier; where it leads is up to the caller.
     pub fn block_barrier(&mut self, i: &Instruction) -> Result<BlockBarrier> {
         let mut m = Modifiers::of(i);
-        m.ignore(&["cta", "aligned"]);
+        m.take("cta");
+        let aligned = m.take("aligned") || i.opcode == "bar";
         let (waits, is_reduction) = (!m.take("arrive"), m.take("red"));
         let is_sync = m.take("sync");
         if is_reduction {
@@ -62,6 +63,7 @@ impl Lowering<'_> {
                 .map(|threads| self.source(i, threads, Type::U32))
                 .transpose()?,
             waits,
+            aligned,
             reduction: reduction.map(|predicate| (predicate, negated)),
             next: 0,
         })

@@ -65,7 +65,10 @@ impl Lowering<'_> {
 struct Fence;
 
 impl Shape for Fence {
-    unsafe fn run(_: &mut Context<'_>, _: &Op) {
+    unsafe fn run(cx: &mut Context<'_>, _: &Op) {
+        if let Some(watch) = &mut cx.watch {
+            watch.fence(cx.warp);
+        }
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
 }

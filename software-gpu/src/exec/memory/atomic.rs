@@ -16,6 +16,7 @@ impl Shape for Atomic {
     /// `rows[0]` receives the old value, `b` and `c` are the operands.
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         let site = &cx.code.sites[op.x as usize];
+        cx.watch_instruction();
         let Some([on_global, on_shared]) = site.combine else {
             return;
         };

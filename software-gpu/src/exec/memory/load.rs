@@ -16,6 +16,7 @@ impl Shape for Load {
     #[inline(always)]
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         let site = &cx.code.sites[op.x as usize];
+        cx.watch_instruction();
         // SAFETY: lowering made `a` the site's address row.
         let addresses = unsafe { addresses(cx, site, op.a) };
         let bytes = site.lane_bytes();
@@ -38,6 +39,10 @@ impl Shape for Load {
                 .filter(|_| site.space != Space::Local && !is_local(site, addresses[0]))
             {
                 cx.watch_access(site, Access::Load, &target, bytes, 0);
+                if target.global.is_none() {
+                    // Two lanes stand for all of them: they differ from any one thread.
+                    cx.watch_access(site, Access::Load, &target, bytes, 1);
+                }
                 match target.global {
                     Some(_) => cx.count_sectors(1, Access::Load),
                     None => cx.cost.shared_bytes += bytes * LANES as u64,

@@ -6,9 +6,26 @@ use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op};
 use super::super::shape::{LANES, Shape, handler};
-use super::cells::{cell, write};
+use super::cells::{cell, read, write};
 use super::target::{Sectors, addresses, contiguous};
 use super::{Site, is_local, is_parameter};
+
+/// Whether memory has the values already that a lane is about to store.
+///
+/// # Safety
+///
+/// `at` is valid for reads of one lane's bytes; the site's rows are rows of the current frame.
+unsafe fn is_stored(cx: &Context<'_>, site: &Site, at: *const u8, lane: usize) -> bool {
+    let unused = 64 - 8 * site.bytes;
+    (0..site.count as usize).all(|element| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let stored = read(at.add(element * site.bytes as usize), site.bytes, false);
+            let value = cell(cx, site.rows[element], site.wide, lane);
+            (stored ^ value) << unused == 0
+        }
+    })
+}
 
 struct Store;
 
@@ -16,6 +33,7 @@ impl Shape for Store {
     #[inline(always)]
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         let site = &cx.code.sites[op.x as usize];
+        cx.watch_instruction();
         // SAFETY: lowering made `a` the site's address row.
         let addresses = unsafe { addresses(cx, site, op.a) };
         let bytes = site.lane_bytes();
@@ -81,7 +99,10 @@ unsafe fn store_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES
         let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Store) else {
             return;
         };
-        cx.watch_access(site, Access::Store, &target, site.lane_bytes(), lane);
+        // SAFETY: the target has all elements of a lane, and the rows are the frame's.
+        cx.watch_store(site, &target, lane, |cx| unsafe {
+            is_stored(cx, site, target.pointer, lane)
+        });
         match target.global {
             Some((allocation, offset)) => {
                 sectors.touch(addresses[lane]);

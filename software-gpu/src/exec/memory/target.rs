@@ -211,8 +211,8 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Tells the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed,
-    /// by `lane` or by lanes from there on side by side.
+    /// Tells the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed by `lane`, or by
+    /// lanes from there on side by side.
     #[inline(always)]
     pub(super) fn watch_access(
         &mut self,
@@ -222,14 +222,59 @@ impl<'g> Context<'g> {
         bytes: u64,
         lane: usize,
     ) {
-        if let Some(watch) = &mut self.watch
-            && let Some((allocation, offset)) = target.global
-        {
+        if self.watch.is_some() {
+            self.watched(site, access, target, bytes, lane, false);
+        }
+    }
+
+    /// The same for the store of one lane, which is about to change something or not.
+    #[inline(always)]
+    pub(super) fn watch_store(
+        &mut self,
+        site: &Site,
+        target: &Target<'g>,
+        lane: usize,
+        same: impl FnOnce(&Self) -> bool,
+    ) {
+        if self.watch.is_some() {
+            let same = target.global.is_none() && same(self);
+            self.watched(site, Access::Store, target, site.lane_bytes(), lane, same);
+        }
+    }
+
+    #[inline(always)]
+    fn watched(
+        &mut self,
+        site: &Site,
+        access: Access,
+        target: &Target<'g>,
+        bytes: u64,
+        lane: usize,
+        same: bool,
+    ) {
+        let Some(watch) = &mut self.watch else { return };
+        let bytes = bytes as usize;
+        if let Some((allocation, offset)) = target.global {
             let accessor = Accessor {
                 thread: self.warp * LANES as u32 + lane as u32,
                 stride: site.lane_bytes() as usize,
             };
-            watch.global(site, access, (allocation, offset, bytes as usize), accessor);
+            watch.global(site, access, (allocation, offset, bytes), accessor);
+            return;
+        }
+        // What lies elsewhere is local memory, a parameter, or another block's.
+        let offset = (target.pointer as usize).wrapping_sub(self.shared as usize);
+        if offset < self.shared_bytes as usize {
+            let place = (offset as u32, bytes as u32);
+            watch.shared(site, access, (self.warp, lane), place, same);
+        }
+    }
+
+    /// Tells the checkers that a memory instruction is about to be executed lane by lane or at once.
+    #[inline(always)]
+    pub(super) fn watch_instruction(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.next_instruction();
         }
     }
 

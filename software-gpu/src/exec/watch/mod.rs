@@ -6,19 +6,32 @@
 //!
 //! - [`accesses`] collects the bytes of global memory that loads, stores and atomics touch.
 //! - [`unwritten`] finds loads of device memory that nobody has written.
+//! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
+//! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
 
 mod accesses;
+mod divergence;
+mod order;
+mod shared;
 mod unwritten;
 
 use crate::memory::{Accesses, Allocation};
+use crate::ptx::ir::Space;
 
 use super::fault::Access;
 use super::grid::Grid;
 use super::memory::Site;
+use super::shape::LANES;
+use super::warp::Arrival;
 
 use accesses::Recorder;
+use divergence::Divergence;
+use order::Order;
+use shared::Shared;
 use unwritten::Unwritten;
 
+pub use divergence::DivergentBarrier;
+pub use shared::SharedRace;
 pub(super) use unwritten::Accessor;
 pub use unwritten::NeverWritten;
 
@@ -30,20 +43,123 @@ pub struct Observed {
     pub accesses: Accesses,
     /// Loads of device memory that nobody has written: the first one of each instruction, in the order of blocks.
     pub never_written: Vec<NeverWritten>,
+    /// Races in shared memory: the first one of each pair of instructions, in the order of blocks.
+    pub shared_races: Vec<SharedRace>,
+    /// Barriers that threads of a warp reached without the others: the first time for each instruction.
+    pub divergent_barriers: Vec<DivergentBarrier>,
 }
 
 /// One host thread's checkers.
 pub(super) struct Watch<'g> {
     recorder: Recorder<'g>,
     unwritten: Unwritten<'g>,
+    /// When there is shared memory.
+    shared: Option<(Order, Shared)>,
+    divergence: Divergence,
+    /// The running block.
+    block: u64,
 }
 
 impl<'g> Watch<'g> {
-    /// For a program with so many memory instructions.
-    pub fn new(sites: u32) -> Self {
+    /// The checkers of one host thread that executes blocks of `grid`.
+    pub fn new(grid: &Grid<'_>) -> Self {
+        let program = &grid.kernel.program;
+        let mut sites = program.codes.iter().flat_map(|code| &code.sites);
+        let narrow = sites.any(|site| {
+            matches!(site.space, Space::Shared | Space::Generic) && !site.bytes.is_multiple_of(4)
+        });
+        let bytes = grid.shared_bytes();
+        let granule = if narrow { 1 } else { 4 };
         Self {
-            recorder: Recorder::new(sites),
+            recorder: Recorder::new(program.sites),
             unwritten: Unwritten::default(),
+            shared: (bytes > 0).then(|| (Order::default(), Shared::new(bytes, granule))),
+            divergence: Divergence::default(),
+            block: 0,
+        }
+    }
+
+    /// The block with linear index `rank` begins.
+    pub fn start_block(&mut self, rank: u64, warps: usize) {
+        self.block = rank;
+        self.divergence.start();
+        if let Some((order, shared)) = &mut self.shared {
+            order.start(warps);
+            shared.start(rank);
+        }
+    }
+
+    /// Lanes of a warp are about to access the block's shared memory: `lane` its bytes at `address`, and those behind
+    /// it the bytes behind, `bytes` altogether. `same` says that a store changes nothing.
+    pub fn shared(
+        &mut self,
+        site: &Site,
+        access: Access,
+        (warp, lane): (u32, usize),
+        (address, bytes): (u32, u32),
+        same: bool,
+    ) {
+        let Some((order, shared)) = &mut self.shared else {
+            return;
+        };
+        let lane_bytes = site.bytes * site.count;
+        for index in 0..bytes / lane_bytes.max(1) {
+            let address = address + index * lane_bytes;
+            if site.strength.strong && access != Access::Store {
+                order.hear(warp, address, site.strength.acquires);
+            }
+            let lane = (lane + index as usize) % LANES;
+            shared.access(order, site, access, (warp, lane), address, same);
+            if site.strength.strong && access != Access::Load {
+                order.tell(warp, address, site.strength.releases);
+            }
+        }
+    }
+
+    /// The accesses to shared memory that follow are of another execution of a memory instruction.
+    #[inline(always)]
+    pub fn next_instruction(&mut self) {
+        if let Some((_, shared)) = &mut self.shared {
+            shared.next_instruction();
+        }
+    }
+
+    /// A warp has executed a fence.
+    pub fn fence(&mut self, warp: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.fence(warp);
+        }
+    }
+
+    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.warp_barrier(warp, lanes, alive);
+        }
+    }
+
+    /// Lanes of a warp have arrived at a block barrier.
+    pub fn arrived(&mut self, warp: u32, arrival: &Arrival, alive: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.arrive(warp, arrival.barrier, arrival.mask, arrival.waits);
+        }
+        if arrival.aligned && alive & !arrival.mask != 0 {
+            self.divergence.suspect(self.block, warp, arrival, alive);
+        }
+    }
+
+    /// A block barrier is complete; `alive` gives the lanes of a warp that have not exited.
+    pub fn completed(&mut self, barrier: u32, alive: impl Fn(usize) -> u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.complete(barrier, &alive);
+        }
+        self.divergence.completed(barrier, alive);
+    }
+
+    /// All threads of the block's cluster have met.
+    pub fn cluster_met(&mut self) {
+        if let Some((order, _)) = &mut self.shared {
+            order.all_met();
         }
     }
 
@@ -85,13 +201,19 @@ impl<'g> Watch<'g> {
 
     /// Puts together what the watches of a grid have seen.
     pub fn observed(watches: Vec<Self>, grid: &Grid<'_>) -> Observed {
-        let (recorders, unwritten): (Vec<_>, Vec<_>) = watches
-            .into_iter()
-            .map(|watch| (watch.recorder, watch.unwritten))
-            .unzip();
+        let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
+        let (mut shared, mut divergence) = (Vec::new(), Vec::new());
+        for watch in watches {
+            recorders.push(watch.recorder);
+            unwritten.push(watch.unwritten);
+            shared.extend(watch.shared.map(|(_, shared)| shared));
+            divergence.push(watch.divergence);
+        }
         Observed {
             accesses: Recorder::accesses(recorders),
             never_written: Unwritten::never_written(unwritten, grid),
+            shared_races: Shared::races(shared.into_iter(), grid),
+            divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),
         }
     }
 }

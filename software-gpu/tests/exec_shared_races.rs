@@ -1,0 +1,204 @@
+//! Races in shared memory, and barriers that the threads of a warp do not reach together.
+
+mod exec_support;
+
+use exec_support::*;
+use software_gpu::exec::{Access, Observed, SharedRace};
+
+/// Shared memory `s` of 128 words; `%s` is the thread's own word, `%u` that of the next thread, `%w` that of the
+/// thread with the same lane in the next warp.
+const SETUP: &str = ".reg .b64 %s, %u, %w; .shared .align 4 .b8 s[512]; mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %s, %rd1, %rd2;
+    add.u32 %r1, %t, 1; and.b32 %r1, %r1, 127; mul.wide.u32 %rd2, %r1, 4; add.s64 %u, %rd1, %rd2;
+    add.u32 %r1, %t, 32; and.b32 %r1, %r1, 127; mul.wide.u32 %rd2, %r1, 4; add.s64 %w, %rd1, %rd2;\n";
+/// Line of the first line of a body behind [`SETUP`].
+const LINE: u32 = 14;
+
+fn observe(body: &str, blocks: u32, threads: u32) -> Observed {
+    let source = kernel("", &format!("{SETUP}{body}"));
+    let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let out = device.upload(&vec![0_u32; (blocks * threads) as usize]);
+    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let (cost, observed) =
+        device.run_checked(&module, "test", launch(blocks, threads), &parameters);
+    cost.unwrap_or_else(|fault| panic!("{fault}"));
+    observed
+}
+
+fn races(body: &str) -> Vec<SharedRace> {
+    observe(body, 2, 128).shared_races
+}
+
+/// The lines of each race in rising order, counted from the body's first, and whether one warp is enough for it.
+fn lines(body: &str) -> Vec<(u32, u32, bool)> {
+    let line = |race: &SharedRace| {
+        let (a, b) = (race.earlier_line - LINE, race.place.line - LINE);
+        (a.min(b), a.max(b), race.same_warp)
+    };
+    races(body).iter().map(line).collect()
+}
+
+#[test]
+fn a_missing_barrier_is_found_and_both_threads_named() {
+    let races =
+        races("st.shared.u32 [%s], %t;\nld.shared.u32 %r3, [%w]; st.global.u32 [%out], %r3;");
+    let [race] = races.as_slice() else {
+        panic!("one race is expected: {races:?}");
+    };
+    assert_eq!(
+        (race.place.block, race.place.kernel.as_str()),
+        ([0, 0, 0], "test")
+    );
+    // Warp 0 runs first and loads what warp 1 stores later.
+    assert_eq!(
+        (race.earlier_thread, race.earlier_line, race.earlier_access),
+        ([0, 0, 0], LINE + 1, Access::Load)
+    );
+    assert_eq!(
+        (race.place.thread, race.place.line, race.access),
+        ([32, 0, 0], LINE, Access::Store)
+    );
+    assert_eq!((race.address, race.same_warp), (128, false));
+}
+
+#[test]
+fn barriers_order_a_block() {
+    let with =
+        |barrier: &str| format!("st.shared.u32 [%s], %t; {barrier}\nld.shared.u32 %r3, [%w];");
+    for barrier in [
+        "bar.sync 0;",
+        "barrier.sync 3;",
+        "bar.red.popc.u32 %r5, 0, %p0;",
+        "bar.sync 2, 128;",
+    ] {
+        assert_eq!(lines(&with(barrier)), [], "{barrier}");
+    }
+    assert_ne!(lines(&with("bar.warp.sync -1;")), []);
+}
+
+#[test]
+fn a_barrier_before_the_next_round_is_needed_too() {
+    let round = |last: &str| {
+        format!("mov.u32 %r4, 0; LOOP: st.shared.u32 [%s], %r4; bar.sync 0;\nld.shared.u32 %r3, [%w]; {last}
+            add.u32 %r4, %r4, 1; setp.lt.u32 %p0, %r4, 3; @%p0 bra LOOP;")
+    };
+    assert_eq!(lines(&round("")), [(0, 1, false)]);
+    assert_eq!(lines(&round("bar.sync 0;")), []);
+}
+
+#[test]
+fn named_barriers_order_those_who_take_part() {
+    // Warps 0 and 1 produce for warps 2 and 3: arrive and sync on barrier 1.
+    let body = |arrive: &str| {
+        format!(
+            "setp.ge.u32 %p0, %t, 64; @%p0 bra CONSUME; st.shared.u32 [%s], %t; {arrive} bra END;
+            CONSUME: bar.sync 1, 128; sub.s64 %rd4, %s, 256; ld.shared.u32 %r3, [%rd4]; END:"
+        )
+    };
+    assert_eq!(lines(&body("bar.arrive 1, 128;")), []);
+    assert_eq!(
+        lines(&body("bar.arrive 1, 128; st.shared.u32 [%s], 5;")),
+        [(0, 1, false)]
+    );
+}
+
+#[test]
+fn lanes_need_a_warp_barrier() {
+    let with = |barrier: &str| {
+        format!("setp.ge.u32 %p1, %t, 32; @%p1 bra END; st.shared.u32 [%s], %t; {barrier}
+            xor.b32 %r3, %t, 1; mul.wide.u32 %rd4, %r3, 4; add.s64 %rd4, %rd4, %rd1; ld.shared.u32 %r4, [%rd4]; END:")
+    };
+    assert_eq!(lines(&with("")), [(0, 1, true)]);
+    assert_eq!(lines(&with("bar.warp.sync -1;")), []);
+    assert_eq!(lines(&with("shfl.sync.idx.b32 %r5, %t, 0, 31, -1;")), []);
+    assert_eq!(lines(&with("vote.sync.any.pred %p5, %p4, -1;")), []);
+}
+
+#[test]
+fn one_store_instruction_may_agree_with_itself() {
+    let store = |value: &str| {
+        format!("setp.ge.u32 %p1, %t, 32; @%p1 bra END; st.shared.u32 [s], {value}; END:")
+    };
+    assert_eq!(lines(&store("7")), []);
+    assert_eq!(lines(&store("%t")), [(0, 0, true)]);
+    assert_eq!(
+        lines("st.shared.u32 [s], 7;"),
+        [(0, 0, false)],
+        "two warps are two instructions"
+    );
+}
+
+#[test]
+fn atomics_do_not_conflict_with_each_other() {
+    let atomics = "atom.shared.add.u32 %r3, [s], 1;";
+    assert_eq!(lines(atomics), []);
+    assert_eq!(
+        lines(&format!("{atomics}\nld.shared.u32 %r4, [s];")).len(),
+        2
+    );
+    assert_eq!(
+        lines(&format!("{atomics} bar.sync 0;\nld.shared.u32 %r4, [s];")),
+        []
+    );
+}
+
+#[test]
+fn flags_with_fences_order_threads() {
+    let body = |fence: &str| {
+        format!("setp.ge.u32 %p0, %t, 32; @%p0 bra READ; st.shared.u32 [%s], %t; bar.warp.sync -1; {fence}
+            setp.ne.u32 %p1, %t, 0; @%p1 bra END; st.volatile.shared.u32 [s+508], 1; bra END;
+            READ: setp.ge.u32 %p2, %t, 64; @%p2 bra END;
+            WAIT: ld.volatile.shared.u32 %r3, [s+508]; setp.eq.u32 %p3, %r3, 0; @%p3 bra WAIT; {fence}
+            sub.s64 %rd4, %s, 128; ld.shared.u32 %r4, [%rd4]; END:")
+    };
+    assert_eq!(lines(&body("membar.cta;")), []);
+    assert_eq!(lines(&body("")), [(0, 4, false)]);
+}
+
+#[test]
+fn bytes_are_told_apart() {
+    let bytes = "mul.wide.u32 %rd3, %t, 1; add.s64 %rd3, %rd3, %rd1; st.shared.u8 [%rd3], %t;";
+    assert_eq!(lines(bytes), []);
+    assert_eq!(lines(&format!("{bytes} ld.shared.u8 %r3, [%rd3];")), []);
+    assert_eq!(
+        lines(&format!("{bytes}\nld.shared.u8 %r3, [%rd3+1];")).len(),
+        2
+    );
+}
+
+#[test]
+fn blocks_do_not_share() {
+    let body = "st.shared.u32 [%s], %t; ld.shared.u32 %r3, [%s];";
+    assert_eq!(observe(body, 40, 128).shared_races, []);
+}
+
+#[test]
+fn a_warp_that_comes_in_parts_to_a_barrier_is_told() {
+    let body = "setp.lt.u32 %p0, %t, 5; @%p0 bra LOW;\nbar.sync 0; bra END;\nLOW: bar.sync 0; END:";
+    let found = observe(body, 2, 32).divergent_barriers;
+    let told: Vec<_> = found
+        .iter()
+        .map(|one| {
+            (
+                one.place.line - LINE,
+                one.lanes,
+                one.absent,
+                one.place.thread,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [(1, !0 << 5, 31, [5, 0, 0]), (2, 31, !0 << 5, [0, 0, 0])]
+    );
+    let free = body.replace("bar.sync", "barrier.sync");
+    assert_eq!(observe(&free, 2, 32).divergent_barriers, []);
+}
+
+#[test]
+fn threads_that_have_exited_need_not_come() {
+    let body = "setp.lt.u32 %p0, %t, 5; @%p0 ret; bar.sync 0;";
+    assert_eq!(observe(body, 2, 64).divergent_barriers, []);
+    let body = "setp.lt.u32 %p0, %t, 5; @%p0 bra SOME; add.u32 %r3, %t, 1; SOME: bar.sync 0;";
+    assert_eq!(observe(body, 2, 64).divergent_barriers, []);
+}
