@@ -58,6 +58,7 @@ mod peer;
 mod pointer;
 mod pools;
 mod profile_choice;
+mod refused;
 mod set;
 mod simulator;
 mod stream;

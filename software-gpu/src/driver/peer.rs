@@ -195,7 +195,7 @@ impl Call {
             earlier.extend(self.operations_of(*context)?);
         }
         let clock = self.clock();
-        self.submit_after(stream, clock, Effect::Wait, &earlier)?;
+        self.submit_after(stream, clock, Effect::Mark, &earlier)?;
         self.copy(mode, stream, to, from)?;
         let copied: Vec<_> = self.streams.get(stream)?.last.into_iter().collect();
         let others: Vec<_> = self
@@ -207,7 +207,7 @@ impl Call {
             .collect();
         let clock = self.clock();
         for other in others {
-            self.submit_after(other, clock, Effect::Wait, &copied)?;
+            self.submit_after(other, clock, Effect::Mark, &copied)?;
         }
         Ok(())
     }
