@@ -131,9 +131,21 @@ impl Shared {
             earlier,
             later,
         };
-        let known = self.found.iter().any(|known| known.pair() == found.pair());
-        if !known && self.found.len() < KEPT {
-            self.found.push(found);
+        let full = self.found.len() == KEPT;
+        let known = self
+            .found
+            .iter_mut()
+            .find(|known| known.pair() == found.pair());
+        match known {
+            // A barrier of the block helps where one of the warp would not.
+            Some(known)
+                if known.block == found.block && known.same_warp() && !found.same_warp() =>
+            {
+                *known = found;
+            }
+            Some(_) => {}
+            None if full => {}
+            None => self.found.push(found),
         }
     }
 
@@ -190,6 +202,10 @@ impl Found {
         (a.min(b), a.max(b))
     }
 
+    fn same_warp(&self) -> bool {
+        self.earlier.moment.warp == self.later.moment.warp
+    }
+
     fn told(&self, grid: &Grid<'_>) -> SharedRace {
         let thread = |kept: &Kept| {
             let Moment { warp, lane, .. } = kept.moment;
@@ -207,7 +223,7 @@ impl Found {
             earlier_line: self.earlier.line,
             earlier_access: self.earlier.access,
             address: self.address,
-            same_warp: self.later.moment.warp == self.earlier.moment.warp,
+            same_warp: self.same_warp(),
         }
     }
 }
