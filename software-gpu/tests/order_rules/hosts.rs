@@ -52,8 +52,8 @@ fn an_event_recorded_too_early_does_not_order_the_host() {
     let mut program = Program::new();
     program.record(A, EVENT);
     program.run(A, "copy", &writes(BYTES));
-    program.checker.event_synchronized(HOST, EVENT);
-    program.host_reads(HOST, BYTES);
+    program.checker.event_synchronized(ThreadId(70), EVENT);
+    program.host_reads(ThreadId(71), BYTES);
     assert_eq!(
         program.only_finding().nearly.as_deref(),
         Some("the host waited for event 3, but it had been recorded before copy")

@@ -5,4 +5,5 @@ mod hosts;
 mod legacy;
 mod lifetimes;
 mod program;
+mod robustness;
 mod streams;

@@ -89,8 +89,13 @@ impl Default for Order {
 
 impl Order {
     pub(super) fn thread_started(&mut self, parent: ThreadId, thread: ThreadId) {
+        if thread == ThreadId::UNREGISTERED {
+            return;
+        }
         let clock = self.thread(parent).clock.clone();
-        self.threads.insert(thread, Thread::new(clock));
+        if let Some(earlier) = self.threads.insert(thread, Thread::new(clock)) {
+            self.release(earlier);
+        }
     }
 
     pub(super) fn thread_joined(&mut self, parent: ThreadId, thread: ThreadId) {
@@ -99,10 +104,7 @@ impl Order {
         }
         if let Some(ended) = self.threads.remove(&thread) {
             self.thread(parent).clock.join(&ended.clock);
-            ended
-                .chain
-                .into_iter()
-                .for_each(|chain| self.chains.release(chain));
+            self.release(ended);
         }
     }
 
@@ -223,7 +225,7 @@ impl Order {
             epoch,
             place: Place::Host { access },
             description,
-            thread,
+            thread: self.registered(thread),
             called,
         };
         (Arc::new(site), clock)
@@ -267,16 +269,27 @@ impl Order {
         (self.chains.len(), self.operations.len())
     }
 
+    fn release(&mut self, thread: Thread) {
+        if let Some(chain) = thread.chain {
+            self.chains.release(chain);
+        }
+    }
+
     /// The thread, or the one that stands for all unregistered ones.
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        let thread = self.registered(thread);
+        let new = || Thread::new(Clock::default());
+        self.threads.entry(thread).or_insert_with(new)
+    }
+
+    /// The thread's name, or the one that stands for all unregistered ones.
+    fn registered(&self, thread: ThreadId) -> ThreadId {
         let known = self.threads.contains_key(&thread);
-        let thread = if known {
+        if known {
             thread
         } else {
             ThreadId::UNREGISTERED
-        };
-        let new = || Thread::new(Clock::default());
-        self.threads.entry(thread).or_insert_with(new)
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl Order {
             epoch,
             place,
             description,
-            thread,
+            thread: self.registered(thread),
             called,
         };
         self.operations
@@ -70,7 +70,7 @@ impl Order {
             epoch,
             place,
             description,
-            thread,
+            thread: self.registered(thread),
             called,
         };
         self.operations
