@@ -5,7 +5,8 @@ mod driver_support;
 use std::ffi::{c_char, c_int, c_uint};
 
 use driver_support::{
-    Address, Driver, Error, Handle, INVALID_CONTEXT, INVALID_DEVICE, MIB, NON_BLOCKING, cu,
+    Address, Driver, Error, Handle, INVALID_CONTEXT, INVALID_DEVICE, MIB, NON_BLOCKING, NOT_READY,
+    Pinned, cu,
 };
 use software_gpu::driver::entry_point;
 
@@ -208,5 +209,32 @@ fn a_stream_waits_for_an_event_of_another_device() {
     driver.stream_synchronize(far).expect("synchronizes");
     assert_eq!(driver.event_query(event), Ok(()));
     driver.set_current(driver.context);
+    destroy(other);
+}
+
+#[test]
+fn freeing_waits_for_the_other_devices_that_use_the_memory() {
+    const BYTES: usize = 64 * MIB;
+    let driver = driver();
+    let other = driver.context_on(1);
+    let far = driver.stream(NON_BLOCKING);
+    let busy = |free: &dyn Fn(Address, Pinned)| {
+        driver.set_current(other);
+        let data = driver.allocate(BYTES).expect("fits");
+        let host = driver.pinned(BYTES);
+        driver
+            .to_device(data, host.pointer(), BYTES, far)
+            .expect("cuMemcpyHtoDAsync");
+        driver.set_current(driver.context);
+        assert_eq!(driver.stream_query(far), Err(NOT_READY));
+        free(data, host);
+        driver.stream_query(far)
+    };
+    let after_free = busy(&|data, host| {
+        cu!(cuMemFree_v2(data => Address)).expect("cuMemFree");
+        std::mem::forget(host);
+    });
+    let after_free_host = busy(&|_, host| drop(host));
+    assert_eq!([after_free, after_free_host], [Ok(()), Ok(())]);
     destroy(other);
 }

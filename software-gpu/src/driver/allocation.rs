@@ -64,7 +64,7 @@ entry_points! {
         })
     }
 
-    /// Waits for all work of the context: nobody may be using the memory. Memory of a pool is freed without a wait.
+    /// Waits for all work of those who can reach the memory: nobody may be using it. Memory of a pool is freed without a wait.
     fn cuMemFree_v2(address: CUdeviceptr) {
         call(Cost::Other, |call| {
             let context = call.context()?;
@@ -75,7 +75,7 @@ entry_points! {
                 return Ok(());
             }
             call.freeable(address)?;
-            call.synchronize_context(context)?;
+            call.synchronize_users(context, address)?;
             let bytes = call.free(address);
             call.spend(Cost::Allocation(bytes));
             Ok(())
@@ -125,7 +125,7 @@ entry_points! {
             let address = memory as u64;
             let owned = call.owned.get(&address).filter(|owned| matches!(owned.origin, Origin::Host(_)));
             owned.ok_or(CudaError::InvalidValue)?;
-            call.synchronize_context(context)?;
+            call.synchronize_users(context, address)?;
             let bytes = call.free(address);
             call.spend(Cost::Unpin(bytes));
             Ok(())
@@ -182,7 +182,7 @@ entry_points! {
         let start = NonNull::new(memory.cast::<u8>()).ok_or(CudaError::InvalidValue)?;
         call(Cost::Other, |call| {
             let context = call.context()?;
-            call.synchronize_context(context)?;
+            call.synchronize_users(context, memory as u64)?;
             let bytes = call.memory.find(memory as u64).map_or(0, |found| found.len());
             call.memory.unregister_host(start)?;
             call.ordering.freed(memory as u64, bytes);

@@ -13,6 +13,7 @@ use super::host_threads::{ThreadSerial, current};
 use super::simulator::Simulator;
 use super::stream::Stream;
 use super::table::Table;
+use crate::memory::AllocationKind;
 use crate::timeline::{OpId, Time};
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC`.
@@ -321,6 +322,35 @@ impl Call {
     pub(super) fn synchronize_context(&mut self, context: CUcontext) -> Result<(), CudaError> {
         self.drain(context)?;
         self.usable(context).map(|_| ())
+    }
+
+    /// Waits for all work of the current context and of the others that can reach the memory at `address`: its owner
+    /// and those with peer access to it, or everybody if it is page-locked.
+    ///
+    /// # Errors
+    /// The error of a kernel of the current context.
+    pub(super) fn synchronize_users(
+        &mut self,
+        current: CUcontext,
+        address: u64,
+    ) -> Result<(), CudaError> {
+        let owned = self.owned.get(&address).copied();
+        let reaches = |handle: CUcontext, context: &Context| {
+            owned.is_some_and(|owned| {
+                owned.kind == AllocationKind::PageLocked
+                    || owned.context == handle
+                    || context.peers.contains(&owned.context)
+            })
+        };
+        let contexts = self.contexts.iter();
+        let users: Vec<_> = contexts
+            .filter(|(handle, context)| *handle != current && reaches(*handle, context))
+            .map(|(handle, _)| handle)
+            .collect();
+        for user in users {
+            self.drain(user)?;
+        }
+        self.synchronize_context(current)
     }
 
     /// Waits for all work of the context, whether it fails or not.

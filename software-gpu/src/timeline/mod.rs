@@ -5,6 +5,11 @@
 //! started or ended. The cost of a kernel is only known once it has been executed, and it is executed when it starts:
 //! so the driver answers [`Happening::Started`] of a kernel with its cost, before the next step.
 //!
+//! One timeline has all devices of a host: each has queues, units and memory of its own, and streams belong to one of
+//! them, but they share the clock and the order of operations. A copy between devices takes an engine of the device
+//! whose stream it is in. Not modelled: several devices that send to one at the same time, the memory of the device at
+//! the other end, and that kernels reach a peer's memory more slowly than their own.
+//!
 //! An operation passes these stages:
 //!
 //! 1. it waits for the end of its predecessor in the stream and of its other dependencies, plus the hand-over
