@@ -3,6 +3,8 @@
 use crate::rule::Rule;
 
 mod boxes;
+mod capture;
+mod capture_limits;
 mod contexts;
 mod copies;
 mod copy_waits;
@@ -51,6 +53,8 @@ const FAMILIES: &[&[Rule]] = &[
     host_functions::RULES,
     pools::RULES,
     pool_order::RULES,
+    capture::RULES,
+    capture_limits::RULES,
     graphs::RULES,
     graph_launches::RULES,
 ];
