@@ -13,21 +13,81 @@ const FAMILY: &str = "capture";
 
 /// The rules of this family.
 pub const RULES: &[Rule] = &[
-    rule!(captured_work_is_not_done, "cuStreamBeginCapture", "Work given to a capturing stream is not done; the graph that capture gives does it."),
-    rule!(status_tells_capturing, "cuStreamIsCapturing", "A stream is capturing from the begin to the end of its capture."),
-    rule!(empty_capture_gives_an_empty_graph, "cuStreamEndCapture", "A capture without work gives a graph without nodes."),
-    rule!(one_node_per_operation, "cuStreamBeginCapture", "A memset, a kernel, a copy and a host function become four nodes in a chain."),
-    rule!(graph_does_what_the_stream_would, "cuStreamEndCapture", "The captured graph leaves what the stream would have left, each time it is launched."),
-    rule!(arguments_are_taken_at_the_call, "cuStreamBeginCapture", "Arguments are those at the captured launch."),
-    rule!(waiting_stream_joins_the_capture, "cuStreamWaitEvent", "A stream that waits for an event recorded in a capturing stream captures too."),
-    rule!(fork_and_join_become_edges, "CUDA programming guide, cross-stream dependencies and events", "Events become edges: a fork and a join of one kernel each way make a diamond."),
-    rule!(forked_work_is_ordered, "CUDA programming guide, cross-stream dependencies and events", "In the graph, work of a forked stream runs between the fork and the join."),
-    rule!(joined_stream_is_free_at_the_end, "cuStreamEndCapture", "When the capture ends, streams that had joined it are not capturing any more."),
-    rule!(other_streams_work_meanwhile, "cuStreamBeginCapture", "A stream that is no part of the capture does its work."),
-    rule!(info_names_the_sequence, "cuStreamGetCaptureInfo", "Two captures have different identifiers."),
-    rule!(mode_is_exchanged, "cuThreadExchangeStreamCaptureMode", "A thread starts in global mode, and the exchange gives back the mode before."),
-    rule!(host_function_is_called_at_the_launch, "cuLaunchHostFunc", "A captured host function is called when the graph comes to it, not at capture."),
-    rule!(non_blocking_capture_leaves_legacy_free, "CU_STREAM_NON_BLOCKING", "While a non-blocking stream captures, the legacy stream works."),
+    rule!(
+        captured_work_is_not_done,
+        "cuStreamBeginCapture",
+        "Work given to a capturing stream is not done; the graph that capture gives does it."
+    ),
+    rule!(
+        status_tells_capturing,
+        "cuStreamIsCapturing",
+        "A stream is capturing from the begin to the end of its capture."
+    ),
+    rule!(
+        empty_capture_gives_an_empty_graph,
+        "cuStreamEndCapture",
+        "A capture without work gives a graph without nodes."
+    ),
+    rule!(
+        one_node_per_operation,
+        "cuStreamBeginCapture",
+        "A memset, a kernel, a copy and a host function become four nodes in a chain."
+    ),
+    rule!(
+        graph_does_what_the_stream_would,
+        "cuStreamEndCapture",
+        "The captured graph leaves what the stream would have left, each time it is launched."
+    ),
+    rule!(
+        arguments_are_taken_at_the_call,
+        "cuStreamBeginCapture",
+        "Arguments are those at the captured launch."
+    ),
+    rule!(
+        waiting_stream_joins_the_capture,
+        "cuStreamWaitEvent",
+        "A stream that waits for an event recorded in a capturing stream captures too."
+    ),
+    rule!(
+        fork_and_join_become_edges,
+        "CUDA programming guide, cross-stream dependencies and events",
+        "Events become edges: a fork and a join of one kernel each way make a diamond."
+    ),
+    rule!(
+        forked_work_is_ordered,
+        "CUDA programming guide, cross-stream dependencies and events",
+        "In the graph, work of a forked stream runs between the fork and the join."
+    ),
+    rule!(
+        joined_stream_is_free_at_the_end,
+        "cuStreamEndCapture",
+        "When the capture ends, streams that had joined it are not capturing any more."
+    ),
+    rule!(
+        other_streams_work_meanwhile,
+        "cuStreamBeginCapture",
+        "A stream that is no part of the capture does its work."
+    ),
+    rule!(
+        info_names_the_sequence,
+        "cuStreamGetCaptureInfo",
+        "Two captures have different identifiers."
+    ),
+    rule!(
+        mode_is_exchanged,
+        "cuThreadExchangeStreamCaptureMode",
+        "A thread starts in global mode, and the exchange gives back the mode before."
+    ),
+    rule!(
+        host_function_is_called_at_the_launch,
+        "cuLaunchHostFunc",
+        "A captured host function is called when the graph comes to it, not at capture."
+    ),
+    rule!(
+        non_blocking_capture_leaves_legacy_free,
+        "CU_STREAM_NON_BLOCKING",
+        "While a non-blocking stream captures, the legacy stream works."
+    ),
 ];
 
 /// `CU_STREAM_CAPTURE_MODE_*`.
@@ -53,7 +113,8 @@ fn end(stream: Handle) -> Outcome<Handle> {
 
 /// Launches the graph, waits, and destroys it.
 fn run(graph: Handle, stream: Handle) -> Outcome {
-    let executable: Handle = out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, 0)))?;
+    let executable: Handle =
+        out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, 0)))?;
     ok!(cuGraphLaunch(executable, stream));
     ok!(cuStreamSynchronize(stream));
     ok!(cuGraphExecDestroy(executable));
@@ -65,7 +126,13 @@ fn run(graph: Handle, stream: Handle) -> Outcome {
 fn counts(graph: Handle) -> Outcome<(usize, usize)> {
     let (mut nodes, mut edges) = (0, 0);
     ok!(cuGraphGetNodes(graph, null_mut(), &mut nodes));
-    ok!(cuGraphGetEdges_v2(graph, null_mut(), null_mut(), null_mut(), &mut edges));
+    ok!(cuGraphGetEdges_v2(
+        graph,
+        null_mut(),
+        null_mut(),
+        null_mut(),
+        &mut edges
+    ));
     Ok((nodes, edges))
 }
 
@@ -138,7 +205,8 @@ fn graph_does_what_the_stream_would(scene: &mut Scene) -> Outcome {
     scene.launch("count", stream, &[&address])?;
     ok!(cuMemcpyDtoHAsync_v2(pinned.pointer(), address, 4, stream));
     let graph = end(stream)?;
-    let executable: Handle = out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, 0)))?;
+    let executable: Handle =
+        out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, 0)))?;
     for _ in 0..3 {
         pinned.fill(0);
         ok!(cuGraphLaunch(executable, stream));
@@ -211,7 +279,9 @@ fn forked_work_is_ordered(scene: &mut Scene) -> Outcome {
     scene.module()?;
     begin(first)?;
     scene.slow_store(words[0], 54, first)?;
-    forked(scene, first, second, |scene| scene.move_word(words[1], words[0], second))?;
+    forked(scene, first, second, |scene| {
+        scene.move_word(words[1], words[0], second)
+    })?;
     scene.move_word(words[2], words[1], first)?;
     run(end(first)?, first)?;
     same!(scene.word(words[2])?, 54);

@@ -13,30 +13,126 @@ const FAMILY: &str = "capture_limits";
 
 /// The rules of this family.
 pub const RULES: &[Rule] = &[
-    rule!(legacy_stream_cannot_capture, "cuStreamBeginCapture", "The legacy stream cannot be captured."),
-    rule!(capture_begins_once, "cuStreamBeginCapture", "Beginning a capture in a capturing stream is refused."),
-    rule!(capture_ends_once, "cuStreamEndCapture", "Ending a capture in a stream that does not capture is refused."),
-    rule!(unknown_mode_is_refused, "cuStreamBeginCapture", "A mode that does not exist is refused."),
-    rule!(synchronising_is_prohibited, "CUDA programming guide, prohibited and unhandled operations", "Synchronising with a capturing stream is refused, and invalidates the capture."),
-    rule!(querying_is_prohibited, "CUDA programming guide, prohibited and unhandled operations", "Querying a capturing stream is refused, and invalidates the capture."),
-    rule!(invalidated_capture_gives_no_graph, "CUDA programming guide, invalidation", "Ending an invalidated capture says so, gives no graph, and frees the stream."),
-    rule!(invalidated_capture_takes_no_work, "CUDA programming guide, invalidation", "Work given to a stream whose capture is invalidated is refused."),
-    rule!(context_cannot_be_synchronised, "CUDA programming guide, prohibited and unhandled operations", "Synchronising the context is refused while one of its streams captures."),
-    rule!(captured_event_cannot_be_queried, "CUDA_ERROR_CAPTURED_EVENT", "An event recorded in a capturing stream cannot be queried."),
-    rule!(captured_event_cannot_be_waited_for, "CUDA_ERROR_CAPTURED_EVENT", "The host cannot wait for an event recorded in a capturing stream."),
-    rule!(unjoined_stream_spoils_the_capture, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "A capture cannot end while a forked stream has not been joined."),
-    rule!(capture_ends_where_it_began, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "A capture cannot be ended in a stream that was forked from it."),
-    rule!(captures_cannot_merge, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "A capturing stream cannot wait for an event of another capture."),
-    rule!(capture_is_isolated, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "A capturing stream cannot wait for an event recorded before, outside of the capture."),
-    rule!(legacy_stream_must_not_interfere, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "Work in the legacy stream is refused while a blocking stream captures."),
-    rule!(allocation_is_unsafe_in_global_mode, "cuThreadExchangeStreamCaptureMode", "cuMemAlloc is refused while a stream captures in global mode."),
-    rule!(allocation_is_unsafe_in_thread_local_mode, "cuThreadExchangeStreamCaptureMode", "cuMemAlloc is refused in the thread that captures in thread-local mode."),
-    rule!(thread_local_mode_spares_other_threads, "cuThreadExchangeStreamCaptureMode", "While a stream captures in thread-local mode, another thread in that mode may call cuMemAlloc."),
-    rule!(relaxed_mode_allows_allocation, "cuThreadExchangeStreamCaptureMode", "cuMemAlloc works while a stream captures in relaxed mode."),
-    rule!(relaxed_thread_may_allocate, "cuThreadExchangeStreamCaptureMode", "A thread that relaxes its own mode may call cuMemAlloc during a capture in global mode."),
-    rule!(other_thread_cannot_end, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "A capture not in relaxed mode is ended by the thread that began it."),
-    rule!(other_thread_ends_in_relaxed_mode, "cuStreamBeginCapture", "A capture in relaxed mode may be ended by another thread."),
-    rule!(callbacks_cannot_be_captured, "cuStreamAddCallback", "Stream callbacks cannot be captured."),
+    rule!(
+        legacy_stream_cannot_capture,
+        "cuStreamBeginCapture",
+        "The legacy stream cannot be captured."
+    ),
+    rule!(
+        capture_begins_once,
+        "cuStreamBeginCapture",
+        "Beginning a capture in a capturing stream is refused."
+    ),
+    rule!(
+        capture_ends_once,
+        "cuStreamEndCapture",
+        "Ending a capture in a stream that does not capture is refused."
+    ),
+    rule!(
+        unknown_mode_is_refused,
+        "cuStreamBeginCapture",
+        "A mode that does not exist is refused."
+    ),
+    rule!(
+        synchronising_is_prohibited,
+        "CUDA programming guide, prohibited and unhandled operations",
+        "Synchronising with a capturing stream is refused, and invalidates the capture."
+    ),
+    rule!(
+        querying_is_prohibited,
+        "CUDA programming guide, prohibited and unhandled operations",
+        "Querying a capturing stream is refused, and invalidates the capture."
+    ),
+    rule!(
+        invalidated_capture_gives_no_graph,
+        "CUDA programming guide, invalidation",
+        "Ending an invalidated capture says so, gives no graph, and frees the stream."
+    ),
+    rule!(
+        invalidated_capture_takes_no_work,
+        "CUDA programming guide, invalidation",
+        "Work given to a stream whose capture is invalidated is refused."
+    ),
+    rule!(
+        context_cannot_be_synchronised,
+        "CUDA programming guide, prohibited and unhandled operations",
+        "Synchronising the context is refused while one of its streams captures."
+    ),
+    rule!(
+        captured_event_cannot_be_queried,
+        "CUDA_ERROR_CAPTURED_EVENT",
+        "An event recorded in a capturing stream cannot be queried."
+    ),
+    rule!(
+        captured_event_cannot_be_waited_for,
+        "CUDA_ERROR_CAPTURED_EVENT",
+        "The host cannot wait for an event recorded in a capturing stream."
+    ),
+    rule!(
+        unjoined_stream_spoils_the_capture,
+        "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+        "A capture cannot end while a forked stream has not been joined."
+    ),
+    rule!(
+        capture_ends_where_it_began,
+        "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+        "A capture cannot be ended in a stream that was forked from it."
+    ),
+    rule!(
+        captures_cannot_merge,
+        "CUDA_ERROR_STREAM_CAPTURE_MERGE",
+        "A capturing stream cannot wait for an event of another capture."
+    ),
+    rule!(
+        capture_is_isolated,
+        "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+        "A capturing stream cannot wait for an event recorded before, outside of the capture."
+    ),
+    rule!(
+        legacy_stream_must_not_interfere,
+        "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+        "Work in the legacy stream is refused while a blocking stream captures."
+    ),
+    rule!(
+        allocation_is_unsafe_in_global_mode,
+        "cuThreadExchangeStreamCaptureMode",
+        "cuMemAlloc is refused while a stream captures in global mode."
+    ),
+    rule!(
+        allocation_is_unsafe_in_thread_local_mode,
+        "cuThreadExchangeStreamCaptureMode",
+        "cuMemAlloc is refused in the thread that captures in thread-local mode."
+    ),
+    rule!(
+        thread_local_mode_spares_other_threads,
+        "cuThreadExchangeStreamCaptureMode",
+        "While a stream captures in thread-local mode, another thread in that mode may call cuMemAlloc."
+    ),
+    rule!(
+        relaxed_mode_allows_allocation,
+        "cuThreadExchangeStreamCaptureMode",
+        "cuMemAlloc works while a stream captures in relaxed mode."
+    ),
+    rule!(
+        relaxed_thread_may_allocate,
+        "cuThreadExchangeStreamCaptureMode",
+        "A thread that relaxes its own mode may call cuMemAlloc during a capture in global mode."
+    ),
+    rule!(
+        other_thread_cannot_end,
+        "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+        "A capture not in relaxed mode is ended by the thread that began it."
+    ),
+    rule!(
+        other_thread_ends_in_relaxed_mode,
+        "cuStreamBeginCapture",
+        "A capture in relaxed mode may be ended by another thread."
+    ),
+    rule!(
+        callbacks_cannot_be_captured,
+        "cuStreamAddCallback",
+        "Stream callbacks cannot be captured."
+    ),
 ];
 
 /// `CU_STREAM_CAPTURE_MODE_*`.
@@ -76,7 +172,10 @@ fn elsewhere<T: Send>(scene: &Scene, body: impl FnOnce() -> Outcome<T> + Send) -
 }
 
 fn legacy_stream_cannot_capture(_: &mut Scene) -> Outcome {
-    gives!(STREAM_CAPTURE_UNSUPPORTED, cuStreamBeginCapture_v2(0, THREAD_LOCAL));
+    gives!(
+        STREAM_CAPTURE_UNSUPPORTED,
+        cuStreamBeginCapture_v2(0, THREAD_LOCAL)
+    );
     Ok(())
 }
 
@@ -105,7 +204,10 @@ fn synchronising_is_prohibited(scene: &mut Scene) -> Outcome {
     let stream = scene.stream()?;
     begin(stream)?;
     let code = cu!(cuStreamSynchronize(stream));
-    same!((code, end(stream)), (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED));
+    same!(
+        (code, end(stream)),
+        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
+    );
     Ok(())
 }
 
@@ -113,7 +215,10 @@ fn querying_is_prohibited(scene: &mut Scene) -> Outcome {
     let stream = scene.stream()?;
     begin(stream)?;
     let code = cu!(cuStreamQuery(stream));
-    same!((code, end(stream)), (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED));
+    same!(
+        (code, end(stream)),
+        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
+    );
     Ok(())
 }
 
@@ -239,7 +344,10 @@ fn allocation_is_unsafe_in_global_mode(scene: &mut Scene) -> Outcome {
     let stream = scene.stream()?;
     ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
     let code = allocate();
-    same!((code, end(stream)), (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED));
+    same!(
+        (code, end(stream)),
+        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
+    );
     Ok(())
 }
 
@@ -247,7 +355,10 @@ fn allocation_is_unsafe_in_thread_local_mode(scene: &mut Scene) -> Outcome {
     let stream = scene.stream()?;
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
     let code = allocate();
-    same!((code, end(stream)), (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED));
+    same!(
+        (code, end(stream)),
+        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
+    );
     Ok(())
 }
 

@@ -197,7 +197,7 @@ fn destroyed_elsewhere_it_stays_current(scene: &mut Scene) -> Outcome {
 }
 
 fn destroying_null_is_refused(_: &mut Scene) -> Outcome {
-    gives!(INVALID_CONTEXT, cuCtxDestroy_v2(0));
+    gives!(INVALID_VALUE, cuCtxDestroy_v2(0));
     Ok(())
 }
 
@@ -351,7 +351,7 @@ fn limits_are_kept(_: &mut Scene) -> Outcome {
 
 fn unknown_limit_is_refused(_: &mut Scene) -> Outcome {
     let mut value = 0;
-    gives!(UNSUPPORTED_LIMIT, cuCtxGetLimit(&mut value, 1000));
+    gives!(INVALID_VALUE, cuCtxGetLimit(&mut value, 1000));
     Ok(())
 }
 

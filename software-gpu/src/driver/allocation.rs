@@ -193,12 +193,13 @@ entry_points! {
     }
 }
 
+/// Zero bytes are no error, as on NVIDIA's driver: the pointer becomes null.
 fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Result<(), CudaError> {
     let memory = memory.required()?;
     call(Cost::Other, |call| {
         let context = call.context()?;
         if bytes == 0 {
-            return Err(CudaError::InvalidValue);
+            return memory.set(std::ptr::null_mut());
         }
         let kind = AllocationKind::PageLocked;
         let device = call.contexts.get(context)?.device;

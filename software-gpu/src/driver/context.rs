@@ -109,7 +109,10 @@ entry_points! {
 
     fn cuCtxDestroy_v2(context: CUcontext) {
         call(Cost::Other, |call| {
-            if context.is_null() || call.is_primary(context) {
+            if context.is_null() {
+                return Err(CudaError::InvalidValue);
+            }
+            if call.is_primary(context) {
                 return Err(CudaError::InvalidContext);
             }
             destroy(call, context)?;
@@ -198,7 +201,7 @@ entry_points! {
         call(Cost::Free, |call| {
             let context = call.context()?;
             let limits = &call.contexts.get(context)?.limits;
-            value.set(*limits.get(&limit).ok_or(CudaError::UnsupportedLimit)?)
+            value.set(*limits.get(&limit).ok_or(no_limit(limit))?)
         })
     }
 
@@ -206,7 +209,7 @@ entry_points! {
         call(Cost::Other, |call| {
             let context = call.context()?;
             let limits = &mut call.contexts.get_mut(context)?.limits;
-            *limits.get_mut(&limit).ok_or(CudaError::UnsupportedLimit)? = value;
+            *limits.get_mut(&limit).ok_or(no_limit(limit))? = value;
             Ok(())
         })
     }
@@ -417,6 +420,17 @@ impl Simulator {
             .iter()
             .map(|(op, _)| *op);
         Ok(last.chain(orphans).collect())
+    }
+}
+
+/// What asking for a limit returns that a context does not keep.
+fn no_limit(limit: c_uint) -> CudaError {
+    /// `CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED`, the last one of CUDA 13.0.
+    const LAST: c_uint = 9;
+    if limit > LAST {
+        CudaError::InvalidValue
+    } else {
+        CudaError::UnsupportedLimit
     }
 }
 

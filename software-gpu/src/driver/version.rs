@@ -17,6 +17,9 @@ pub(super) const VERSION: c_int = 13_000;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 
+/// `CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND`.
+const SYMBOL_NOT_FOUND: c_uint = 1;
+
 entry_points! {
     fn cuInit(flags: c_uint) {
         if flags != 0 {
@@ -66,8 +69,14 @@ entry_points! {
     ) {
         // SAFETY: as above.
         let result = unsafe { proc_address(symbol, function, version, flags) };
-        status.set_if_wanted(c_uint::from(result.is_err()));
-        result
+        match result {
+            // The status says it, to those who ask for one.
+            Err(CudaError::NotFound) if status.required().is_ok() => status.set(SYMBOL_NOT_FOUND),
+            _ => {
+                status.set_if_wanted(c_uint::from(result.is_err()));
+                result
+            }
+        }
     }
 }
 
