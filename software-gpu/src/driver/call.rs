@@ -129,6 +129,9 @@ impl Call {
                 continue;
             }
             if limit == Time::MAX && !self.in_host_function {
+                if self.value_may_come() || self.end_value_waits() {
+                    continue;
+                }
                 self.threads.abandon_wait(wait);
                 eprintln!("software GPU: a call waits for operations that can never end");
                 return Err(CudaError::LaunchTimeout);
@@ -214,6 +217,20 @@ impl Call {
         }
         self.wake_others();
         true
+    }
+
+    /// Lets other threads act for a moment of real time. Returns whether any did.
+    pub(super) fn pause_briefly(&mut self, moment: Duration) -> bool {
+        let seen = self.progress;
+        self.sleepers += 1;
+        let Some(guard) = self.guard.take() else {
+            return false;
+        };
+        let result = progress().wait_timeout(guard, moment);
+        let (guard, _) = result.unwrap_or_else(PoisonError::into_inner);
+        self.guard = Some(guard);
+        self.sleepers -= 1;
+        self.progress != seen
     }
 
     /// Lets other threads act.

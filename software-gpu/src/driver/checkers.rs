@@ -38,6 +38,7 @@ impl Simulator {
             }
             Effect::Copy(copy) => copied(copy, &copy.accesses(), &self.memory),
             Effect::Set(set) => self.memory.mark_written(&set.accesses().writes),
+            Effect::WriteValue(value) => self.memory.mark_written(&value.range().into()),
             _ => {}
         }
     }

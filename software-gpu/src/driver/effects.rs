@@ -151,7 +151,8 @@ impl Effects {
         self.reading.remove(&op);
     }
 
-    fn before_read(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+    /// Somebody is about to look at these bytes.
+    pub(super) fn before_read(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
         for kernel in self.kernels.values_mut() {
             if kernel.showing && kernel.writes.overlaps(address, bytes) {
                 kernel.withdraw(space);
@@ -159,7 +160,8 @@ impl Effects {
         }
     }
 
-    fn before_write(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+    /// Somebody is about to change these bytes.
+    pub(super) fn before_write(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
         self.before_read(address, bytes, space);
         let end = address + bytes as u64;
         for reading in self.reading.values_mut() {

@@ -77,7 +77,7 @@ impl Simulator {
         Ok(op)
     }
 
-    fn enqueue(
+    pub(super) fn enqueue(
         &mut self,
         stream: CUstream,
         host: Time,
@@ -105,6 +105,7 @@ impl Simulator {
 
     /// Lets the next thing happen, if it is not later than `limit`.
     pub(super) fn step(&mut self, limit: Time) -> Step {
+        self.release_value_waits();
         match self.timeline.step(limit) {
             None => {
                 if limit < Time::MAX {
@@ -154,6 +155,10 @@ impl Simulator {
                         .copy_started(op, from, copy.from.rows, &self.memory);
                 }
             }
+            Effect::WaitValue(wait) if fault.is_none() => {
+                self.value_waits.insert(op, *wait);
+            }
+            Effect::WaitValue(_) => self.timeline.value_came(op, at),
             Effect::Kernel(_) if fault.is_none() => self.execute(op, at),
             Effect::Kernel(_) => self.timeline.set_kernel_cost(op, KernelCost::default()),
             _ => {}
@@ -185,7 +190,9 @@ impl Simulator {
             },
             Effect::Copy(copy) => self.effects.copy_ended(op, copy, &self.memory),
             Effect::Set(set) => self.effects.set_ended(&set, &self.memory),
+            Effect::WriteValue(value) => self.effects.value_written(value, &self.memory),
             Effect::HostFunction(_)
+            | Effect::WaitValue(_)
             | Effect::Wait
             | Effect::Mark
             | Effect::Allocate(_)
@@ -204,6 +211,8 @@ impl Simulator {
             Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
             Effect::Record(_)
             | Effect::Wait
+            | Effect::WaitValue(_)
+            | Effect::WriteValue(_)
             | Effect::Mark
             | Effect::Allocate(_)
             | Effect::Free(_) => return,

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::pools::{management, stream_ordered};
 use super::{
     allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
-    launch, module, occupancy, peer, pointer, refused, set, stream, version,
+    launch, module, occupancy, peer, pointer, refused, set, stream, stream_values, version,
 };
 
 /// The address of a function with the C ABI.
@@ -81,6 +81,12 @@ table! {
         cuStreamSynchronize_ptsz cuStreamQuery cuStreamQuery_ptsz cuStreamWaitEvent cuStreamWaitEvent_ptsz
         cuStreamGetPriority cuStreamGetPriority_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz cuStreamGetCtx
         cuStreamGetCtx_ptsz cuStreamGetId cuStreamGetId_ptsz;
+    stream_values: cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWaitValue64_v2
+        cuStreamWaitValue64_v2_ptsz cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz cuStreamWriteValue64_v2
+        cuStreamWriteValue64_v2_ptsz cuStreamBatchMemOp_v2 cuStreamBatchMemOp_v2_ptsz cuStreamWaitValue32
+        cuStreamWaitValue32_ptsz cuStreamWaitValue64 cuStreamWaitValue64_ptsz cuStreamWriteValue32
+        cuStreamWriteValue32_ptsz cuStreamWriteValue64 cuStreamWriteValue64_ptsz cuStreamBatchMemOp
+        cuStreamBatchMemOp_ptsz;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecord_ptsz cuEventRecordWithFlags
         cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
     launch: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchCooperativeKernel

@@ -11,8 +11,8 @@
 //! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
 //!   device.
 //! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `function`,
-//!   `occupancy`, `cluster`, `launch_attributes`, `allocation`, `pools`, `pointer`, `stream`, `event`, `copy`,
-//!   `copy_box`, `peer`, `set`, `launch`, `host_function`. What all copies have in common is in `transfer`; what is left
+//!   `occupancy`, `cluster`, `launch_attributes`, `allocation`, `pools`, `pointer`, `stream`, `stream_values`,
+//!   `event`, `copy`, `copy_box`, `peer`, `set`, `launch`, `host_function`. What all copies have in common is in `transfer`; what is left
 //!   out, in `refused`.
 //! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
 //!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
@@ -63,6 +63,7 @@ mod refused;
 mod set;
 mod simulator;
 mod stream;
+mod stream_values;
 mod table;
 mod transfer;
 mod version;

@@ -6,6 +6,7 @@ use super::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCal
 use super::launch::Launch;
 use super::layout::Rows;
 use super::pools::StreamOrdered;
+use super::stream_values::{Value, ValueWait};
 use crate::call_site::CallSite;
 use crate::memory::{Accesses, ByteRanges};
 use crate::timeline::{CopyKind, Time, Work};
@@ -36,6 +37,10 @@ pub(super) enum Effect {
     Allocate(StreamOrdered),
     /// `cuMemFreeAsync`.
     Free(StreamOrdered),
+    /// `cuStreamWaitValue32`, `cuStreamWaitValue64`.
+    WaitValue(ValueWait),
+    /// `cuStreamWriteValue32`, `cuStreamWriteValue64`.
+    WriteValue(Value),
 }
 
 /// A copy of rows of bytes.
@@ -183,9 +188,13 @@ impl Effect {
                 bytes: set.rows.bytes().unwrap_or(0) as u64,
             },
             Self::HostFunction(_) => Work::HostFunction,
-            Self::Record(_) | Self::Wait | Self::Mark | Self::Allocate(_) | Self::Free(_) => {
-                Work::Marker
-            }
+            Self::WaitValue(_) => Work::ValueWait,
+            Self::Record(_)
+            | Self::Wait
+            | Self::Mark
+            | Self::Allocate(_)
+            | Self::Free(_)
+            | Self::WriteValue(_) => Work::Marker,
         }
     }
 }

@@ -82,7 +82,7 @@ impl Ordering {
         let after = || after.iter().copied().map(OperationId::from);
         match &operation.effect {
             Effect::Wait => {}
-            Effect::Mark => {
+            Effect::Mark | Effect::WaitValue(_) => {
                 self.tell(|checker| {
                     let after: Vec<_> = after().collect();
                     checker.submitted(thread(), stream, op.into(), &after, description());
@@ -269,6 +269,8 @@ impl Operation {
             Effect::HostFunction(_) => "host function".to_owned(),
             Effect::Record(_) => "event record".to_owned(),
             Effect::Wait => "wait".to_owned(),
+            Effect::WaitValue(wait) => format!("wait for a value at {:#x}", wait.value.address),
+            Effect::WriteValue(value) => format!("write of a value at {:#x}", value.address),
             Effect::Mark => "launch of a graph".to_owned(),
             Effect::Allocate(memory) => format!("allocation of {} bytes", memory.bytes),
             Effect::Free(memory) => format!("free of {} bytes", memory.bytes),

@@ -20,6 +20,7 @@ use super::ordering::Ordering;
 use super::pools::Pools;
 use super::profile_choice;
 use super::stream::Stream;
+use super::stream_values::{ValueWait, ValueWrites};
 use super::table::Table;
 use crate::activity::Recorder;
 use crate::memory::AddressSpace;
@@ -48,6 +49,10 @@ pub(super) struct Simulator {
     pub(super) host_function: Option<OpId>,
     pub(super) operations: BTreeMap<OpId, Operation>,
     pub(super) effects: Effects,
+    /// The streams that wait for values in memory, by the operation that waits.
+    pub(super) value_waits: BTreeMap<OpId, ValueWait>,
+    /// The values that streams were told to write last, by address.
+    pub(super) value_writes: ValueWrites,
     pub(super) ordering: Ordering,
     pub(super) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
@@ -107,6 +112,8 @@ impl Simulator {
             ordering: Ordering::default(),
             operations: BTreeMap::new(),
             effects: Effects::default(),
+            value_waits: BTreeMap::new(),
+            value_writes: ValueWrites::default(),
             contexts: Table::new(),
             owned: BTreeMap::new(),
             pools: Pools::default(),

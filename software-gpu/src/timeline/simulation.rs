@@ -25,6 +25,8 @@ pub struct Timeline {
     happenings: VecDeque<Happening>,
     /// Kernels and host functions that started and whose cost the caller has not given yet.
     unanswered: BTreeSet<OpId>,
+    /// Waits for values that started and have not been told that their value is there.
+    value_waits: BTreeSet<OpId>,
 }
 
 /// The driver's thread that runs host functions, one at a time.
@@ -51,6 +53,7 @@ impl Timeline {
             host_functions: HostFunctions::default(),
             happenings: VecDeque::new(),
             unanswered: BTreeSet::new(),
+            value_waits: BTreeSet::new(),
         }
     }
 
@@ -170,6 +173,14 @@ impl Timeline {
             .is_some_and(|o| o.work == Work::HostFunction);
         if is_function && self.unanswered.remove(&op) {
             self.agenda.add(self.now + duration, Event::Done(op));
+        }
+    }
+
+    /// The value that the operation has started to wait for is there, at `at` or when it started, whichever is later.
+    /// Ignored for anything else.
+    pub fn value_came(&mut self, op: OpId, at: Time) {
+        if self.value_waits.remove(&op) {
+            self.agenda.add(at.max(self.now), Event::Done(op));
         }
     }
 
@@ -299,6 +310,10 @@ impl Timeline {
             None if work == Work::HostFunction => {
                 self.host_functions.ready.insert((ready, op));
                 self.start_host_function();
+            }
+            None if work == Work::ValueWait => {
+                self.start(op);
+                self.value_waits.insert(op);
             }
             None => {
                 self.start(op);

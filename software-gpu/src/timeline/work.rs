@@ -51,6 +51,8 @@ pub enum Work {
     Marker,
     /// `cuLaunchHostFunc`. Its length is asked for when it starts: [`super::Timeline::complete_host_function`].
     HostFunction,
+    /// `cuStreamWaitValue32` and its kin. Ends when the caller says so: [`super::Timeline::value_came`].
+    ValueWait,
 }
 
 /// Between which memories a copy moves data.
