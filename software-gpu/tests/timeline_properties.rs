@@ -234,7 +234,7 @@ fn bounds(program: &Program) -> Vec<f64> {
                     instructions += *count as f64 * issued;
                 }
             }
-            Work::Marker | Work::HostFunction => {}
+            Work::Marker | Work::HostFunction | Work::ValueWait => {}
         }
     }
     let issue_per_pico = 132.0
