@@ -40,6 +40,7 @@ entry_points! {
         let address = address.required()?;
         call(Cost::Allocation(bytes), |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             address.set(call.allocate_device(context, bytes, AllocationKind::Device)?)
         })
     }
@@ -59,6 +60,7 @@ entry_points! {
         let bytes = row.checked_mul(height).ok_or(CudaError::OutOfMemory)?;
         call(Cost::Allocation(bytes), |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             pitch.set(row)?;
             address.set(call.allocate_device(context, bytes, AllocationKind::Device)?)
         })
@@ -68,6 +70,7 @@ entry_points! {
     fn cuMemFree_v2(address: CUdeviceptr) {
         call(Cost::Other, |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             if address == 0 {
                 return Ok(());
             }
@@ -122,6 +125,7 @@ entry_points! {
     fn cuMemFreeHost(memory: *mut c_void) {
         call(Cost::Other, |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             let address = memory as u64;
             let owned = call.owned.get(&address).filter(|owned| matches!(owned.origin, Origin::Host(_)));
             owned.ok_or(CudaError::InvalidValue)?;
@@ -168,6 +172,7 @@ entry_points! {
         }
         call(Cost::Pin(bytes), |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             // SAFETY: the caller keeps the memory until it unregisters it: that is the contract of the call.
             unsafe { call.memory.register_host(start, bytes) }?;
             call.ordering.allocated(memory as u64, bytes, "registered host memory");
@@ -182,6 +187,7 @@ entry_points! {
         let start = NonNull::new(memory.cast::<u8>()).ok_or(CudaError::InvalidValue)?;
         call(Cost::Other, |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             call.synchronize_users(context, memory as u64)?;
             let bytes = call.memory.find(memory as u64).map_or(0, |found| found.len());
             call.memory.unregister_host(start)?;
@@ -198,6 +204,7 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
     let memory = memory.required()?;
     call(Cost::Other, |call| {
         let context = call.context()?;
+        call.unsafe_in_captures()?;
         if bytes == 0 {
             return memory.set(std::ptr::null_mut());
         }

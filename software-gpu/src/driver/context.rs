@@ -208,6 +208,7 @@ entry_points! {
     fn cuCtxSetLimit(limit: c_uint, value: usize) {
         call(Cost::Other, |call| {
             let context = call.context()?;
+            call.unsafe_in_captures()?;
             let limits = &mut call.contexts.get_mut(context)?.limits;
             *limits.get_mut(&limit).ok_or(no_limit(limit))? = value;
             Ok(())
@@ -256,6 +257,7 @@ entry_points! {
     fn cuCtxSynchronize() {
         call(Cost::Synchronize, |call| {
             let context = call.context()?;
+            call.waits_for_captures(context)?;
             call.synchronize_context(context)
         })
     }
@@ -305,6 +307,7 @@ fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
     call.drain(context)?;
     call.contexts.remove(context)?;
     call.ordering.context_destroyed(context);
+    call.end_captures_of(context);
     call.destroy_streams_of(context);
     call.events.retain(|event| event.context != context);
     call.functions

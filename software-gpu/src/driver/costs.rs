@@ -21,10 +21,16 @@ pub(super) enum Cost {
     Synchronize,
     StreamCreate,
     EventCreate,
-    /// `cuGraphLaunch` of so many nodes.
-    GraphLaunch(usize),
-    /// `cuGraphInstantiate` of so many nodes.
-    GraphInstantiate(usize),
+    /// `cuGraphLaunch` of so many nodes in so many branches.
+    GraphLaunch {
+        steps: usize,
+        branches: usize,
+    },
+    /// `cuGraphInstantiate`, likewise.
+    GraphInstantiate {
+        steps: usize,
+        branches: usize,
+    },
     /// `cuMemAlloc` or `cuMemFree` of so many bytes.
     Allocation(usize),
     /// `cuMemAllocAsync` or `cuMemFreeAsync`, when the pool has the memory.
@@ -52,14 +58,20 @@ impl Cost {
             Self::Synchronize => host.synchronize_us.micros(),
             Self::StreamCreate => host.stream_create_us.micros(),
             Self::EventCreate => host.event_create_us.micros(),
-            Self::GraphLaunch(nodes) => {
-                graph(host.graph_launch_us, host.graph_launch_us_per_node, nodes)
+            Self::GraphLaunch { steps, branches } => {
+                let each = [
+                    host.graph_launch_us_per_node,
+                    host.graph_launch_us_per_branch,
+                ];
+                graph(host.graph_launch_us, each, steps, branches)
             }
-            Self::GraphInstantiate(nodes) => graph(
-                host.graph_instantiate_us,
-                host.graph_instantiate_us_per_node,
-                nodes,
-            ),
+            Self::GraphInstantiate { steps, branches } => {
+                let each = [
+                    host.graph_instantiate_us_per_node,
+                    host.graph_instantiate_us_per_branch,
+                ];
+                graph(host.graph_instantiate_us, each, steps, branches)
+            }
             Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
             Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
             Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
@@ -70,9 +82,11 @@ impl Cost {
     }
 }
 
-/// A call that does something for each node of a graph.
-fn graph(once: Figure, per_node: Figure, nodes: usize) -> Time {
-    Time::from_micros(once.value + per_node.value * nodes as f64)
+/// A call that does something for each node of a graph, and for each branch after the first.
+fn graph(once: Figure, each: [Figure; 2], nodes: usize, branches: usize) -> Time {
+    let [node, branch] = each.map(|figure| figure.value);
+    let more = branches.saturating_sub(1);
+    Time::from_micros(once.value + node * nodes as f64 + branch * more as f64)
 }
 
 /// Allocating and freeing, together.

@@ -7,6 +7,7 @@ use super::boundary::entry_points;
 use super::call::call;
 use super::costs::Cost;
 use super::errors::CudaError;
+use super::graph::EXTERNAL;
 use super::operation::Effect;
 use super::simulator::Simulator;
 use super::stream::NullStream;
@@ -53,6 +54,7 @@ entry_points! {
     fn cuEventDestroy_v2(event: CUevent) {
         call(Cost::Other, |call| {
             call.context()?;
+            call.captures.forget_event(event);
             call.events.remove(event)?;
             call.ordering.event_destroyed(event);
             Ok(())
@@ -80,6 +82,7 @@ entry_points! {
         call(Cost::Query, |call| {
             let Event { context, .. } = *call.events.get(event)?;
             call.usable(context)?;
+            call.awaits_event(event)?;
             if call.events.get(event)?.incomplete().is_some() {
                 return Err(CudaError::NotReady);
             }
@@ -92,6 +95,7 @@ entry_points! {
         call(Cost::Synchronize, |call| {
             let Event { context, flags, .. } = *call.events.get(event)?;
             call.usable(context)?;
+            call.awaits_event(event)?;
             let incomplete = call.events.get(event)?.incomplete();
             call.ordering.event_synchronized(event);
             let host = call.host();
@@ -133,9 +137,10 @@ fn record(
         if call.is_capturing(target) {
             return call.capture_record(target, event, flags);
         }
-        if flags != 0 {
-            // CU_EVENT_RECORD_EXTERNAL has a meaning in graphs only.
-            return Err(CudaError::InvalidValue);
+        match flags {
+            0 => {}
+            EXTERNAL => return Err(CudaError::IllegalState),
+            _ => return Err(CudaError::InvalidValue),
         }
         let clock = call.clock();
         let op = call.submit(target, clock, Effect::Record(event))?;
@@ -146,6 +151,8 @@ fn record(
 fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), CudaError> {
     let milliseconds = milliseconds.required()?;
     call(Cost::Query, |call| {
+        call.times_event(start)?;
+        call.times_event(end)?;
         let (start, end) = (call.events.get(start)?, call.events.get(end)?);
         call.usable(start.context)?;
         let timed = |event: &Event| event.is_timed() && event.record.is_some();
@@ -164,6 +171,11 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
 impl Event {
     fn is_timed(&self) -> bool {
         self.flags & DISABLE_TIMING == 0
+    }
+
+    /// Whether the event stands for anything.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.record.is_some()
     }
 
     /// The last record's operation, if it has not ended.

@@ -91,6 +91,11 @@ impl Rows {
         Self { pitches, ..self }
     }
 
+    /// Whether there is one row.
+    pub(super) fn is_flat(self) -> bool {
+        self.extent.height == 1 && self.extent.depth == 1
+    }
+
     /// Whether nothing lies between the rows.
     pub(super) fn is_packed(self) -> bool {
         let Self { extent, pitches } = self;

@@ -7,6 +7,7 @@ use super::boundary::entry_points;
 use super::call::{Call, call};
 use super::costs::Cost;
 use super::errors::CudaError;
+use super::graph::EXTERNAL;
 use super::host_threads::{ThreadSerial, current};
 use super::operation::Effect;
 use super::simulator::Simulator;
@@ -136,6 +137,7 @@ fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Synchronize, |call| {
         let stream = call.stream(stream, null)?;
         let context = call.streams.get(stream)?.context;
+        call.awaits_stream(stream)?;
         let operations = call.awaited(stream)?;
         call.ordering.stream_synchronized(stream);
         let wake_up = call.wake_up(context)?;
@@ -148,6 +150,7 @@ fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
 fn query(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Query, |call| {
         let stream = call.stream(stream, null)?;
+        call.awaits_stream(stream)?;
         let operations = call.awaited(stream)?;
         let complete = operations.into_iter().all(|op| call.is_complete(op));
         if complete {
@@ -168,12 +171,16 @@ fn wait_event(
 ) -> Result<(), CudaError> {
     call(Cost::Wait, |call| {
         let target = call.stream(stream, null)?;
-        if flags > 1 {
+        if flags & !EXTERNAL != 0 {
             return Err(CudaError::InvalidValue);
         }
         if call.is_captured(target, event) {
             return call.capture_wait(target, event, flags);
         }
+        if flags == EXTERNAL {
+            return Err(CudaError::IllegalState);
+        }
+        call.no_implicit_capture(target)?;
         let recorded = call.events.get(event)?.incomplete();
         call.pools.event_waited(target, event);
         call.ordering.waited(target, event);
@@ -273,6 +280,7 @@ impl Simulator {
     fn destroy_stream(&mut self, handle: CUstream) -> Result<(), CudaError> {
         let stream = self.streams.remove(handle)?;
         self.ordering.stream_destroyed(handle);
+        self.capture_stream_destroyed(handle);
         self.timeline.remove_stream(stream.timeline);
         self.pool_stream_destroyed(handle, stream.context, !stream.non_blocking);
         self.prune_orphans(stream.context)?;
@@ -360,6 +368,7 @@ impl Simulator {
         context: CUcontext,
         legacy: CUstream,
     ) -> Result<Vec<OpId>, CudaError> {
+        self.no_implicit_capture(legacy)?;
         self.prune_orphans(context)?;
         let blocking = |(handle, stream): &(CUstream, &Stream)| {
             stream.context == context && !stream.non_blocking && *handle != legacy

@@ -110,7 +110,11 @@ entry_points! {
 
     /// Launches that are under way are not disturbed.
     fn cuGraphExecDestroy(exec: CUgraphExec) {
-        call(Cost::Other, |call| call.graphs.remove_executable(exec).map(|_| ()))
+        call(Cost::Other, |call| {
+            call.graphs.executable(exec)?;
+            call.unsafe_in_captures()?;
+            call.graphs.remove_executable(exec).map(|_| ())
+        })
     }
 }
 
@@ -167,8 +171,10 @@ impl Call {
         if flags & !(AUTO_FREE_ON_LAUNCH | UPLOAD | USE_NODE_PRIORITY) != 0 {
             return Err(CudaError::InvalidValue);
         }
+        self.unsafe_in_captures()?;
         let executable = Executable::new(&self.graphs, graph, flags)?;
-        self.spend(Cost::GraphInstantiate(executable.steps.len()));
+        let (steps, branches) = (executable.steps.len(), executable.branches());
+        self.spend(Cost::GraphInstantiate { steps, branches });
         Ok(self.graphs.add_executable(executable))
     }
 }

@@ -64,6 +64,12 @@ impl Executable {
         })
     }
 
+    /// How many branches the steps are cut into.
+    pub(super) fn branches(&self) -> usize {
+        let last = self.steps.iter().map(|step| step.branch).max();
+        last.map_or(0, |last| last + 1)
+    }
+
     /// The step that is made from a node.
     ///
     /// # Errors

@@ -41,12 +41,11 @@ entry_points! {
 
 fn launch(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Free, |call| {
-        let steps = call.graphs.executable(exec)?.steps.len();
-        call.spend(Cost::GraphLaunch(steps));
+        let executable = call.graphs.executable(exec)?;
+        let (steps, branches) = (executable.steps.len(), executable.branches());
+        call.spend(Cost::GraphLaunch { steps, branches });
         let stream = call.stream(stream, null)?;
-        if call.is_capturing(stream) {
-            return call.capture_launch(stream, exec);
-        }
+        call.refuse_in_capture(stream)?;
         check(call, exec)?;
         let clock = call.clock();
         call.launch_graph(exec, stream, clock)
@@ -57,7 +56,9 @@ fn launch(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), C
 fn upload(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Other, |call| {
         call.graphs.executable(exec)?;
-        call.stream(stream, null).map(|_| ())
+        let stream = call.stream(stream, null)?;
+        call.refuse_in_capture(stream)?;
+        call.unsafe_in_captures()
     })
 }
 

@@ -4,6 +4,8 @@
 //!   `actions` between the parameters of `cuda.h` (`params`) and what a node does.
 //! - `create` instantiates: an `executable` is the graph flattened into steps, cut into `branches` that run in streams
 //!   of their own.
+//! - `node_params` and `update` change what nodes of graphs and of executable graphs do; `generic` is the one call
+//!   for nodes of every type.
 //! - `launch` submits the steps to the timeline, with the graph's edges as dependencies.
 //! - `capture` turns the work given to a stream into nodes.
 
@@ -14,16 +16,22 @@ mod branches;
 mod capture;
 mod create;
 mod executable;
+mod generic;
 #[allow(clippy::module_inception, reason = "the module of its subject")]
 mod graph;
 mod launch;
 mod node;
+mod node_params;
 mod params;
 mod topology;
+mod update;
 
 pub(super) use add::*;
 pub(super) use capture::*;
 pub(super) use create::*;
+pub(super) use generic::*;
 pub(super) use graph::Graphs;
 pub(super) use launch::*;
+pub(super) use node_params::*;
 pub(super) use topology::*;
+pub(super) use update::*;

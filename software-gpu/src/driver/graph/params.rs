@@ -39,7 +39,7 @@ pub(in crate::driver) struct CopyNodeParams {
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS_v1`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(in crate::driver) struct SetParams {
     pub(super) to: CUdeviceptr,

@@ -85,6 +85,7 @@ impl Call {
         if self.is_capturing(stream) {
             return self.capture_allocation(pool, bytes, stream);
         }
+        self.unsafe_in_captures()?;
         let rounded = (bytes as u64).checked_next_multiple_of(GRANULE);
         let rounded = rounded.ok_or(CudaError::OutOfMemory)?;
         let placement = self.place_in_order(pool, rounded, stream)?;

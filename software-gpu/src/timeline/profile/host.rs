@@ -46,10 +46,14 @@ pub struct Host {
     pub graph_launch_us: Figure,
     /// `cuGraphLaunch`, per node.
     pub graph_launch_us_per_node: Figure,
+    /// `cuGraphLaunch`, per branch after the first.
+    pub graph_launch_us_per_branch: Figure,
     /// `cuGraphInstantiate`, whatever the graph.
     pub graph_instantiate_us: Figure,
     /// `cuGraphInstantiate`, per node.
     pub graph_instantiate_us_per_node: Figure,
+    /// `cuGraphInstantiate`, per branch after the first.
+    pub graph_instantiate_us_per_branch: Figure,
     /// `cuMemHostAlloc`, whatever the size.
     pub pin_us: Figure,
     /// Page-locking, per mebibyte.

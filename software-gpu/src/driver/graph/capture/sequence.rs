@@ -1,12 +1,14 @@
-//! Capture sequences: which streams and events take part in which.
+//! Capture sequences: which streams and events take part in which, and what they have captured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::driver::abi::{
-    CUdeviceptr, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUstream,
+    CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUmemoryPool, CUstream,
 };
 use crate::driver::errors::CudaError;
 use crate::driver::graph::node::Action;
+use crate::driver::graph::params::EdgeData;
+use crate::driver::host_threads::ThreadSerial;
 use crate::driver::operation::Effect;
 use crate::driver::simulator::Simulator;
 
@@ -16,16 +18,39 @@ pub(super) type CaptureId = u64;
 /// The capture sequences of the process.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct Captures {
+    pub(super) given: CaptureId,
     /// The streams that are capturing.
     pub(super) streams: BTreeMap<CUstream, CapturingStream>,
     /// The events that were last recorded in a capturing stream.
     pub(super) events: BTreeMap<CUevent, CapturedEvent>,
+    /// The sequences that have begun and not ended.
     pub(super) sequences: BTreeMap<CaptureId, Sequence>,
 }
 
+/// `CUstreamCaptureMode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Global,
+    ThreadLocal,
+    Relaxed,
+}
+
+/// From the begin of a capture to its end.
 #[derive(Debug)]
 pub(super) struct Sequence {
     pub(super) graph: CUgraph,
+    /// The graph is the program's: `cuStreamBeginCaptureToGraph`.
+    pub(super) into_given: bool,
+    /// The stream in which the capture began and has to end.
+    pub(super) origin: CUstream,
+    pub(super) context: CUcontext,
+    pub(super) mode: Mode,
+    /// The thread that began it.
+    pub(super) thread: ThreadSerial,
+    /// A prohibited call has spoiled it.
+    pub(super) invalidated: bool,
+    /// What destroyed streams of the capture have left behind.
+    pub(super) abandoned: Vec<CUgraphNode>,
 }
 
 /// A stream that takes part in a capture.
@@ -34,6 +59,8 @@ pub(super) struct CapturingStream {
     pub(super) capture: CaptureId,
     /// What the stream's next node comes after.
     pub(super) dependencies: Vec<CUgraphNode>,
+    /// The data of these edges, for `cuStreamGetCaptureInfo`.
+    pub(super) edges: Vec<EdgeData>,
 }
 
 /// An event that stands for nodes.
@@ -43,10 +70,55 @@ pub(super) struct CapturedEvent {
     pub(super) nodes: Vec<CUgraphNode>,
 }
 
+impl CapturingStream {
+    pub(super) fn new(capture: CaptureId, dependencies: Vec<CUgraphNode>) -> Self {
+        Self {
+            capture,
+            dependencies,
+            edges: Vec::new(),
+        }
+    }
+
+    /// The stream's next node also comes after `nodes`.
+    pub(super) fn join(&mut self, nodes: &[CUgraphNode]) {
+        for node in nodes {
+            if !self.dependencies.contains(node) {
+                self.dependencies.push(*node);
+            }
+        }
+    }
+}
+
 impl Captures {
     /// The event was recorded outside of captures, or destroyed.
     pub(in crate::driver) fn forget_event(&mut self, event: CUevent) {
         self.events.remove(&event);
+    }
+
+    /// The capture that an event was recorded in, if it goes on and is valid.
+    pub(super) fn live(&self, capture: CaptureId) -> bool {
+        let sequence = self.sequences.get(&capture);
+        sequence.is_some_and(|sequence| !sequence.invalidated)
+    }
+
+    /// The sequence of a capturing stream.
+    pub(super) fn of_stream(&self, stream: CUstream) -> Option<(CaptureId, &Sequence)> {
+        let capture = self.streams.get(&stream)?.capture;
+        self.sequences.get(&capture).map(|found| (capture, found))
+    }
+
+    pub(super) fn invalidate(&mut self, spoiled: impl Fn(CaptureId, &Sequence) -> bool) {
+        for (id, sequence) in &mut self.sequences {
+            if spoiled(*id, sequence) {
+                sequence.invalidated = true;
+            }
+        }
+    }
+
+    /// Ends a sequence: its streams are streams again.
+    pub(super) fn end(&mut self, capture: CaptureId) -> Option<Sequence> {
+        self.streams.retain(|_, stream| stream.capture != capture);
+        self.sequences.remove(&capture)
     }
 }
 
@@ -56,20 +128,74 @@ impl Simulator {
         self.captures.streams.contains_key(&stream)
     }
 
-    /// Whether a wait of the stream for the event has to do with a capture.
-    pub(in crate::driver) fn is_captured(&self, stream: CUstream, event: CUevent) -> bool {
-        self.is_capturing(stream) || self.captures.events.contains_key(&event)
-    }
-
     /// Work given to a capturing stream becomes a node.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for work that no node can stand for, which also spoils the capture;
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` in a capture that was spoiled before.
     pub(in crate::driver) fn capture(
         &mut self,
         stream: CUstream,
         effect: Effect,
     ) -> Result<(), CudaError> {
         let context = self.streams.get(stream)?.context;
-        let action = Action::from_effect(effect, context)?;
-        self.capture_node(stream, action)
+        match Action::from_effect(effect, context) {
+            Ok(action) => self.capture_node(stream, action).map(|_| ()),
+            Err(error) => Err(self.spoil(stream, error)),
+        }
+    }
+
+    /// Appends a node to what the stream has captured.
+    pub(super) fn capture_node(
+        &mut self,
+        stream: CUstream,
+        action: Action,
+    ) -> Result<CUgraphNode, CudaError> {
+        self.captured_validly(stream)?;
+        let (_, sequence) = self
+            .captures
+            .of_stream(stream)
+            .ok_or(CudaError::IllegalState)?;
+        let graph = sequence.graph;
+        let state = self.captures.streams.get_mut(&stream);
+        let state = state.ok_or(CudaError::IllegalState)?;
+        let node = self.graphs.add(graph, &state.dependencies, action)?;
+        state.dependencies = vec![node];
+        Ok(node)
+    }
+
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` for a stream whose capture was spoiled.
+    pub(super) fn captured_validly(&self, stream: CUstream) -> Result<(), CudaError> {
+        match self.captures.of_stream(stream) {
+            Some((_, sequence)) if sequence.invalidated => Err(CudaError::StreamCaptureInvalidated),
+            _ => Ok(()),
+        }
+    }
+
+    /// Spoils the capture of a stream and returns the error that says why; or that it was spoiled before.
+    pub(super) fn spoil(&mut self, stream: CUstream, error: CudaError) -> CudaError {
+        let Some((capture, sequence)) = self.captures.of_stream(stream) else {
+            return error;
+        };
+        if sequence.invalidated {
+            return CudaError::StreamCaptureInvalidated;
+        }
+        self.captures.invalidate(|id, _| id == capture);
+        error
+    }
+
+    /// `cuGraphLaunch` and `cuGraphUpload` in a capturing stream.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`: an executable graph cannot become a node.
+    pub(in crate::driver) fn refuse_in_capture(
+        &mut self,
+        stream: CUstream,
+    ) -> Result<(), CudaError> {
+        if self.is_capturing(stream) {
+            return Err(self.spoil(stream, CudaError::StreamCaptureUnsupported));
+        }
+        Ok(())
     }
 
     /// `cuMemAllocAsync` in a capturing stream.
@@ -79,53 +205,60 @@ impl Simulator {
         _bytes: usize,
         _stream: CUstream,
     ) -> Result<CUdeviceptr, CudaError> {
-        eprintln!("software GPU: cuMemAllocAsync: capturing allocations is not supported");
+        eprintln!("software GPU: cuMemAllocAsync: allocations in a capture are not supported");
         Err(CudaError::NotSupported)
     }
 
-    /// Appends a node to what the stream has captured.
-    pub(super) fn capture_node(
-        &mut self,
-        stream: CUstream,
-        action: Action,
-    ) -> Result<(), CudaError> {
-        let Captures {
-            streams, sequences, ..
-        } = &mut self.captures;
-        let state = streams.get_mut(&stream).ok_or(CudaError::IllegalState)?;
-        let sequence = sequences
-            .get(&state.capture)
-            .ok_or(CudaError::StreamCaptureInvalidated)?;
-        let node = self
-            .graphs
-            .add(sequence.graph, &state.dependencies, action)?;
-        state.dependencies = vec![node];
-        Ok(())
+    /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind
+    /// that somebody must have joined.
+    pub(in crate::driver) fn capture_stream_destroyed(&mut self, stream: CUstream) {
+        let Some(state) = self.captures.streams.remove(&stream) else {
+            return;
+        };
+        let Some(sequence) = self.captures.sequences.get_mut(&state.capture) else {
+            return;
+        };
+        if sequence.origin != stream {
+            sequence.abandoned.extend(state.dependencies);
+        } else if let Some(lost) = self.captures.end(state.capture)
+            && !lost.into_given
+        {
+            // The program may have destroyed the graph already.
+            let _ = self.graphs.destroy(lost.graph);
+        }
     }
 
-    pub(in crate::driver) fn capture_record(
-        &mut self,
-        _stream: CUstream,
-        _event: CUevent,
-        _flags: u32,
-    ) -> Result<(), CudaError> {
-        Err(CudaError::StreamCaptureUnsupported)
+    /// A context is destroyed, and its streams with it.
+    pub(in crate::driver) fn end_captures_of(&mut self, context: CUcontext) {
+        let sequences = self.captures.sequences.iter();
+        let of_context = sequences.filter(|(_, sequence)| sequence.context == context);
+        let origins: Vec<_> = of_context.map(|(_, sequence)| sequence.origin).collect();
+        for origin in origins {
+            self.capture_stream_destroyed(origin);
+        }
     }
 
-    pub(in crate::driver) fn capture_wait(
-        &mut self,
-        _stream: CUstream,
-        _event: CUevent,
-        _flags: u32,
-    ) -> Result<(), CudaError> {
-        Err(CudaError::StreamCaptureUnsupported)
-    }
-
-    pub(in crate::driver) fn capture_launch(
-        &mut self,
-        _stream: CUstream,
-        _exec: CUgraphExec,
-    ) -> Result<(), CudaError> {
-        Err(CudaError::StreamCaptureUnsupported)
+    /// Whether something that other streams captured does not come before what `origin` has captured.
+    pub(super) fn has_unjoined_work(&self, capture: CaptureId) -> Result<bool, CudaError> {
+        let Some(sequence) = self.captures.sequences.get(&capture) else {
+            return Ok(false);
+        };
+        let mut joined = BTreeSet::new();
+        let origin = self.captures.streams.get(&sequence.origin);
+        let mut open: Vec<_> = origin.map_or(Vec::new(), |state| state.dependencies.clone());
+        while let Some(node) = open.pop() {
+            if joined.insert(node)
+                && let Ok(node) = self.graphs.node(node)
+            {
+                open.extend(&node.dependencies);
+            }
+        }
+        let forked = self.captures.streams.iter();
+        let forked = forked
+            .filter(|(handle, state)| state.capture == capture && **handle != sequence.origin);
+        let mut left = forked
+            .flat_map(|(_, state)| &state.dependencies)
+            .chain(&sequence.abandoned);
+        Ok(left.any(|node| !joined.contains(node)))
     }
 }

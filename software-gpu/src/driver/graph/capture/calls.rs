@@ -1,0 +1,197 @@
+//! Beginning and ending a capture, and asking about it.
+
+use std::ffi::c_uint;
+
+use super::sequence::{CapturingStream, Mode, Sequence};
+use crate::driver::abi::{CUgraph, CUgraphNode, CUstream, Out};
+use crate::driver::boundary::entry_points;
+use crate::driver::call::{Call, call};
+use crate::driver::costs::Cost;
+use crate::driver::errors::CudaError;
+use crate::driver::graph::arrays;
+use crate::driver::graph::params::EdgeData;
+use crate::driver::host_threads::current;
+use crate::driver::stream::NullStream;
+use NullStream::{Legacy, PerThread};
+
+/// `CUstreamCaptureStatus`.
+const NONE: c_uint = 0;
+pub(super) const ACTIVE: c_uint = 1;
+const INVALIDATED: c_uint = 2;
+
+type Nodes = *const CUgraphNode;
+
+entry_points! {
+    fn cuStreamBeginCapture(stream: CUstream) {
+        begin(Legacy, stream, 0, None)
+    }
+
+    fn cuStreamBeginCapture_ptsz(stream: CUstream) {
+        begin(PerThread, stream, 0, None)
+    }
+
+    fn cuStreamBeginCapture_v2(stream: CUstream, mode: c_uint) {
+        begin(Legacy, stream, mode, None)
+    }
+
+    fn cuStreamBeginCapture_v2_ptsz(stream: CUstream, mode: c_uint) {
+        begin(PerThread, stream, mode, None)
+    }
+
+    fn cuStreamBeginCaptureToGraph(
+        stream: CUstream, graph: CUgraph, dependencies: Nodes, data: *const EdgeData, count: usize, mode: c_uint,
+    ) {
+        // SAFETY: the caller passes null or as many dependencies as it says.
+        unsafe { begin_to_graph(Legacy, stream, graph, dependencies, data, count, mode) }
+    }
+
+    fn cuStreamBeginCaptureToGraph_ptsz(
+        stream: CUstream, graph: CUgraph, dependencies: Nodes, data: *const EdgeData, count: usize, mode: c_uint,
+    ) {
+        // SAFETY: as above.
+        unsafe { begin_to_graph(PerThread, stream, graph, dependencies, data, count, mode) }
+    }
+
+    fn cuStreamEndCapture(stream: CUstream, graph: Out<CUgraph>) {
+        end(Legacy, stream, graph)
+    }
+
+    fn cuStreamEndCapture_ptsz(stream: CUstream, graph: Out<CUgraph>) {
+        end(PerThread, stream, graph)
+    }
+
+    fn cuStreamIsCapturing(stream: CUstream, status: Out<c_uint>) {
+        is_capturing(Legacy, stream, status)
+    }
+
+    fn cuStreamIsCapturing_ptsz(stream: CUstream, status: Out<c_uint>) {
+        is_capturing(PerThread, stream, status)
+    }
+}
+
+/// The graph that a capture goes into, and what its first node comes after.
+type Given = (CUgraph, Vec<CUgraphNode>);
+
+fn begin(
+    null: NullStream,
+    stream: CUstream,
+    mode: c_uint,
+    given: Option<Given>,
+) -> Result<(), CudaError> {
+    call(Cost::Other, |call| {
+        let stream = call.stream(stream, null)?;
+        let mode = Mode::from_number(mode)?;
+        if call.is_capturing(stream) {
+            return Err(CudaError::IllegalState);
+        }
+        let context = call.streams.get(stream)?.context;
+        if !call.implicit_captures(stream)?.is_empty() {
+            return Err(CudaError::StreamCaptureImplicit);
+        }
+        if stream == call.contexts.get(context)?.legacy {
+            return Err(CudaError::StreamCaptureUnsupported);
+        }
+        let into_given = given.is_some();
+        let (graph, dependencies) = match given {
+            Some((graph, dependencies)) => {
+                call.graphs.check_dependencies(graph, &dependencies)?;
+                (graph, dependencies)
+            }
+            None => (call.graphs.create(), Vec::new()),
+        };
+        call.captures.given += 1;
+        let capture = call.captures.given;
+        let sequence = Sequence {
+            graph,
+            into_given,
+            origin: stream,
+            context,
+            mode,
+            thread: current::serial(),
+            invalidated: false,
+            abandoned: Vec::new(),
+        };
+        call.captures.sequences.insert(capture, sequence);
+        let state = CapturingStream::new(capture, dependencies);
+        call.captures.streams.insert(stream, state);
+        Ok(())
+    })
+}
+
+/// # Safety
+/// The arrays are null or have `count` elements.
+unsafe fn begin_to_graph(
+    null: NullStream,
+    stream: CUstream,
+    graph: CUgraph,
+    dependencies: Nodes,
+    data: *const EdgeData,
+    count: usize,
+    mode: c_uint,
+) -> Result<(), CudaError> {
+    // SAFETY: the caller's promise.
+    let dependencies = unsafe {
+        arrays::full_edges("cuStreamBeginCaptureToGraph", data, count)?;
+        arrays::input(dependencies, count)
+    }?;
+    begin(null, stream, mode, Some((graph, dependencies.to_vec())))
+}
+
+/// Ends the capture, whatever it returns; except that of another stream, which is spoiled.
+fn end(null: NullStream, stream: CUstream, graph: Out<CUgraph>) -> Result<(), CudaError> {
+    graph.set_if_wanted(CUgraph(0));
+    call(Cost::Other, |call| {
+        let stream = call.stream(stream, null)?;
+        let (capture, sequence) = call
+            .captures
+            .of_stream(stream)
+            .ok_or(CudaError::IllegalState)?;
+        if sequence.origin != stream {
+            return Err(call.spoil(stream, CudaError::StreamCaptureUnmatched));
+        }
+        let foreign = sequence.thread != current::serial() && sequence.mode != Mode::Relaxed;
+        let verdict = if foreign {
+            Err(CudaError::StreamCaptureWrongThread)
+        } else if sequence.invalidated {
+            Err(CudaError::StreamCaptureInvalidated)
+        } else if call.has_unjoined_work(capture)? {
+            Err(CudaError::StreamCaptureUnjoined)
+        } else {
+            Ok(())
+        };
+        let ended = call.captures.end(capture).ok_or(CudaError::IllegalState)?;
+        if verdict.is_ok() {
+            graph.set_if_wanted(ended.graph);
+        } else if !ended.into_given {
+            // The program may have destroyed the graph already.
+            let _ = call.graphs.destroy(ended.graph);
+        }
+        verdict
+    })
+}
+
+fn is_capturing(null: NullStream, stream: CUstream, status: Out<c_uint>) -> Result<(), CudaError> {
+    let status = status.required()?;
+    call(Cost::Free, |call| {
+        let stream = call.stream(stream, null)?;
+        status.set(call.capture_status(stream)?)
+    })
+}
+
+impl Call {
+    /// `CUstreamCaptureStatus` of a stream.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy stream while a blocking stream is capturing; nothing is
+    /// spoiled.
+    pub(super) fn capture_status(&self, stream: CUstream) -> Result<c_uint, CudaError> {
+        if !self.implicit_captures(stream)?.is_empty() {
+            return Err(CudaError::StreamCaptureImplicit);
+        }
+        Ok(match self.captures.of_stream(stream) {
+            None => NONE,
+            Some((_, sequence)) if sequence.invalidated => INVALIDATED,
+            Some(_) => ACTIVE,
+        })
+    }
+}
