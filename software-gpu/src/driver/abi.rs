@@ -43,6 +43,12 @@ handles! {
     CUmodule;
     /// A kernel of a loaded module.
     CUfunction;
+    /// A library: a module of no context.
+    CUlibrary;
+    /// A kernel of a library.
+    CUkernel;
+    /// A link under way.
+    CUlinkState;
     /// A stream: one that was created, or [`CUstream::NULL`], [`CUstream::LEGACY`], [`CUstream::PER_THREAD`].
     CUstream;
     /// An event.

@@ -5,7 +5,8 @@ use std::ffi::c_void;
 use super::pools::{management, stream_ordered};
 use super::{
     allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
-    launch, module, occupancy, peer, pointer, refused, set, stream, stream_values, version,
+    launch, library, module, occupancy, peer, pointer, refused, set, stream, stream_values,
+    version,
 };
 
 /// The address of a function with the C ABI.
@@ -35,8 +36,11 @@ table! {
         cuCtxSetCacheConfig cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
         cuCtxSynchronize;
     module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction
-        cuModuleGetFunctionCount cuModuleGetGlobal_v2 cuModuleGetLoadingMode;
-    function: cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncGetModule
+        cuModuleGetFunctionCount cuModuleEnumerateFunctions cuModuleGetGlobal_v2 cuModuleGetLoadingMode;
+    library: cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuLibraryGetKernel cuLibraryGetKernelCount
+        cuLibraryEnumerateKernels cuLibraryGetModule cuLibraryGetGlobal cuKernelGetFunction cuKernelGetLibrary
+        cuKernelGetName cuKernelGetParamInfo cuKernelGetAttribute cuKernelSetAttribute cuKernelSetCacheConfig;
+    function: cuFuncGetName cuFuncLoad cuFuncIsLoaded cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncGetModule
         cuFuncGetParamInfo;
     occupancy: cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
         cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags

@@ -1,6 +1,6 @@
 //! Functions: the kernels of a module, and their attributes.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{CString, c_char, c_int, c_uint};
 use std::sync::Arc;
 
 use super::abi::{CUcontext, CUfunction, CUmodule, Out};
@@ -35,6 +35,7 @@ pub(super) struct Function {
     module: CUmodule,
     executable: Arc<Executable>,
     index: usize,
+    name: CString,
     /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`, if it was set.
     max_dynamic_shared: Option<u32>,
     carveout: c_int,
@@ -51,11 +52,14 @@ impl Function {
         executable: Arc<Executable>,
         index: usize,
     ) -> Self {
+        // A name of PTX has no zero inside.
+        let name = CString::new(executable.kernels()[index].name()).unwrap_or_default();
         Self {
             context,
             module,
             executable,
             index,
+            name,
             max_dynamic_shared: None,
             carveout: -1,
             required_cluster: [0; 3],
@@ -92,7 +96,8 @@ impl Function {
         self.max_dynamic_shared.unwrap_or(default)
     }
 
-    fn attribute(&self, attribute: c_uint, call: &Call) -> Result<u32, CudaError> {
+    /// `cuFuncGetAttribute`.
+    pub(super) fn attribute(&self, attribute: c_uint, call: &Call) -> Result<u32, CudaError> {
         let device = &call.profile_of(self.context)?.device;
         let kernel = self.kernel();
         Ok(match attribute {
@@ -119,7 +124,8 @@ impl Function {
         })
     }
 
-    fn set_attribute(
+    /// `cuFuncSetAttribute`.
+    pub(super) fn set_attribute(
         &mut self,
         attribute: c_uint,
         value: c_int,
@@ -191,6 +197,25 @@ entry_points! {
     /// A wish that changes nothing on today's devices.
     fn cuFuncSetSharedMemConfig(function: CUfunction, config: c_uint) {
         accept(function, config, 2)
+    }
+
+    /// The name lives as long as the module.
+    fn cuFuncGetName(name: Out<*const c_char>, function: CUfunction) {
+        call(Cost::Free, |call| name.set(call.functions.get(function)?.name.as_ptr()))
+    }
+
+    /// All functions are loaded with their module.
+    fn cuFuncLoad(function: CUfunction) {
+        call(Cost::Free, |call| call.functions.get(function).map(|_| ()))
+    }
+
+    fn cuFuncIsLoaded(state: Out<c_uint>, function: CUfunction) {
+        /// `CU_FUNCTION_LOADING_STATE_LOADED`.
+        const LOADED: c_uint = 1;
+        call(Cost::Free, |call| {
+            call.functions.get(function)?;
+            state.set(LOADED)
+        })
     }
 
     fn cuFuncGetModule(module: Out<CUmodule>, function: CUfunction) {

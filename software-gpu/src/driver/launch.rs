@@ -140,6 +140,7 @@ fn launch(
 ) -> Result<(), CudaError> {
     call(Cost::Launch, |call| {
         let target = call.stream(stream, null)?;
+        let function = call.launched(function)?;
         if call.functions.get(function)?.context != call.streams.get(target)?.context {
             return Err(CudaError::InvalidHandle);
         }

@@ -68,14 +68,7 @@ entry_points! {
                 return Err(CudaError::InvalidHandle);
             }
             call.synchronize_context(context)?;
-            let unloaded = call.modules.remove(module)?;
-            for function in unloaded.functions.into_values() {
-                call.functions.remove(function)?;
-            }
-            for (address, _) in unloaded.globals.into_values() {
-                call.free(address);
-            }
-            Ok(())
+            call.unload(module)
         })
     }
 
@@ -93,6 +86,21 @@ entry_points! {
         call(Cost::Free, |call| {
             call.context()?;
             count.set(call.modules.get(module)?.functions.len() as c_uint)
+        })
+    }
+
+    fn cuModuleEnumerateFunctions(functions: *mut CUfunction, count: c_uint, module: CUmodule) {
+        if functions.is_null() || count == 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        call(Cost::Free, |call| {
+            call.context()?;
+            let all = call.modules.get(module)?.functions.values();
+            for (index, function) in all.take(count as usize).enumerate() {
+                // SAFETY: the caller has room for so many handles.
+                unsafe { functions.add(index).write(*function) };
+            }
+            Ok(())
         })
     }
 
@@ -119,33 +127,41 @@ fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), C
     call(Cost::ModuleLoad, |call| {
         let context = call.context()?;
         let device = call.profile_of(context)?.device.clone();
-        let source = ptx_text(image)?;
-        let loaded = parse(source).map_err(Refusal::from).and_then(|module| {
-            check_target(&device, &module)?;
-            call.load_module(context, &module)
-        });
-        match loaded {
-            Ok(handle) => {
-                options.succeeded();
-                out.set(handle)
-            }
-            Err(refusal) => {
-                eprintln!(
-                    "software GPU: the module is refused: {}",
-                    refusal.explanation
-                );
-                options.failed(&refusal.explanation);
-                call.last_refusal = Some(refusal.explanation);
-                Err(refusal.error)
-            }
-        }
+        let loaded =
+            module_in(image, &device).and_then(|module| call.load_module(context, &module));
+        out.set(call.loaded(loaded, options)?)
     })
 }
 
+/// The module in an image, for a device.
+pub(super) fn module_in(image: &[u8], device: &Device) -> Result<Module, Refusal> {
+    let module = parse(ptx_text(image)?)?;
+    check_target(device, &module)?;
+    Ok(module)
+}
+
+impl LoadedModule {
+    pub(super) fn function(&self, name: &str) -> Option<CUfunction> {
+        self.functions.get(name).copied()
+    }
+
+    /// Address and size of a global variable.
+    pub(super) fn global(&self, name: &str) -> Option<(CUdeviceptr, usize)> {
+        self.globals.get(name).copied()
+    }
+}
+
 /// Why a module cannot be loaded: for the program, and for people.
-struct Refusal {
+pub(super) struct Refusal {
     error: CudaError,
     explanation: String,
+}
+
+impl From<CudaError> for Refusal {
+    fn from(error: CudaError) -> Self {
+        let explanation = error.to_string();
+        Self { error, explanation }
+    }
 }
 
 impl From<PtxError> for Refusal {
@@ -197,6 +213,53 @@ fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
 }
 
 impl Simulator {
+    /// Fills the logs of a call that loads an image, and reports a refusal.
+    pub(super) fn loaded<R>(
+        &mut self,
+        result: Result<R, Refusal>,
+        options: &mut Options,
+    ) -> Result<R, CudaError> {
+        match result {
+            Ok(loaded) => {
+                options.succeeded();
+                Ok(loaded)
+            }
+            Err(refusal) => {
+                options.failed(&refusal.explanation);
+                Err(self.refuse(refusal))
+            }
+        }
+    }
+
+    /// Loads a module into a context.
+    pub(super) fn load_parsed(
+        &mut self,
+        context: CUcontext,
+        module: &Module,
+    ) -> Result<CUmodule, CudaError> {
+        self.load_module(context, module)
+            .map_err(|refusal| self.refuse(refusal))
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> CudaError {
+        let Refusal { error, explanation } = refusal;
+        eprintln!("software GPU: the module is refused: {explanation}");
+        self.last_refusal = Some(explanation);
+        error
+    }
+
+    /// Removes a module, its functions and its variables.
+    pub(super) fn unload(&mut self, module: CUmodule) -> Result<(), CudaError> {
+        let unloaded = self.modules.remove(module)?;
+        for function in unloaded.functions.into_values() {
+            self.functions.remove(function)?;
+        }
+        for (address, _) in unloaded.globals.into_values() {
+            self.free(address);
+        }
+        Ok(())
+    }
+
     fn load_module(&mut self, context: CUcontext, module: &Module) -> Result<CUmodule, Refusal> {
         let globals = self.place_globals(context, module)?;
         let executable = self.initialise_globals(module, &globals).and_then(|()| {
@@ -325,7 +388,7 @@ fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
 ///
 /// # Safety
 /// `image` is null or a module image.
-unsafe fn image_bytes<'a>(image: *const c_void) -> Result<&'a [u8], CudaError> {
+pub(super) unsafe fn image_bytes<'a>(image: *const c_void) -> Result<&'a [u8], CudaError> {
     if image.is_null() {
         return Err(CudaError::InvalidValue);
     }
@@ -335,7 +398,7 @@ unsafe fn image_bytes<'a>(image: *const c_void) -> Result<&'a [u8], CudaError> {
 
 /// # Safety
 /// `name` is null or a string.
-unsafe fn text(name: *const c_char) -> Result<String, CudaError> {
+pub(super) unsafe fn text(name: *const c_char) -> Result<String, CudaError> {
     if name.is_null() {
         return Err(CudaError::InvalidValue);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::abi::{CUcontext, CUevent, CUfunction, CUmodule, CUstream};
+use super::abi::{CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream};
 use super::allocation::Owned;
 use super::context::Context;
 use super::device::Device;
@@ -14,6 +14,7 @@ use super::event::Event;
 use super::function::Function;
 use super::graph::{Captures, Graphs};
 use super::host_threads::HostThreads;
+use super::library::{Library, LibraryKernel};
 use super::module::LoadedModule;
 use super::operation::Operation;
 use super::ordering::Ordering;
@@ -62,6 +63,9 @@ pub(super) struct Simulator {
     pub(super) events: Table<CUevent, Event>,
     pub(super) modules: Table<CUmodule, LoadedModule>,
     pub(super) functions: Table<CUfunction, Function>,
+    pub(super) libraries: Table<CUlibrary, Library>,
+    /// The kernels of all libraries.
+    pub(super) kernels: Table<CUkernel, LibraryKernel>,
     pub(super) graphs: Graphs,
     pub(super) captures: Captures,
     pub(super) activities: Recorder,
@@ -121,6 +125,8 @@ impl Simulator {
             events: Table::new(),
             modules: Table::new(),
             functions: Table::new(),
+            libraries: Table::new(),
+            kernels: Table::new(),
             graphs: Graphs::default(),
             captures: Captures::default(),
             activities: Recorder::default(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::abi::{
-    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUmodule,
-    CUstream, CUuserObject,
+    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
+    CUlinkState, CUmemoryPool, CUmodule, CUstream, CUuserObject,
 };
 use super::errors::CudaError;
 
@@ -40,6 +40,9 @@ handles! {
     CUfunction = 3;
     CUstream = 4;
     CUevent = 5;
+    CUlibrary = 6;
+    CUkernel = 7;
+    CUlinkState = 8;
     CUmemoryPool = 9;
     CUgraph = 16;
     CUgraphNode = 17;
