@@ -254,3 +254,63 @@ proptest! {
         survive(&words.concat());
     }
 }
+
+#[test]
+fn a_deadlock_says_who_waits_where() {
+    let text = fault(
+        "setp.eq.u32 %p1, %t, 63; @%p1 exit; setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1, 64; bra B;\n A: bar.sync 2; B:",
+    )
+    .to_string();
+    for part in [
+        "deadlock: 63 threads wait",
+        "32 from thread (0, 0, 0) on: waiting at barrier 2, where 32 of 63 threads have arrived, PTX line 12",
+        "31 from thread (32, 0, 0) on: waiting at barrier 1, where 31 of 64 threads have arrived, PTX line 11",
+        "1 have exited",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing: {text}");
+    }
+    let text =
+        fault("setp.lt.u32 %p0, %t, 5; @%p0 bra A; bar.warp.sync -1; bra B;\n A: bar.sync 2; B:")
+            .to_string();
+    assert!(
+        text.contains("waiting at a warp barrier for lanes 0xffffffff, PTX line 11"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_endless_kernel_says_what_it_polls() {
+    let spin = |load: &str| {
+        let body = format!(
+            "ld.param.u64 %rd1, [in]; setp.ge.u32 %p1, %t, 32; @%p1 bra END;\nLOOP: {load} setp.eq.u32 %p0, %r3, 0; @%p0 bra LOOP;
+            END: bar.sync 0;"
+        );
+        let launch = Launch {
+            budget: 1 << 12,
+            ..launch(1, 64)
+        };
+        let fault = run_as("", &body, launch, &[0; 64]).expect_err("endless");
+        fault.to_string()
+    };
+    for load in [
+        "ld.volatile.global.u32 %r3, [%rd1+8];",
+        "ld.relaxed.sys.u32 %r3, [%rd1+8];",
+        "atom.global.or.b32 %r3, [%rd1+8], 0;",
+    ] {
+        let text = spin(load);
+        for part in [
+            "does not end",
+            "polls 4 bytes at 0x1000000000008 in global memory (PTX line 12)",
+            "32 from thread (0, 0, 0) on: at work, PTX line 12",
+            "32 from thread (32, 0, 0) on: waiting at barrier 0, where 32 of 64 threads have arrived, PTX line 13",
+            "SOFTWARE_GPU_INSTRUCTION_BUDGET",
+        ] {
+            assert!(text.contains(part), "`{part}` is missing: {text}");
+        }
+    }
+    let walk = spin("ld.global.u32 %r3, [%rd1]; and.b64 %rd1, %rd1, -4;");
+    assert!(
+        walk.contains("does not end") && !walk.contains("polls"),
+        "{walk}"
+    );
+}

@@ -6,6 +6,7 @@ use std::thread;
 
 use super::abi::{CUfunction, CUlaunchConfig, CUstream};
 use super::boundary::entry_points;
+use super::budget::instruction_budget;
 use super::call::{Call, call};
 use super::cluster;
 use super::costs::Cost;
@@ -20,9 +21,6 @@ use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, Gr
 use crate::memory::WriteHold;
 use crate::reports;
 use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
-
-/// Warp instructions that one block may execute before its kernel counts as endless.
-const INSTRUCTION_BUDGET: u64 = 1 << 31;
 
 /// A kernel on its way through a stream, or in a node of a graph.
 #[derive(Clone)]
@@ -319,7 +317,7 @@ impl Simulator {
             start_ns: at.as_nanos(),
             clock_mhz: f64::from(profile.device.clock_mhz),
             multiprocessors: profile.device.multiprocessor_count,
-            instruction_budget: INSTRUCTION_BUDGET,
+            instruction_budget: instruction_budget(),
             threads: rayon::current_num_threads(),
         };
         let hold = WriteHold::new(&self.memory).without(self.out_of_reach(operation.context));

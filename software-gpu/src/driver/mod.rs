@@ -25,6 +25,7 @@
 mod abi;
 mod allocation;
 mod boundary;
+mod budget;
 mod call;
 mod checkers;
 mod cluster;

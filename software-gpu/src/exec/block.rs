@@ -13,6 +13,7 @@ use super::grid::Grid;
 use super::group::complete_cluster_barrier;
 use super::memory::Cached;
 use super::shape::LANES;
+use super::standing::{self, Awaited};
 use super::warp::{Stop, Warp};
 use super::watch::Watch;
 
@@ -56,6 +57,7 @@ impl<'g> Worker<'g> {
             registers: std::ptr::null_mut(),
             mask: 0,
             active: 0,
+            extra_instructions: 0,
             cycles: 0,
             limit: u64::MAX,
             warp: 0,
@@ -203,7 +205,12 @@ impl<'g> Worker<'g> {
                     }
                 }
             }
-            Stop::Fault(fault) => return Err(*fault),
+            Stop::Fault(mut fault) => {
+                if let Fault::InstructionBudget { threads, .. } = &mut *fault {
+                    threads.push_str(&self.standing());
+                }
+                return Err(*fault);
+            }
         }
         self.cluster_event = true;
         Ok(())
@@ -272,16 +279,42 @@ impl<'g> Worker<'g> {
         }
     }
 
-    /// Names a thread that waits for ever.
+    /// Names the threads that wait for ever.
     pub fn deadlock(&self) -> Fault {
-        let waiting = self.warps.iter().map(Warp::waiting).sum();
-        let first = self.warps.iter().enumerate().find_map(|(index, warp)| {
-            let (lane, line) = warp.stuck(self.cx.grid)?;
-            Some(self.cx.place(index as u32, lane, line))
-        });
+        let grid = self.cx.grid;
+        let waits = |warp: &Warp| warp.standing(grid).first().copied();
+        let first = self.warps.iter().find_map(waits);
+        let place = first.map_or_else(
+            || self.cx.place(0, 0, 0),
+            |first| {
+                self.cx
+                    .place(first.warp, first.lanes.trailing_zeros(), first.line)
+            },
+        );
         Fault::BarrierDeadlock {
-            place: first.unwrap_or_else(|| self.cx.place(0, 0, 0)),
-            waiting,
+            place,
+            waiting: self.warps.iter().map(Warp::waiting).sum(),
+            threads: self.standing(),
         }
+    }
+
+    /// Where all threads of the block stand, in words.
+    fn standing(&self) -> String {
+        let grid = self.cx.grid;
+        let all: Vec<_> = self
+            .warps
+            .iter()
+            .flat_map(|warp| warp.standing(grid))
+            .collect();
+        let alive: u32 = self.warps.iter().map(Warp::alive).sum();
+        standing::tell(grid, &all, grid.threads_per_block() - alive, |id| {
+            let barrier = &self.barriers[id as usize];
+            let expected = match barrier.expected {
+                0 => alive,
+                expected => expected,
+            };
+            let arrived = barrier.arrived;
+            Awaited { arrived, expected }
+        })
     }
 }

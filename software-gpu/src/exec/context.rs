@@ -25,6 +25,8 @@ pub(super) struct Context<'g> {
     pub mask: u32,
     /// Lanes that execute the current basic block.
     pub active: u32,
+    /// What operations of the basic block take of the instruction budget beside their count: see `memory::atomic`.
+    pub extra_instructions: u64,
     /// Modelled cycles of the running warp since its block started.
     pub cycles: u64,
     /// The running warp's turn ends when its cycles reach this.

@@ -134,23 +134,28 @@ pub enum Fault {
     },
     /// A block executed more warp instructions than the launch allows: probably an endless loop.
     #[error(
-        "{place}: instruction budget of {budget} warp instructions per block is spent: endless loop?"
+        "{place}: one block has executed {budget} warp instructions and does not end: an endless loop, or a wait for \
+         what never comes?{threads}\n  if it only takes long, allow more with SOFTWARE_GPU_INSTRUCTION_BUDGET"
     )]
     InstructionBudget {
         /// Where it happened to be.
         place: Place,
         /// The budget.
         budget: u64,
+        /// What the block's threads do, in lines of their own: who polls which memory, who waits where.
+        threads: String,
     },
     /// All remaining threads of a block wait at barriers that will never be complete.
     #[error(
-        "{place}: deadlock: {waiting} threads wait at barriers for others that exited or wait elsewhere"
+        "{place}: deadlock: {waiting} threads wait at barriers for others that exited or wait elsewhere{threads}"
     )]
     BarrierDeadlock {
         /// One of the waiting threads.
         place: Place,
         /// How many wait.
         waiting: u32,
+        /// Who waits where, and for how many, in lines of their own.
+        threads: String,
     },
     /// The call stack of a thread is exhausted.
     #[error("{place}: stack overflow: calls nest too deep")]

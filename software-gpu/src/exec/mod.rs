@@ -31,9 +31,11 @@ mod lower;
 mod mbarrier;
 mod memory;
 mod op;
+mod polling;
 mod program;
 mod shape;
 mod special;
+mod standing;
 mod warp;
 mod watch;
 

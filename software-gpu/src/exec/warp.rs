@@ -23,8 +23,10 @@ use super::context::{Context, Lanes};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::op::Slot;
-use super::program::{BlockBarrier, Code, Constant, Terminator, Value};
+use super::polling;
+use super::program::{BasicBlock, BlockBarrier, Code, Constant, Terminator, Value};
 use super::shape::LANES;
+use super::standing::{At, Standing};
 
 /// Calls nest at most this deep.
 const MAX_FRAMES: usize = 512;
@@ -82,6 +84,34 @@ struct Split {
     pc: u32,
     mask: u32,
     state: State,
+}
+
+impl State {
+    fn at(self) -> At {
+        match self {
+            Self::Ready => At::Running,
+            Self::WarpBarrier(members) => At::WarpBarrier(members),
+            Self::BlockBarrier(id) => At::BlockBarrier(id),
+            Self::ClusterBarrier => At::ClusterBarrier,
+        }
+    }
+}
+
+impl Split {
+    /// The line of the barrier that it waits at, or of the end of its basic block.
+    fn line(&self, blocks: &[BasicBlock]) -> u32 {
+        let leads_here = |block: &&BasicBlock| match &block.end {
+            Terminator::WarpBarrier { next, .. } => *next == self.pc,
+            Terminator::BlockBarrier(barrier) => barrier.next == self.pc,
+            Terminator::ClusterWait { next } => *next == self.pc,
+            _ => false,
+        };
+        let place = match self.state {
+            State::Ready => blocks.get(self.pc as usize),
+            _ => blocks.iter().find(leads_here),
+        };
+        place.map_or(0, |block| block.line)
+    }
 }
 
 /// An activation of a function.
@@ -206,25 +236,27 @@ impl Warp {
         if self.ready { 0 } else { self.alive() }
     }
 
-    /// A lane that waits, and the line where.
-    pub fn stuck(&self, grid: &Grid<'_>) -> Option<(u32, u32)> {
-        let frame = self.frames.last()?;
-        let split = frame
-            .others
-            .iter()
-            .find(|split| split.mask & !self.exited != 0)?;
-        let blocks = &grid.kernel.program.codes[frame.code].blocks;
-        let leads_here = |end: &Terminator| match end {
-            Terminator::WarpBarrier { next, .. } => *next == split.pc,
-            Terminator::BlockBarrier(barrier) => barrier.next == split.pc,
-            Terminator::ClusterWait { next } => *next == split.pc,
-            _ => false,
-        };
-        let line = blocks
-            .iter()
-            .find(|block| leads_here(&block.end))
-            .map_or(0, |block| block.line);
-        Some((split.mask.trailing_zeros(), line))
+    /// Where the threads stand that have not exited.
+    pub fn standing(&self, grid: &Grid<'_>) -> Vec<Standing> {
+        let mut all = Vec::new();
+        for (depth, frame) in self.frames.iter().enumerate() {
+            let blocks = &grid.kernel.program.codes[frame.code].blocks;
+            // The current split of a caller is inside the call.
+            let innermost = depth + 1 == self.frames.len();
+            let current = innermost.then_some(&frame.current);
+            for split in current.into_iter().chain(&frame.others) {
+                let lanes = split.mask & !self.exited;
+                if lanes != 0 {
+                    all.push(Standing {
+                        warp: self.index,
+                        lanes,
+                        at: split.state.at(),
+                        line: split.line(blocks),
+                    });
+                }
+            }
+        }
+        all
     }
 
     /// The arrival that made [`Warp::run`] stop.
@@ -347,12 +379,14 @@ impl Warp {
             for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
                 *total = total.wrapping_add(*issued);
             }
-            let Some(left) = budget.checked_sub(u64::from(block.instructions)) else {
-                let place = cx.place(self.index, mask.trailing_zeros(), block.line);
-                let budget = cx.grid.instruction_budget;
+            let spent = u64::from(block.instructions) + std::mem::take(&mut cx.extra_instructions);
+            let Some(left) = budget.checked_sub(spent) else {
+                frame.current.pc = pc;
+                frame.current.mask = mask;
                 return Some(Stop::Fault(Box::new(Fault::InstructionBudget {
-                    place,
-                    budget,
+                    place: cx.place(self.index, mask.trailing_zeros(), block.line),
+                    budget: cx.grid.instruction_budget,
+                    threads: polling::tell(cx, pc, mask),
                 })));
             };
             *budget = left;

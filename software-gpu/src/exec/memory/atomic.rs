@@ -22,6 +22,8 @@ impl Shape for Atomic {
         };
         // SAFETY: lowering made `a` the site's address row.
         let addresses = unsafe { addresses(cx, site, op.a) };
+        // They go lane by lane on the host: a loop of them is to be stopped as soon as one of other instructions.
+        cx.extra_instructions += u64::from(cx.mask.count_ones());
         let mut sectors = Sectors::default();
         for lane in cx.lanes() {
             let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Atomic) else {

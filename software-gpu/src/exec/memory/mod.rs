@@ -29,7 +29,7 @@ pub(super) use copy::{
 pub(super) use load::load;
 pub(super) use mbarrier::{Update, test_mbarrier, update_mbarrier};
 pub(super) use store::store;
-pub(super) use target::Cached;
+pub(super) use target::{Cached, lane_address};
 
 /// Where generic addresses of shared memory start. The low half is the address in `.shared` space.
 pub(super) const SHARED_WINDOW: u64 = 0x00f0_0000_0000_0000;

@@ -333,3 +333,19 @@ impl Sectors {
         }
     }
 }
+
+/// The address that one lane accesses, and the space it lies in.
+///
+/// # Safety
+///
+/// `slot` is the site's address row in the running frame.
+pub(in crate::exec) unsafe fn lane_address(
+    cx: &Context<'_>,
+    site: &Site,
+    slot: Slot,
+    lane: usize,
+) -> (Space, u64) {
+    // SAFETY: the caller's promise.
+    let all = unsafe { addresses(cx, site, slot) };
+    space_of(site.space, all[lane % LANES])
+}

@@ -1,0 +1,50 @@
+//! How long a kernel may run before it counts as endless.
+
+use std::env;
+use std::sync::LazyLock;
+
+/// The environment variable that sets the budget.
+pub(super) const VARIABLE: &str = "SOFTWARE_GPU_INSTRUCTION_BUDGET";
+
+/// Without it: a few seconds of a loop that polls memory, on the computers of today.
+const DEFAULT: u64 = 1 << 29;
+
+/// Warp instructions that one block may execute. Atomic operations count once for each thread.
+pub(super) fn instruction_budget() -> u64 {
+    static BUDGET: LazyLock<u64> = LazyLock::new(|| {
+        let word = env::var_os(VARIABLE).unwrap_or_default();
+        parse(&word.to_string_lossy()).unwrap_or_else(|message| {
+            eprintln!("software GPU: {VARIABLE}: {message}; it stays at {DEFAULT}");
+            DEFAULT
+        })
+    });
+    *BUDGET
+}
+
+/// The budget that `word` sets; the default when it is empty.
+fn parse(word: &str) -> Result<u64, String> {
+    match word.trim() {
+        "" => Ok(DEFAULT),
+        number => match number.parse() {
+            Ok(0) | Err(_) => Err(format!("`{number}` is no number of warp instructions")),
+            Ok(budget) => Ok(budget),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_taken_and_all_else_is_refused() {
+        assert_eq!(parse(""), Ok(DEFAULT));
+        assert_eq!(parse(" 1000 "), Ok(1000));
+        for bad in ["0", "-1", "many", "1e9", "99999999999999999999"] {
+            assert!(
+                parse(bad).is_err_and(|message| message.contains(bad)),
+                "{bad}"
+            );
+        }
+    }
+}
