@@ -31,7 +31,7 @@ entry_points! {
     fn cuDeviceCanAccessPeer(can_access: Out<c_int>, device: CUdevice, peer: CUdevice) {
         call(Cost::Free, |call| {
             let (device, peer) = (call.ordinal(device)?, call.ordinal(peer)?);
-            can_access.set(c_int::from(call.link(device, peer) != Link::None))
+            can_access.set(c_int::from(call.can_access_peer(device, peer)))
         })
     }
 
@@ -220,6 +220,11 @@ impl Simulator {
             return Link::None;
         }
         self.devices[device].profile.peer.link
+    }
+
+    /// Whether a device can be given access to another one's memory.
+    pub(super) fn can_access_peer(&self, device: usize, peer: usize) -> bool {
+        self.link(device, peer) != Link::None
     }
 
     /// How bytes get from one place in device memory to another.

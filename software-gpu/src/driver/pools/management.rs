@@ -224,15 +224,16 @@ fn set_access(
         return Err(CudaError::InvalidValue);
     }
     let device = call.ordinal(wanted.location.id)?;
-    let pool = call.pools.get_mut(pool)?;
-    match (device == pool.properties.device, wanted.flags) {
-        (true, NO_ACCESS) => return Err(CudaError::InvalidDevice),
-        (true, _) => {}
-        (false, NO_ACCESS) => {
-            pool.peers.remove(&device);
+    let own = call.pools.get(pool)?.properties.device;
+    match (device == own, wanted.flags) {
+        (true, READ_WRITE) => {}
+        (true, _) => return Err(CudaError::InvalidDevice),
+        (false, READ_WRITE) if call.can_access_peer(device, own) => {
+            call.pools.get_mut(pool)?.peers.insert(device);
         }
+        (false, READ_WRITE) => return Err(CudaError::InvalidDevice),
         (false, _) => {
-            pool.peers.insert(device);
+            call.pools.get_mut(pool)?.peers.remove(&device);
         }
     }
     Ok(())

@@ -248,9 +248,11 @@ impl Simulator {
     }
 
     fn pools_after(&mut self, reach: &Reach) {
-        let over = self.pools.deferred.extract_if(.., |_, by| reach.covers(by));
-        let over: Vec<_> = over.map(|(address, _)| address).collect();
+        let deferred = self.pools.deferred.iter();
+        let over = deferred.filter(|(_, by)| reach.covers(by));
+        let over: Vec<_> = over.map(|(address, _)| *address).collect();
         for address in over {
+            self.pools.deferred.remove(&address);
             self.free(address);
         }
         let mut released = Vec::new();
