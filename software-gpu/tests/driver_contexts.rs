@@ -93,7 +93,7 @@ fn a_context_has_settings() {
     assert_eq!(value, 4096);
     assert_eq!(
         cu!(cuCtxGetLimit(&mut value => *mut usize, 99 => c_uint)),
-        Err(215)
+        Err(INVALID_VALUE)
     );
     cu!(cuCtxSetCacheConfig(2 => c_uint)).unwrap();
     cu!(cuCtxGetCacheConfig(&mut number => *mut c_uint)).unwrap();
