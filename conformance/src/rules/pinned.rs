@@ -139,6 +139,7 @@ impl Pages {
 fn zero_bytes_are_no_error(_: &mut Scene) -> Outcome {
     let mut start = null_mut();
     ok!(cuMemAllocHost_v2(&mut start, 0));
+    ok!(cuMemHostAlloc(&mut start, 0, 0));
     Ok(())
 }
 
