@@ -26,6 +26,7 @@ entry_points! {
         // SAFETY: the caller passes null or a mode.
         let mode = unsafe { mode.as_mut() }.ok_or(CudaError::InvalidValue)?;
         call(Cost::Free, |_| {
+            Mode::from_number(*mode)?;
             *mode = MODE.replace(*mode);
             Ok(())
         })
