@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 static CALLS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 /// The names of the functions that were called although the chosen driver does not have them, each
-/// once, the most recently called last. All these calls returned `CUDA_ERROR_NOT_SUPPORTED`.
+/// once, the most recently called last. All these calls returned `CUDA_ERROR_NOT_SUPPORTED`, and the
+/// first one of each name said so on standard error.
 pub fn unsupported_calls() -> Vec<&'static str> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -33,6 +34,9 @@ extern "C" fn not_supported<const INDEX: usize>() -> CuResult {
 
 fn record(name: &'static str) -> CuResult {
     let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !calls.contains(&name) {
+        eprintln!("libcuda: {name} is not supported by the chosen driver");
+    }
     calls.retain(|earlier| *earlier != name);
     calls.push(name);
     ERROR_NOT_SUPPORTED

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use super::pools::{management, stream_ordered};
 use super::{
     allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
-    launch, library, module, occupancy, peer, pointer, refused, set, stream, stream_values,
-    version,
+    launch, library, module, occupancy, peer, pointer, refused, set, small_calls, stream,
+    stream_attributes, stream_values, version,
 };
 
 /// The address of a function with the C ABI.
@@ -121,6 +121,45 @@ table! {
         cuGraphExecEventWaitNodeSetEvent cuGraphExecChildGraphNodeSetParams cuGraphExecUpdate cuGraphExecUpdate_v2
         cuGraphNodeSetEnabled cuGraphNodeGetEnabled cuGraphAddNode cuGraphAddNode_v2 cuGraphNodeSetParams
         cuGraphExecNodeSetParams;
+    stream_attributes: cuStreamGetAttribute cuStreamGetAttribute_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz
+        cuStreamCopyAttributes cuStreamCopyAttributes_ptsz;
+    small_calls: cuProfilerStart cuProfilerStop cuDeviceGetExecAffinitySupport cuCtxGetExecAffinity
+        cuCtxResetPersistingL2Cache cuCtxGetDevice_v2 cuCtxSynchronize_v2 cuStreamGetDevice cuStreamGetDevice_ptsz;
+    refused: cuCtxFromGreenCtx cuCtxGetDevResource cuDevResourceGenerateDesc cuDevSmResourceSplitByCount
+        cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxGetDevResource cuGreenCtxGetId
+        cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuGreenCtxWaitEvent cuStreamGetGreenCtx cuMemAddressFree
+        cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle cuMemGetAccess cuMemGetAllocationGranularity
+        cuMemGetAllocationPropertiesFromHandle cuMemGetHandleForAddressRange cuMemImportFromShareableHandle cuMemMap
+        cuMemMapArrayAsync cuMemMapArrayAsync_ptsz cuMemRelease cuMemRetainAllocationHandle cuMemSetAccess
+        cuMemUnmap cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle
+        cuIpcOpenMemHandle_v2 cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindMem cuMulticastCreate
+        cuMulticastGetGranularity cuMulticastUnbind cuModuleGetSurfRef cuModuleGetTexRef cuParamSetTexRef
+        cuSurfObjectCreate cuSurfObjectDestroy cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray
+        cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc
+        cuTexObjectGetTextureDesc cuTexRefCreate cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode
+        cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags
+        cuTexRefGetFormat cuTexRefGetMaxAnisotropy cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias
+        cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray cuTexRefSetAddress cuTexRefSetAddress2D
+        cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode cuTexRefSetAddress_v2
+        cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode cuTexRefSetFlags cuTexRefSetFormat
+        cuTexRefSetMaxAnisotropy cuTexRefSetMipmapFilterMode cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp
+        cuTexRefSetMipmappedArray cuDestroyExternalMemory cuDestroyExternalSemaphore cuExternalMemoryGetMappedBuffer
+        cuExternalMemoryGetMappedMipmappedArray cuImportExternalMemory cuImportExternalSemaphore
+        cuSignalExternalSemaphoresAsync cuSignalExternalSemaphoresAsync_ptsz cuWaitExternalSemaphoresAsync
+        cuWaitExternalSemaphoresAsync_ptsz cuGraphicsMapResources cuGraphicsMapResources_ptsz
+        cuGraphicsResourceGetMappedMipmappedArray cuGraphicsResourceGetMappedPointer
+        cuGraphicsResourceGetMappedPointer_v2 cuGraphicsResourceSetMapFlags cuGraphicsResourceSetMapFlags_v2
+        cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources cuGraphicsUnmapResources_ptsz
+        cuGraphicsUnregisterResource cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled
+        cuTensorMapReplaceAddress cuGetExportTable cuCheckpointProcessCheckpoint
+        cuCheckpointProcessGetRestoreThreadId cuCheckpointProcessGetState cuCheckpointProcessLock
+        cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
+        cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal cuDeviceRegisterAsyncNotification
+        cuDeviceUnregisterAsyncNotification cuModuleLoadFatBinary cuLaunchCooperativeKernelMultiDevice
+        cuLibraryGetManaged cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
+        cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
+        cuParamSeti cuParamSetv cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
+        cuLogsRegisterCallback cuLogsUnregisterCallback cuProfilerInitialize;
     host_function: cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz;
 }
 

@@ -21,6 +21,7 @@ use super::ordering::Ordering;
 use super::pools::Pools;
 use super::profile_choice;
 use super::stream::Stream;
+use super::stream_attributes::StreamAttributes;
 use super::stream_values::{ValueWait, ValueWrites};
 use super::table::Table;
 use crate::activity::Recorder;
@@ -50,6 +51,7 @@ pub(super) struct Simulator {
     pub(super) host_function: Option<OpId>,
     pub(super) operations: BTreeMap<OpId, Operation>,
     pub(super) effects: Effects,
+    pub(super) stream_attributes: StreamAttributes,
     /// The streams that wait for values in memory, by the operation that waits.
     pub(super) value_waits: BTreeMap<OpId, ValueWait>,
     /// The values that streams were told to write last, by address.
@@ -116,6 +118,7 @@ impl Simulator {
             ordering: Ordering::default(),
             operations: BTreeMap::new(),
             effects: Effects::default(),
+            stream_attributes: StreamAttributes::new(),
             value_waits: BTreeMap::new(),
             value_writes: ValueWrites::default(),
             contexts: Table::new(),

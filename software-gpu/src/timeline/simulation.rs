@@ -66,6 +66,11 @@ impl Timeline {
         self.streams.add(device, priority)
     }
 
+    /// Changes the priority of operations that are not under way yet.
+    pub fn set_priority(&mut self, stream: StreamId, priority: i32) {
+        self.streams.set_priority(stream, priority);
+    }
+
     /// Gives the stream's connection free for others. Operations that it was given still run.
     pub fn remove_stream(&mut self, stream: StreamId) {
         self.streams.remove(stream);

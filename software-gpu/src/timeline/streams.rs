@@ -50,6 +50,12 @@ impl Streams {
         }
     }
 
+    pub fn set_priority(&mut self, stream: StreamId, priority: i32) {
+        if let Some(stream) = self.list.get_mut(stream.0 as usize) {
+            stream.priority = priority;
+        }
+    }
+
     pub fn get(&self, stream: StreamId) -> &Stream {
         &self.list[stream.0 as usize]
     }
