@@ -277,3 +277,26 @@ fn without_the_checkers_nothing_is_reported_and_later_nothing_made_up() {
     reports::set_mode(before);
     assert_eq!(reports, []);
 }
+
+#[test]
+fn memory_that_was_freed_is_named() {
+    let driver = Driver::new();
+    let module = driver.module(&kernel("st.global.u32 [%x], %i;"));
+    let function = driver
+        .function(module.expect("loads"), "test")
+        .expect("exists");
+    let (x, _y) = (
+        driver.allocate(BYTES).expect("fits"),
+        driver.allocate(BYTES).expect("fits"),
+    );
+    cu!(cuMemFree_v2(x => Address)).expect("is allocated");
+    let inside = x + 8;
+    driver
+        .launch(function, 4, 64, 0, &[&inside, &inside])
+        .expect("starts");
+    assert_eq!(driver.synchronize(), Err(700));
+    let text = software_gpu::driver::last_fault().expect("is told");
+    let words =
+        format!("it lies at offset 8 of an allocation of 1024 bytes at {x:#x} that was freed");
+    assert!(text.contains(&words), "{text}");
+}

@@ -67,7 +67,7 @@ pub struct Nearest {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// An access outside every allocation.
-    #[error("{place}: {access} of {bytes} bytes at {address:#x} in {} space is out of bounds{}", space_name(*.space), beside(.nearest))]
+    #[error("{place}: {access} of {bytes} bytes at {address:#x} in {} space is out of bounds{}", space_name(*.space), beside(.nearest, .freed, *.address))]
     IllegalAddress {
         /// Where.
         place: Place,
@@ -81,6 +81,8 @@ pub enum Fault {
         bytes: u32,
         /// For global space: the nearest allocation.
         nearest: Option<Nearest>,
+        /// Base and length of the allocation that the address was in, if it has been freed.
+        freed: Option<(u64, u64)>,
     },
     /// An access to the shared memory of a block of the cluster that has exited.
     #[error(
@@ -184,7 +186,13 @@ fn space_name(space: Space) -> &'static str {
     }
 }
 
-fn beside(nearest: &Option<Nearest>) -> String {
+fn beside(nearest: &Option<Nearest>, freed: &Option<(u64, u64)>, address: u64) -> String {
+    if let Some((base, len)) = freed {
+        return format!(
+            "; it lies at offset {} of an allocation of {len} bytes at {base:#x} that was freed",
+            address - base
+        );
+    }
     match nearest {
         Some(Nearest {
             base,

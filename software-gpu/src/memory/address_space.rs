@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 use super::allocation::{Allocation, AllocationKind, Backing};
+use super::freed::Freed;
 use super::parts::{Part, Parts};
 
 /// Where device addresses start: above every address that a user process has on x86-64 and aarch64 with 48 bits.
@@ -48,6 +49,7 @@ pub struct AddressSpace {
     free_slots: Vec<usize>,
     slots: usize,
     parts: Parts,
+    freed: Freed,
 }
 
 impl AddressSpace {
@@ -61,6 +63,7 @@ impl AddressSpace {
             free_slots: Vec::new(),
             slots: 0,
             parts: Parts::default(),
+            freed: Freed::default(),
         }
     }
 
@@ -95,6 +98,11 @@ impl AddressSpace {
         let whole = allocation.base()..allocation.end();
         let part = self.parts.nearest(address, whole.clone());
         Some(part.map_or(whole, Part::range))
+    }
+
+    /// The addresses of the allocation that `address` was in, if it has been freed lately.
+    pub fn freed_range(&self, address: u64) -> Option<Range<u64>> {
+        self.freed.find(address)
     }
 
     /// The allocation of a memory pool that `address` lies in. Freed ones are found until their memory is used again or
@@ -270,6 +278,9 @@ impl AddressSpace {
 
     fn remove(&mut self, position: usize) {
         let allocation = self.allocations.remove(position);
+        if is_device_address(allocation.base()) {
+            self.freed.add(allocation.base()..allocation.end());
+        }
         self.parts.remove_all(allocation.base()..allocation.end());
         if let Some(budget) = self.budget(allocation.device()) {
             budget.used -= allocation.len() as u64;

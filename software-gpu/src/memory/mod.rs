@@ -14,6 +14,7 @@ mod address_space;
 mod allocation;
 mod byte_map;
 mod byte_ranges;
+mod freed;
 mod held_writes;
 mod parts;
 mod write_hold;

@@ -201,6 +201,7 @@ impl<'g> Context<'g> {
                     distance,
                 }
             });
+        let freed = memory.freed_range(address).filter(|_| global);
         self.fail(lane as u32, site.line, |place| Fault::IllegalAddress {
             place,
             access,
@@ -208,6 +209,7 @@ impl<'g> Context<'g> {
             address,
             bytes,
             nearest,
+            freed: freed.map(|range| (range.start, range.end - range.start)),
         });
     }
 
