@@ -160,10 +160,12 @@ impl Corner {
         if pitch < width || self.pitch > MAX_PITCH || rows < height && has_slices {
             return Err(CudaError::InvalidValue);
         }
-        Ok(Pitches {
-            row: pitch,
-            slice: pitch.checked_mul(rows).ok_or(CudaError::InvalidValue)?,
-        })
+        // The height of a single slice that is the first one does not matter.
+        let slice = match has_slices || self.offset[2] > 0 {
+            true => pitch.checked_mul(rows).ok_or(CudaError::InvalidValue)?,
+            false => 0,
+        };
+        Ok(Pitches { row: pitch, slice })
     }
 
     /// Where the box's first byte is.

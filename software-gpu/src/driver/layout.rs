@@ -170,7 +170,7 @@ mod tests {
         let packed = cube().packed();
         assert!(packed.is_packed() && !cube().is_packed());
         assert_eq!(packed.span(), Some(12));
-        assert_eq!(packed.ranges(8).iter().collect::<Vec<_>>(), [8..20]);
+        assert_eq!(packed.ranges(8), ByteRanges::from(8..20));
         assert!(Rows::row(7).is_packed());
         assert!(Rows::rectangle(4, 1, 0).is_packed());
         assert!(!Rows::rectangle(4, 2, 8).is_packed());
