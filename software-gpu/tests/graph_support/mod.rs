@@ -191,7 +191,7 @@ pub fn kernel_node(
 ) -> Result<Handle, Error> {
     let pointers: Vec<_> = arguments
         .iter()
-        .map(|argument| argument.pointer())
+        .map(|argument| (**argument).pointer())
         .collect();
     let params = kernel_params(function, &pointers);
     let mut node = 0;
