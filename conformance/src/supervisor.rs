@@ -99,6 +99,8 @@ impl Supervisor<'_> {
         Command::new(self.program)
             .arg("work")
             .args(rules.iter().map(|rule| rule.path()))
+            // The first launch of a kernel that is loaded lazily may wait for the whole context.
+            .env("CUDA_MODULE_LOADING", "EAGER")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(noise)

@@ -32,6 +32,19 @@ fn the_software_gpu_keeps_every_rule() {
     assert_eq!(tried, count);
 }
 
+/// With two devices no rule is skipped.
+#[test]
+fn two_software_gpus_keep_the_rules_of_peers() {
+    let output = Command::new(env!("CARGO_BIN_EXE_conformance"))
+        .args(["--family", "peers"])
+        .env("CUDA_DRIVER", "software")
+        .env("SOFTWARE_GPU_COUNT", "2")
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(!text(&output).contains(": skipped, "), "{}", text(&output));
+}
+
 #[test]
 fn a_family_and_a_word_choose_rules() {
     let output = text(&conformance(&[

@@ -147,6 +147,10 @@ functions! {
     fn cuLaunchKernelEx(
         config: *const LaunchConfig, f: Handle, kernel_params: *mut *mut c_void, extra: *mut *mut c_void
     );
+    fn cuStreamWaitValue32_v2(stream: Handle, addr: Address, value: u32, flags: u32);
+    fn cuStreamWriteValue32_v2(stream: Handle, addr: Address, value: u32, flags: u32);
+    fn cuStreamWaitValue64_v2(stream: Handle, addr: Address, value: u64, flags: u32);
+    fn cuStreamWriteValue64_v2(stream: Handle, addr: Address, value: u64, flags: u32);
     fn cuLaunchHostFunc(h_stream: Handle, function: HostFunction, user_data: *mut c_void);
     fn cuStreamAddCallback(h_stream: Handle, callback: StreamCallback, user_data: *mut c_void, flags: u32);
     fn cuMemAllocAsync(dptr: *mut Address, bytesize: usize, h_stream: Handle);

@@ -15,16 +15,19 @@ mod events;
 mod graph_launches;
 mod graphs;
 mod host_functions;
+mod launch_attributes;
 mod launches;
 mod memory;
 mod modules;
 mod occupancy;
+mod peers;
 mod pinned;
 mod pool_order;
 mod pools;
 mod primary;
 mod sets;
 mod stream_order;
+mod stream_values;
 mod streams;
 
 /// All rules, family by family.
@@ -39,6 +42,7 @@ const FAMILIES: &[&[Rule]] = &[
     errors::RULES,
     modules::RULES,
     launches::RULES,
+    launch_attributes::RULES,
     occupancy::RULES,
     memory::RULES,
     pinned::RULES,
@@ -48,9 +52,11 @@ const FAMILIES: &[&[Rule]] = &[
     sets::RULES,
     streams::RULES,
     stream_order::RULES,
+    stream_values::RULES,
     events::RULES,
     event_times::RULES,
     host_functions::RULES,
+    peers::RULES,
     pools::RULES,
     pool_order::RULES,
     capture::RULES,

@@ -15,7 +15,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         zero_bytes_are_no_error,
         "cuMemAllocHost",
-        "Allocating zero bytes of page-locked memory succeeds."
+        "Allocating zero bytes of page-locked memory succeeds, and gives null."
     ),
     rule!(
         unknown_flags_are_refused,
@@ -137,9 +137,10 @@ impl Pages {
 }
 
 fn zero_bytes_are_no_error(_: &mut Scene) -> Outcome {
-    let mut start = null_mut();
-    ok!(cuMemAllocHost_v2(&mut start, 0));
-    ok!(cuMemHostAlloc(&mut start, 0, 0));
+    let (mut first, mut second) = (std::ptr::dangling_mut(), std::ptr::dangling_mut());
+    ok!(cuMemAllocHost_v2(&mut first, 0));
+    ok!(cuMemHostAlloc(&mut second, 0, 0));
+    same!((first, second), (null_mut(), null_mut()));
     Ok(())
 }
 

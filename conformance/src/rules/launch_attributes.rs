@@ -1,0 +1,246 @@
+//! Cooperative launches, clusters and other attributes of launches.
+
+use std::ptr::null_mut;
+
+use crate::api::*;
+use crate::rule::{Failure, Outcome, Rule, out};
+use crate::scene::Scene;
+use crate::{cu, holds, ok, rule, same};
+
+const FAMILY: &str = "launch_attributes";
+
+/// The rules of this family.
+pub const RULES: &[Rule] = &[
+    rule!(
+        blocks_meet,
+        "cuLaunchCooperativeKernel",
+        "All blocks of a cooperative launch run at once: they can wait for each other."
+    ),
+    rule!(
+        grid_must_fit_at_once,
+        "cuLaunchCooperativeKernel",
+        "A cooperative grid of more blocks than fit at once is refused."
+    ),
+    rule!(
+        largest_grid_fits,
+        "cuLaunchCooperativeKernel",
+        "A cooperative grid of as many blocks as fit at once runs."
+    ),
+    rule!(
+        cooperative_by_attribute,
+        "CU_LAUNCH_ATTRIBUTE_COOPERATIVE",
+        "The attribute makes a launch cooperative."
+    ),
+    rule!(
+        attribute_to_ignore,
+        "CU_LAUNCH_ATTRIBUTE_IGNORE",
+        "An attribute to ignore changes nothing."
+    ),
+    rule!(
+        priority_by_attribute,
+        "CU_LAUNCH_ATTRIBUTE_PRIORITY",
+        "A launch may have a priority of its own."
+    ),
+    rule!(
+        blocks_form_clusters,
+        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        "Blocks see clusters of the size that the attribute asks for."
+    ),
+    rule!(
+        without_attribute_clusters_are_single,
+        "PTX ISA, %cluster_nctarank",
+        "Without the attribute a block is its own cluster."
+    ),
+    rule!(
+        grid_is_made_of_whole_clusters,
+        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        "A grid that is no multiple of the cluster is refused."
+    ),
+    rule!(
+        clusters_fit_on_the_device,
+        "cuOccupancyMaxActiveClusters",
+        "At least one cluster of two blocks fits on the device at once."
+    ),
+];
+
+/// `CU_LAUNCH_ATTRIBUTE_*`.
+const IGNORE: u32 = 0;
+const COOPERATIVE: u32 = 2;
+const CLUSTER_DIMENSION: u32 = 4;
+const PRIORITY: u32 = 8;
+
+fn attribute(id: u32, words: &[u32]) -> LaunchAttribute {
+    let mut value = [0; 16];
+    value[..words.len()].copy_from_slice(words);
+    LaunchAttribute { id, pad: 0, value }
+}
+
+fn configuration(blocks: u32, attributes: &[LaunchAttribute]) -> LaunchConfig {
+    LaunchConfig {
+        grid: [blocks, 1, 1],
+        block: [32, 1, 1],
+        shared_bytes: 0,
+        stream: 0,
+        attributes: attributes.as_ptr(),
+        attribute_count: attributes.len() as u32,
+    }
+}
+
+/// Launches a kernel of one pointer with attributes, on blocks of 32 threads.
+fn launch(function: Handle, to: Address, blocks: u32, attributes: &[LaunchAttribute]) -> Code {
+    let config = configuration(blocks, attributes);
+    let mut pointers = [(&raw const to).cast_mut().cast()];
+    cu!(cuLaunchKernelEx(
+        &config,
+        function,
+        pointers.as_mut_ptr(),
+        null_mut()
+    ))
+}
+
+/// Launches `meet` cooperatively on blocks of one thread.
+fn meet(scene: &mut Scene, to: Address, blocks: u32) -> Outcome<Code> {
+    let function = scene.kernel("meet")?;
+    let mut pointers = [(&raw const to).cast_mut().cast()];
+    Ok(cu!(cuLaunchCooperativeKernel(
+        function,
+        blocks,
+        1,
+        1,
+        1,
+        1,
+        1,
+        0,
+        0,
+        pointers.as_mut_ptr()
+    )))
+}
+
+/// How many blocks of one thread of `meet` fit on the device at once.
+fn most(scene: &mut Scene) -> Outcome<u32> {
+    /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+    const MULTIPROCESSORS: u32 = 16;
+    let function = scene.kernel("meet")?;
+    let per_multiprocessor: i32 = out(|blocks| {
+        cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            blocks, function, 1, 0
+        ))
+    })?;
+    Ok((per_multiprocessor * scene.attribute(MULTIPROCESSORS)?).cast_unsigned())
+}
+
+fn blocks_meet(scene: &mut Scene) -> Outcome {
+    let address = scene.device(8)?;
+    same!(meet(scene, address, 20)?, SUCCESS);
+    same!((scene.word(address)?, scene.word(address + 4)?), (20, 20));
+    Ok(())
+}
+
+fn grid_must_fit_at_once(scene: &mut Scene) -> Outcome {
+    let (address, most) = (scene.device(8)?, most(scene)?);
+    same!(
+        meet(scene, address, most + 1)?,
+        COOPERATIVE_LAUNCH_TOO_LARGE
+    );
+    same!(scene.word(address)?, 0);
+    Ok(())
+}
+
+fn largest_grid_fits(scene: &mut Scene) -> Outcome {
+    let (address, most) = (scene.device(8)?, most(scene)?);
+    same!(meet(scene, address, most)?, SUCCESS);
+    same!(
+        (scene.word(address)?, scene.word(address + 4)?),
+        (most, most)
+    );
+    Ok(())
+}
+
+fn cooperative_by_attribute(scene: &mut Scene) -> Outcome {
+    let (address, most) = (scene.device(8)?, most(scene)?);
+    let function = scene.kernel("meet")?;
+    let cooperative = [attribute(COOPERATIVE, &[1])];
+    same!(
+        launch(function, address, most + 1, &cooperative),
+        COOPERATIVE_LAUNCH_TOO_LARGE
+    );
+    Ok(())
+}
+
+fn attribute_to_ignore(scene: &mut Scene) -> Outcome {
+    let (address, function) = (scene.device(4)?, scene.kernel("count")?);
+    same!(
+        launch(function, address, 2, &[attribute(IGNORE, &[])]),
+        SUCCESS
+    );
+    same!(scene.word(address)?, 64);
+    Ok(())
+}
+
+fn priority_by_attribute(scene: &mut Scene) -> Outcome {
+    let (address, function) = (scene.device(4)?, scene.kernel("count")?);
+    let (mut least, mut greatest) = (0, 0);
+    ok!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest));
+    let priority = [attribute(PRIORITY, &[greatest.cast_unsigned()])];
+    same!(launch(function, address, 2, &priority), SUCCESS);
+    same!(scene.word(address)?, 64);
+    Ok(())
+}
+
+/// The kernel `cluster_size`.
+///
+/// # Errors
+/// The rule is skipped on devices without clusters.
+fn cluster_kernel(scene: &mut Scene) -> Outcome<Handle> {
+    /// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
+    const CLUSTER_LAUNCH: u32 = 120;
+    if scene.attribute(CLUSTER_LAUNCH)? == 0 {
+        return Err(Failure::skipped("the device has no clusters"));
+    }
+    let module = scene.load(include_str!("../../ptx/cluster.ptx"))?;
+    scene.kernel_of(module, "cluster_size")
+}
+
+fn blocks_form_clusters(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene)?, scene.device(4)?);
+    same!(
+        launch(
+            function,
+            address,
+            8,
+            &[attribute(CLUSTER_DIMENSION, &[4, 1, 1])]
+        ),
+        SUCCESS
+    );
+    same!(scene.word(address)?, 8 * 32 * 4);
+    Ok(())
+}
+
+fn without_attribute_clusters_are_single(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene)?, scene.device(4)?);
+    same!(launch(function, address, 8, &[]), SUCCESS);
+    same!(scene.word(address)?, 8 * 32);
+    Ok(())
+}
+
+fn grid_is_made_of_whole_clusters(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene)?, scene.device(4)?);
+    let code = launch(
+        function,
+        address,
+        7,
+        &[attribute(CLUSTER_DIMENSION, &[4, 1, 1])],
+    );
+    same!(code, INVALID_CLUSTER_SIZE);
+    Ok(())
+}
+
+fn clusters_fit_on_the_device(scene: &mut Scene) -> Outcome {
+    let function = cluster_kernel(scene)?;
+    let attributes = [attribute(CLUSTER_DIMENSION, &[2, 1, 1])];
+    let config = configuration(2, &attributes);
+    let clusters: i32 =
+        out(|clusters| cu!(cuOccupancyMaxActiveClusters(clusters, function, &config)))?;
+    holds!(clusters > 0);
+    Ok(())
+}

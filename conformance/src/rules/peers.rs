@@ -1,0 +1,236 @@
+//! Several devices, and access from one to the memory of another.
+
+use crate::api::*;
+use crate::rule::{Failure, Outcome, Rule, out};
+use crate::scene::{Scene, is_pending};
+use crate::{cu, gives, holds, ok, rule, same};
+
+const FAMILY: &str = "peers";
+
+/// The rules of this family.
+pub const RULES: &[Rule] = &[
+    rule!(
+        own_memory_is_no_peers,
+        "cuDeviceCanAccessPeer",
+        "A device is no peer of its own."
+    ),
+    rule!(
+        own_context_is_no_peer,
+        "cuCtxEnablePeerAccess",
+        "A context cannot enable access to itself."
+    ),
+    rule!(
+        copies_between_contexts,
+        "cuMemcpyPeer",
+        "cuMemcpyPeer copies between two contexts of one device."
+    ),
+    rule!(
+        devices_differ,
+        "cuDeviceGetUuid",
+        "Two devices have different UUIDs."
+    ),
+    rule!(
+        contexts_are_of_their_device,
+        "cuCtxGetDevice",
+        "A context made on the second device says so, and so does memory allocated in it."
+    ),
+    rule!(
+        copies_between_devices,
+        "cuMemcpyPeer",
+        "cuMemcpyPeer copies between devices, whether access is enabled or not."
+    ),
+    rule!(
+        unified_copies_between_devices,
+        "cuMemcpy",
+        "cuMemcpy copies between devices by their addresses."
+    ),
+    rule!(
+        events_order_devices,
+        "cuStreamWaitEvent",
+        "A stream of one device waits for an event of another."
+    ),
+    rule!(
+        events_are_recorded_on_their_device,
+        "cuEventRecord",
+        "An event is not recorded in a stream of another device."
+    ),
+    rule!(
+        access_is_enabled_once,
+        "cuCtxEnablePeerAccess",
+        "Enabling access that is enabled is refused, and so is disabling access that is not."
+    ),
+    rule!(
+        access_takes_no_flags,
+        "cuCtxEnablePeerAccess",
+        "Enabling access takes no flags."
+    ),
+    rule!(
+        kernels_reach_peer_memory,
+        "cuCtxEnablePeerAccess",
+        "With access enabled a kernel stores into the memory of another device."
+    ),
+];
+
+fn create(device: i32) -> Outcome<Handle> {
+    out(|context| cu!(cuCtxCreate_v2(context, 0, device)))
+}
+
+/// Hands `body` a context on the second device, which is current meanwhile.
+fn with_other(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome) -> Outcome {
+    let other = create(scene.other_device()?)?;
+    let outcome = body(scene, other);
+    ok!(cuCtxDestroy_v2(other));
+    outcome
+}
+
+/// Runs `body` with the scene's own context current.
+fn at_home<T>(scene: &mut Scene, body: impl FnOnce(&mut Scene) -> Outcome<T>) -> Outcome<T> {
+    ok!(cuCtxPushCurrent_v2(scene.context));
+    let outcome = body(scene);
+    let mut popped = 0;
+    ok!(cuCtxPopCurrent_v2(&mut popped));
+    outcome
+}
+
+fn own_memory_is_no_peers(scene: &mut Scene) -> Outcome {
+    let can: i32 = out(|can| cu!(cuDeviceCanAccessPeer(can, scene.device, scene.device)))?;
+    same!(can, 0);
+    Ok(())
+}
+
+fn own_context_is_no_peer(scene: &mut Scene) -> Outcome {
+    gives!(INVALID_CONTEXT, cuCtxEnablePeerAccess(scene.context, 0));
+    Ok(())
+}
+
+fn copies_between_contexts(scene: &mut Scene) -> Outcome {
+    let to = scene.device(4)?;
+    let other = create(scene.device)?;
+    let from = scene.device(4)?;
+    ok!(cuMemsetD32_v2(from, 61, 1));
+    ok!(cuCtxSynchronize());
+    ok!(cuMemcpyPeer(to, scene.context, from, other, 4));
+    ok!(cuCtxSynchronize());
+    ok!(cuCtxDestroy_v2(other));
+    same!(scene.word(to)?, 61);
+    Ok(())
+}
+
+fn devices_differ(scene: &mut Scene) -> Outcome {
+    let other = scene.other_device()?;
+    let uuid = |device| out(|uuid: *mut [u8; 16]| cu!(cuDeviceGetUuid_v2(uuid, device)));
+    holds!(uuid(scene.device)? != uuid(other)?);
+    Ok(())
+}
+
+fn contexts_are_of_their_device(scene: &mut Scene) -> Outcome {
+    /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+    const DEVICE_ORDINAL: u32 = 9;
+    let expected = scene.other_device()?;
+    with_other(scene, |scene, _| {
+        let (address, mut ordinal) = (scene.device(4)?, -1_i32);
+        same!(out(|device| cu!(cuCtxGetDevice(device)))?, expected);
+        ok!(cuPointerGetAttribute(
+            (&raw mut ordinal).cast(),
+            DEVICE_ORDINAL,
+            address
+        ));
+        same!(ordinal, expected);
+        Ok(())
+    })
+}
+
+fn copies_between_devices(scene: &mut Scene) -> Outcome {
+    let to = scene.device(4)?;
+    with_other(scene, |scene, other| {
+        let from = scene.device(4)?;
+        ok!(cuMemsetD32_v2(from, 62, 1));
+        ok!(cuCtxSynchronize());
+        ok!(cuMemcpyPeer(to, scene.context, from, other, 4));
+        ok!(cuCtxSynchronize());
+        same!(at_home(scene, |scene| scene.word(to))?, 62);
+        Ok(())
+    })
+}
+
+fn unified_copies_between_devices(scene: &mut Scene) -> Outcome {
+    let to = scene.device(4)?;
+    with_other(scene, |scene, _| {
+        let from = scene.device(4)?;
+        ok!(cuMemsetD32_v2(from, 63, 1));
+        ok!(cuMemcpy(to, from, 4));
+        ok!(cuCtxSynchronize());
+        same!(at_home(scene, |scene| scene.word(to))?, 63);
+        Ok(())
+    })
+}
+
+fn events_order_devices(scene: &mut Scene) -> Outcome {
+    let stream = scene.stream()?;
+    scene.busy(stream)?;
+    let event = scene.recorded(stream)?;
+    with_other(scene, |scene, _| {
+        let foreign = scene.stream()?;
+        ok!(cuStreamWaitEvent(foreign, event, 0));
+        ok!(cuStreamSynchronize(foreign));
+        holds!(!is_pending(event)?);
+        Ok(())
+    })
+}
+
+fn events_are_recorded_on_their_device(scene: &mut Scene) -> Outcome {
+    let event = scene.event()?;
+    with_other(scene, |scene, _| {
+        let foreign = scene.stream()?;
+        gives!(INVALID_HANDLE, cuEventRecord(event, foreign));
+        Ok(())
+    })
+}
+
+/// As [`with_other`], on devices that can access each other's memory.
+fn with_peer(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome) -> Outcome {
+    let other = scene.other_device()?;
+    let can: i32 = out(|can| cu!(cuDeviceCanAccessPeer(can, scene.device, other)))?;
+    if can == 0 {
+        return Err(Failure::skipped(
+            "the devices cannot access each other's memory",
+        ));
+    }
+    with_other(scene, body)
+}
+
+fn access_is_enabled_once(scene: &mut Scene) -> Outcome {
+    with_peer(scene, |scene, other| {
+        at_home(scene, |_| {
+            gives!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(other));
+            ok!(cuCtxEnablePeerAccess(other, 0));
+            gives!(PEER_ACCESS_ALREADY_ENABLED, cuCtxEnablePeerAccess(other, 0));
+            ok!(cuCtxDisablePeerAccess(other));
+            gives!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(other));
+            Ok(())
+        })
+    })
+}
+
+fn access_takes_no_flags(scene: &mut Scene) -> Outcome {
+    with_peer(scene, |scene, other| {
+        at_home(scene, |_| {
+            gives!(INVALID_VALUE, cuCtxEnablePeerAccess(other, 1));
+            Ok(())
+        })
+    })
+}
+
+fn kernels_reach_peer_memory(scene: &mut Scene) -> Outcome {
+    with_peer(scene, |scene, other| {
+        let address = scene.device(4)?;
+        at_home(scene, |scene| {
+            ok!(cuCtxEnablePeerAccess(other, 0));
+            scene.store(address, 64, 0)?;
+            ok!(cuCtxSynchronize());
+            Ok(())
+        })?;
+        same!(scene.word(address)?, 64);
+        Ok(())
+    })
+}
