@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::pools::{management, stream_ordered};
 use super::{
     allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
-    launch, library, module, occupancy, peer, pointer, refused, set, small_calls, stream,
+    launch, library, link, module, occupancy, peer, pointer, refused, set, small_calls, stream,
     stream_attributes, stream_values, version,
 };
 
@@ -37,6 +37,8 @@ table! {
         cuCtxSynchronize;
     module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction
         cuModuleGetFunctionCount cuModuleEnumerateFunctions cuModuleGetGlobal_v2 cuModuleGetLoadingMode;
+    link: cuLinkCreate cuLinkCreate_v2 cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete
+        cuLinkDestroy;
     library: cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuLibraryGetKernel cuLibraryGetKernelCount
         cuLibraryEnumerateKernels cuLibraryGetModule cuLibraryGetGlobal cuKernelGetFunction cuKernelGetLibrary
         cuKernelGetName cuKernelGetParamInfo cuKernelGetAttribute cuKernelSetAttribute cuKernelSetCacheConfig;

@@ -1,4 +1,4 @@
-//! Options of `cuModuleLoadDataEx`: the log buffers are filled, wishes for the compiler have no effect.
+//! Options of `cuModuleLoadDataEx` and `cuLinkCreate`: the log buffers are filled, wishes for the compiler have no effect.
 
 use std::ffi::{c_uint, c_void};
 
@@ -13,10 +13,23 @@ const ERROR_LOG_BYTES: c_uint = 6;
 /// One more than the last option that CUDA 13 knows.
 const COUNT: c_uint = 35;
 
-/// The options of one call. Values go in and come out through the caller's array.
+/// The options of one call or link. Values go in and come out through the caller's array.
 pub(super) struct Options {
-    values: Vec<(c_uint, *mut *mut c_void)>,
+    values: Vec<Value>,
 }
+
+#[derive(Clone, Copy)]
+struct Value {
+    option: c_uint,
+    /// As it went in.
+    value: *mut c_void,
+    /// Where it comes out.
+    place: *mut *mut c_void,
+}
+
+// SAFETY: the arrays are the program's, which keeps them as long as the driver may write to them, from whichever
+// thread it calls.
+unsafe impl Send for Options {}
 
 impl Options {
     pub(super) fn none() -> Self {
@@ -34,9 +47,15 @@ impl Options {
             return Err(CudaError::InvalidValue);
         }
         // SAFETY: the caller's promise.
-        let read = |index| unsafe { (*options.add(index), values.add(index)) };
+        let read = |index| unsafe {
+            Value {
+                option: *options.add(index),
+                value: *values.add(index),
+                place: values.add(index),
+            }
+        };
         let values: Vec<_> = (0..count as usize).map(read).collect();
-        if values.iter().any(|(option, _)| *option >= COUNT) {
+        if values.iter().any(|value| value.option >= COUNT) {
             return Err(CudaError::InvalidValue);
         }
         Ok(Self { values })
@@ -48,7 +67,7 @@ impl Options {
         self.fill(ERROR_LOG, ERROR_LOG_BYTES, "");
         if let Some(wall_time) = self.value(WALL_TIME) {
             // SAFETY: the caller's array outlives the call. The time is modelled; the compiler's share is not known.
-            unsafe { wall_time.write(std::ptr::null_mut()) };
+            unsafe { wall_time.place.write(std::ptr::null_mut()) };
         }
     }
 
@@ -63,24 +82,24 @@ impl Options {
         let (Some(log), Some(size)) = (self.value(log), self.value(size)) else {
             return;
         };
-        // SAFETY: the caller's array outlives the call.
-        let (buffer, room) = unsafe { (log.read().cast::<u8>(), size.read() as usize) };
+        let (buffer, room) = (log.value.cast::<u8>(), size.value.addr());
         let Some(longest) = room.checked_sub(1).filter(|_| !buffer.is_null()) else {
             return;
         };
         let written = text.len().min(longest);
-        // SAFETY: the buffer has `room` bytes, as its option says, and `written` and the zero are at most as many.
+        // SAFETY: the buffer has `room` bytes, as its option says, and `written` and the zero are at most as many; the
+        // caller's array outlives the call or link.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), buffer, written);
             buffer.add(written).write(0);
-            size.write(std::ptr::without_provenance_mut(written));
+            size.place.write(std::ptr::without_provenance_mut(written));
         }
     }
 
-    fn value(&self, option: c_uint) -> Option<*mut *mut c_void> {
+    fn value(&self, option: c_uint) -> Option<Value> {
         self.values
             .iter()
-            .find(|(candidate, _)| *candidate == option)
-            .map(|(_, value)| *value)
+            .find(|value| value.option == option)
+            .copied()
     }
 }

@@ -10,7 +10,7 @@
 //!   `entry` is their table.
 //! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
 //!   device.
-//! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `library`, `function`,
+//! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `library`, `link`, `function`,
 //!   `occupancy`, `cluster`, `launch_attributes`, `allocation`, `pools`, `pointer`, `stream`, `stream_values`,
 //!   `event`, `copy`, `copy_box`, `peer`, `set`, `launch`, `host_function`. What all copies have in common is in `transfer`; what is left
 //!   out, in `refused`.
@@ -51,6 +51,7 @@ mod launch;
 mod launch_attributes;
 mod layout;
 mod library;
+mod link;
 mod memcpy_abi;
 mod module;
 mod occupancy;

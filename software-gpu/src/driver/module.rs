@@ -12,11 +12,12 @@ use super::costs::Cost;
 use super::errors::CudaError;
 use super::function::Function;
 use super::jit::Options;
+use super::link;
 use super::simulator::Simulator;
 use crate::exec::Executable;
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};
-use crate::ptx::{Module, PtxError, PtxErrorKind, parse};
+use crate::ptx::{Module, PtxError, PtxErrorKind};
 use crate::timeline::profile::Device;
 
 /// One loaded module.
@@ -135,7 +136,7 @@ fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), C
 
 /// The module in an image, for a device.
 pub(super) fn module_in(image: &[u8], device: &Device) -> Result<Module, Refusal> {
-    let module = parse(ptx_text(image)?)?;
+    let module = link::module_of(ptx_text(image)?)?;
     check_target(device, &module)?;
     Ok(module)
 }
@@ -155,6 +156,12 @@ impl LoadedModule {
 pub(super) struct Refusal {
     error: CudaError,
     explanation: String,
+}
+
+impl Refusal {
+    pub(super) fn new(error: CudaError, explanation: String) -> Self {
+        Self { error, explanation }
+    }
 }
 
 impl From<CudaError> for Refusal {
@@ -183,7 +190,7 @@ fn architecture(module: &Module) -> Option<u32> {
 }
 
 /// Refuses modules for newer drivers and newer devices.
-fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
+pub(super) fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
     /// The newest PTX that CUDA 13.0 knows.
     const NEWEST: (u32, u32) = (9, 0);
     if module.version > NEWEST {
@@ -365,7 +372,7 @@ fn initial_bytes(variable: &Variable, globals: &Globals) -> Result<Vec<u8>, PtxE
 }
 
 /// PTX is text that says its version. Machine code is for real GPUs only.
-fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
+pub(super) fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
     const ELF: &[u8] = b"\x7fELF";
     const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
     const FAT_BINARY_WRAPPER: &[u8] = &0x4662_43b1_u32.to_le_bytes();

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::abi::{CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream};
+use super::abi::{
+    CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
+};
 use super::allocation::Owned;
 use super::context::Context;
 use super::device::Device;
@@ -15,6 +17,7 @@ use super::function::Function;
 use super::graph::{Captures, Graphs};
 use super::host_threads::HostThreads;
 use super::library::{Library, LibraryKernel};
+use super::link::LinkState;
 use super::module::LoadedModule;
 use super::operation::Operation;
 use super::ordering::Ordering;
@@ -66,6 +69,7 @@ pub(super) struct Simulator {
     pub(super) modules: Table<CUmodule, LoadedModule>,
     pub(super) functions: Table<CUfunction, Function>,
     pub(super) libraries: Table<CUlibrary, Library>,
+    pub(super) links: Table<CUlinkState, LinkState>,
     /// The kernels of all libraries.
     pub(super) kernels: Table<CUkernel, LibraryKernel>,
     pub(super) graphs: Graphs,
@@ -129,6 +133,7 @@ impl Simulator {
             modules: Table::new(),
             functions: Table::new(),
             libraries: Table::new(),
+            links: Table::new(),
             kernels: Table::new(),
             graphs: Graphs::default(),
             captures: Captures::default(),

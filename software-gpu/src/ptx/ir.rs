@@ -59,10 +59,24 @@ pub struct Function {
     pub returns: Vec<Parameter>,
     /// Arguments.
     pub parameters: Vec<Parameter>,
+    /// Who knows it.
+    pub linkage: Linkage,
     /// Its code, absent in a declaration such as that of `__assertfail`.
     pub body: Option<Body>,
     /// Line of its declaration.
     pub line: u32,
+}
+
+/// Who knows a symbol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linkage {
+    /// Its module alone.
+    #[default]
+    Local,
+    /// All modules that are linked: `.visible`, `.extern`.
+    Visible,
+    /// As visible, but another definition may replace it: `.weak`, `.common`.
+    Weak,
 }
 
 /// A parameter in `.param` space.
@@ -108,6 +122,8 @@ pub struct Variable {
     pub align: u32,
     /// Size in bytes; 0 for an array without length (`.extern .shared`).
     pub bytes: u64,
+    /// Who knows it.
+    pub linkage: Linkage,
     /// Declared `.extern`: no storage here. In `.shared` space that means dynamic shared memory.
     pub external: bool,
     /// Initial bytes; shorter than `bytes` when the rest is zero.

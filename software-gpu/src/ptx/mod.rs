@@ -8,6 +8,7 @@
 //!
 //! - `lexer`: tokens with their line and column,
 //! - [`ir`]: the module as data,
+//! - `link`: several modules made one,
 //! - `parser`: module-level directives; `body` (functions), `operand` and `initialiser` are its parts.
 
 mod body;
@@ -15,12 +16,14 @@ mod error;
 mod initialiser;
 pub mod ir;
 mod lexer;
+mod link;
 mod operand;
 mod parser;
 mod scope;
 
 pub use error::{PtxError, PtxErrorKind};
 pub use ir::{Function, Kernel, Module, Parameter, Type, Variable};
+pub use link::{LinkError, link};
 
 /// Parses the text of one PTX module.
 ///

@@ -2,7 +2,7 @@
 
 use super::PtxError;
 use super::body::BodyParser;
-use super::ir::{Function, Kernel, Module, Parameter, RegisterId, Space, Type, Variable};
+use super::ir::{Function, Kernel, Linkage, Module, Parameter, RegisterId, Space, Type, Variable};
 use super::lexer::{Lexeme, Token, tokens};
 use super::scope::Scopes;
 
@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
     }
 
     fn item(&mut self, module: &mut Module) -> Result<()> {
-        let mut external = false;
+        let (mut external, mut linkage) = (false, Linkage::Local);
         loop {
             let lexeme = self.next();
             let Token::Dotted(word) = lexeme.token else {
@@ -72,9 +72,16 @@ impl<'a> Parser<'a> {
                 "section" => self.skip_braces()?,
                 "pragma" => self.skip_statement(),
                 "alias" => return Err(self.refused(lexeme, "function aliases")),
-                "visible" | "weak" | "common" => continue,
+                "visible" => {
+                    linkage = Linkage::Visible;
+                    continue;
+                }
+                "weak" | "common" => {
+                    linkage = Linkage::Weak;
+                    continue;
+                }
                 "extern" => {
-                    external = true;
+                    (external, linkage) = (true, Linkage::Visible);
                     continue;
                 }
                 "entry" => {
@@ -82,7 +89,10 @@ impl<'a> Parser<'a> {
                     module.kernels.push(kernel);
                 }
                 "func" => {
-                    let function = self.function()?;
+                    let function = Function {
+                        linkage,
+                        ..self.function()?
+                    };
                     module
                         .functions
                         .retain(|known| known.name != function.name || known.body.is_some());
@@ -90,7 +100,12 @@ impl<'a> Parser<'a> {
                 }
                 "global" | "const" | "shared" => {
                     let space = space(word).unwrap_or(Space::Global);
-                    self.variables(space, external, |variable, _| module.globals.push(variable))?;
+                    self.variables(space, external, |variable, _| {
+                        module.globals.push(Variable {
+                            linkage,
+                            ..variable
+                        });
+                    })?;
                 }
                 _ => return Err(self.refused(lexeme, "this directive")),
             }
@@ -223,6 +238,7 @@ impl<'a> Parser<'a> {
             name,
             returns,
             parameters,
+            linkage: Linkage::Local,
             body,
             line,
         })
@@ -385,6 +401,7 @@ impl<'a> Parser<'a> {
                 .checked_mul(size)
                 .filter(|bytes| *bytes < 1 << 40)
                 .unwrap_or(u64::MAX),
+            linkage: Linkage::Local,
             external,
             data: Vec::new(),
             relocations: Vec::new(),
