@@ -36,9 +36,17 @@ pub struct DeviceBuffer<T: Pod> {
 /// An allocation of device memory, shared by its pieces.
 struct Memory {
     address: CUdeviceptr,
+    origin: Origin,
     /// The last owners of the pieces dropped so far: their work is waited for before the memory is
     /// freed.
     last_owners: Mutex<Vec<Stream>>,
+}
+
+/// How memory was allocated, and is to be freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Device,
+    Pool,
 }
 
 impl<T: Pod> DeviceBuffer<T> {
@@ -49,18 +57,37 @@ impl<T: Pod> DeviceBuffer<T> {
         // SAFETY: `address` outlives the call, which stores the allocation's address in it.
         let result = unsafe { sys::cuMemAlloc_v2(&mut address, bytes) };
         check("cuMemAlloc", result, || format!("{bytes} bytes"))?;
+        Ok(Self::around(address, Origin::Device, stream, capacity))
+    }
+
+    /// Allocates room for `capacity` elements in stream order (`cuMemAllocAsync`, from the device's current pool): the
+    /// memory is `stream`'s from its present end on. When the last piece is dropped the memory is freed in stream order
+    /// (`cuMemFreeAsync`), behind everything that the owners have been given; the host waits for nothing.
+    pub fn from_pool(stream: &Stream, capacity: usize) -> Result<Self> {
+        let bytes = bytes_of::<T>(capacity)?;
+        let mut address = 0;
+        // SAFETY: `address` outlives the call, which stores the allocation's address in it.
+        let result = unsafe { sys::cuMemAllocAsync(&mut address, bytes, stream.raw()?) };
+        check("cuMemAllocAsync", result, || {
+            format!("{bytes} bytes, stream {}", stream.name())
+        })?;
+        Ok(Self::around(address, Origin::Pool, stream, capacity))
+    }
+
+    fn around(address: CUdeviceptr, origin: Origin, stream: &Stream, capacity: usize) -> Self {
         let memory = Arc::new(Memory {
             address,
+            origin,
             last_owners: Mutex::default(),
         });
-        Ok(Self {
+        Self {
             address,
             len: capacity,
             capacity,
             stream: stream.clone(),
             memory,
             elements: PhantomData,
-        })
+        }
     }
 
     /// Elements that the buffer holds.
@@ -285,11 +312,12 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        for stream in self
-            .last_owners
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
+        let owners = self.last_owners.get_mut();
+        let owners = std::mem::take(owners.unwrap_or_else(PoisonError::into_inner));
+        if self.origin == Origin::Pool && free_in_order(self.address, &owners).is_ok() {
+            return;
+        }
+        for stream in owners {
             if stream.synchronize().is_err() {
                 // Another thread's default stream: wait for the whole device instead.
                 let _ = stream.device().synchronize();
@@ -298,6 +326,21 @@ impl Drop for Memory {
         // SAFETY: no piece is left, and the work of all who owned one has finished.
         unsafe { sys::cuMemFree_v2(self.address) };
     }
+}
+
+/// Frees a pool's memory on the last owner, behind the work of all owners.
+fn free_in_order(address: CUdeviceptr, owners: &[Stream]) -> Result<()> {
+    let Some((last, others)) = owners.split_last() else {
+        return Ok(());
+    };
+    for other in others {
+        last.wait_for(other)?;
+    }
+    // SAFETY: no piece is left, and the stream now comes after the work of all who owned one.
+    let result = unsafe { sys::cuMemFreeAsync(address, last.raw()?) };
+    check("cuMemFreeAsync", result, || {
+        format!("stream {}", last.name())
+    })
 }
 
 impl<T: Pod> fmt::Debug for DeviceBuffer<T> {

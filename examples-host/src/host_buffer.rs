@@ -60,6 +60,13 @@ pub struct HostBuffer<T: Pod> {
 // SAFETY: the buffer owns its piece of the allocation alone.
 unsafe impl<T: Pod + Send> Send for HostBuffer<T> {}
 
+/// What the program's own code does to the elements.
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
 /// A copy that may still be using the memory.
 struct Use {
     stream: Stream,
@@ -111,7 +118,7 @@ impl<T: Pod> HostBuffer<T> {
     #[track_caller]
     pub fn read(&self) -> Result<&[T]> {
         self.settle(|copy| copy.writes)?;
-        self.touched(host::reads);
+        self.touched(Access::Read);
         // SAFETY: the memory is initialised, of Pod elements, and owned by this piece. No copy
         // writes it now, and none can be enqueued while the slice lives: that takes the buffer by
         // `&mut`.
@@ -122,7 +129,7 @@ impl<T: Pod> HostBuffer<T> {
     #[track_caller]
     pub fn write(&mut self) -> Result<&mut [T]> {
         self.settle(|_| true)?;
-        self.touched(host::writes);
+        self.touched(Access::Write);
         // SAFETY: as in `read`; no copy reads the memory either.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) })
     }
@@ -134,7 +141,7 @@ impl<T: Pod> HostBuffer<T> {
     /// The values may be old, new, or any mixture, and the program must be right for all of them.
     #[track_caller]
     pub unsafe fn read_unordered(&self) -> Vec<T> {
-        self.touched(host::reads);
+        self.touched(Access::Read);
         let mut values = Vec::with_capacity(self.len);
         for index in 0..self.len {
             // SAFETY: in bounds. Volatile, because the device may be writing; any bytes make a Pod
@@ -142,6 +149,20 @@ impl<T: Pod> HostBuffer<T> {
             values.push(unsafe { self.start().add(index).read_volatile() });
         }
         values
+    }
+
+    /// Writes the elements at this moment, whether or not the copies that use them have finished: the reuse that is
+    /// too soon, which `write` prevents. `values` gives the element at each index.
+    ///
+    /// # Safety
+    /// What such a copy reads may be old, new, or any mixture, and the program must be right for all of them.
+    #[track_caller]
+    pub unsafe fn write_unordered(&mut self, values: impl Fn(usize) -> T) {
+        self.touched(Access::Write);
+        for index in 0..self.len {
+            // SAFETY: in bounds. Volatile, because the device may be reading.
+            unsafe { self.start().add(index).write_volatile(values(index)) };
+        }
     }
 
     /// Fills the memory with bytes that no computation of the examples leaves behind (0xFF: a NaN
@@ -232,9 +253,14 @@ impl<T: Pod> HostBuffer<T> {
 
     /// Tells the ordering checker that this code reads or writes the elements.
     #[track_caller]
-    fn touched(&self, how: fn(*const u8, usize)) {
-        if self.memory() != HostMemory::Pageable {
-            how(self.start().cast_const().cast(), self.bytes());
+    fn touched(&self, access: Access) {
+        if self.memory() == HostMemory::Pageable {
+            return;
+        }
+        let (start, bytes) = (self.start().cast_const().cast(), self.bytes());
+        match access {
+            Access::Read => host::reads(start, bytes),
+            Access::Write => host::writes(start, bytes),
         }
     }
 

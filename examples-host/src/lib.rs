@@ -31,6 +31,7 @@ pub mod exit;
 pub mod gantt;
 pub mod host_buffer;
 pub mod host_clock;
+mod host_function;
 pub mod intervals;
 pub mod kernel;
 pub mod measure;

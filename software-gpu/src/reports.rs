@@ -32,8 +32,8 @@ pub enum Kind {
     Race,
     /// Memory is used outside of its life: before its allocation, after its free, or freed without order.
     Lifetime,
-    /// A wait that waits for nothing, such as one for an event that was never recorded.
-    NoEffect,
+    /// A function that the driver calls calls the driver: it gets `CUDA_ERROR_NOT_PERMITTED`.
+    HostFunction,
     /// Memory is read that nobody has written.
     NeverWritten,
     /// Two threads of a block touch the same shared memory without a barrier in between.
@@ -86,7 +86,7 @@ impl fmt::Display for Kind {
         f.pad(match self {
             Self::Race => "race",
             Self::Lifetime => "lifetime",
-            Self::NoEffect => "no effect",
+            Self::HostFunction => "host function",
             Self::NeverWritten => "never written",
             Self::SharedMemoryRace => "shared memory race",
             Self::DivergentBarrier => "divergent barrier",

@@ -12,6 +12,9 @@ use super::errors::CudaError;
 use super::host_function;
 use super::host_threads::{Ordinal, current};
 use super::simulator::{Simulator, lock, progress};
+use crate::call_site::CallSite;
+use crate::order::Locate;
+use crate::reports::{self, Kind};
 use crate::timeline::{OpId, Time};
 
 /// How long, on the real clock, a thread waits for a sign of life from the others before it concludes that they wait
@@ -48,6 +51,7 @@ impl Call {
     /// `CUDA_ERROR_NOT_PERMITTED` in a host function, `CUDA_ERROR_LAUNCH_TIMEOUT` at a standstill.
     pub(super) fn begin() -> Result<Self, CudaError> {
         if current::in_host_function() {
+            report_nested_call();
             return Err(CudaError::NotPermitted);
         }
         let mut call = Self {
@@ -252,6 +256,21 @@ impl Call {
         }
         Ok(())
     }
+}
+
+fn report_nested_call() {
+    let place = CallSite::here()
+        .locate()
+        .unwrap_or_else(|| "unknown place".to_owned());
+    reports::add(Kind::HostFunction, place.clone(), || {
+        format!(
+            "host function: a function that a stream calls has called the driver ({place})\n  \
+             It gets CUDA_ERROR_NOT_PERMITTED. What the function waits for may be behind itself: waiting for its own \
+             stream could never end.\n  \
+             missing: nothing, the stream has done what is before the function; do the rest after the function, in the \
+             stream or in another thread"
+        )
+    });
 }
 
 fn report_standstill(clock: Time, holder: Option<(Time, Ordinal)>) {

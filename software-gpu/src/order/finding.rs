@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::description::Description;
 use super::ids::{EventId, OperationId, StreamId, StreamKind, ThreadId};
 use super::site::{Place, Site};
+use crate::memory::is_device_address;
 use crate::reports::Kind;
 
 /// Something that nothing orders, or that happens at the wrong time of an allocation's life.
@@ -233,30 +234,33 @@ impl fmt::Display for Finding {
 impl Finding {
     fn range(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.bytes;
+        let bytes = end.saturating_sub(start);
+        let Some(owner) = &self.allocation else {
+            return write!(f, "{start:#x}..{end:#x} ({bytes} bytes)");
+        };
+        let offset = start.saturating_sub(owner.range.start);
         write!(
             f,
-            "{start:#x}..{end:#x} ({} bytes)",
-            end.saturating_sub(start)
+            "{offset}..{} ({bytes} bytes) of ",
+            offset.saturating_add(bytes)
         )?;
-        match &self.allocation {
-            Some(owner) => {
-                write!(
-                    f,
-                    " at offset {} of ",
-                    start.saturating_sub(owner.range.start)
-                )?;
-                owner.line(f)
-            }
-            None => Ok(()),
-        }
+        owner.line(f)
     }
 }
 
 impl Owner {
+    /// Addresses of host memory are left out: they differ from run to run, and the place of the allocation says more.
     fn line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.range;
-        let bytes = end.saturating_sub(start);
-        write!(f, "{} ({bytes} bytes at {start:#x})", self.description.what)?;
+        write!(
+            f,
+            "{}, {} bytes",
+            self.description.what,
+            end.saturating_sub(start)
+        )?;
+        if is_device_address(start) {
+            write!(f, " at {start:#x}")?;
+        }
         location(&self.description, f)
     }
 }

@@ -1,0 +1,65 @@
+//! What does a program look like that forgets an order, and how does one find out?
+//!
+//! Seven pairs of programs that differ in one line: the *racy* one lacks an order, the *fixed* one has it. On the
+//! software GPU the racy one computes the same wrong result in every run, and the ordering checker names both
+//! operations, the bytes and the event that is missing. On a GPU the racy one may be right by luck, today: so nothing is
+//! claimed about it there.
+//!
+//! The safe interface of these examples does not let the racy programs be written: each of them needs one `unsafe`
+//! call, or waits in the wrong place. Break the fixed ones yourself, and repair them with the checker's report.
+
+mod buffer_reused;
+mod callback_waits;
+mod data;
+mod early_host_read;
+mod free_without_order;
+mod missing_event;
+mod pair;
+mod re_recorded_event;
+mod wait_before_record;
+
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Example::new(
+        "stream_hazards",
+        "Seven ways to get the order of streams wrong",
+    )
+    .part(
+        "missing-event",
+        "What does a kernel read that does not wait for its copy?",
+        missing_event::run,
+    )
+    .part(
+        "early-host-read",
+        "What does the host read that does not wait for the copy out?",
+        early_host_read::run,
+    )
+    .part(
+        "buffer-reused",
+        "What is copied when the host has gone on to the next batch?",
+        buffer_reused::run,
+    )
+    .part(
+        "free-without-order",
+        "Who gets memory that is freed while a kernel uses it?",
+        free_without_order::run,
+    )
+    .part(
+        "re-recorded-event",
+        "What does a wait stand for when its event has been recorded twice?",
+        re_recorded_event::run,
+    )
+    .part(
+        "wait-before-record",
+        "What does a wait stand for when its event has not been recorded?",
+        wait_before_record::run,
+    )
+    .part(
+        "callback-waits",
+        "What if a function that a stream calls waits for the stream?",
+        callback_waits::run,
+    )
+    .main()
+}
