@@ -57,7 +57,7 @@ fn a_use_before_the_allocation_is_reported() {
     );
     let text = found.to_string();
     assert!(
-        text.contains("at offset 16 of scratch (256 bytes at 0x1000)"),
+        text.contains("16..32 (16 bytes) of scratch, 256 bytes"),
         "{text}"
     );
 }

@@ -27,7 +27,7 @@ fn a_missing_event_is_reported_with_both_sides_the_bytes_and_the_edge() {
     for part in [
         "kernel `scale`, operation 1 of stream 13, writes",
         "copy from device to host, operation 1 of stream 14, reads",
-        "0x1100..0x1200 (256 bytes) at offset 256 of buffer (4096 bytes at 0x1000)",
+        "256..512 (256 bytes) of buffer, 4096 bytes",
         "missing: record an event after kernel `scale` on stream 13; make stream 14 wait for it before copy from device to host",
     ] {
         assert!(text.contains(part), "{part}\nis not in\n{text}");
