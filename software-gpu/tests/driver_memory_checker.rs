@@ -300,3 +300,39 @@ fn memory_that_was_freed_is_named() {
         format!("it lies at offset 8 of an allocation of 1024 bytes at {x:#x} that was freed");
     assert!(text.contains(&words), "{text}");
 }
+
+#[test]
+fn races_in_shared_memory_are_reported_with_both_threads() {
+    let body = ".shared .align 4 .b8 s[256]; mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %rd2, %rd1, %rd2;
+        st.shared.u32 [%rd2], %t;
+        ld.shared.u32 %r3, [s+128]; st.global.u32 [%x], %r3;";
+    let reports = found(nothing, body);
+    let [report] = reports.as_slice() else {
+        panic!("one report is expected: {reports:?}");
+    };
+    assert_eq!(report.kind, Kind::SharedMemoryRace);
+    for words in [
+        "kernel `test`, block (0, 0, 0): two threads touch shared memory at 0x80, and no barrier lies between",
+        "thread (0, 0, 0): load, PTX line 11",
+        "thread (32, 0, 0): store, PTX line 10",
+        "a barrier of the block (bar.sync, `__syncthreads`)",
+    ] {
+        assert!(
+            report.text.contains(words),
+            "`{words}` is missing: {}",
+            report.text
+        );
+    }
+    let fixed = body.replace("ld.shared", "bar.sync 0; ld.shared");
+    assert_eq!(found(nothing, &fixed), []);
+}
+
+#[test]
+fn divergent_barriers_are_reported() {
+    let body = "setp.lt.u32 %p0, %t, 5; @%p0 bra LOW;\nbar.sync 0; bra END; LOW: bar.sync 0; END:";
+    let reports = found(nothing, body);
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert_eq!(reports[0].kind, Kind::DivergentBarrier);
+    let words = "lanes 5-31 of the warp come to barrier 0 without lanes 0-4";
+    assert!(reports[0].text.contains(words), "{}", reports[0].text);
+}
