@@ -2,12 +2,14 @@
 
 mod driver_support;
 
+use std::ffi::c_uint;
+
 use driver_support::copies::{
     ARRAY, Copy2D, Copy3D, DEVICE, HOST, Side2D, Side3D, UNIFIED, copy_2d, copy_2d_async, copy_3d,
     numbered,
 };
 use driver_support::{
-    Address, Driver, INVALID_VALUE, LEGACY, MIB, NON_BLOCKING, NOT_SUPPORTED, cu,
+    Address, Driver, Handle, INVALID_VALUE, LEGACY, MIB, NON_BLOCKING, NOT_SUPPORTED, cu,
 };
 use software_gpu::driver::entry_point;
 
@@ -273,4 +275,48 @@ fn narrow_rows_take_longer_than_the_same_bytes_in_one() {
         (wide / contiguous - 1.0).abs() < 0.01,
         "{wide} {contiguous}"
     );
+}
+
+#[test]
+fn a_captured_rectangle_is_copied_when_its_graph_is_launched() {
+    let driver = Driver::new();
+    let stream = driver.stream(NON_BLOCKING);
+    let device = driver.allocate(128).expect("fits");
+    driver.fill(device, 3, 128);
+    let host = driver.pinned(64);
+    host.fill(9);
+    let copy = Copy2D {
+        from: Side2D {
+            memory_type: DEVICE,
+            device,
+            pitch: 16,
+            ..Side2D::default()
+        },
+        to: Side2D {
+            memory_type: HOST,
+            host: host.pointer() as usize,
+            pitch: 8,
+            ..Side2D::default()
+        },
+        width: 5,
+        height: 2,
+    };
+    let (mut graph, mut executable): (Handle, Handle) = (0, 0);
+    cu!(cuStreamBeginCapture_v2(stream => Handle, 0 => c_uint)).expect("cuStreamBeginCapture");
+    copy_2d_async(&copy, stream).expect("cuMemcpy2DAsync");
+    cu!(cuStreamEndCapture(stream => Handle, &mut graph => *mut Handle))
+        .expect("cuStreamEndCapture");
+    cu!(cuGraphInstantiateWithFlags(
+        &mut executable => *mut Handle, graph => Handle, 0 => u64,
+    ))
+    .expect("cuGraphInstantiate");
+    driver.synchronize().expect("cuCtxSynchronize");
+    assert_eq!(host.bytes(), [9; 64], "capturing copies nothing");
+    cu!(cuGraphLaunch(executable => Handle, stream => Handle)).expect("cuGraphLaunch");
+    driver.synchronize().expect("cuCtxSynchronize");
+    let inside = |index: usize| index % 8 < 5 && index / 8 < 2;
+    let expected: Vec<u8> = (0..64)
+        .map(|index| if inside(index) { 3 } else { 9 })
+        .collect();
+    assert_eq!(host.bytes(), expected);
 }
