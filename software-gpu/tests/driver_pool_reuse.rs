@@ -157,7 +157,8 @@ fn a_free_that_is_over_is_an_opportunity() {
 /// What the host has waited for can be used by all, whatever the policies.
 #[test]
 fn a_synchronised_free_is_over_for_all_streams() {
-    let waits: [&dyn Fn(&Driver, Handle, Handle); 3] = [
+    type Wait = dyn Fn(&Driver, Handle, Handle);
+    let waits: [&Wait; 3] = [
         &|driver, a, _| driver.stream_synchronize(a).unwrap(),
         &|driver, _, _| driver.synchronize().unwrap(),
         &|driver, a, _| {

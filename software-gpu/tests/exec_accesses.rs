@@ -68,7 +68,7 @@ fn vectors_and_uniform_addresses_count_once() {
         accesses.reads,
         set(&[from + 16..from + 32, from + 40..from + 41])
     );
-    assert_eq!(accesses.writes, set(&[out + 8..out + 16]));
+    assert_eq!(accesses.writes, ByteRanges::from(out + 8..out + 16));
 }
 
 #[test]

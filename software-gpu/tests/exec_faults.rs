@@ -32,7 +32,7 @@ fn an_access_out_of_bounds_names_thread_and_allocation() {
         ("test", [1, 0, 0], [48, 0, 0])
     );
     assert_eq!((*access, *address, *bytes), (Access::Store, out + 400, 4));
-    let nearest = nearest.expect("there is one");
+    let nearest = nearest.as_ref().expect("there is one");
     assert_eq!((nearest.base, nearest.len, nearest.distance), (out, 400, 0));
     assert!(
         fault

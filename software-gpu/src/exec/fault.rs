@@ -80,7 +80,7 @@ pub enum Fault {
         /// Size of the access of one thread.
         bytes: u32,
         /// For global space: the nearest allocation.
-        nearest: Option<Nearest>,
+        nearest: Option<Box<Nearest>>,
         /// Base and length of the allocation that the address was in, if it has been freed.
         freed: Option<(u64, u64)>,
     },
@@ -186,14 +186,14 @@ fn space_name(space: Space) -> &'static str {
     }
 }
 
-fn beside(nearest: &Option<Nearest>, freed: &Option<(u64, u64)>, address: u64) -> String {
+fn beside(nearest: &Option<Box<Nearest>>, freed: &Option<(u64, u64)>, address: u64) -> String {
     if let Some((base, len)) = freed {
         return format!(
             "; it lies at offset {} of an allocation of {len} bytes at {base:#x} that was freed",
             address - base
         );
     }
-    match nearest {
+    match nearest.as_deref() {
         Some(Nearest {
             base,
             len,

@@ -96,12 +96,12 @@ pub(super) fn flatten(graphs: &Graphs, graph: CUgraph) -> Result<Vec<Step>, Cuda
     let mut steps = Vec::new();
     flatten_after(graphs, graph, &[], &mut steps)?;
     let mut branches = Branches::default();
-    for position in 0..steps.len() {
-        let context = match &steps[position].role {
+    for step in &mut steps {
+        let context = match &step.role {
             Role::Node(action) => action.context(),
             Role::ChildBegin | Role::ChildEnd => None,
         };
-        steps[position].branch = branches.choose(&steps[position].dependencies, context);
+        step.branch = branches.choose(&step.dependencies, context);
     }
     for step in &mut steps {
         step.context = branches.context(step.branch);

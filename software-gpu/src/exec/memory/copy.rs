@@ -191,7 +191,7 @@ impl<'g> Context<'g> {
         bytes: u32,
         access: Access,
     ) -> Option<Target<'g>> {
-        if bytes % BULK_UNIT != 0 || bytes == 0 {
+        if !bytes.is_multiple_of(BULK_UNIT) || bytes == 0 {
             let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");
             self.fail(lane as u32, site.line, |place| Fault::IllegalInstruction {
                 place,

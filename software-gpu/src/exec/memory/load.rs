@@ -33,24 +33,25 @@ impl Shape for Load {
                 return;
             }
         }
-        if cx.mask == !0 && uniform(&addresses) && addresses[0] & (bytes - 1) == 0 {
-            if let Some(target) = cx
+        if cx.mask == !0
+            && uniform(&addresses)
+            && addresses[0] & (bytes - 1) == 0
+            && let Some(target) = cx
                 .target(site, 0, addresses[0], bytes)
                 .filter(|_| site.space != Space::Local && !is_local(site, addresses[0]))
-            {
-                cx.watch_access(site, Access::Load, &target, bytes, 0);
-                if target.global.is_none() {
-                    // Two lanes stand for all of them: they differ from any one thread.
-                    cx.watch_access(site, Access::Load, &target, bytes, 1);
-                }
-                match target.global {
-                    Some(_) => cx.count_sectors(1, Access::Load),
-                    None => cx.cost.shared_bytes += bytes * LANES as u64,
-                }
-                // SAFETY: the target has all elements of a lane, and the site's rows are rows of the frame.
-                unsafe { load_element(cx, site, target.pointer) };
-                return;
+        {
+            cx.watch_access(site, Access::Load, &target, bytes, 0);
+            if target.global.is_none() {
+                // Two lanes stand for all of them: they differ from any one thread.
+                cx.watch_access(site, Access::Load, &target, bytes, 1);
             }
+            match target.global {
+                Some(_) => cx.count_sectors(1, Access::Load),
+                None => cx.cost.shared_bytes += bytes * LANES as u64,
+            }
+            // SAFETY: the target has all elements of a lane, and the site's rows are rows of the frame.
+            unsafe { load_element(cx, site, target.pointer) };
+            return;
         }
         // SAFETY: as above.
         unsafe { load_lanes(cx, site, &addresses) }

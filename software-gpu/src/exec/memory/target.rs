@@ -208,7 +208,7 @@ impl<'g> Context<'g> {
             space,
             address,
             bytes,
-            nearest,
+            nearest: nearest.map(Box::new),
             freed: freed.map(|range| (range.start, range.end - range.start)),
         });
     }

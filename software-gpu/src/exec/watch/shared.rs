@@ -166,7 +166,8 @@ impl Granule {
         let races = |earlier: &Kept| {
             // Lanes of one instruction that store the same value do no harm.
             let agree = same && earlier.serial == now.serial && earlier.access == Access::Store;
-            !(agree || earlier.strong && now.strong) && !order.is_before(earlier.moment, now.moment)
+            let atomic = earlier.strong && now.strong;
+            !agree && !atomic && !order.is_before(earlier.moment, now.moment)
         };
         let store = self.store.filter(races);
         if now.access == Access::Load {

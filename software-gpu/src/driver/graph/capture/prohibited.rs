@@ -109,10 +109,8 @@ impl Simulator {
         let Some(capture) = captured.map(|captured| captured.capture) else {
             return self.unsafe_in_captures();
         };
-        self.times_event(event).map_err(|error| {
-            self.captures.invalidate(|id, _| id == capture);
-            error
-        })
+        self.times_event(event)
+            .inspect_err(|_| self.captures.invalidate(|id, _| id == capture))
     }
 
     /// For calls that ask when an event was reached: they spoil nothing.
