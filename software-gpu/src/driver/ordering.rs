@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::abi::{CUcontext, CUevent, CUstream};
+use super::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
 use super::call::Call;
 use super::context::Context;
 use super::event::Event;
@@ -128,6 +128,26 @@ impl Ordering {
                 operation.description(),
             );
         });
+    }
+
+    /// The node, submitted just now, waits for what the event stands for.
+    pub(super) fn node_waited(&mut self, node: OpId, event: CUevent) {
+        self.tell(|checker| checker.node_waited(node.into(), event.into()));
+    }
+
+    /// A launch of an executable graph is about to be submitted: it comes after the one before, in whatever stream that
+    /// was, and whether or not it is over.
+    pub(super) fn launch_begins(&mut self, exec: CUgraphExec, stream: CUstream) {
+        self.tell(|checker| checker.waited(thread(), stream.into(), exec.into()));
+    }
+
+    /// A launch of an executable graph was submitted; `end` is its last operation.
+    pub(super) fn launch_submitted(&mut self, exec: CUgraphExec, stream: CUstream, end: OpId) {
+        self.tell(|checker| checker.recorded(exec.into(), stream.into(), end.into()));
+    }
+
+    pub(super) fn executable_destroyed(&mut self, exec: CUgraphExec) {
+        self.tell(|checker| checker.event_destroyed(exec.into()));
     }
 
     /// A copy or memset touches its bytes when it starts. What a kernel touches is known once it has been executed.
@@ -292,6 +312,13 @@ impl From<CUstream> for StreamId {
 impl From<CUevent> for EventId {
     fn from(event: CUevent) -> Self {
         Self(Table::<CUevent, Event>::serial(event))
+    }
+}
+
+/// The event that orders the launches of one executable graph.
+impl From<CUgraphExec> for EventId {
+    fn from(exec: CUgraphExec) -> Self {
+        Self::of_the_driver(Table::<CUgraphExec, ()>::serial(exec))
     }
 }
 

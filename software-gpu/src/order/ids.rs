@@ -20,6 +20,17 @@ pub struct StreamId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u64);
 
+impl EventId {
+    /// An event that the program cannot name: it orders, and no report speaks of it.
+    pub fn of_the_driver(number: u64) -> Self {
+        Self(1 << 63 | number)
+    }
+
+    pub(super) fn is_of_the_driver(self) -> bool {
+        self.0 >> 63 == 1
+    }
+}
+
 /// A context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(pub u64);

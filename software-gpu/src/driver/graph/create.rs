@@ -113,7 +113,9 @@ entry_points! {
         call(Cost::Other, |call| {
             call.graphs.executable(exec)?;
             call.unsafe_in_captures()?;
-            call.graphs.remove_executable(exec).map(|_| ())
+            call.graphs.remove_executable(exec)?;
+            call.ordering.executable_destroyed(exec);
+            Ok(())
         })
     }
 }

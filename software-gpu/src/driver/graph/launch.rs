@@ -3,8 +3,9 @@
 //! A launch is, in the order in which the simulator gets it: a mark in the launching stream, after all
 //! that the stream's next operation has to wait for and after the last launch of the same graph; each step, after the
 //! operations of the steps that it depends on; and a mark in the launching stream after the steps that nothing
-//! follows. The dependencies that are passed there are the graph's edges, no more and no less: a checker of order need
-//! not know that they come from a graph.
+//! follows. The dependencies that are passed there are the graph's edges, no more and no less: that is all the order that
+//! the checker sees between steps. It is told of two things more: what an event stands for that a step waits for, and
+//! that a launch comes after the last one of the same graph.
 //!
 //! Steps run in streams of the executable graph's own, one for each of its branches. These streams are not blocking,
 //! and the program has no handle for them.
@@ -105,6 +106,7 @@ impl Simulator {
     ) -> Result<OpId, CudaError> {
         let mut before = self.dependencies(stream)?;
         before.extend(last.filter(|op| !self.is_complete(*op)));
+        self.ordering.launch_begins(exec, stream);
         let begin = self.submit_after(stream, clock, Effect::Mark, &before)?;
         let mut ends: Vec<Vec<OpId>> = Vec::with_capacity(steps.len());
         let mut leaves = Vec::new();
@@ -129,7 +131,9 @@ impl Simulator {
         if leaves.is_empty() {
             leaves.push(begin);
         }
-        self.submit_after(stream, clock, Effect::Mark, &leaves)
+        let end = self.submit_after(stream, clock, Effect::Mark, &leaves)?;
+        self.ordering.launch_submitted(exec, stream, end);
+        Ok(end)
     }
 
     /// A step without an action is disabled.
@@ -148,8 +152,10 @@ impl Simulator {
             after.extend(self.events.get(*event)?.incomplete());
         }
         let op = self.submit_node(launch, stream, clock, action.effect(), &after)?;
-        if let Action::Record(event) = action {
-            self.recorded(*event, op)?;
+        match action {
+            Action::Record(event) => self.recorded(*event, op)?,
+            Action::Wait(event) => self.ordering.node_waited(op, *event),
+            _ => {}
         }
         Ok(op)
     }

@@ -98,14 +98,21 @@ impl Order {
         operation: OperationId,
     ) {
         let called = self.call();
-        let clock = match (self.operations.get(&operation), self.streams.get(&stream)) {
+        let recorded = self.operations.get(&operation);
+        let clock = match (recorded, self.streams.get(&stream)) {
             (Some(operation), _) => Arc::clone(&operation.clock),
             (None, Some(stream)) => Arc::clone(&stream.clock),
             (None, None) => return,
         };
-        let event = self.events.entry(event).or_default();
-        event.clock = clock;
-        remember(&mut event.records, Record { stream, called });
+        // The program does not know the streams that a graph's nodes run in.
+        let stream = recorded
+            .and_then(|operation| operation.site.place.stream())
+            .unwrap_or(stream);
+        let known = self.events.entry(event).or_default();
+        known.clock = clock;
+        if !event.is_of_the_driver() {
+            remember(&mut known.records, Record { stream, called });
+        }
     }
 
     /// Whether the event was ever recorded.
@@ -119,7 +126,9 @@ impl Order {
         let recorded = self.events.get(&event);
         let clock = recorded.map(|event| Arc::clone(&event.clock));
         let record = recorded.and_then(|event| event.records.back().copied());
-        if let Some(waiting) = self.streams.get_mut(&stream) {
+        if let Some(waiting) = self.streams.get_mut(&stream)
+            && !event.is_of_the_driver()
+        {
             let note = Note {
                 event,
                 record,
