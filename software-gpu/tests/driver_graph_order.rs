@@ -180,12 +180,13 @@ fn reports_do_not_name_the_drivers_events() {
     assert!(!text.contains("waited for event"), "{text}");
 }
 
-/// What comes after a wait node comes after what the event stood for at the launch; its siblings do not.
+/// What comes after a wait node comes after what the event stood for at the launch, whether or not that is over; its
+/// siblings do not.
 #[test]
 fn a_wait_node_orders_what_comes_after_it() {
     let world = World::new();
     let event = world.driver.event();
-    for waits in [true, false] {
+    for (waits, over) in [(true, false), (true, true), (false, true)] {
         let graph = graph();
         let wait = event_wait_node(graph, &[], event).unwrap();
         world.node(graph, &[wait][..usize::from(waits)], 3);
@@ -193,6 +194,9 @@ fn a_wait_node_orders_what_comes_after_it() {
         let program = || {
             world.set(world.a);
             world.driver.record(event, world.a).unwrap();
+            if over {
+                let_time_pass(&world.driver);
+            }
             launch_graph(exec, world.b).unwrap();
         };
         match waits {

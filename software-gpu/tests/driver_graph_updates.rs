@@ -3,7 +3,7 @@
 mod driver_support;
 mod graph_support;
 
-use std::ffi::c_uint;
+use std::ffi::{c_char, c_uint};
 
 use driver_support::*;
 use graph_support::*;
@@ -317,4 +317,63 @@ fn the_general_call_adds_nodes() {
     driver.fill(data, 0, 16);
     launch_graph(instantiate(graph).unwrap(), 0).unwrap();
     assert_eq!(driver.read(data, 1), [9]);
+}
+
+/// `cuGraphDebugDotPrint`: nodes with their types, edges, and embedded graphs; a path that cannot be written is an error.
+#[test]
+fn a_graph_is_written_down() {
+    let driver = Driver::new();
+    let data = driver.allocate(64).unwrap();
+    let (inner, outer) = (graph(), graph());
+    empty_node(inner, &[]).unwrap();
+    let set = set_node(outer, &[], &SetParams::bytes(data, 1, 48)).unwrap();
+    child_node(outer, &[set], inner).unwrap();
+    let name = format!("software-gpu-graph-{}.dot", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let print = |path: &std::path::Path, flags: c_uint| {
+        let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        cu!(cuGraphDebugDotPrint(outer => Handle, path.as_ptr() => *const c_char, flags => c_uint))
+    };
+    print(&path, 0).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let expected = r#"digraph dot {
+subgraph cluster_0 {
+label="graph_0" graph[style="dashed"];
+"graph_0_node_0"[shape="rectangle" label="0\nMEMSET\n48 bytes"];
+"graph_0_node_1"[shape="rectangle" label="1\nGRAPH"];
+"graph_0_node_0" -> "graph_0_node_1";
+}
+"graph_0_node_1" -> "graph_1_node_0"[style="dashed"];
+subgraph cluster_1 {
+label="graph_1" graph[style="dashed"];
+"graph_1_node_0"[shape="rectangle" label="0\nEMPTY"];
+}
+}
+"#;
+    assert_eq!(text, expected);
+    assert_eq!(print(&path.join("missing"), 0), Err(304));
+    assert_eq!(print(&path, 1 << 16), Err(INVALID_VALUE));
+}
+
+/// What is left out says so.
+#[test]
+fn node_types_that_are_left_out_are_refused() {
+    let _driver = Driver::new();
+    let graph = graph();
+    let mut node = 0;
+    let semaphore = cu!(cuGraphAddExternalSemaphoresSignalNode(
+        &mut node => *mut Handle, graph => Handle, 0 => usize, 0 => usize, 0 => usize,
+    ));
+    let batch = cu!(cuGraphAddBatchMemOpNode(
+        &mut node => *mut Handle, graph => Handle, 0 => usize, 0 => usize, 0 => usize,
+    ));
+    let mut handle = 0_u64;
+    let conditional = cu!(cuGraphConditionalHandleCreate(
+        &mut handle => *mut u64, graph => Handle, 0 => Handle, 0 => c_uint, 0 => c_uint,
+    ));
+    for refused in [semaphore, batch, conditional] {
+        assert_eq!(refused, Err(NOT_SUPPORTED));
+    }
+    assert_eq!(nodes_of(graph), []);
 }

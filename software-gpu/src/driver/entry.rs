@@ -122,7 +122,7 @@ table! {
         cuGraphExecMemsetNodeSetParams cuGraphExecHostNodeSetParams cuGraphExecEventRecordNodeSetEvent
         cuGraphExecEventWaitNodeSetEvent cuGraphExecChildGraphNodeSetParams cuGraphExecUpdate cuGraphExecUpdate_v2
         cuGraphNodeSetEnabled cuGraphNodeGetEnabled cuGraphAddNode cuGraphAddNode_v2 cuGraphNodeSetParams
-        cuGraphExecNodeSetParams;
+        cuGraphExecNodeSetParams cuGraphDebugDotPrint;
     stream_attributes: cuStreamGetAttribute cuStreamGetAttribute_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz
         cuStreamCopyAttributes cuStreamCopyAttributes_ptsz;
     small_calls: cuProfilerStart cuProfilerStop cuDeviceGetExecAffinitySupport cuCtxGetExecAffinity
@@ -161,7 +161,14 @@ table! {
         cuLibraryGetManaged cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
         cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
         cuParamSeti cuParamSetv cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
-        cuLogsRegisterCallback cuLogsUnregisterCallback cuProfilerInitialize;
+        cuLogsRegisterCallback cuLogsUnregisterCallback cuProfilerInitialize
+        cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
+        cuGraphExternalSemaphoresSignalNodeGetParams cuGraphExternalSemaphoresSignalNodeSetParams
+        cuGraphExternalSemaphoresWaitNodeGetParams cuGraphExternalSemaphoresWaitNodeSetParams
+        cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams
+        cuGraphAddBatchMemOpNode cuGraphBatchMemOpNodeGetParams cuGraphBatchMemOpNodeSetParams
+        cuGraphExecBatchMemOpNodeSetParams cuGraphConditionalHandleCreate cuGraphKernelNodeGetAttribute
+        cuGraphKernelNodeSetAttribute cuGraphKernelNodeCopyAttributes;
     host_function: cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz;
 }
 

@@ -7,6 +7,7 @@
 //! - `node_params` and `update` change what nodes of graphs and of executable graphs do; `generic` is the one call
 //!   for nodes of every type.
 //! - `launch` submits the steps to the timeline, with the graph's edges as dependencies.
+//! - `dot` writes a graph down for a program that draws it.
 //! - `capture` turns the work given to a stream into nodes.
 
 mod actions;
@@ -15,6 +16,7 @@ mod arrays;
 mod branches;
 mod capture;
 mod create;
+mod dot;
 mod executable;
 mod generic;
 #[allow(clippy::module_inception, reason = "the module of its subject")]
@@ -29,6 +31,7 @@ mod update;
 pub(super) use add::*;
 pub(super) use capture::*;
 pub(super) use create::*;
+pub(super) use dot::*;
 pub(super) use generic::*;
 pub(super) use graph::Graphs;
 pub(super) use launch::*;
