@@ -2,14 +2,14 @@
 # Runs on a machine with an NVIDIA GPU: every example, the checks of the computed bits, and, where nvcc is
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. Whole output goes to results/.
 #
-#   run.sh [STEP..]      all steps, or those named: examples figures conformance twins software
+#   run.sh [STEP..]      all steps, or those named: examples figures conformance twins software calibrate
 set -uo pipefail
 cd "$(dirname "$0")"
 results=${RESULTS:-results}
 mkdir -p "$results"
 failed=()
 skipped=()
-all=(examples figures conformance twins software)
+all=(examples figures conformance twins software calibrate)
 
 step() { # name, command..
     local name=$1
@@ -22,7 +22,10 @@ step() { # name, command..
     return "$code"
 }
 
-examples() { step basic_streams bin/basic_streams --device nvidia --trace "$results/basic_streams.json"; }
+examples() {
+    step basic_streams bin/basic_streams --device nvidia --trace "$results/basic_streams.json" \
+        --json "$results/measured.json"
+}
 
 figures() {
     step three_way_256MiB bin/basic_streams --device nvidia --part three-way --size 256MiB
@@ -48,7 +51,17 @@ twins() {
     step launches_against_cuda bin/launches_against_cuda "$results/launches.so"
 }
 
-software() { step basic_streams_software bin/basic_streams --device software; }
+software() { step basic_streams_software bin/basic_streams --device software --json "$results/modelled.json"; }
+
+# A profile of this GPU, and, for an H200, whether the model of it is right.
+calibrate() {
+    step calibrate bin/calibrate --device nvidia --out "$results/calibrated.toml" --force
+    if [ -f "$results/measured.json" ] && [ -f "$results/modelled.json" ]; then
+        case $(nvidia-smi --query-gpu=name --format=csv,noheader) in
+        *H200*) step compare bin/calibrate compare "$results/measured.json" --modelled "$results/modelled.json" --markdown ;;
+        esac
+    fi
+}
 
 for name in "$@"; do
     case " ${all[*]} " in
