@@ -4,16 +4,6 @@ use crate::findings::Findings;
 use anyhow::{Context, Result};
 use toml::{Table, Value};
 
-/// The sections of a profile, in the order in which they are read best.
-const SECTIONS: [&str; 6] = [
-    "copies",
-    "memory",
-    "kernels",
-    "kernels.issue_per_cycle",
-    "handover",
-    "host",
-];
-
 /// The text of a complete profile: what was found, and for the rest the base's figures as estimates.
 pub fn text(device: &Table, findings: &Findings, about: &str) -> Result<String> {
     let mut text = String::new();
@@ -32,25 +22,47 @@ pub fn text(device: &Table, findings: &Findings, about: &str) -> Result<String> 
             text += &format!("{name} = {}\n", written(value));
         }
     }
-    for section in SECTIONS {
+    for section in sections(findings.base()) {
         text += &format!("\n[{section}]\n");
         let table = section
             .split('.')
             .try_fold(findings.base(), |table, part| table.get(part)?.as_table())
             .with_context(|| format!("the base has no section {section}"))?;
+        for (name, word) in table.iter().filter(|(_, value)| value.is_str()) {
+            text += &format!("{name} = {}\n", written(word));
+        }
         for name in table
             .iter()
             .filter(|(_, figure)| is_figure(figure))
             .map(|(name, _)| name)
         {
-            let (value, from) = match findings.found(section, name) {
+            let (value, from) = match findings.found(&section, name) {
                 Some(found) => (rounded(found.value), found.from),
-                None => (findings.of_base(section, name)?, "estimated"),
+                None => (findings.of_base(&section, name)?, "estimated"),
             };
             text += &format!("{name} = {{ value = {value:?}, from = \"{from}\" }}\n");
         }
     }
     Ok(text)
+}
+
+/// The sections that hold figures; a section within a section is named `kernels.issue_per_cycle`.
+fn sections(base: &Table) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in base {
+        let Value::Table(table) = value else { continue };
+        if table.values().any(is_figure) {
+            found.push(name.clone());
+        }
+        if name != "device" {
+            found.extend(
+                sections(table)
+                    .into_iter()
+                    .map(|inner| format!("{name}.{inner}")),
+            );
+        }
+    }
+    found
 }
 
 fn is_figure(value: &Value) -> bool {

@@ -50,14 +50,22 @@ pub fn streams(count: usize) -> Result<Vec<Stream>> {
     (0..count).map(|_| stream()).collect()
 }
 
-pub fn event(flags: sys::CUevent_flags_enum) -> Result<Event> {
+fn event(flags: sys::CUevent_flags_enum) -> Result<Event> {
+    event_of(flags as u32)
+}
+
+fn event_of(flags: u32) -> Result<Event> {
     let mut event = ptr::null_mut();
-    cu!(cuEventCreate(&mut event, flags as u32))?;
+    cu!(cuEventCreate(&mut event, flags))?;
     Ok(event)
 }
 
 pub fn timing_event() -> Result<Event> {
     event(sys::CUevent_flags_enum::CU_EVENT_DEFAULT)
+}
+
+pub fn untimed_event() -> Result<Event> {
+    event(sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING)
 }
 
 pub fn record(event: Event, stream: Stream) -> Result<()> {
@@ -70,6 +78,12 @@ pub fn wait(stream: Stream, event: Event) -> Result<()> {
 
 pub fn synchronize() -> Result<()> {
     cu!(cuCtxSynchronize())
+}
+
+/// An event that the host waits for asleep.
+pub fn blocking_event() -> Result<Event> {
+    use sys::CUevent_flags_enum::{CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING};
+    event_of(CU_EVENT_BLOCKING_SYNC as u32 | CU_EVENT_DISABLE_TIMING as u32)
 }
 
 /// Between two recorded events that are over, in µs.

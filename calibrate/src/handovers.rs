@@ -11,6 +11,8 @@ use anyhow::Result;
 use std::time::Duration;
 
 const SMALL: usize = 64 << 10;
+/// What a stage of an example copies: how long an engine was busy shows in how long it takes to hand on.
+const CHUNK: usize = 1 << 20;
 
 pub fn measure(findings: &mut Findings, kernels: &mut Kernels, watch: &Stopwatch) -> Result<()> {
     let sums = Sums::measure(kernels, watch)?;
@@ -49,19 +51,20 @@ pub fn measure(findings: &mut Findings, kernels: &mut Kernels, watch: &Stopwatch
     note("marker_to_kernel_us", from_marker);
     note(
         "marker_to_copy_us",
-        sums.marked_copies - sums.copies_up - to_marker,
+        sums.marked_copies - sums.copies - to_marker,
     );
     note(
         "kernel_to_copy_us",
-        (sums.kernels_and_copies - kernel - sums.copies_up) / 2.0,
+        (sums.kernels_and_chunks - kernel - sums.chunks_up) / 2.0,
     );
     note(
         "copy_to_other_engine_us",
-        (sums.copies_up_and_down - sums.copies_up - sums.copies_down) / 2.0,
+        (sums.chunks_up_and_down - sums.chunks_up - sums.chunks_down) / 2.0,
     );
     note("to_host_function_us", to_host * functions);
     note("from_host_function_us", from_host * functions);
     findings.measured("handover", "marker_to_marker_us", sums.markers);
+    findings.measured("handover", "timestamp_us", sums.timestamps - sums.markers);
     findings.measured(
         "handover",
         "across_streams_us",
@@ -84,23 +87,27 @@ struct Sums {
     kernels: f64,
     marked_kernels: f64,
     markers: f64,
-    copies_up: f64,
-    copies_down: f64,
+    timestamps: f64,
+    copies: f64,
     marked_copies: f64,
-    kernels_and_copies: f64,
-    copies_up_and_down: f64,
+    chunks_up: f64,
+    chunks_down: f64,
+    kernels_and_chunks: f64,
+    chunks_up_and_down: f64,
     host_functions: f64,
 }
 
 impl Sums {
     fn measure(kernels: &Kernels, watch: &Stopwatch) -> Result<Self> {
-        let (host, other_host) = (gpu::pinned(SMALL)?, gpu::pinned(SMALL)?);
-        let (device, other) = (gpu::allocate(SMALL)?, gpu::allocate(SMALL)?);
-        let event = gpu::timing_event()?;
+        let (host, other_host) = (gpu::pinned(CHUNK)?, gpu::pinned(CHUNK)?);
+        let (device, other) = (gpu::allocate(CHUNK)?, gpu::allocate(CHUNK)?);
+        let (timed, untimed) = (gpu::timing_event()?, gpu::untimed_event()?);
         let kernel = |stream| gpu::launch(kernels.null, (1, 32), stream, (0, 0));
-        let mark = |stream| gpu::record(event, stream);
-        let up = |stream| gpu::to_device(device, host, SMALL, stream);
-        let down = |stream| gpu::to_host(other_host, other, SMALL, stream);
+        let mark = |stream| gpu::record(untimed, stream);
+        let stamp = |stream| gpu::record(timed, stream);
+        let small = |stream| gpu::to_device(device, host, SMALL, stream);
+        let up = |stream| gpu::to_device(device, host, CHUNK, stream);
+        let down = |stream| gpu::to_host(other_host, other, CHUNK, stream);
         let chain = |steps: &[&dyn Fn(Stream) -> Result<()>]| {
             watch.each(5, 45, |stream| {
                 steps.iter().try_for_each(|step| step(stream))
@@ -110,11 +117,13 @@ impl Sums {
             kernels: chain(&[&kernel])?,
             marked_kernels: chain(&[&kernel, &mark])?,
             markers: chain(&[&mark])?,
-            copies_up: chain(&[&up])?,
-            copies_down: chain(&[&down])?,
-            marked_copies: chain(&[&up, &mark])?,
-            kernels_and_copies: chain(&[&kernel, &up])?,
-            copies_up_and_down: chain(&[&up, &down])?,
+            timestamps: chain(&[&stamp])?,
+            copies: chain(&[&small])?,
+            marked_copies: chain(&[&small, &mark])?,
+            chunks_up: chain(&[&up])?,
+            chunks_down: chain(&[&down])?,
+            kernels_and_chunks: chain(&[&kernel, &up])?,
+            chunks_up_and_down: chain(&[&up, &down])?,
             host_functions: host_functions(watch)?,
         };
         gpu::free_pinned(host)?;
@@ -128,35 +137,34 @@ impl Sums {
 /// Host functions that do nothing, one after the other. Between two of them there are both hand-overs at once, so
 /// events stand between them.
 fn host_functions(watch: &Stopwatch) -> Result<f64> {
-    let event = gpu::timing_event()?;
+    let event = gpu::untimed_event()?;
     watch.each(2, 12, |stream| {
         gpu::host_function(stream)?;
         gpu::record(event, stream)
     })
 }
 
-/// The least time between the starts of two kernels that do not depend on each other.
+/// The least time between the starts of two kernels that do not depend on each other: each in a stream of its own.
 fn start_interval(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
-    let streams = gpu::streams(8)?;
-    let time = |rounds: usize| {
+    let (few, many) = (16, 64);
+    let streams = gpu::streams(many)?;
+    let time = |count: usize| {
         repeat(|| {
-            let ahead = Duration::from_micros(300 + 100 * rounds as u64);
-            watch.device_with(ahead, &streams, || {
-                (0..rounds).try_for_each(|_| {
-                    streams
-                        .iter()
-                        .try_for_each(|stream| gpu::launch(kernels.null, (1, 32), *stream, (0, 0)))
-                })
+            let ahead = Duration::from_micros(300 + 15 * count as u64);
+            watch.device_with(ahead, &streams[..count], || {
+                streams[..count]
+                    .iter()
+                    .try_for_each(|stream| gpu::launch(kernels.null, (1, 32), *stream, (0, 0)))
             })
         })
     };
-    Ok((time(24)? - time(4)?) / (20.0 * streams.len() as f64))
+    Ok((time(many)? - time(few)?) / (many - few) as f64)
 }
 
 /// What it costs to hand a kernel's result to another stream, beyond handing it on in its own.
 fn across_streams(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
     let other = gpu::stream()?;
-    let events: Result<Vec<_>> = (0..96).map(|_| gpu::timing_event()).collect();
+    let events: Result<Vec<_>> = (0..96).map(|_| gpu::untimed_event()).collect();
     let events = events?;
     let hops = |streams: [Stream; 2], count: usize| {
         repeat(|| {

@@ -5,7 +5,6 @@ use crate::gpu::{self, cu};
 use crate::kernels::Kernels;
 use crate::stopwatch::{on_host, per_call, repeat, repeat_times};
 use anyhow::Result;
-use cust::sys;
 use examples_host::host_clock;
 use std::ptr;
 
@@ -28,7 +27,7 @@ fn enqueueing(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
     let stream = gpu::stream()?;
     let (host, device) = (gpu::pinned(64 * KIB)?, gpu::allocate(64 * KIB)?);
     let timed = gpu::timing_event()?;
-    let untimed = gpu::event(sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING)?;
+    let untimed = gpu::untimed_event()?;
     gpu::record(untimed, stream)?;
     let mut note = |name, value| findings.measured("host", name, value);
     let launch = || gpu::launch(kernels.null, (1, 32), stream, (0, 0));
@@ -70,7 +69,7 @@ fn asking(findings: &mut Findings) -> Result<()> {
 /// From the end of what a thread waits for to the return of its call: what is left of a null kernel's round trip.
 fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
     let stream = gpu::stream()?;
-    let blocking = gpu::event(sys::CUevent_flags_enum::CU_EVENT_BLOCKING_SYNC)?;
+    let blocking = gpu::blocking_event()?;
     let launch = || gpu::launch(kernels.null, (1, 32), stream, (0, 0));
     let round_trip = |wait: &dyn Fn() -> Result<()>| {
         repeat_times(31, || {
@@ -138,6 +137,8 @@ fn objects(findings: &mut Findings) -> Result<()> {
 }
 
 fn device_memory(findings: &mut Findings) -> Result<()> {
+    // While one small allocation lives, the driver keeps the block that it lies in for others.
+    let kept = gpu::allocate(64 * KIB)?;
     let pair = |bytes: usize| {
         repeat(|| {
             on_host(|| {
@@ -162,6 +163,7 @@ fn device_memory(findings: &mut Findings) -> Result<()> {
         cu!(cuMemFreeAsync(address, stream))
     })?;
     cu!(cuMemFreeAsync(held, stream))?;
+    gpu::free(kept)?;
     findings.measured("host", "allocation_cached_us", cached);
     findings.measured("host", "allocation_us", whole);
     findings.measured("host", "allocation_cached_bytes", limit as f64);
@@ -171,6 +173,8 @@ fn device_memory(findings: &mut Findings) -> Result<()> {
 
 fn page_locked_memory(findings: &mut Findings) -> Result<()> {
     const LARGE: usize = 32;
+    // As with device memory: the driver keeps the block of small allocations while one of them lives.
+    let kept = gpu::pinned(64 * KIB)?;
     let mut free_times = Vec::new();
     let mut lock = |bytes: usize| {
         repeat_times(3, || {
@@ -181,6 +185,7 @@ fn page_locked_memory(findings: &mut Findings) -> Result<()> {
         })
     };
     let (small, large) = (lock(64 * KIB)?, lock(LARGE * MIB)?);
+    gpu::free_pinned(kept)?;
     let per_mib = (large - small) / (LARGE as f64 - 1.0 / 16.0);
     let of_large = free_times.iter().filter(|(bytes, _)| *bytes == LARGE * MIB);
     let free = crate::stopwatch::median(of_large.map(|(_, time)| *time).collect());

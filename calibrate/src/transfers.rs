@@ -26,7 +26,14 @@ struct Ends {
 
 impl Ends {
     fn up(&self, bytes: usize, stream: Stream) -> Result<()> {
-        gpu::to_device(self.device, self.host, bytes, stream)
+        self.part_up(0, bytes, stream)
+    }
+
+    /// Copies the `part`th of several pieces, so that streams beside each other write to different places.
+    fn part_up(&self, part: usize, bytes: usize, stream: Stream) -> Result<()> {
+        let offset = part * bytes;
+        let from = self.host.wrapping_byte_add(offset);
+        gpu::to_device(self.device + offset as u64, from, bytes, stream)
     }
 
     fn down(&self, bytes: usize, stream: Stream) -> Result<()> {
@@ -114,7 +121,8 @@ fn switching(findings: &mut Findings, watch: &Stopwatch, ends: &Ends) -> Result<
                 let ahead = Duration::from_micros(200 + 60 * rounds as u64);
                 watch.device_with(ahead, &others, || {
                     (0..rounds).try_for_each(|_| {
-                        others.iter().try_for_each(|stream| ends.up(bytes, *stream))
+                        let mut parts = others.iter().enumerate();
+                        parts.try_for_each(|(part, stream)| ends.part_up(part, bytes, *stream))
                     })
                 })
             })

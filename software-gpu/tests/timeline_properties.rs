@@ -81,6 +81,7 @@ fn work() -> impl Strategy<Value = (Work, KernelCost)> {
         4 => copy().prop_map(plain),
         1 => (0u64..50_000_000).prop_map(move |bytes| plain(Work::Set { bytes })),
         2 => Just(plain(Work::Marker)),
+        1 => Just(plain(Work::Timestamp)),
         1 => Just(plain(Work::HostFunction)),
     ]
 }
@@ -234,7 +235,7 @@ fn bounds(program: &Program) -> Vec<f64> {
                     instructions += *count as f64 * issued;
                 }
             }
-            Work::Marker | Work::HostFunction | Work::ValueWait => {}
+            Work::Marker | Work::Timestamp | Work::HostFunction | Work::ValueWait => {}
         }
     }
     let issue_per_pico = 132.0

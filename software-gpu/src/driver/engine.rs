@@ -2,12 +2,13 @@
 
 use super::abi::{CUresult, CUstream};
 use super::errors::CudaError;
+use super::event::Event;
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
 use super::stream::Stream;
 use super::table::Table;
 use crate::activity::{Activity, Kind};
-use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time};
+use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
 
 /// What [`Simulator::step`] did.
 pub(super) enum Step {
@@ -86,9 +87,13 @@ impl Simulator {
     ) -> Result<OpId, CudaError> {
         let at = host.max(self.now);
         let state = self.streams.get_mut(stream)?;
-        let op = self
-            .timeline
-            .submit(state.timeline, at, effect.work(), after);
+        let work = match effect {
+            Effect::Record(event) if self.events.get(event).is_ok_and(Event::is_timed) => {
+                Work::Timestamp
+            }
+            _ => effect.work(),
+        };
+        let op = self.timeline.submit(state.timeline, at, work, after);
         state.last = Some(op);
         let operation = Operation {
             context: state.context,

@@ -169,7 +169,8 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
 }
 
 impl Event {
-    fn is_timed(&self) -> bool {
+    /// Whether the event keeps the time.
+    pub(super) fn is_timed(&self) -> bool {
         self.flags & DISABLE_TIMING == 0
     }
 

@@ -24,6 +24,15 @@ impl Kind {
     }
 }
 
+/// The copy engine, if the unit is one that the link keeps busy. Copies within the device are work of the
+/// multiprocessors' kind.
+fn on_link(unit: Unit) -> Option<CopyKind> {
+    match unit {
+        Unit::CopyEngine(kind) if kind != CopyKind::DeviceToDevice => Some(kind),
+        _ => None,
+    }
+}
+
 impl Handover {
     /// No hand-over takes longer.
     pub(super) fn longest(&self) -> Time {
@@ -40,17 +49,38 @@ impl Handover {
             self.from_host_function_us,
         ];
         let longest = in_one_stream.map(Figure::micros).into_iter().max();
-        longest.unwrap_or(Time::ZERO) + self.across_streams_us.micros()
+        longest.unwrap_or(Time::ZERO) + self.change_of_unit() + self.across_streams_us.micros()
     }
 
     /// The time from the end of `from` to the earliest start of `to`.
     pub(super) fn between(&self, from: &Operation, to: &Operation) -> Time {
-        let same_stream = self.in_one_stream(Kind::of(&from.work), Kind::of(&to.work));
-        if from.stream == to.stream {
-            same_stream
-        } else {
-            same_stream + self.across_streams_us.micros()
+        let (before, after) = (Kind::of(&from.work), Kind::of(&to.work));
+        let mut time = self.in_one_stream(before, after);
+        if before == Kind::Marker && after != Kind::Marker {
+            time += self.between_units(from.unit, to.unit);
         }
+        if from.stream != to.stream {
+            time += self.across_streams_us.micros();
+        }
+        time
+    }
+
+    /// What event records and waits hand on to another unit takes as long as that unit's work would without them.
+    fn between_units(&self, before: Option<Unit>, after: Option<Unit>) -> Time {
+        let (Some(before), Some(after)) = (before, after) else {
+            return Time::ZERO;
+        };
+        match (on_link(before), on_link(after)) {
+            (Some(a), Some(b)) if a != b => self.copy_to_other_engine_us.micros(),
+            (None, Some(_)) | (Some(_), None) => self.kernel_to_copy_us.micros(),
+            _ => Time::ZERO,
+        }
+    }
+
+    /// The most that a change of unit takes.
+    pub(super) fn change_of_unit(&self) -> Time {
+        let to_or_from_kernels = self.kernel_to_copy_us.micros();
+        to_or_from_kernels.max(self.copy_to_other_engine_us.micros())
     }
 
     fn in_one_stream(&self, from: Kind, to: Kind) -> Time {
@@ -58,6 +88,8 @@ impl Handover {
             (Kind::HostFunction, _) => self.from_host_function_us,
             (_, Kind::HostFunction) => self.to_host_function_us,
             (Kind::Kernel, Kind::Kernel) => self.kernel_to_kernel_us,
+            (Kind::Kernel, Kind::Copy(CopyKind::DeviceToDevice))
+            | (Kind::Copy(CopyKind::DeviceToDevice), Kind::Kernel) => self.kernel_to_kernel_us,
             (Kind::Kernel, Kind::Copy(_)) | (Kind::Copy(_), Kind::Kernel) => self.kernel_to_copy_us,
             (Kind::Copy(a), Kind::Copy(b)) if a == b => self.copy_to_copy_us,
             (Kind::Copy(_), Kind::Copy(_)) => self.copy_to_other_engine_us,

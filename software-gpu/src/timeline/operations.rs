@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::queues::Unit;
 use super::{OpId, StreamId, Time, Work};
 
 /// One operation's way from submission to its end.
@@ -9,6 +10,10 @@ use super::{OpId, StreamId, Time, Work};
 pub(super) struct Operation {
     pub stream: StreamId,
     pub work: Work,
+    /// The unit that it needs; of a mark, the one whose work it waited for last.
+    pub unit: Option<Unit>,
+    /// When a mark could follow that work, and which operation it was.
+    pub followed: Option<(Time, OpId)>,
     /// Operations that have to end first.
     pub waits_for: u32,
     /// The earliest start that those which have ended allow.
@@ -21,6 +26,30 @@ pub(super) struct Operation {
     pub ended: Option<Time>,
     /// Whether the end has been reported to the caller.
     pub reported: bool,
+}
+
+impl Operation {
+    /// A mark that comes more than `change` after the work that it waited for hands nothing on: what follows it could
+    /// have started already.
+    pub fn settle(&mut self, change: Time) {
+        if let Some((ready, _)) = self.followed
+            && ready + change < self.ready
+        {
+            self.unit = None;
+        }
+    }
+
+    /// Notes for a mark that it could follow `earlier`, which is `op`, at `ready`.
+    pub fn follow(&mut self, op: OpId, earlier: (Option<Unit>, StreamId), ready: Time) {
+        let is_mark = matches!(self.work, Work::Marker | Work::Timestamp);
+        if is_mark && self.followed < Some((ready, op)) {
+            self.followed = Some((ready, op));
+            let (unit, stream) = earlier;
+            // The marks of a stream without work are the multiprocessors' to other streams.
+            let elsewhere = (stream != self.stream).then_some(Unit::Multiprocessors);
+            self.unit = unit.or(elsewhere);
+        }
+    }
 }
 
 /// Operations by number. Those forgotten count as complete.

@@ -85,9 +85,12 @@ impl Timeline {
         let op = self.operations.next_id();
         let device = self.streams.get(stream).device;
         let arrival = self.devices[device].profile.handover.arrival_us.micros();
+        let predecessor = self.streams.append(stream, op);
         let mut operation = Operation {
             stream,
             work,
+            unit: Unit::of(&work),
+            followed: None,
             waits_for: 0,
             ready: at.max(self.now) + arrival,
             successors: Vec::new(),
@@ -96,7 +99,6 @@ impl Timeline {
             ended: None,
             reported: false,
         };
-        let predecessor = self.streams.append(stream, op);
         for dependency in predecessor.iter().chain(after) {
             self.depend(*dependency, op, &mut operation);
         }
@@ -234,6 +236,7 @@ impl Timeline {
         match earlier.ended {
             Some(ended) => {
                 let ready = ended + handover.between(earlier, operation);
+                operation.follow(dependency, (earlier.unit, earlier.stream), ready);
                 operation.ready = operation.ready.max(ready);
             }
             None => {
@@ -303,6 +306,8 @@ impl Timeline {
             return;
         };
         operation.armed = true;
+        let device = self.streams.get(operation.stream).device;
+        operation.settle(self.devices[device].profile.handover.change_of_unit());
         let (work, ready, stream) = (operation.work, operation.ready, operation.stream);
         match Unit::of(&work) {
             Some(unit) => {
@@ -319,6 +324,12 @@ impl Timeline {
             None if work == Work::ValueWait => {
                 self.start(op);
                 self.value_waits.insert(op);
+            }
+            None if work == Work::Timestamp => {
+                let device = self.streams.get(stream).device;
+                let takes = self.devices[device].profile.handover.timestamp_us.micros();
+                self.start(op);
+                self.agenda.add(self.now + takes, Event::Done(op));
             }
             None => {
                 self.start(op);
@@ -352,10 +363,15 @@ impl Timeline {
         while let Some(op) = self.devices[device].transfers.start_one() {
             self.start(op);
             if let Some(operation) = self.operations.get(op)
-                && let Work::Copy { kind, bytes, .. } = operation.work
+                && let Work::Copy {
+                    kind,
+                    bytes,
+                    pageable,
+                    ..
+                } = operation.work
             {
                 let transfers = &mut self.devices[device].transfers;
-                let setup = transfers.set_up_copy(kind, bytes, operation.stream);
+                let setup = transfers.set_up_copy(kind, bytes, pageable, operation.stream);
                 self.agenda.add(self.now + setup, Event::Moves(op));
             }
         }
@@ -493,9 +509,11 @@ impl Timeline {
         let device = self.streams.get(later.stream).device;
         let handover = &self.devices[device].profile.handover;
         let ready = self.now + handover.between(earlier, later);
+        let followed = (earlier.unit, earlier.stream);
         let Some(later) = self.operations.get_mut(successor) else {
             return;
         };
+        later.follow(op, followed, ready);
         later.ready = later.ready.max(ready);
         later.waits_for -= 1;
         if later.waits_for == 0 {

@@ -39,6 +39,13 @@ impl Route {
     }
 }
 
+/// Up to this size the driver stages a pageable copy in one piece.
+const STAGED_WHOLE: u64 = 64 << 10;
+
+fn crosses_link(kind: CopyKind) -> bool {
+    matches!(kind, CopyKind::HostToDevice | CopyKind::DeviceToHost)
+}
+
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub route: Route,
@@ -95,7 +102,13 @@ impl Transfers {
     }
 
     /// How long it takes before the first byte of a copy of `bytes` that just started moves.
-    pub fn set_up_copy(&mut self, kind: CopyKind, bytes: u64, stream: StreamId) -> Time {
+    pub fn set_up_copy(
+        &mut self,
+        kind: CopyKind,
+        bytes: u64,
+        pageable: bool,
+        stream: StreamId,
+    ) -> Time {
         let before = self.engines[kind.engine()].served.replace(stream);
         let switches = before.is_some_and(|before| before != stream);
         let switch = match switches && kind != CopyKind::PeerToPeer {
@@ -106,7 +119,12 @@ impl Transfers {
             }
             false => Time::ZERO,
         };
+        let staging = match pageable && crosses_link(kind) && bytes > STAGED_WHOLE {
+            true => self.copies.pageable_setup_us.micros(),
+            false => Time::ZERO,
+        };
         switch
+            + staging
             + match kind {
                 CopyKind::DeviceToDevice => self.device_setup,
                 CopyKind::DeviceToHost => self.copies.device_to_host_setup_us.micros(),

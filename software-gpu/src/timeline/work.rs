@@ -47,8 +47,11 @@ pub enum Work {
         /// How much.
         bytes: u64,
     },
-    /// A point in a stream that does nothing: `cuEventRecord`, `cuStreamWaitEvent`.
+    /// A point in a stream that does nothing: `cuEventRecord` without timing, `cuStreamWaitEvent`.
     Marker,
+    /// A point in a stream whose time is written down: `cuEventRecord` of an event that keeps the time, which is that
+    /// of the operation's end.
+    Timestamp,
     /// `cuLaunchHostFunc`. Its length is asked for when it starts: [`super::Timeline::complete_host_function`].
     HostFunction,
     /// `cuStreamWaitValue32` and its kin. Ends when the caller says so: [`super::Timeline::value_came`].

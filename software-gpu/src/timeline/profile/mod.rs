@@ -91,6 +91,8 @@ pub struct Copies {
     pub pageable_host_to_device_gb_per_s: Figure,
     /// The device to pageable host memory, staging included.
     pub pageable_device_to_host_gb_per_s: Figure,
+    /// What staging takes before the first byte of a pageable copy of more than 64 KiB moves.
+    pub pageable_setup_us: Figure,
     /// Host memory to host memory.
     pub host_to_host_gb_per_s: Figure,
     /// How long a copy to the device (or within the host) holds its engine before its first byte moves.
@@ -213,14 +215,17 @@ pub struct Handover {
     pub arrival_us: Figure,
     /// Kernel (or memset) to kernel.
     pub kernel_to_kernel_us: Figure,
-    /// Kernel to copy, and copy to kernel.
+    /// Kernel to copy over the link, and such a copy to a kernel; also with event records and waits between them, in one
+    /// stream or across streams.
     pub kernel_to_copy_us: Figure,
     /// A copy to a copy on the same engine, whose set-up covers the hand-over.
     pub copy_to_copy_us: Figure,
-    /// A copy to a copy on another engine.
+    /// A copy to a copy on another engine; also with event records and waits between them.
     pub copy_to_other_engine_us: Figure,
     /// Kernel or copy to an event record or wait.
     pub to_marker_us: Figure,
+    /// How long the record of an event that keeps the time holds its stream up.
+    pub timestamp_us: Figure,
     /// An event record or wait to another.
     pub marker_to_marker_us: Figure,
     /// An event record or wait to a kernel.
