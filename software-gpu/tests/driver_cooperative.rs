@@ -316,15 +316,11 @@ fn attributes_that_are_wishes_change_nothing_and_others_are_refused() {
         (9, [0, 1]),
         (10, [1, 0]),
         (14, [50, 0]),
+        (16, [1, 0]),
     ] {
         assert_eq!(launch(id, &words), Ok(()), "attribute {id}");
     }
-    for (id, expected) in [
-        (3, INVALID_VALUE),
-        (7, NOT_SUPPORTED),
-        (12, NOT_SUPPORTED),
-        (99, INVALID_VALUE),
-    ] {
+    for (id, expected) in [(3, INVALID_VALUE), (13, NOT_SUPPORTED), (99, INVALID_VALUE)] {
         assert_eq!(launch(id, &[1]), Err(expected), "attribute {id}");
     }
     driver.synchronize().unwrap();

@@ -95,6 +95,11 @@ impl Simulator {
         };
         let op = self.timeline.submit(state.timeline, at, work, after);
         state.last = Some(op);
+        if let Effect::Kernel(launch) = &effect
+            && let Some(priority) = launch.priority
+        {
+            self.timeline.set_kernel_priority(op, priority);
+        }
         let operation = Operation {
             context: state.context,
             stream,

@@ -205,6 +205,33 @@ impl Simulator {
         Ok(())
     }
 
+    /// Refuses events that a launch cannot record: those of other contexts and those with times.
+    pub(super) fn check_launch_event(
+        &self,
+        event: CUevent,
+        context: CUcontext,
+    ) -> Result<(), CudaError> {
+        let event = self.events.get(event)?;
+        if event.context != context {
+            return Err(CudaError::InvalidHandle);
+        }
+        if event.is_timed() {
+            return Err(CudaError::InvalidValue);
+        }
+        Ok(())
+    }
+
+    /// Records an event as part of a launch.
+    pub(super) fn record_with_launch(
+        &mut self,
+        event: CUevent,
+        stream: CUstream,
+        host: Time,
+    ) -> Result<(), CudaError> {
+        let op = self.submit(stream, host, Effect::Record(event))?;
+        op.map_or(Ok(()), |op| self.recorded(event, op))
+    }
+
     /// The stream has come to a record. It counts if the event was neither recorded again nor destroyed since.
     pub(super) fn event_recorded(&mut self, event: CUevent, op: OpId, at: Time) {
         if let Ok(event) = self.events.get_mut(event)

@@ -1,6 +1,6 @@
 //! Launching kernels: what a launch may ask for, and what happens when its time comes.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::thread;
 
@@ -31,6 +31,8 @@ pub(super) struct Launch {
     pub(super) shape: Shape,
     /// The arguments, in the layout that the kernel declares.
     pub(super) parameters: Vec<u8>,
+    /// Instead of its stream's.
+    pub(super) priority: Option<c_int>,
     /// Set when the kernel was executed and failed; the context fails at the kernel's end.
     pub(super) fault: Option<CudaError>,
 }
@@ -58,7 +60,7 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape::new(grid, block, dynamic_shared_bytes);
-        launch(NullStream::Legacy, function, shape, stream, Arguments { parameters, extra })
+        launch(NullStream::Legacy, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
     }
 
     fn cuLaunchKernel_ptsz(
@@ -72,7 +74,7 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape::new(grid, block, dynamic_shared_bytes);
-        launch(NullStream::PerThread, function, shape, stream, Arguments { parameters, extra })
+        launch(NullStream::PerThread, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
     }
 
     fn cuLaunchCooperativeKernel(
@@ -85,7 +87,7 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
-        launch(NullStream::Legacy, function, shape, stream, Arguments { parameters, extra: std::ptr::null() })
+        launch(NullStream::Legacy, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra: std::ptr::null() })
     }
 
     fn cuLaunchCooperativeKernel_ptsz(
@@ -98,7 +100,7 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
-        launch(NullStream::PerThread, function, shape, stream, Arguments { parameters, extra: std::ptr::null() })
+        launch(NullStream::PerThread, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra: std::ptr::null() })
     }
 
     fn cuLaunchKernelEx(
@@ -133,20 +135,30 @@ fn launch(
     null: NullStream,
     function: CUfunction,
     shape: Shape,
+    attributes: LaunchAttributes,
     stream: CUstream,
     arguments: Arguments,
 ) -> Result<(), CudaError> {
     call(Cost::Launch, |call| {
         let target = call.stream(stream, null)?;
         let function = call.launched(function)?;
-        if call.functions.get(function)?.context != call.streams.get(target)?.context {
+        let context = call.functions.get(function)?.context;
+        if context != call.streams.get(target)?.context {
             return Err(CudaError::InvalidHandle);
         }
+        attributes.check(call, target, context)?;
         // SAFETY: the caller passes arguments as the kernel declares them.
-        let launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
+        let mut launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
+        launch.priority = attributes.priority_on(&call.profile_of(context)?.device);
         let clock = call.clock();
-        call.submit(target, clock, Effect::Kernel(Box::new(launch)))
-            .map(|_| ())
+        if let Some(event) = attributes.completion_event {
+            call.record_with_launch(event, target, clock)?;
+        }
+        call.submit(target, clock, Effect::Kernel(Box::new(launch)))?;
+        match attributes.programmatic_event {
+            Some(event) => call.record_with_launch(event, target, clock),
+            None => Ok(()),
+        }
     })
 }
 
@@ -167,7 +179,7 @@ unsafe fn launch_configured(
         cooperative: attributes.cooperative,
         ..Shape::new(config.grid, config.block, config.shared_bytes)
     };
-    launch(null, function, shape, config.stream, arguments)
+    launch(null, function, shape, attributes, config.stream, arguments)
 }
 
 impl Shape {
@@ -271,6 +283,7 @@ impl Launch {
             index,
             shape,
             parameters,
+            priority: None,
             fault: None,
         })
     }

@@ -11,6 +11,7 @@ use super::boundary::entry_points;
 use super::call::{Call, call};
 use super::costs::Cost;
 use super::errors::CudaError;
+use super::launch_attributes::{check_access_policy, check_domains};
 use super::stream::NullStream;
 
 const ACCESS_POLICY_WINDOW: c_uint = 1;
@@ -95,8 +96,10 @@ unsafe fn set(
                 return Err(CudaError::InvalidValue);
             }
             MEM_SYNC_DOMAIN if word > 1 => return Err(CudaError::InvalidValue),
-            attribute => default(attribute)?,
-        };
+            MEM_SYNC_DOMAIN_MAP => check_domains(&value)?,
+            ACCESS_POLICY_WINDOW => check_access_policy(&value)?,
+            attribute => _ = default(attribute)?,
+        }
         call.stream_attributes.insert((stream, attribute), value);
         Ok(())
     })

@@ -14,6 +14,8 @@ pub(super) struct Operation {
     pub unit: Option<Unit>,
     /// When a mark could follow that work, and which operation it was.
     pub followed: Option<(Time, OpId)>,
+    /// Instead of its stream's.
+    pub priority: Option<i32>,
     /// Operations that have to end first.
     pub waits_for: u32,
     /// The earliest start that those which have ended allow.

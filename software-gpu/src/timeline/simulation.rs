@@ -71,6 +71,13 @@ impl Timeline {
         self.streams.set_priority(stream, priority);
     }
 
+    /// Gives a kernel that is not under way yet a priority of its own.
+    pub fn set_kernel_priority(&mut self, op: OpId, priority: i32) {
+        if let Some(operation) = self.operations.get_mut(op) {
+            operation.priority = Some(priority);
+        }
+    }
+
     /// Gives the stream's connection free for others. Operations that it was given still run.
     pub fn remove_stream(&mut self, stream: StreamId) {
         self.streams.remove(stream);
@@ -91,6 +98,7 @@ impl Timeline {
             work,
             unit: Unit::of(&work),
             followed: None,
+            priority: None,
             waits_for: 0,
             ready: at.max(self.now) + arrival,
             successors: Vec::new(),
@@ -158,6 +166,7 @@ impl Timeline {
             return;
         }
         let stream = self.streams.get(operation.stream);
+        let priority = operation.priority.unwrap_or(stream.priority);
         let device = &mut self.devices[stream.device];
         let footprint = Footprint::new(
             &device.profile.device,
@@ -165,9 +174,7 @@ impl Timeline {
             registers_per_thread,
             shared_bytes_per_block,
         );
-        device
-            .grids
-            .add(op, stream.priority, footprint, blocks, &cost);
+        device.grids.add(op, priority, footprint, blocks, &cost);
         let ramp = device.profile.kernels.ramp_us.micros();
         self.agenda.add(self.now + ramp, Event::Placeable(op));
     }
@@ -348,7 +355,8 @@ impl Timeline {
         match operation.work {
             Work::Copy { kind, .. } => device.transfers.enqueue(kind, operation.ready, op),
             Work::Kernel { .. } => {
-                let place = (stream.priority, operation.ready, op);
+                let priority = operation.priority.unwrap_or(stream.priority);
+                let place = (priority, operation.ready, op);
                 device.front_end.ready.insert(place);
             }
             _ => {
