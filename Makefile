@@ -2,7 +2,7 @@
 CARGO ?= cargo
 EXAMPLES := basic_streams
 
-.PHONY: all help $(EXAMPLES) test lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
+.PHONY: all help $(EXAMPLES) test fuzz lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -15,6 +15,9 @@ help: ## this list
 
 test: ## every test of the workspace; needs no GPU
 	$(CARGO) test --workspace --locked
+
+fuzz: ## fuzz the software GPU for 2 × 5 minutes; needs a C++ compiler
+	scripts/fuzz 300
 
 lint: ## formatting and clippy, as CI runs them
 	$(CARGO) fmt --all --check

@@ -68,6 +68,14 @@ pub(super) mod current {
         IN_HOST_FUNCTION.set(true);
     }
 
+    /// Begins anew.
+    #[cfg(fuzzing)]
+    pub(in crate::driver) fn reset() {
+        CLOCK.set(Time::ZERO);
+        ORDINAL.set(None);
+        CONTEXTS.take();
+    }
+
     /// The thread's stack of contexts; the last one is current.
     pub(in crate::driver) fn with_contexts<R>(
         use_stack: impl FnOnce(&mut Vec<CUcontext>) -> R,

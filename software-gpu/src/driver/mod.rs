@@ -100,3 +100,11 @@ pub(crate) fn start_activities() {
 pub(crate) fn take_activities() -> Vec<Activity> {
     simulator::lock().activities.take()
 }
+
+/// Forgets all devices and whatever was created on them, and what the calling thread has of them, as if the process had
+/// just begun. No other thread may be inside a call. Fuzzing begins each of its runs like that.
+#[cfg(fuzzing)]
+pub fn reset() {
+    simulator::reset();
+    host_threads::current::reset();
+}

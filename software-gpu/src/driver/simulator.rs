@@ -88,6 +88,12 @@ pub(super) fn lock() -> MutexGuard<'static, Simulator> {
     SIMULATOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Begins anew.
+#[cfg(fuzzing)]
+pub(super) fn reset() {
+    *lock() = Simulator::new();
+}
+
 /// The condition that [`Simulator`]'s users wait for.
 pub(super) fn progress() -> &'static Condvar {
     &PROGRESS

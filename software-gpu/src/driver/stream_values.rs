@@ -27,7 +27,7 @@ use crate::memory::AddressSpace;
 use crate::timeline::OpId;
 
 /// How long, on the real clock, other threads may take to write what a stream waits for when nothing else happens.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(if cfg!(fuzzing) { 5 } else { 500 });
 const MOMENT: Duration = Duration::from_millis(5);
 /// Writes to one address that are remembered for the checkers.
 const REMEMBERED: usize = 8;
