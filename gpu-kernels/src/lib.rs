@@ -11,8 +11,11 @@ mod affine;
 mod chain;
 mod elementwise;
 mod float4;
+mod gelu;
+mod matmul;
 mod reduce;
 mod rounds;
+mod softmax;
 mod spin;
 
 #[cfg(not(target_os = "cuda"))]

@@ -37,18 +37,50 @@ pub const DOT: &str = "dot";
 /// Each block waits `ns` on the global timer, then stores `out[block] = block`; parameters `(ns: u64, out: *mut u32)`.
 pub const SPIN: &str = "spin";
 
+/// `C = alpha A B` of row-major matrices; parameters `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32,
+/// ld_a: u32, ld_b: u32, ld_c: u32, batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32)`. A is m by k, B is k by n; `ld_`
+/// is the distance of rows, `batch_` that of the matrices of two neighbouring `z` of the grid, in elements. Blocks of
+/// [`MATMUL_THREADS`] threads, grid `(ceil(n / MATMUL_TILE), ceil(m / MATMUL_TILE), batches)`.
+pub const MATMUL: &str = "matmul";
+
+/// `C = alpha A Bᵀ`: [`MATMUL`] with B n by k; the same parameters and launch.
+pub const MATMUL_TRANSPOSED: &str = "matmul_transposed";
+
+/// Threads per block of [`MATMUL`].
+pub const MATMUL_THREADS: u32 = 128;
+
+/// Rows and columns of C that a block of [`MATMUL`] computes.
+pub const MATMUL_TILE: u32 = 64;
+
+/// Softmax of each row, in place; parameters `(data: *mut f32, rows: u32, columns: u32, pitch: u32, causal: u32)`; `pitch`
+/// is the distance of rows in elements; with `causal` not 0, row `r` sees its first `r % columns + 1` elements. A warp per row:
+/// `32 rows` threads or more, in blocks of a multiple of 32.
+pub const SOFTMAX_ROWS: &str = "softmax_rows";
+
+/// `x = gelu(x + bias[column])`, tanh form; parameters `(data: *mut f32, n: u32, bias: *const f32, columns: u32)`.
+pub const BIAS_GELU: &str = "bias_gelu";
+
+/// `x += bias[column] + residual`; parameters `(data: *mut f32, n: u32, bias: *const f32, columns: u32,
+/// residual: *const f32)`.
+pub const BIAS_RESIDUAL: &str = "bias_residual";
+
 /// Every kernel of the baseline module.
 pub const ALL: &[&str] = &[
     AFFINE,
     AFFINE_ROUNDS,
     AFFINE_ROUNDS_X4,
     AFFINE_X4,
+    BIAS_GELU,
+    BIAS_RESIDUAL,
     DOT,
     FILL,
     FMA_CHAIN,
     IOTA,
+    MATMUL,
+    MATMUL_TRANSPOSED,
     SAXPY,
     SCALE,
+    SOFTMAX_ROWS,
     SPIN,
     SUM,
 ];

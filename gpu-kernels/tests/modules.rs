@@ -37,6 +37,7 @@ fn the_names_are_exactly_the_entries() {
 
 #[test]
 fn the_parameters_are_those_that_the_names_document() {
+    let matmul = [vec![".u64"; 3], vec![".u32"; 9], vec![".f32"]].concat();
     let expected = [
         (names::AFFINE, vec![".u64", ".u64", ".f32", ".f32"]),
         (names::AFFINE_X4, vec![".u64", ".u64", ".f32", ".f32"]),
@@ -55,6 +56,17 @@ fn the_parameters_are_those_that_the_names_document() {
         (names::SAXPY, vec![".f32", ".u64", ".u64", ".u64"]),
         (names::SUM, vec![".u64", ".u64", ".u64"]),
         (names::DOT, vec![".u64", ".u64", ".u64", ".u64"]),
+        (names::MATMUL, matmul.clone()),
+        (names::MATMUL_TRANSPOSED, matmul),
+        (
+            names::SOFTMAX_ROWS,
+            vec![".u64", ".u32", ".u32", ".u32", ".u32"],
+        ),
+        (names::BIAS_GELU, vec![".u64", ".u32", ".u64", ".u32"]),
+        (
+            names::BIAS_RESIDUAL,
+            vec![".u64", ".u32", ".u64", ".u32", ".u64"],
+        ),
         (names::SPIN, vec![".u64", ".u64"]),
     ];
     let entries = entries(SM_70);

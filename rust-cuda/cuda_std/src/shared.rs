@@ -6,12 +6,16 @@
 //! from another's load.
 //!
 //! LLVM does not see that these addresses are of the shared state space, so it emits generic `ld` and `st`, which the
-//! hardware resolves at run time.
+//! hardware resolves at run time. [`SharedPtr`] is for where that counts.
 //!
 //! PTX ISA, *State Spaces: Shared State Space*.
 
 #[cfg(target_os = "cuda")]
 use core::arch::{asm, global_asm};
+
+mod pointer;
+
+pub use pointer::SharedPtr;
 
 use crate::gpu_only;
 

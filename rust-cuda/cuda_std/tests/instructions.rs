@@ -83,6 +83,30 @@ const CASES: &[(&str, &str)] = &[
         "*shared::dynamic_shared_mem::<u32>().add(a as usize)",
         "cuda_std_dynamic_shared;",
     ),
+    (
+        "shared::SharedPtr::new(shared_array![u32; 8]).add(a).read()",
+        "ld.shared.b32",
+    ),
+    (
+        "shared::SharedPtr::<f64>::at(8).read() as u32",
+        "ld.shared.b64",
+    ),
+    (
+        "{ shared::SharedPtr::<f32>::at(a).write(f); a }",
+        "st.shared.b32",
+    ),
+    (
+        "shared::SharedPtr::<f32>::at(a).read_x4()[1].to_bits()",
+        "ld.shared.v4.b32",
+    ),
+    (
+        "{ shared::SharedPtr::<f32>::at(a).write_x4([f; 4]); a }",
+        "st.shared.v4.b32",
+    ),
+    (
+        "*shared::SharedPtr::<u32>::at(a).as_ptr()",
+        "cvta.shared.u64",
+    ),
     // atomics
     ("AtomicU32::from_ptr(p).load(Relaxed)", "ld.relaxed.gpu.b32"),
     ("AtomicU32::from_ptr(p).load(Acquire)", "ld.acquire.gpu.b32"),

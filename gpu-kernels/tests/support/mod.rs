@@ -1,0 +1,160 @@
+//! Runs kernels from host memory to host memory, on the driver that `CUDA_DRIVER` names; the software GPU when it is not
+//! set.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use anyhow::{Context as _, Result, ensure};
+use bytemuck::Pod;
+use cust::context::Context;
+use cust::memory::{CopyDestination as _, DeviceBuffer, DeviceCopy};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+use libcuda::Choice;
+use std::ffi::c_void;
+
+/// A device, a context on it, a stream and a module.
+pub struct Device {
+    module: Module,
+    stream: Stream,
+    _context: Context,
+}
+
+/// Extents of a launch.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub grid: [u32; 3],
+    pub threads: u32,
+    pub shared_bytes: u32,
+}
+
+/// A launch in one dimension.
+pub fn blocks(blocks: u32, threads: u32) -> Shape {
+    Shape {
+        grid: [blocks, 1, 1],
+        threads,
+        shared_bytes: 0,
+    }
+}
+
+impl Device {
+    /// Opens device 0 and loads a module.
+    pub fn open(ptx: &str) -> Result<Self> {
+        let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
+        libcuda::select(if is_set {
+            Choice::from_environment()?
+        } else {
+            Choice::Software
+        })?;
+        let context = cust::quick_init().context("create a context on device 0")?;
+        Ok(Self {
+            module: Module::from_ptx(ptx, &[]).context("load PTX")?,
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
+            _context: context,
+        })
+    }
+
+    /// Runs a kernel and waits for it.
+    ///
+    /// # Safety
+    /// `arguments` are of the kernel's parameter types, and what it accesses through them exists.
+    pub unsafe fn run(&self, kernel: &str, shape: Shape, arguments: &[Argument]) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.enqueue(kernel, shape, arguments)? };
+        self.stream
+            .synchronize()
+            .with_context(|| format!("wait for {kernel}"))
+    }
+
+    /// Launches a kernel.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub unsafe fn enqueue(&self, kernel: &str, shape: Shape, arguments: &[Argument]) -> Result<()> {
+        let function = self
+            .module
+            .get_function(kernel)
+            .with_context(|| format!("find kernel {kernel}"))?;
+        let mut parameters: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
+        let [x, y, z] = shape.grid;
+        // SAFETY: the caller's; the parameters live until the call returns.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function.to_raw(),
+                x,
+                y,
+                z,
+                shape.threads,
+                1,
+                1,
+                shape.shared_bytes,
+                self.stream.as_inner(),
+                parameters.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        ensure!(
+            code == sys::cudaError_enum::CUDA_SUCCESS,
+            "cuLaunchKernel of {kernel} gave {code:?}"
+        );
+        Ok(())
+    }
+}
+
+/// A kernel's argument.
+#[derive(Clone, Copy)]
+pub enum Argument {
+    Pointer(u64),
+    U32(u32),
+    F32(f32),
+}
+
+impl Argument {
+    fn address(&self) -> *mut c_void {
+        match self {
+            Self::Pointer(value) => std::ptr::from_ref(value).cast_mut().cast(),
+            Self::U32(value) => std::ptr::from_ref(value).cast_mut().cast(),
+            Self::F32(value) => std::ptr::from_ref(value).cast_mut().cast(),
+        }
+    }
+}
+
+/// The argument that points to a buffer.
+pub fn pointer<T: DeviceCopy>(buffer: &DeviceBuffer<T>) -> Argument {
+    Argument::Pointer(buffer.as_device_ptr().as_raw())
+}
+
+/// A buffer that holds `values`.
+pub fn upload<T: Pod + DeviceCopy>(values: &[T]) -> Result<DeviceBuffer<T>> {
+    DeviceBuffer::from_slice(values).context("copy an input to the device")
+}
+
+/// What a buffer holds.
+pub fn download<T: Pod + DeviceCopy>(buffer: &DeviceBuffer<T>) -> Result<Vec<T>> {
+    let mut values = vec![T::zeroed(); buffer.len()];
+    buffer.copy_to(&mut values)?;
+    Ok(values)
+}
+
+/// Numbers between -1 and 1 that differ by seed and index.
+pub fn numbers(seed: u32, count: usize) -> Vec<f32> {
+    (0..count as u32)
+        .map(|i| {
+            let mut bits = (i ^ seed.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
+            bits = (bits ^ bits >> 15).wrapping_mul(0xc2b2_ae35);
+            ((bits >> 8) as f32 - 8_388_608.0) / 8_388_608.0
+        })
+        .collect()
+}
+
+/// Fails at the first element that is further from its reference than `tolerance`, or is no number.
+pub fn near(what: &str, found: &[f32], expected: &[f64], tolerance: f64) -> Result<()> {
+    ensure!(found.len() == expected.len(), "{what}: another length");
+    for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+        let error = (f64::from(found) - expected).abs();
+        ensure!(
+            error <= tolerance,
+            "{what}: element {i} is {found}, the reference {expected}"
+        );
+    }
+    Ok(())
+}
