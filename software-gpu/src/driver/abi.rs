@@ -61,8 +61,6 @@ handles! {
     CUgraphNode;
     /// An executable graph.
     CUgraphExec;
-    /// An object of the program's that graphs keep alive.
-    CUuserObject;
 }
 
 impl CUcontext {

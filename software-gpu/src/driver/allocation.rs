@@ -74,7 +74,7 @@ entry_points! {
             if address == 0 {
                 return Ok(());
             }
-            if call.free_of_pool(address) {
+            if call.free_of_pool(address) || call.free_of_graph_by_host(address) {
                 return Ok(());
             }
             call.freeable(address)?;

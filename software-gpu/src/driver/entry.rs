@@ -122,7 +122,9 @@ table! {
         cuGraphExecMemsetNodeSetParams cuGraphExecHostNodeSetParams cuGraphExecEventRecordNodeSetEvent
         cuGraphExecEventWaitNodeSetEvent cuGraphExecChildGraphNodeSetParams cuGraphExecUpdate cuGraphExecUpdate_v2
         cuGraphNodeSetEnabled cuGraphNodeGetEnabled cuGraphAddNode cuGraphAddNode_v2 cuGraphNodeSetParams
-        cuGraphExecNodeSetParams cuGraphDebugDotPrint;
+        cuGraphExecNodeSetParams cuGraphDebugDotPrint cuGraphAddMemAllocNode cuGraphMemAllocNodeGetParams
+        cuGraphAddMemFreeNode cuGraphMemFreeNodeGetParams cuDeviceGraphMemTrim cuDeviceGetGraphMemAttribute
+        cuDeviceSetGraphMemAttribute;
     stream_attributes: cuStreamGetAttribute cuStreamGetAttribute_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz
         cuStreamCopyAttributes cuStreamCopyAttributes_ptsz;
     small_calls: cuProfilerStart cuProfilerStop cuDeviceGetExecAffinitySupport cuCtxGetExecAffinity
@@ -167,7 +169,8 @@ table! {
         cuGraphExternalSemaphoresWaitNodeGetParams cuGraphExternalSemaphoresWaitNodeSetParams
         cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams
         cuGraphAddBatchMemOpNode cuGraphBatchMemOpNodeGetParams cuGraphBatchMemOpNodeSetParams
-        cuGraphExecBatchMemOpNodeSetParams cuGraphConditionalHandleCreate cuGraphKernelNodeGetAttribute
+        cuGraphExecBatchMemOpNodeSetParams cuGraphConditionalHandleCreate cuUserObjectCreate cuUserObjectRetain
+        cuUserObjectRelease cuGraphRetainUserObject cuGraphReleaseUserObject cuGraphKernelNodeGetAttribute
         cuGraphKernelNodeSetAttribute cuGraphKernelNodeCopyAttributes;
     host_function: cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz;
 }

@@ -127,6 +127,14 @@ impl Ordering {
                 &after,
                 operation.description(),
             );
+            match &operation.effect {
+                Effect::Allocate(memory) => {
+                    let range = memory.address..memory.address + memory.bytes as u64;
+                    checker.pool_allocated(op.into(), range, operation.description());
+                }
+                Effect::Free(memory) => checker.pool_freed(op.into(), memory.address),
+                _ => {}
+            }
         });
     }
 

@@ -98,6 +98,8 @@ refuse! {
         cuGraphExecBatchMemOpNodeSetParams;
     "a conditional node":
         cuGraphConditionalHandleCreate;
+    "a user object":
+        cuUserObjectCreate cuUserObjectRetain cuUserObjectRelease cuGraphRetainUserObject cuGraphReleaseUserObject;
     "an attribute of a kernel node":
         cuGraphKernelNodeGetAttribute cuGraphKernelNodeSetAttribute cuGraphKernelNodeCopyAttributes;
     "a batch of copies":

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::abi::{
     CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
-    CUlinkState, CUmemoryPool, CUmodule, CUstream, CUuserObject,
+    CUlinkState, CUmemoryPool, CUmodule, CUstream,
 };
 use super::errors::CudaError;
 
@@ -47,7 +47,6 @@ handles! {
     CUgraph = 16;
     CUgraphNode = 17;
     CUgraphExec = 18;
-    CUuserObject = 19;
 }
 
 /// Objects of one kind.

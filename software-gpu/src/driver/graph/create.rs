@@ -11,7 +11,7 @@ use crate::driver::errors::CudaError;
 use crate::driver::stream::NullStream;
 
 /// `CUgraphInstantiate_flags`.
-const AUTO_FREE_ON_LAUNCH: u64 = 1;
+pub(super) const AUTO_FREE_ON_LAUNCH: u64 = 1;
 const UPLOAD: u64 = 2;
 const DEVICE_LAUNCH: u64 = 4;
 const USE_NODE_PRIORITY: u64 = 8;
@@ -175,6 +175,13 @@ impl Call {
         }
         self.unsafe_in_captures()?;
         let executable = Executable::new(&self.graphs, graph, flags)?;
+        let allocates = executable.allocations();
+        if allocates
+            .iter()
+            .any(|memory| self.graphs.memory.is_instantiated(*memory))
+        {
+            return Err(CudaError::NotSupported);
+        }
         let (steps, branches) = (executable.steps.len(), executable.branches());
         self.spend(Cost::GraphInstantiate { steps, branches });
         Ok(self.graphs.add_executable(executable))

@@ -93,6 +93,8 @@ fn label(action: &Action) -> String {
         Action::Host(_) => "HOST".to_owned(),
         Action::Record(_) => "EVENT_RECORD".to_owned(),
         Action::Wait(_) => "WAIT_EVENT".to_owned(),
+        Action::Allocate(memory) => format!("MEM_ALLOC\\n{} bytes", memory.bytes),
+        Action::Free(memory) => format!("MEM_FREE\\n{} bytes", memory.bytes),
         Action::Empty => "EMPTY".to_owned(),
         Action::Child(_) => "GRAPH".to_owned(),
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::branches::Branches;
+use super::create::AUTO_FREE_ON_LAUNCH;
 use super::graph::Graphs;
 use super::node::{Action, NodeType};
-use crate::driver::abi::{CUcontext, CUgraph, CUgraphNode, CUstream};
+use crate::driver::abi::{CUcontext, CUdeviceptr, CUgraph, CUgraphNode, CUstream};
 use crate::driver::errors::CudaError;
 use crate::timeline::OpId;
 
@@ -62,6 +63,21 @@ impl Executable {
             streams: BTreeMap::new(),
             last: None,
         })
+    }
+
+    /// Whether a launch first frees what the last one has left.
+    pub(super) fn frees_on_launch(&self) -> bool {
+        self.flags & AUTO_FREE_ON_LAUNCH != 0
+    }
+
+    /// The addresses that its nodes allocate.
+    pub(super) fn allocations(&self) -> Vec<CUdeviceptr> {
+        let steps = self.steps.iter();
+        let addresses = steps.filter_map(|step| match &step.role {
+            Role::Node(Action::Allocate(memory)) => Some(memory.address),
+            _ => None,
+        });
+        addresses.collect()
     }
 
     /// How many branches the steps are cut into.

@@ -5,6 +5,7 @@ use std::ffi::c_uint;
 use super::actions;
 use super::add::add;
 use super::arrays;
+use super::memory_nodes;
 use super::node::{Action, NodeType};
 use super::node_params;
 use super::params::{EdgeData, NodeParams};
@@ -21,8 +22,7 @@ entry_points! {
     ) {
         // SAFETY: the caller passes null or parameters and dependencies as the call asks for them.
         unsafe {
-            let params = checked("cuGraphAddNode", params)?;
-            add(node, graph, dependencies, count, |call| make(call, &params))
+            add_any(node, graph, dependencies, count, params)
         }
     }
 
@@ -33,8 +33,7 @@ entry_points! {
         // SAFETY: as above.
         unsafe {
             arrays::full_edges("cuGraphAddNode", data, count)?;
-            let params = checked("cuGraphAddNode", params)?;
-            add(node, graph, dependencies, count, |call| make(call, &params))
+            add_any(node, graph, dependencies, count, params)
         }
     }
 
@@ -59,6 +58,36 @@ entry_points! {
             }
             update::set(exec, node, |call| make(call, &params))
         }
+    }
+}
+
+/// # Safety
+/// The parameters and dependencies are null or as `cuGraphAddNode` asks for them.
+unsafe fn add_any(
+    node: Out<CUgraphNode>,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    count: usize,
+    params: *mut NodeParams,
+) -> Result<(), CudaError> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut given = checked("cuGraphAddNode", params)?;
+        let allocates = given.node_type == NodeType::MemAlloc.number();
+        add(node, graph, dependencies, count, |call| {
+            match given.node_type {
+                // Only these belong to the graph that they are made for.
+                _ if allocates => memory_nodes::allocation(call, graph, &mut given.any.allocation),
+                number if number == NodeType::MemFree.number() => {
+                    call.graphs.memory.add_free(graph, given.any.address)
+                }
+                _ => make(call, &given),
+            }
+        })?;
+        if allocates {
+            (*params).any.allocation.address = given.any.allocation.address;
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::executable::Executable;
+use super::memory::GraphMemory;
 use super::node::{Action, Node};
 use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream};
 use crate::driver::errors::CudaError;
@@ -13,6 +14,7 @@ pub(in crate::driver) struct Graphs {
     graphs: Table<CUgraph, Graph>,
     nodes: Table<CUgraphNode, Node>,
     executables: Table<CUgraphExec, Executable>,
+    pub(in crate::driver) memory: GraphMemory,
     /// Streams of executable graphs that are no more.
     pub(super) spare_streams: Vec<CUstream>,
 }
@@ -34,6 +36,7 @@ impl Default for Graphs {
             graphs: Table::new(),
             nodes: Table::new(),
             executables: Table::new(),
+            memory: GraphMemory::default(),
             spare_streams: Vec::new(),
         }
     }
@@ -81,12 +84,18 @@ impl Graphs {
     }
 
     pub(super) fn add_executable(&mut self, executable: Executable) -> CUgraphExec {
+        for address in executable.allocations() {
+            self.memory.hold(address);
+        }
         self.executables.insert(executable)
     }
 
     pub(super) fn remove_executable(&mut self, exec: CUgraphExec) -> Result<Executable, CudaError> {
         let executable = self.executables.remove(exec).map_err(invalid)?;
         self.spare_streams.extend(executable.streams.values());
+        for address in executable.allocations() {
+            self.memory.release(address);
+        }
         Ok(executable)
     }
 
@@ -148,7 +157,11 @@ impl Graphs {
     }
 
     /// Removes a node, its edges and the graph embedded in it.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_SUPPORTED` in a graph with allocation or free nodes.
     pub(super) fn destroy_node(&mut self, handle: CUgraphNode) -> Result<(), CudaError> {
+        self.without_memory(self.node(handle)?.graph)?;
         let node = self.nodes.remove(handle).map_err(invalid)?;
         for dependency in &node.dependencies {
             self.node_mut(*dependency)?
@@ -174,15 +187,21 @@ impl Graphs {
         let graph = self.graphs.remove(handle).map_err(invalid)?;
         for node in graph.nodes {
             let node = self.nodes.remove(node).map_err(invalid)?;
-            if let Action::Child(child) = node.action {
-                self.destroy(child)?;
+            match node.action {
+                Action::Child(child) => self.destroy(child)?,
+                Action::Allocate(memory) => self.memory.release(memory.address),
+                _ => {}
             }
         }
         Ok(())
     }
 
     /// Copies a graph, with the graphs embedded in it.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_SUPPORTED` for a graph with allocation or free nodes.
     pub(super) fn clone_graph(&mut self, original: CUgraph) -> Result<CUgraph, CudaError> {
+        self.without_memory(original)?;
         let originals = self.graph(original)?.nodes.clone();
         let copy = self.create();
         let mut pairs = BTreeMap::new();

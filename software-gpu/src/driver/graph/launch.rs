@@ -65,7 +65,9 @@ fn upload(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), C
 
 /// Refuses a launch before any of its steps is submitted.
 fn check(call: &Call, exec: CUgraphExec) -> Result<(), CudaError> {
-    for step in &call.graphs.executable(exec)?.steps {
+    let executable = call.graphs.executable(exec)?;
+    call.left_over(&executable.steps, executable.frees_on_launch())?;
+    for step in &executable.steps {
         let Role::Node(action) = &step.role else {
             continue;
         };
@@ -107,6 +109,9 @@ impl Simulator {
         let mut before = self.dependencies(stream)?;
         before.extend(last.filter(|op| !self.is_complete(*op)));
         self.ordering.launch_begins(exec, stream);
+        for address in self.left_over(steps, true)? {
+            self.free_left_over(address, stream, clock, &before)?;
+        }
         let begin = self.submit_after(stream, clock, Effect::Mark, &before)?;
         let mut ends: Vec<Vec<OpId>> = Vec::with_capacity(steps.len());
         let mut leaves = Vec::new();
@@ -132,6 +137,7 @@ impl Simulator {
             leaves.push(begin);
         }
         let end = self.submit_after(stream, clock, Effect::Mark, &leaves)?;
+        self.note_launched_memory(steps, end);
         self.ordering.launch_submitted(exec, stream, end);
         Ok(end)
     }

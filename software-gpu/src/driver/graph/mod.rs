@@ -7,6 +7,7 @@
 //! - `node_params` and `update` change what nodes of graphs and of executable graphs do; `generic` is the one call
 //!   for nodes of every type.
 //! - `launch` submits the steps to the timeline, with the graph's edges as dependencies.
+//! - `memory` is what allocation nodes allocate, for which `memory_nodes` has the calls.
 //! - `dot` writes a graph down for a program that draws it.
 //! - `capture` turns the work given to a stream into nodes.
 
@@ -22,6 +23,8 @@ mod generic;
 #[allow(clippy::module_inception, reason = "the module of its subject")]
 mod graph;
 mod launch;
+mod memory;
+mod memory_nodes;
 mod node;
 mod node_params;
 mod params;
@@ -35,6 +38,7 @@ pub(super) use dot::*;
 pub(super) use generic::*;
 pub(super) use graph::Graphs;
 pub(super) use launch::*;
+pub(super) use memory_nodes::*;
 pub(super) use node_params::*;
 pub(super) use topology::*;
 pub(super) use update::*;

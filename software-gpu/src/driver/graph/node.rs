@@ -2,10 +2,12 @@
 
 use std::ffi::{c_uint, c_void};
 
+use super::memory::Allocation;
 use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
 use crate::driver::errors::CudaError;
 use crate::driver::launch::Launch;
 use crate::driver::operation::{Callback, Copy, Effect, Set};
+use crate::driver::pools::StreamOrdered;
 
 /// One node.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub(super) enum Action {
     /// The node waits for what the event stands for when the graph is launched.
     Wait(CUevent),
     Empty,
+    Allocate(Allocation),
+    Free(Allocation),
     /// The graph embedded in the node, which owns it.
     Child(CUgraph),
 }
@@ -59,6 +63,8 @@ pub(super) enum NodeType {
     Empty = 5,
     WaitEvent = 6,
     EventRecord = 7,
+    MemAlloc = 10,
+    MemFree = 11,
 }
 
 impl NodeType {
@@ -78,6 +84,8 @@ impl Action {
             Self::Empty => NodeType::Empty,
             Self::Wait(_) => NodeType::WaitEvent,
             Self::Record(_) => NodeType::EventRecord,
+            Self::Allocate(_) => NodeType::MemAlloc,
+            Self::Free(_) => NodeType::MemFree,
         }
     }
 
@@ -98,6 +106,8 @@ impl Action {
             Self::Set(_, set) => Effect::Set(set.clone()),
             Self::Host(callback) => Effect::HostFunction(*callback),
             Self::Record(event) => Effect::Record(*event),
+            Self::Allocate(memory) => Effect::Allocate((*memory).into()),
+            Self::Free(memory) => Effect::Free((*memory).into()),
             Self::Wait(_) | Self::Empty | Self::Child(_) => Effect::Wait,
         }
     }
@@ -117,6 +127,16 @@ impl Action {
                 CallbackFunction::Stream(..) => Err(CudaError::StreamCaptureUnsupported),
             },
             _ => Err(CudaError::StreamCaptureUnsupported),
+        }
+    }
+}
+
+impl From<Allocation> for StreamOrdered {
+    fn from(memory: Allocation) -> Self {
+        Self {
+            address: memory.address,
+            bytes: memory.bytes,
+            pool: None,
         }
     }
 }

@@ -124,7 +124,7 @@ entry_points! {
 }
 
 /// Answers from what the node does; `None` is a node of another type.
-fn get(
+pub(super) fn get(
     node: CUgraphNode,
     answer: impl FnOnce(&Call, &Action) -> Option<Result<(), CudaError>>,
 ) -> Result<(), CudaError> {

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction};
 use crate::driver::memcpy_abi::CUmemcpy3D;
+use crate::driver::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v1`.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +77,18 @@ pub(in crate::driver) struct ChildParams {
     pub(super) ownership: c_uint,
 }
 
+/// `CUDA_MEM_ALLOC_NODE_PARAMS_v1` and `_v2`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(in crate::driver) struct AllocationParams {
+    pub(super) properties: CUmemPoolProps,
+    pub(super) access: *const CUmemAccessDesc,
+    pub(super) access_count: usize,
+    pub(super) bytes: usize,
+    /// Returned.
+    pub(super) address: CUdeviceptr,
+}
+
 /// The union in `CUgraphNodeParams`.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -87,6 +100,9 @@ pub(in crate::driver) union AnyParams {
     pub(super) host: HostParams,
     pub(super) child: ChildParams,
     pub(super) event: CUevent,
+    pub(super) allocation: AllocationParams,
+    /// Of a free node.
+    pub(super) address: CUdeviceptr,
 }
 
 /// `CUgraphNodeParams`.
@@ -121,6 +137,7 @@ mod tests {
         assert_eq!(size_of::<CUmemcpy3D>(), 200);
         assert_eq!(size_of::<CopyNodeParams>(), 216);
         assert_eq!(size_of::<SetParams>(), 40);
+        assert_eq!(size_of::<AllocationParams>(), 120);
         assert_eq!(size_of::<AnyParams>(), 232);
         assert_eq!(size_of::<NodeParams>(), 256);
         assert_eq!(size_of::<EdgeData>(), 8);

@@ -272,6 +272,7 @@ impl Graphs {
         edges: &[(CUgraphNode, CUgraphNode)],
     ) -> Result<(), CudaError> {
         self.are_of(graph, edges)?;
+        self.without_memory(graph)?;
         for (from, to) in edges {
             if !self.node(*from)?.dependents.contains(to) {
                 return Err(CudaError::InvalidValue);

@@ -245,6 +245,9 @@ fn can_become(old: &Action, new: &Action) -> bool {
             let flat = old.rows.is_flat() && new.rows.is_flat();
             flat || actions::set_params(old) == actions::set_params(new)
         }
+        (Action::Allocate(old), Action::Allocate(new)) | (Action::Free(old), Action::Free(new)) => {
+            old == new
+        }
         _ => true,
     }
 }

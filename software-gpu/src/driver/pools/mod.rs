@@ -14,7 +14,7 @@
 //! Freed memory stays mapped until its chunk is released, as on a GPU: a kernel that uses it reads stale data and does
 //! not fault.
 
-mod abi;
+pub(super) mod abi;
 pub(super) mod management;
 mod order;
 mod pool;

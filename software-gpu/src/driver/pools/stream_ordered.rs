@@ -78,12 +78,12 @@ impl Call {
         bytes: usize,
         stream: CUstream,
     ) -> Result<CUdeviceptr, CudaError> {
-        self.pools.get(pool)?;
+        let device = self.pools.get(pool)?.properties.device;
         if bytes == 0 {
             return Err(CudaError::InvalidValue);
         }
         if self.is_capturing(stream) {
-            return self.capture_allocation(pool, bytes, stream);
+            return self.capture_allocation(device, bytes, stream);
         }
         self.unsafe_in_captures()?;
         let rounded = (bytes as u64).checked_next_multiple_of(GRANULE);
@@ -170,6 +170,13 @@ impl Call {
         address: CUdeviceptr,
         stream: CUstream,
     ) -> Result<(), CudaError> {
+        if self.is_capturing(stream) {
+            return self.capture_free(address, stream);
+        }
+        if self.graphs.memory.is_freeable(address) {
+            let clock = self.clock();
+            return self.free_of_graph(address, stream, clock);
+        }
         let of_pool = self.pools.allocations.get(&address).copied();
         let (bytes, pool) = match of_pool {
             Some(PoolAllocation { pool, bytes }) => (bytes, Some(pool)),

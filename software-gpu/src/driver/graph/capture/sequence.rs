@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::driver::abi::{
-    CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUmemoryPool, CUstream,
-};
+use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream};
 use crate::driver::errors::CudaError;
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
@@ -201,12 +199,42 @@ impl Simulator {
     /// `cuMemAllocAsync` in a capturing stream.
     pub(in crate::driver) fn capture_allocation(
         &mut self,
-        _pool: CUmemoryPool,
-        _bytes: usize,
-        _stream: CUstream,
+        device: usize,
+        bytes: usize,
+        stream: CUstream,
     ) -> Result<CUdeviceptr, CudaError> {
-        eprintln!("software GPU: cuMemAllocAsync: allocations in a capture are not supported");
-        Err(CudaError::NotSupported)
+        self.captured_validly(stream)?;
+        let (_, sequence) = self
+            .captures
+            .of_stream(stream)
+            .ok_or(CudaError::IllegalState)?;
+        let action = self.reserve_for_graph(sequence.graph, device, bytes)?;
+        let address = match &action {
+            Action::Allocate(memory) => memory.address,
+            _ => return Err(CudaError::IllegalState),
+        };
+        self.capture_node(stream, action).map(|_| address)
+    }
+
+    /// `cuMemFreeAsync` in a capturing stream.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for what is no graph's memory, which also spoils the capture.
+    pub(in crate::driver) fn capture_free(
+        &mut self,
+        address: CUdeviceptr,
+        stream: CUstream,
+    ) -> Result<(), CudaError> {
+        self.captured_validly(stream)?;
+        let (_, sequence) = self
+            .captures
+            .of_stream(stream)
+            .ok_or(CudaError::IllegalState)?;
+        let graph = sequence.graph;
+        match self.graphs.memory.add_free(graph, address) {
+            Ok(action) => self.capture_node(stream, action).map(|_| ()),
+            Err(error) => Err(self.spoil(stream, error)),
+        }
     }
 
     /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind
