@@ -151,8 +151,8 @@ fn flags_of_events_are_checked() {
     assert_eq!(driver.event_with(6), Err(NOT_SUPPORTED));
     assert_eq!(driver.event_with(8), Err(INVALID_VALUE));
     let event = driver.event();
-    let external = cu!(cuEventRecordWithFlags(event => Handle, 0 => Handle, 1 => c_uint));
-    assert_eq!(external, Err(INVALID_VALUE));
+    let unknown = cu!(cuEventRecordWithFlags(event => Handle, 0 => Handle, 2 => c_uint));
+    assert_eq!(unknown, Err(INVALID_VALUE));
 }
 
 /// `cuEventRecord` in the legacy stream comes after the work of all blocking streams.

@@ -55,15 +55,29 @@ fn the_software_gpu_answers_calls_of_cust_s_bindings() {
 
 #[test]
 fn what_the_software_gpu_lacks_is_named() {
-    isolated("what_the_software_gpu_lacks_is_named", &[], || {
+    let lacking: Vec<_> = symbols::names()
+        .filter(|name| software_gpu::driver::entry_point(name).is_none())
+        .collect();
+    assert!(lacking.contains(&"cuFlushGPUDirectRDMAWrites"));
+    let said = isolated("what_the_software_gpu_lacks_is_named", &[], || {
         select(Choice::Software).unwrap();
-        let lacking = "cuGraphicsUnregisterResource";
-        assert!(!symbols::is_supported(lacking));
-        // SAFETY: a function that does not exist reads no argument.
-        let result = unsafe { sys::cuGraphicsUnregisterResource(std::ptr::null_mut()) };
-        assert_eq!(result, Code::CUDA_ERROR_NOT_SUPPORTED);
-        assert_eq!(libcuda::unsupported_calls(), [lacking]);
+        for name in &lacking {
+            assert!(!symbols::is_supported(name), "{name}");
+            let address = symbols::entry(name).unwrap();
+            // SAFETY: the stand-in for a function that does not exist reads no argument.
+            let result = unsafe {
+                let function: unsafe extern "C" fn() -> Code = std::mem::transmute(address);
+                function()
+            };
+            assert_eq!(result, Code::CUDA_ERROR_NOT_SUPPORTED, "{name}");
+        }
+        assert_eq!(libcuda::unsupported_calls(), lacking);
     });
+    let Some(said) = said else { return };
+    for name in lacking {
+        let line = format!("libcuda: {name} is not supported by the chosen driver");
+        assert!(said.lines().any(|said| said == line), "{name}");
+    }
 }
 
 #[test]

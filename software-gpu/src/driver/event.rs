@@ -42,8 +42,11 @@ entry_points! {
                 return Err(CudaError::InvalidValue);
             }
             if flags & INTERPROCESS != 0 {
-                let well_formed = flags & DISABLE_TIMING != 0;
-                return Err(if well_formed { CudaError::NotSupported } else { CudaError::InvalidValue });
+                if flags & DISABLE_TIMING == 0 {
+                    return Err(CudaError::InvalidValue);
+                }
+                eprintln!("software GPU: cuEventCreate: an event of several processes is not supported");
+                return Err(CudaError::NotSupported);
             }
             let record = None;
             let created = call.events.insert(Event { context, flags, record });

@@ -1,0 +1,73 @@
+//! Whatever the software GPU leaves out says so with its name on standard error.
+
+mod driver_support;
+
+use std::env;
+use std::process::{Command, Output};
+
+use driver_support::*;
+use software_gpu::driver::{entry_point, entry_points};
+
+/// Names the part of a test that runs in a process of its own, whose output can be read.
+const CHILD: &str = "REFUSALS_CHILD";
+
+/// Not left out: where there is no Windows, drivers give no such identifier.
+const AS_THE_DRIVER: [&str; 1] = ["cuDeviceGetLuid"];
+
+/// What a process says that runs this test as a child.
+fn child(test: &str) -> Output {
+    let program = env::current_exe().expect("the test program has a path");
+    let output = Command::new(program)
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, test)
+        .output()
+        .expect("the test program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    output
+}
+
+/// Calls an entry point with zeros for arguments, more of them than any has.
+fn with_nothing(name: &str) -> Error {
+    type Z = usize;
+    type Call = unsafe extern "C" fn(Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z) -> u32;
+    let address = entry_point(name).expect("is in the list");
+    // SAFETY: zeros are null pointers, no handles and no bytes, which every entry point refuses or ignores.
+    unsafe {
+        let function: Call = std::mem::transmute(address);
+        function(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    }
+}
+
+#[test]
+fn entry_points_that_are_left_out_say_their_name() {
+    let test = "entry_points_that_are_left_out_say_their_name";
+    if env::var(CHILD).is_ok_and(|child| child == test) {
+        let _driver = Driver::new();
+        for name in entry_points() {
+            println!("refusal? {name} {}", with_nothing(name));
+        }
+        return;
+    }
+    let output = child(test);
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    let not_supported = format!(" {NOT_SUPPORTED}");
+    let refused: Vec<_> = stdout
+        .lines()
+        .filter_map(|line| line.split_once("refusal? ")?.1.strip_suffix(&not_supported))
+        .filter(|name| !AS_THE_DRIVER.contains(name))
+        .collect();
+    assert!(refused.len() > 150, "{refused:?}");
+    for name in refused {
+        let start = format!("software GPU: {name}: ");
+        assert!(
+            stderr
+                .lines()
+                .any(|line| line.starts_with(&start) && line.ends_with(" is not supported")),
+            "{name} says nothing"
+        );
+    }
+}
