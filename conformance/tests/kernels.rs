@@ -25,6 +25,8 @@ const TESTED_BY_SHAPE: &[&str] = &[
     names::SOFTMAX_ROWS,
     names::BIAS_GELU,
     names::BIAS_RESIDUAL,
+    names::APPEND_KV,
+    names::PAGED_ATTENTION,
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.

@@ -12,6 +12,7 @@ mod chain;
 mod elementwise;
 mod float4;
 mod gelu;
+mod kv_cache;
 mod matmul;
 mod reduce;
 mod rounds;
@@ -22,6 +23,7 @@ mod spin;
 pub mod names;
 
 pub use chain::{FACTOR, SUMMAND};
+pub use kv_cache::{kv_offset, kv_page_len};
 
 /// The baseline module: PTX that every GPU since Volta and every driver since CUDA 9 loads.
 #[cfg(not(target_os = "cuda"))]

@@ -64,12 +64,28 @@ pub const BIAS_GELU: &str = "bias_gelu";
 /// residual: *const f32)`.
 pub const BIAS_RESIDUAL: &str = "bias_residual";
 
+/// Writes tokens `first .. first + count` into a paged cache; parameters `(pages: *const *mut f32, first: u32, count: u32,
+/// keys: *const f32, values: *const f32, heads: u32, head_dim: u32, page_tokens: u32)`. `pages` holds the pages'
+/// addresses, [`kv_offset`](crate::kv_offset) says where a token is in its page; keys and values are
+/// `[count][heads][head_dim]`, one thread per element of either.
+pub const APPEND_KV: &str = "append_kv";
+
+/// Attention of one query per head over the first `tokens` tokens of a paged cache; parameters `(pages: *const *const f32,
+/// tokens: u32, queries: *const f32, output: *mut f32, heads: u32, head_dim: u32, page_tokens: u32, scale: f32)`; queries
+/// and output are `[heads][head_dim]`, `head_dim` a multiple of 4 up to 128. `heads` blocks of
+/// [`PAGED_ATTENTION_THREADS`] threads.
+pub const PAGED_ATTENTION: &str = "paged_attention";
+
+/// Threads per block of [`PAGED_ATTENTION`].
+pub const PAGED_ATTENTION_THREADS: u32 = 256;
+
 /// Every kernel of the baseline module.
 pub const ALL: &[&str] = &[
     AFFINE,
     AFFINE_ROUNDS,
     AFFINE_ROUNDS_X4,
     AFFINE_X4,
+    APPEND_KV,
     BIAS_GELU,
     BIAS_RESIDUAL,
     DOT,
@@ -78,6 +94,7 @@ pub const ALL: &[&str] = &[
     IOTA,
     MATMUL,
     MATMUL_TRANSPOSED,
+    PAGED_ATTENTION,
     SAXPY,
     SCALE,
     SOFTMAX_ROWS,

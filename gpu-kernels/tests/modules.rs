@@ -67,6 +67,22 @@ fn the_parameters_are_those_that_the_names_document() {
             names::BIAS_RESIDUAL,
             vec![".u64", ".u32", ".u64", ".u32", ".u64"],
         ),
+        (
+            names::APPEND_KV,
+            [
+                vec![".u64"],
+                vec![".u32"; 2],
+                vec![".u64"; 2],
+                vec![".u32"; 3],
+            ]
+            .concat(),
+        ),
+        (
+            names::PAGED_ATTENTION,
+            vec![
+                ".u64", ".u32", ".u64", ".u64", ".u32", ".u32", ".u32", ".f32",
+            ],
+        ),
         (names::SPIN, vec![".u64", ".u64"]),
     ];
     let entries = entries(SM_70);

@@ -22,6 +22,16 @@ unsafe extern "C" {
     pub(crate) fn barrier_and(barrier: u32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
     pub(crate) fn barrier_or(barrier: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+    pub(crate) fn barrier_sync(barrier: u32, threads: u32);
+    #[link_name = "llvm.nvvm.barrier.cta.arrive.aligned.count"]
+    pub(crate) fn barrier_arrive(barrier: u32, threads: u32);
+    #[cfg(target_feature = "ptx80")]
+    #[link_name = "llvm.nvvm.barrier.cluster.arrive.aligned"]
+    pub(crate) fn cluster_arrive();
+    #[cfg(target_feature = "ptx80")]
+    #[link_name = "llvm.nvvm.barrier.cluster.wait.aligned"]
+    pub(crate) fn cluster_wait();
     #[link_name = "llvm.nvvm.membar.cta"]
     pub(crate) fn fence_block();
     #[link_name = "llvm.nvvm.membar.gl"]

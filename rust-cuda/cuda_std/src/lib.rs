@@ -9,6 +9,10 @@
 //! - [`atomic`][mod@atomic]: atomic types with a scope
 //! - [`float`][mod@float]: maths on `f32` and `f64`, exact and approximate
 //! - [`misc`][mod@misc]: clocks
+//! - [`barrier`][mod@barrier]: named barriers, for a part of the block
+//! - [`mbarrier`][mod@mbarrier], [`async_copy`][mod@async_copy] (sm_80): copies into shared memory that nobody waits for
+//!   at once, and who is told of them
+//! - [`bulk`][mod@bulk], [`cluster`][mod@cluster], [`fence`][mod@fence] (sm_90): copies of whole tiles, clusters of blocks
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -50,10 +54,21 @@
 // The macros name this crate by its path, also inside it.
 extern crate self as cuda_std;
 
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx70"))]
+pub mod async_copy;
 pub mod atomic;
+pub mod barrier;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+pub mod bulk;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+pub mod cluster;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+pub mod fence;
 pub mod float;
 #[cfg(target_os = "cuda")]
 mod intrinsics;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx70"))]
+pub mod mbarrier;
 pub mod misc;
 #[cfg(target_os = "cuda")]
 mod rt;
@@ -66,5 +81,5 @@ pub use cuda_std_macros::{gpu_only, kernel, shared_array};
 /// What a kernel's source usually imports.
 pub mod prelude {
     pub use crate::float::{FastFloat, GpuFloat};
-    pub use crate::{atomic, gpu_only, kernel, misc, shared, shared_array, thread, warp};
+    pub use crate::{atomic, barrier, gpu_only, kernel, misc, shared, shared_array, thread, warp};
 }

@@ -1,0 +1,127 @@
+//! Copies of many bytes at once, which one thread issues and the hardware carries out.
+//!
+//! Copies into shared memory tell an mbarrier object of the bytes that have come: somebody must have told it to
+//! [expect](crate::mbarrier::Mbarrier::arrive_expect_tx) them. Copies into global memory go into groups of the thread that
+//! issues them, as those of [`async_copy`](mod@crate::async_copy) do.
+//!
+//! The copies work through the asynchronous proxy: [`fence::proxy_async`](crate::fence::proxy_async) has to stand between
+//! stores to shared memory by threads and a copy that reads them.
+//!
+//! The module needs sm_90; in a module for older GPUs it does not exist. Addresses and sizes are multiples of 16 bytes.
+//!
+//! PTX ISA, *Data Movement and Conversion Instructions: cp.async.bulk*.
+
+#[cfg(target_os = "cuda")]
+use core::arch::asm;
+
+use crate::cluster::ClusterPtr;
+use crate::gpu_only;
+use crate::mbarrier::Mbarrier;
+use crate::shared::SharedPtr;
+
+/// Copies `bytes` bytes from global memory into the block's shared memory; `barrier` is told of them (PTX
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`).
+///
+/// # Safety
+/// Both sides are valid for so many bytes and aligned to 16; nobody else accesses `to`, and nobody writes to `from`,
+/// until the barrier's phase is complete; the barrier is initialised.
+#[gpu_only]
+pub unsafe fn copy_to_shared<T>(to: SharedPtr<T>, from: *const T, bytes: u32, barrier: Mbarrier) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 from; cvta.to.global.u64 from, {1};",
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{0}], [from], {2}, [{3}]; }}",
+            in(reg32) to.address(),
+            in(reg64) from,
+            in(reg32) bytes,
+            in(reg32) barrier.place().address(),
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Copies `bytes` bytes from the block's shared memory into that of a block of the cluster; `barrier`, in the same block's
+/// shared memory as `to`, is told of them (PTX `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`).
+///
+/// # Safety
+/// As for [`copy_to_shared`]; the other block has not exited before the phase is complete.
+#[gpu_only]
+pub unsafe fn copy_to_cluster<T>(
+    to: ClusterPtr<T>,
+    from: SharedPtr<T>,
+    bytes: u32,
+    barrier: ClusterPtr<u64>,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
+            in(reg32) to.address(),
+            in(reg32) from.address(),
+            in(reg32) bytes,
+            in(reg32) barrier.address(),
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Copies `bytes` bytes from the block's shared memory into global memory, as a part of the thread's open group (PTX
+/// `cp.async.bulk.global.shared::cta.bulk_group`).
+///
+/// # Safety
+/// Both sides are valid for so many bytes and aligned to 16; nobody else accesses `to`, and nobody writes to `from`, until
+/// the copy is complete.
+#[gpu_only]
+pub unsafe fn copy_to_global<T>(to: *mut T, from: SharedPtr<T>, bytes: u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 to; cvta.to.global.u64 to, {0};",
+            "cp.async.bulk.global.shared::cta.bulk_group [to], [{1}], {2}; }}",
+            in(reg64) to,
+            in(reg32) from.address(),
+            in(reg32) bytes,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Closes the group of this thread's copies into global memory (PTX `cp.async.bulk.commit_group`).
+#[gpu_only]
+pub fn commit_group() {
+    // SAFETY: no preconditions.
+    unsafe {
+        asm!(
+            "cp.async.bulk.commit_group;",
+            options(nostack, preserves_flags)
+        )
+    }
+}
+
+/// Waits for all of this thread's groups but the latest `PENDING` (PTX `cp.async.bulk.wait_group`).
+#[gpu_only]
+pub fn wait_group<const PENDING: u32>() {
+    // SAFETY: no preconditions.
+    unsafe {
+        asm!(
+            "cp.async.bulk.wait_group {};",
+            const PENDING,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Waits until the sources of all of this thread's groups but the latest `PENDING` have been read and may be written to
+/// again (PTX `cp.async.bulk.wait_group.read`).
+#[gpu_only]
+pub fn wait_group_read<const PENDING: u32>() {
+    // SAFETY: no preconditions.
+    unsafe {
+        asm!(
+            "cp.async.bulk.wait_group.read {};",
+            const PENDING,
+            options(nostack, preserves_flags),
+        );
+    }
+}
