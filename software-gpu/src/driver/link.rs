@@ -163,11 +163,10 @@ unsafe fn add_data(
     if data.is_null() || bytes == 0 {
         return Err(CudaError::InvalidValue);
     }
-    // SAFETY: not null, so a string.
-    let name = if name.is_null() {
-        None
-    } else {
-        Some(unsafe { text(name) }?)
+    let name = match name.is_null() {
+        true => None,
+        // SAFETY: not null, so a string.
+        false => Some(unsafe { text(name) }?),
     };
     // SAFETY: the caller's promise.
     let data = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) };
