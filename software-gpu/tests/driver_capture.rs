@@ -10,6 +10,9 @@ use driver_support::*;
 use graph_support::*;
 use software_gpu::driver::entry_point;
 
+/// A call in the middle of a capture.
+type During = fn(&Scene) -> Result<(), Error>;
+
 /// Two streams that are not blocking, one that is; a captured, a recorded and a fresh event.
 struct Scene {
     driver: Driver,
@@ -71,7 +74,7 @@ impl Scene {
     }
 }
 
-type Call = (&'static str, fn(&Scene) -> Result<(), Error>);
+type Call = (&'static str, During);
 
 const UNSAFE: &[Call] = &[
     ("cuMemAlloc", |scene| scene.driver.allocate(64).map(|_| ())),
@@ -124,7 +127,7 @@ fn unsafe_calls_do_not_spoil_a_relaxed_capture() {
 /// What no mode allows: to wait for what runs only when the graph is launched.
 #[test]
 fn waiting_for_captured_work_spoils_the_capture() {
-    let calls: [(Error, fn(&Scene) -> Result<(), Error>); 5] = [
+    let calls: [(Error, During); 5] = [
         (UNSUPPORTED, |scene| scene.driver.synchronize()),
         (UNSUPPORTED, |scene| {
             scene.driver.stream_synchronize(scene.capturing)
@@ -160,7 +163,7 @@ fn elapsed_time_of_a_captured_event_spoils_nothing() {
 /// Calls that are not unsafe.
 #[test]
 fn other_calls_leave_a_capture_alone() {
-    let calls: [fn(&Scene) -> Result<(), Error>; 6] = [
+    let calls: [During; 6] = [
         |scene| scene.set(scene.other),
         |scene| scene.set(LEGACY),
         |scene| scene.driver.record(scene.fresh, LEGACY),
@@ -181,7 +184,7 @@ fn other_calls_leave_a_capture_alone() {
 /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`: the legacy stream would wait for a blocking stream that is capturing.
 #[test]
 fn the_legacy_stream_and_a_capturing_blocking_stream_exclude_each_other() {
-    let calls: [fn(&Scene) -> Result<(), Error>; 6] = [
+    let calls: [During; 6] = [
         |scene| scene.set(LEGACY),
         |scene| scene.driver.record(scene.fresh, 0),
         |scene| scene.driver.wait(0, scene.recorded),
@@ -464,7 +467,7 @@ fn captured_work_runs_when_the_graph_is_launched() {
 fn pageable_copies_are_captured() {
     let scene = Scene::idle(NON_BLOCKING);
     let (driver, data) = (&scene.driver, scene.data);
-    let mut host = vec![1_u8; 64];
+    let mut host = [1_u8; 64];
     begin(scene.capturing, GLOBAL).unwrap();
     driver
         .to_device(data, host.as_ptr(), 64, scene.capturing)

@@ -6,7 +6,6 @@ mod graph_support;
 use driver_support::*;
 use graph_support::*;
 use proptest::prelude::*;
-use software_gpu::driver::entry_point;
 
 const KERNELS: &str = include_str!("driver_support/kernels.ptx");
 

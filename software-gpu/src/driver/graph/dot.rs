@@ -69,11 +69,10 @@ impl Graphs {
         text.push_str("}\n");
         for (at, node) in nodes.iter().enumerate() {
             if let Action::Child(child) = self.node(*node)?.action {
-                let _ = writeln!(
-                    text,
-                    "{} -> \"graph_{given}_node_0\"[style=\"dashed\"];",
-                    name(at)
-                );
+                if !self.graph(child)?.nodes.is_empty() {
+                    let first = format!("\"graph_{given}_node_0\"");
+                    let _ = writeln!(text, "{} -> {first}[style=\"dashed\"];", name(at));
+                }
                 self.dot_cluster(child, given, text)?;
             }
         }
