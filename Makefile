@@ -2,7 +2,11 @@
 CARGO ?= cargo
 EXAMPLES := basic_streams
 
+<<<<<<< HEAD
 .PHONY: all help $(EXAMPLES) test fuzz lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
+=======
+.PHONY: all help $(EXAMPLES) test conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
+>>>>>>> 87f96c9 (Add rules of libraries, links, graph nodes, faults, host calls, limits and threads)
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -16,8 +20,13 @@ help: ## this list
 test: ## every test of the workspace; needs no GPU
 	$(CARGO) test --workspace --locked
 
+<<<<<<< HEAD
 fuzz: ## fuzz the software GPU for 2 × 5 minutes; needs a C++ compiler
 	scripts/fuzz 300
+=======
+conformance: ## the rules of the driver API on the software GPU; on an NVIDIA GPU with CUDA_DRIVER=nvidia
+	$(CARGO) run --locked -p conformance
+>>>>>>> 87f96c9 (Add rules of libraries, links, graph nodes, faults, host calls, limits and threads)
 
 lint: ## formatting and clippy, as CI runs them
 	$(CARGO) fmt --all --check

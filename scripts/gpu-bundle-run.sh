@@ -33,7 +33,7 @@ figures() {
 }
 
 conformance() {
-    CUDA_DRIVER=nvidia step conformance_rules bin/conformance
+    CUDA_DRIVER=nvidia step conformance_rules bin/conformance --jobs 3
     CUDA_DRIVER=nvidia step conformance_kernels bin/conformance_kernels
     CUDA_DRIVER=nvidia step conformance_instructions bin/conformance_instructions
 }

@@ -24,6 +24,9 @@ struct Options {
     /// Only rules of this family.
     #[arg(long, global = true)]
     family: Option<String>,
+    /// How many rules are tried at a time; what fails then is tried again alone.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
     /// Let through what the driver writes to the error stream.
     #[arg(long)]
     verbose: bool,
@@ -123,7 +126,9 @@ fn try_rules(options: &Options, chosen: &[&'static Rule]) -> Result<ExitCode> {
     };
     let mut summary = Summary::default();
     supervisor
-        .run(chosen, |rule, verdict| summary.add(rule, &verdict))
+        .run_beside(options.jobs, chosen, |rule, verdict| {
+            summary.add(rule, &verdict)
+        })
         .context("start a worker")?;
     Ok(summary.print())
 }

@@ -116,6 +116,12 @@ impl Scene {
         Ok(self.module)
     }
 
+    /// Loads the scene's kernels once more, into the context that is current now.
+    pub fn reload(&mut self) -> Outcome {
+        self.module = self.load(PTX)?;
+        Ok(())
+    }
+
     /// A new module from PTX text.
     pub fn load(&self, ptx: &str) -> Outcome<Handle> {
         let text = c_string(ptx);

@@ -57,6 +57,49 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    /// As [`run`](Self::run), with `jobs` workers at a time. What is broken while others run beside it is tried again
+    /// alone, and only that counts: a busy machine must not break a rule.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub fn run_beside(
+        &self,
+        jobs: usize,
+        rules: &[&'static Rule],
+        mut report: impl FnMut(&'static Rule, Verdict),
+    ) -> io::Result<()> {
+        if jobs < 2 {
+            return self.run(rules, report);
+        }
+        let mut again = Vec::new();
+        thread::scope(|scope| {
+            let (sender, verdicts) = mpsc::channel();
+            let workers: Vec<_> = (0..jobs)
+                .map(|job| {
+                    let share: Vec<_> = rules.iter().skip(job).step_by(jobs).copied().collect();
+                    let sender = sender.clone();
+                    // The receiver lives until every sender is gone.
+                    scope.spawn(move || {
+                        self.run(&share, |rule, verdict| drop(sender.send((rule, verdict))))
+                    })
+                })
+                .collect();
+            drop(sender);
+            for (rule, verdict) in verdicts {
+                match verdict {
+                    Verdict::Failed(_) => again.push(rule),
+                    verdict => report(rule, verdict),
+                }
+            }
+            workers.into_iter().try_for_each(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("a supervisor panicked")))
+            })
+        })?;
+        self.run(&again, report)
+    }
+
     /// Gives the rules to one worker, up to the first that ends it. Returns how many have a verdict.
     fn batch(
         &self,

@@ -58,6 +58,23 @@ fn a_family_and_a_word_choose_rules() {
     );
 }
 
+/// Whether rules run one by one or beside each other, each has one verdict.
+#[test]
+fn jobs_share_the_rules() {
+    let verdicts = |jobs| {
+        let output = text(&conformance(&["--family", "memory", "--jobs", jobs]));
+        let mut lines: Vec<_> = output
+            .lines()
+            .filter(|line| line.contains("::"))
+            .map(str::to_owned)
+            .collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert!(verdicts("1").len() > 1);
+    assert_eq!(verdicts("3"), verdicts("1"));
+}
+
 #[test]
 fn no_rule_is_bad_usage() {
     assert_eq!(

@@ -267,4 +267,72 @@ functions! {
         h_graph: Handle, from: *const Handle, to: *const Handle, edge_data: *const c_void, num_dependencies: usize
     );
     fn cuGraphChildGraphNodeGetGraph(h_node: Handle, ph_graph: *mut Handle);
+    fn cuLibraryLoadData(
+        library: *mut Handle, code: *const c_void, jit_options: *mut u32, jit_options_values: *mut *mut c_void,
+        num_jit_options: u32, library_options: *mut u32, library_option_values: *mut *mut c_void, num_library_options: u32
+    );
+    fn cuLibraryUnload(library: Handle);
+    fn cuLibraryGetKernel(p_kernel: *mut Handle, library: Handle, name: *const c_char);
+    fn cuLibraryGetKernelCount(count: *mut u32, lib: Handle);
+    fn cuLibraryEnumerateKernels(kernels: *mut Handle, num_kernels: u32, lib: Handle);
+    fn cuLibraryGetModule(p_mod: *mut Handle, library: Handle);
+    fn cuLibraryGetGlobal(dptr: *mut Address, bytes: *mut usize, library: Handle, name: *const c_char);
+    fn cuKernelGetFunction(p_func: *mut Handle, kernel: Handle);
+    fn cuKernelGetLibrary(p_lib: *mut Handle, kernel: Handle);
+    fn cuKernelGetName(name: *mut *const c_char, hfunc: Handle);
+    fn cuKernelGetAttribute(pi: *mut i32, attrib: u32, kernel: Handle, dev: i32);
+    fn cuKernelSetAttribute(attrib: u32, val: i32, kernel: Handle, dev: i32);
+    fn cuLinkCreate_v2(num_options: u32, options: *mut u32, option_values: *mut *mut c_void, state_out: *mut Handle);
+    fn cuLinkAddData_v2(
+        state: Handle, kind: u32, data: *mut c_void, size: usize, name: *const c_char, num_options: u32,
+        options: *mut u32, option_values: *mut *mut c_void
+    );
+    fn cuLinkComplete(state: Handle, cubin_out: *mut *mut c_void, size_out: *mut usize);
+    fn cuLinkDestroy(state: Handle);
+    fn cuGraphAddMemAllocNode(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
+        node_params: *mut MemAllocNodeParams
+    );
+    fn cuGraphMemsetNodeGetParams(h_node: Handle, node_params: *mut MemsetNodeParams);
+    fn cuGraphMemsetNodeSetParams(h_node: Handle, node_params: *const MemsetNodeParams);
+    fn cuGraphMemcpyNodeGetParams(h_node: Handle, node_params: *mut Memcpy3D);
+    fn cuGraphMemcpyNodeSetParams(h_node: Handle, node_params: *const Memcpy3D);
+    fn cuGraphHostNodeGetParams(h_node: Handle, node_params: *mut HostNodeParams);
+    fn cuGraphHostNodeSetParams(h_node: Handle, node_params: *const HostNodeParams);
+    fn cuGraphEventRecordNodeGetEvent(h_node: Handle, event_out: *mut Handle);
+    fn cuGraphEventRecordNodeSetEvent(h_node: Handle, event: Handle);
+    fn cuGraphEventWaitNodeGetEvent(h_node: Handle, event_out: *mut Handle);
+    fn cuGraphEventWaitNodeSetEvent(h_node: Handle, event: Handle);
+    fn cuGraphExecMemsetNodeSetParams(
+        h_graph_exec: Handle, h_node: Handle, memset_params: *const MemsetNodeParams, ctx: Handle
+    );
+    fn cuGraphExecMemcpyNodeSetParams(
+        h_graph_exec: Handle, h_node: Handle, copy_params: *const Memcpy3D, ctx: Handle
+    );
+    fn cuGraphExecHostNodeSetParams(h_graph_exec: Handle, h_node: Handle, node_params: *const HostNodeParams);
+    fn cuGraphExecEventRecordNodeSetEvent(h_graph_exec: Handle, h_node: Handle, event: Handle);
+    fn cuGraphExecEventWaitNodeSetEvent(h_graph_exec: Handle, h_node: Handle, event: Handle);
+    fn cuGraphExecChildGraphNodeSetParams(h_graph_exec: Handle, h_node: Handle, child_graph: Handle);
+    fn cuGraphExecGetFlags(h_graph_exec: Handle, flags: *mut u64);
+    fn cuStreamBeginCaptureToGraph(
+        h_stream: Handle, h_graph: Handle, dependencies: *const Handle, dependency_data: *const c_void,
+        num_dependencies: usize, mode: u32
+    );
+    fn cuStreamGetAttribute(h_stream: Handle, attr: u32, value_out: *mut AttributeValue);
+    fn cuStreamSetAttribute(h_stream: Handle, attr: u32, value: *const AttributeValue);
+    fn cuStreamCopyAttributes(dst: Handle, src: Handle);
+    fn cuStreamGetDevice(h_stream: Handle, device: *mut i32);
+    fn cuMemPoolExportToShareableHandle(handle_out: *mut c_void, pool: Handle, handle_type: u32, flags: u64);
+    fn cuMemPoolExportPointer(share_data_out: *mut c_void, ptr: Address);
+    fn cuModuleGetLoadingMode(mode: *mut u32);
+    fn cuModuleEnumerateFunctions(functions: *mut Handle, num_functions: u32, module: Handle);
+    fn cuFuncLoad(function: Handle);
+    fn cuFuncIsLoaded(state: *mut u32, function: Handle);
+    fn cuCtxSetFlags(flags: u32);
+    fn cuMemsetD2D16Async(
+        dst_device: Address, dst_pitch: usize, us: u16, width: usize, height: usize, h_stream: Handle
+    );
+    fn cuMemsetD2D32Async(
+        dst_device: Address, dst_pitch: usize, ui: u32, width: usize, height: usize, h_stream: Handle
+    );
 }

@@ -213,3 +213,22 @@ pub struct Memcpy3D {
     /// Slices.
     pub depth: usize,
 }
+
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MemAllocNodeParams {
+    /// Where the memory is.
+    pub properties: MemPoolProps,
+    /// Who else may access it.
+    pub access: *const MemAccessDesc,
+    /// How many of them there are.
+    pub access_count: usize,
+    /// How much, in bytes.
+    pub bytes: usize,
+    /// Where the memory will be: set by the call.
+    pub address: Address,
+}
+
+/// `CUstreamAttrValue`: a union of 64 bytes.
+pub type AttributeValue = [u64; 8];

@@ -83,6 +83,26 @@ pub const RULES: &[Rule] = &[
         "Stream synchronization behavior, legacy default stream",
         "A synchronous copy does not wait for non-blocking streams."
     ),
+    rule!(
+        later_device_to_pageable_waits,
+        "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyDtoHAsync to pageable memory returns when the bytes are there."
+    ),
+    rule!(
+        later_large_device_to_pageable_waits,
+        "API synchronization behavior, Memcpy, asynchronous",
+        "That holds for targets larger than a staging buffer too."
+    ),
+    rule!(
+        later_host_to_host_waits,
+        "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyAsync from host memory to host memory is done when the call returns, behind earlier work of the stream."
+    ),
+    rule!(
+        later_sets_of_pinned_memory_return_at_once,
+        "API synchronization behavior, Memset",
+        "cuMemsetD8Async of page-locked memory does not wait."
+    ),
 ];
 
 const BYTES: usize = 4096;
@@ -239,5 +259,53 @@ fn synchronous_copies_ignore_non_blocking_streams(scene: &mut Scene) -> Outcome 
     scene.busy(stream)?;
     ok!(cuMemcpyDtoH_v2((&raw mut word).cast(), address, 4));
     holds!(is_busy(stream)?);
+    Ok(())
+}
+
+fn later_device_to_pageable_waits(scene: &mut Scene) -> Outcome {
+    let (stream, address, mut word) = (scene.stream()?, scene.device(4)?, 0_u32);
+    scene.slow_store(address, 76, stream)?;
+    ok!(cuMemcpyDtoHAsync_v2(
+        (&raw mut word).cast(),
+        address,
+        4,
+        stream
+    ));
+    // SAFETY: a variable of this function, which the driver wrote through a pointer.
+    same!(unsafe { (&raw const word).read_volatile() }, 76);
+    Ok(())
+}
+
+fn later_large_device_to_pageable_waits(scene: &mut Scene) -> Outcome {
+    const LARGE: usize = 8 << 20;
+    let (stream, address, mut came) = (scene.stream()?, scene.device(LARGE)?, vec![0_u8; LARGE]);
+    scene.busy(stream)?;
+    ok!(cuMemsetD8Async(address, 3, LARGE, stream));
+    ok!(cuMemcpyDtoHAsync_v2(
+        came.as_mut_ptr().cast(),
+        address,
+        LARGE,
+        stream
+    ));
+    holds!(came.iter().all(|byte| *byte == 3));
+    Ok(())
+}
+
+fn later_host_to_host_waits(scene: &mut Scene) -> Outcome {
+    let (stream, from, mut to) = (scene.stream()?, scene.pinned(4)?, 0_u32);
+    scene.slow_store(from.address(), 77, stream)?;
+    ok!(cuMemcpyAsync(&raw mut to as u64, from.address(), 4, stream));
+    // SAFETY: a variable of this function, which the driver wrote through a pointer.
+    same!(unsafe { (&raw const to).read_volatile() }, 77);
+    Ok(())
+}
+
+fn later_sets_of_pinned_memory_return_at_once(scene: &mut Scene) -> Outcome {
+    let (stream, pinned) = (scene.stream()?, scene.pinned(64)?);
+    scene.busy(stream)?;
+    ok!(cuMemsetD8Async(pinned.address(), 6, 64, stream));
+    holds!(is_busy(stream)?);
+    ok!(cuStreamSynchronize(stream));
+    same!(pinned.bytes(), vec![6; 64]);
     Ok(())
 }

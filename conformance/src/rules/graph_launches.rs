@@ -120,16 +120,16 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-fn new_graph() -> Outcome<Handle> {
+pub(super) fn new_graph() -> Outcome<Handle> {
     out(|graph| cu!(cuGraphCreate(graph, 0)))
 }
 
-fn instantiate(graph: Handle) -> Outcome<Handle> {
+pub(super) fn instantiate(graph: Handle) -> Outcome<Handle> {
     out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, 0)))
 }
 
 /// Pointers to arguments, as a kernel node wants them.
-fn pointers(arguments: &[&dyn Argument]) -> Vec<*mut c_void> {
+pub(super) fn pointers(arguments: &[&dyn Argument]) -> Vec<*mut c_void> {
     arguments
         .iter()
         .map(|argument| (**argument).pointer())
@@ -137,7 +137,7 @@ fn pointers(arguments: &[&dyn Argument]) -> Vec<*mut c_void> {
 }
 
 /// Parameters of a node for one thread of a kernel; `arguments` must outlive them.
-fn one_thread(function: Handle, arguments: &mut [*mut c_void]) -> KernelNodeParams {
+pub(super) fn one_thread(function: Handle, arguments: &mut [*mut c_void]) -> KernelNodeParams {
     KernelNodeParams {
         function,
         grid: [1; 3],
@@ -150,7 +150,7 @@ fn one_thread(function: Handle, arguments: &mut [*mut c_void]) -> KernelNodePara
     }
 }
 
-fn add(
+pub(super) fn add(
     scene: &mut Scene,
     graph: Handle,
     after: &[Handle],
@@ -175,7 +175,7 @@ fn busy_ns() -> u64 {
 }
 
 /// A node that stores a word after a while.
-fn add_slow(
+pub(super) fn add_slow(
     scene: &mut Scene,
     graph: Handle,
     after: &[Handle],
@@ -192,7 +192,7 @@ fn add_slow(
 }
 
 /// Launches in a new stream, waits, and destroys.
-fn run(scene: &Scene, graph: Handle) -> Outcome {
+pub(super) fn run(scene: &Scene, graph: Handle) -> Outcome {
     let (stream, executable) = (scene.stream()?, instantiate(graph)?);
     ok!(cuGraphLaunch(executable, stream));
     ok!(cuStreamSynchronize(stream));
@@ -299,7 +299,7 @@ fn stream_waits_for_the_graph(scene: &mut Scene) -> Outcome {
 }
 
 /// An executable graph that adds one to a word.
-fn counting_graph(scene: &mut Scene, to: Address) -> Outcome<(Handle, Handle, Handle)> {
+pub(super) fn counting_graph(scene: &mut Scene, to: Address) -> Outcome<(Handle, Handle, Handle)> {
     let graph = new_graph()?;
     let node = add(scene, graph, &[], "count", &[&to])?;
     Ok((graph, node, instantiate(graph)?))
@@ -482,7 +482,7 @@ fn executable_kernel_can_be_changed(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-fn update(executable: Handle, graph: Handle) -> (Code, GraphExecUpdateResultInfo) {
+pub(super) fn update(executable: Handle, graph: Handle) -> (Code, GraphExecUpdateResultInfo) {
     let mut info = GraphExecUpdateResultInfo {
         result: 99,
         error_node: 0,

@@ -2,31 +2,46 @@
 
 use crate::rule::Rule;
 
+mod box_limits;
 mod boxes;
 mod capture;
 mod capture_limits;
+mod capture_nodes;
+mod context_threads;
 mod contexts;
 mod copies;
 mod copy_waits;
 mod devices;
 mod errors;
+mod event_flags;
 mod event_times;
 mod events;
+mod faults;
 mod graph_launches;
+mod graph_memory;
+mod graph_nodes;
 mod graphs;
+mod host_calls;
 mod host_functions;
 mod launch_attributes;
+mod launch_bounds;
 mod launches;
+mod libraries;
+mod links;
 mod memory;
+mod module_loading;
 mod modules;
 mod occupancy;
 mod peers;
 mod pinned;
+mod pool_limits;
 mod pool_order;
 mod pools;
 mod primary;
 mod sets;
+mod stream_attributes;
 mod stream_order;
+mod stream_queries;
 mod stream_values;
 mod streams;
 
@@ -38,10 +53,16 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 const FAMILIES: &[&[Rule]] = &[
     devices::RULES,
     contexts::RULES,
+    context_threads::RULES,
     primary::RULES,
     errors::RULES,
+    faults::RULES,
     modules::RULES,
+    module_loading::RULES,
+    libraries::RULES,
+    links::RULES,
     launches::RULES,
+    launch_bounds::RULES,
     launch_attributes::RULES,
     occupancy::RULES,
     memory::RULES,
@@ -49,20 +70,29 @@ const FAMILIES: &[&[Rule]] = &[
     copies::RULES,
     copy_waits::RULES,
     boxes::RULES,
+    box_limits::RULES,
     sets::RULES,
     streams::RULES,
     stream_order::RULES,
+    stream_queries::RULES,
     stream_values::RULES,
+    stream_attributes::RULES,
     events::RULES,
     event_times::RULES,
+    event_flags::RULES,
     host_functions::RULES,
+    host_calls::RULES,
     peers::RULES,
     pools::RULES,
+    pool_limits::RULES,
     pool_order::RULES,
     capture::RULES,
     capture_limits::RULES,
+    capture_nodes::RULES,
     graphs::RULES,
     graph_launches::RULES,
+    graph_nodes::RULES,
+    graph_memory::RULES,
 ];
 
 /// The rule `family::name`.

@@ -69,6 +69,42 @@ pub const RULES: &[Rule] = &[
         "cuCtxEnablePeerAccess",
         "With access enabled a kernel stores into the memory of another device."
     ),
+    rule!(
+        asynchronous_copies_between_devices,
+        "cuMemcpyPeerAsync",
+        "cuMemcpyPeerAsync keeps the order of its stream and does not wait."
+    ),
+    rule!(
+        copies_between_devices_refuse_null,
+        "cuMemcpyPeer",
+        "A copy between devices from a null address is refused."
+    ),
+    rule!(
+        attributes_need_two_devices,
+        "cuDeviceGetP2PAttribute",
+        "Asking for an attribute between a device and itself is refused."
+    ),
+    rule!(
+        access_is_of_one_direction,
+        "cuCtxEnablePeerAccess",
+        "Access enabled from one context to another is not enabled the other way."
+    ),
+    rule!(
+        streams_are_of_their_device,
+        "cuLaunchKernel",
+        "A kernel of one device is not launched in a stream of another."
+    ),
+    rule!(
+        pool_grants_access,
+        "cuMemPoolSetAccess",
+        "A pool is accessed by another device when it grants that, and not before."
+    ),
+    rule!(
+        without_access_kernels_fail,
+        "cuCtxEnablePeerAccess",
+        "Without access enabled a kernel that stores into the memory of another device fails."
+    )
+    .in_process(),
 ];
 
 fn create(device: i32) -> Outcome<Handle> {
@@ -232,5 +268,90 @@ fn kernels_reach_peer_memory(scene: &mut Scene) -> Outcome {
         })?;
         same!(scene.word(address)?, 64);
         Ok(())
+    })
+}
+
+fn asynchronous_copies_between_devices(scene: &mut Scene) -> Outcome {
+    let to = scene.device(4)?;
+    with_other(scene, |scene, other| {
+        let (from, stream) = (scene.device(4)?, scene.stream()?);
+        scene.reload()?;
+        scene.slow_store(from, 65, stream)?;
+        ok!(cuMemcpyPeerAsync(to, scene.context, from, other, 4, stream));
+        holds!(crate::scene::is_busy(stream)?);
+        ok!(cuCtxSynchronize());
+        same!(at_home(scene, |scene| scene.word(to))?, 65);
+        Ok(())
+    })
+}
+
+fn copies_between_devices_refuse_null(scene: &mut Scene) -> Outcome {
+    let to = scene.device(4)?;
+    with_other(scene, |scene, other| {
+        gives!(INVALID_VALUE, cuMemcpyPeer(to, scene.context, 0, other, 4));
+        Ok(())
+    })
+}
+
+fn attributes_need_two_devices(scene: &mut Scene) -> Outcome {
+    /// `CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED`.
+    const ACCESS_SUPPORTED: u32 = 2;
+    let mut value = 0;
+    gives!(
+        INVALID_DEVICE,
+        cuDeviceGetP2PAttribute(&mut value, ACCESS_SUPPORTED, scene.device, scene.device)
+    );
+    Ok(())
+}
+
+fn access_is_of_one_direction(scene: &mut Scene) -> Outcome {
+    with_peer(scene, |scene, other| {
+        at_home(scene, |_| {
+            ok!(cuCtxEnablePeerAccess(other, 0));
+            Ok(())
+        })?;
+        gives!(
+            PEER_ACCESS_NOT_ENABLED,
+            cuCtxDisablePeerAccess(scene.context)
+        );
+        Ok(())
+    })
+}
+
+fn streams_are_of_their_device(scene: &mut Scene) -> Outcome {
+    let function = scene.kernel("nothing")?;
+    with_other(scene, |scene, _| {
+        let foreign = scene.stream()?;
+        same!(scene.try_launch(function, foreign, &[]), INVALID_HANDLE);
+        Ok(())
+    })
+}
+
+fn pool_grants_access(scene: &mut Scene) -> Outcome {
+    let other = scene.other_device()?;
+    with_peer(scene, |scene, _| {
+        super::pools::with_pool(scene, |_, pool| {
+            let mut location = MemLocation { kind: 1, id: other };
+            let mut flags = || out(|flags| cu!(cuMemPoolGetAccess(flags, pool, &mut location)));
+            same!(flags()?, 0);
+            let granted = MemAccessDesc {
+                location: MemLocation { kind: 1, id: other },
+                flags: 3,
+            };
+            ok!(cuMemPoolSetAccess(pool, &granted, 1));
+            same!(flags()?, 3);
+            Ok(())
+        })
+    })
+}
+
+fn without_access_kernels_fail(scene: &mut Scene) -> Outcome {
+    with_peer(scene, |scene, _| {
+        let address = scene.device(4)?;
+        at_home(scene, |scene| {
+            scene.store(address, 66, 0)?;
+            gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
+            Ok(())
+        })
     })
 }

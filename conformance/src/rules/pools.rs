@@ -129,16 +129,16 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// `CU_MEMPOOL_ATTR_*`.
-const REUSE: [u32; 3] = [1, 2, 3];
-const RELEASE_THRESHOLD: u32 = 4;
-const RESERVED_CURRENT: u32 = 5;
-const USED_CURRENT: u32 = 7;
+pub(super) const REUSE: [u32; 3] = [1, 2, 3];
+pub(super) const RELEASE_THRESHOLD: u32 = 4;
+pub(super) const RESERVED_CURRENT: u32 = 5;
+pub(super) const USED_CURRENT: u32 = 7;
 const USED_HIGH: u32 = 8;
 
-const MIB: usize = 1 << 20;
+pub(super) const MIB: usize = 1 << 20;
 
 /// What a pool of this device is made with.
-fn properties(scene: &Scene) -> MemPoolProps {
+pub(super) fn properties(scene: &Scene) -> MemPoolProps {
     MemPoolProps {
         allocation_type: 1,
         handle_types: 0,
@@ -154,7 +154,10 @@ fn properties(scene: &Scene) -> MemPoolProps {
 }
 
 /// A new pool. The rule destroys it: pools do not end with a context.
-fn with_pool(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome) -> Outcome {
+pub(super) fn with_pool(
+    scene: &mut Scene,
+    body: impl FnOnce(&mut Scene, Handle) -> Outcome,
+) -> Outcome {
     let properties = properties(scene);
     let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
     let outcome = body(scene, pool);
@@ -162,7 +165,7 @@ fn with_pool(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome
     outcome
 }
 
-fn get(pool: Handle, attribute: u32) -> Outcome<u64> {
+pub(super) fn get(pool: Handle, attribute: u32) -> Outcome<u64> {
     let mut value = 0_u64;
     ok!(cuMemPoolGetAttribute(
         pool,
@@ -172,7 +175,7 @@ fn get(pool: Handle, attribute: u32) -> Outcome<u64> {
     Ok(value)
 }
 
-fn set(pool: Handle, attribute: u32, mut value: u64) -> Code {
+pub(super) fn set(pool: Handle, attribute: u32, mut value: u64) -> Code {
     cu!(cuMemPoolSetAttribute(
         pool,
         attribute,
@@ -181,21 +184,21 @@ fn set(pool: Handle, attribute: u32, mut value: u64) -> Code {
 }
 
 /// Allocates in the legacy stream.
-fn allocate(pool: Handle, bytes: usize) -> Outcome<Address> {
+pub(super) fn allocate(pool: Handle, bytes: usize) -> Outcome<Address> {
     out(|address| cu!(cuMemAllocFromPoolAsync(address, bytes, pool, 0)))
 }
 
-fn free(address: Address) -> Outcome {
+pub(super) fn free(address: Address) -> Outcome {
     ok!(cuMemFreeAsync(address, 0));
     ok!(cuStreamSynchronize(0));
     Ok(())
 }
 
-fn default_pool(scene: &Scene) -> Outcome<Handle> {
+pub(super) fn default_pool(scene: &Scene) -> Outcome<Handle> {
     out(|pool| cu!(cuDeviceGetDefaultMemPool(pool, scene.device)))
 }
 
-fn current_pool(scene: &Scene) -> Outcome<Handle> {
+pub(super) fn current_pool(scene: &Scene) -> Outcome<Handle> {
     out(|pool| cu!(cuDeviceGetMemPool(pool, scene.device)))
 }
 

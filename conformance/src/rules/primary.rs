@@ -34,6 +34,33 @@ pub const RULES: &[Rule] = &[
         "cuDevicePrimaryCtxSetFlags",
         "Flags set before the primary context is active are its flags."
     ),
+    rule!(
+        state_outputs_are_of_the_device,
+        "cuDevicePrimaryCtxGetState",
+        "Asking for the state of a device that does not exist is refused."
+    ),
+    rule!(
+        memory_goes_with_the_last_release,
+        "cuDevicePrimaryCtxRelease",
+        "With the last release the context's memory is gone: its address belongs to nothing."
+    ),
+    rule!(
+        work_is_shared_by_all_that_retain,
+        "cuDevicePrimaryCtxRetain",
+        "What was made through one retain is used through another."
+    ),
+    rule!(
+        reset_makes_it_inactive,
+        "cuDevicePrimaryCtxReset",
+        "A reset destroys the primary context, however often it is retained."
+    )
+    .in_process(),
+    rule!(
+        primary_context_is_not_destroyed,
+        "cuCtxDestroy",
+        "The primary context cannot be destroyed as one that the program made."
+    )
+    .in_process(),
 ];
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC`, and the bits of all schedules.
@@ -103,5 +130,56 @@ fn flags_are_kept(scene: &mut Scene) -> Outcome {
     ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
     ok!(cuDevicePrimaryCtxSetFlags_v2(scene.device, 0));
     same!(flags & SCHEDULE_MASK, BLOCKING);
+    Ok(())
+}
+
+fn state_outputs_are_of_the_device(_: &mut Scene) -> Outcome {
+    let (mut flags, mut active) = (0, 0);
+    gives!(
+        INVALID_DEVICE,
+        cuDevicePrimaryCtxGetState(1000, &mut flags, &mut active)
+    );
+    Ok(())
+}
+
+fn memory_goes_with_the_last_release(scene: &mut Scene) -> Outcome {
+    let primary = retain(scene)?;
+    ok!(cuCtxPushCurrent_v2(primary));
+    let address = scene.device(32 << 20)?;
+    same!(out(|context| cu!(cuCtxPopCurrent_v2(context)))?, primary);
+    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
+    let mut word = 0_u32;
+    gives!(
+        INVALID_VALUE,
+        cuMemcpyDtoH_v2((&raw mut word).cast(), address, 4)
+    );
+    Ok(())
+}
+
+fn work_is_shared_by_all_that_retain(scene: &mut Scene) -> Outcome {
+    let primary = retain(scene)?;
+    ok!(cuCtxPushCurrent_v2(primary));
+    let address = scene.device(4)?;
+    ok!(cuMemsetD32_v2(address, 5, 1));
+    retain(scene)?;
+    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
+    same!(scene.word(address)?, 5);
+    same!(out(|context| cu!(cuCtxPopCurrent_v2(context)))?, primary);
+    ok!(cuDevicePrimaryCtxRelease_v2(scene.device));
+    Ok(())
+}
+
+fn reset_makes_it_inactive(scene: &mut Scene) -> Outcome {
+    retain(scene)?;
+    retain(scene)?;
+    ok!(cuDevicePrimaryCtxReset_v2(scene.device));
+    holds!(!is_active(scene)?);
+    Ok(())
+}
+
+fn primary_context_is_not_destroyed(scene: &mut Scene) -> Outcome {
+    let primary = retain(scene)?;
+    gives!(INVALID_CONTEXT, cuCtxDestroy_v2(primary));
+    holds!(is_active(scene)?);
     Ok(())
 }

@@ -41,12 +41,9 @@ entry_points! {
             if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0 {
                 return Err(CudaError::InvalidValue);
             }
-            if flags & INTERPROCESS != 0 {
-                if flags & DISABLE_TIMING == 0 {
-                    return Err(CudaError::InvalidValue);
-                }
-                eprintln!("software GPU: cuEventCreate: an event of several processes is not supported");
-                return Err(CudaError::NotSupported);
+            // Within its process such an event is one without timing; `cuIpcGetEventHandle` is refused.
+            if flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+                return Err(CudaError::InvalidValue);
             }
             let record = None;
             let created = call.events.insert(Event { context, flags, record });

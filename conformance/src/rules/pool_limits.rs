@@ -1,0 +1,281 @@
+//! What a memory pool refuses, whose access it takes, and when freed memory is reused.
+
+use std::ptr::null_mut;
+
+use super::pools::{MIB, RELEASE_THRESHOLD, REUSE, allocate, free, properties, set, with_pool};
+use crate::api::*;
+use crate::rule::{Outcome, Rule, out};
+use crate::scene::{Scene, is_busy};
+use crate::{cu, gives, holds, ok, rule, same};
+
+const FAMILY: &str = "pool_limits";
+
+/// The rules of this family.
+pub const RULES: &[Rule] = &[
+    rule!(
+        pool_of_no_device_is_refused,
+        "cuMemPoolCreate",
+        "A pool on a device that does not exist is refused."
+    ),
+    rule!(
+        location_must_have_a_kind,
+        "cuMemPoolCreate",
+        "A pool at a location without a kind is refused."
+    ),
+    rule!(
+        a_place_for_the_pool_is_needed,
+        "cuMemPoolCreate",
+        "Creating a pool without a place for its handle is refused."
+    ),
+    rule!(
+        private_pool_is_not_exported,
+        "cuMemPoolExportToShareableHandle",
+        "A pool made without a kind of handle is not exported."
+    ),
+    rule!(
+        own_access_cannot_be_revoked,
+        "cuMemPoolSetAccess",
+        "The access of a pool's own device cannot be taken away."
+    ),
+    rule!(
+        own_access_may_be_granted,
+        "cuMemPoolSetAccess",
+        "Granting the pool's own device what it has changes nothing."
+    ),
+    rule!(
+        access_of_no_device_is_refused,
+        "cuMemPoolSetAccess",
+        "Granting access to a device that does not exist is refused."
+    ),
+    rule!(
+        allocating_nothing_from_a_pool_is_refused,
+        "cuMemAllocFromPoolAsync",
+        "Allocating zero bytes from a pool is refused."
+    ),
+    rule!(
+        null_is_not_freed_in_order,
+        "cuMemFreeAsync",
+        "Freeing null in stream order is refused."
+    ),
+    rule!(
+        host_memory_is_not_freed_in_order,
+        "cuMemFreeAsync",
+        "Freeing page-locked memory in stream order is refused."
+    ),
+    rule!(
+        range_of_pool_memory,
+        "cuMemGetAddressRange",
+        "An address inside of pool memory names its start and the bytes that were asked for."
+    ),
+    rule!(
+        policies_take_zero_and_one,
+        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "The reuse policies are switched off and on again."
+    ),
+    rule!(
+        without_policies_a_pending_free_is_not_reused,
+        "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
+        "With all policies off another stream gets other memory while the free is pending, and does not wait."
+    ),
+    rule!(
+        same_stream_reuses_without_policies,
+        "CUDA programming guide, memory reuse policies",
+        "With all policies off the stream that freed memory gets it again at once."
+    ),
+    rule!(
+        events_let_reuse_with_their_policy_alone,
+        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "With that policy alone, a stream that waits for an event behind the free gets the memory while it is pending."
+    ),
+];
+
+fn pool_of_no_device_is_refused(scene: &mut Scene) -> Outcome {
+    let (mut properties, mut pool) = (properties(scene), 0);
+    properties.location.id = 1000;
+    let code = cu!(cuMemPoolCreate(&mut pool, &properties));
+    holds!([INVALID_VALUE, INVALID_DEVICE].contains(&code));
+    Ok(())
+}
+
+fn location_must_have_a_kind(scene: &mut Scene) -> Outcome {
+    let (mut properties, mut pool) = (properties(scene), 0);
+    properties.location.kind = 0;
+    gives!(INVALID_VALUE, cuMemPoolCreate(&mut pool, &properties));
+    Ok(())
+}
+
+fn a_place_for_the_pool_is_needed(scene: &mut Scene) -> Outcome {
+    gives!(
+        INVALID_VALUE,
+        cuMemPoolCreate(null_mut(), &properties(scene))
+    );
+    Ok(())
+}
+
+fn private_pool_is_not_exported(scene: &mut Scene) -> Outcome {
+    /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+    const FILE_DESCRIPTOR: u32 = 1;
+    with_pool(scene, |_, pool| {
+        let mut descriptor = -1_i32;
+        let code = cu!(cuMemPoolExportToShareableHandle(
+            (&raw mut descriptor).cast(),
+            pool,
+            FILE_DESCRIPTOR,
+            0
+        ));
+        holds!(code != SUCCESS);
+        Ok(())
+    })
+}
+
+fn access(device: i32, flags: u32) -> MemAccessDesc {
+    MemAccessDesc {
+        location: MemLocation {
+            kind: 1,
+            id: device,
+        },
+        flags,
+    }
+}
+
+fn own_access_cannot_be_revoked(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        let code = cu!(cuMemPoolSetAccess(pool, &access(scene.device, 0), 1));
+        holds!(code != SUCCESS);
+        Ok(())
+    })
+}
+
+fn own_access_may_be_granted(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        ok!(cuMemPoolSetAccess(pool, &access(scene.device, 3), 1));
+        Ok(())
+    })
+}
+
+fn access_of_no_device_is_refused(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let code = cu!(cuMemPoolSetAccess(pool, &access(1000, 3), 1));
+        holds!([INVALID_VALUE, INVALID_DEVICE].contains(&code));
+        Ok(())
+    })
+}
+
+fn allocating_nothing_from_a_pool_is_refused(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let mut address = 0;
+        gives!(
+            INVALID_VALUE,
+            cuMemAllocFromPoolAsync(&mut address, 0, pool, 0)
+        );
+        Ok(())
+    })
+}
+
+fn null_is_not_freed_in_order(_: &mut Scene) -> Outcome {
+    gives!(INVALID_VALUE, cuMemFreeAsync(0, 0));
+    Ok(())
+}
+
+fn host_memory_is_not_freed_in_order(scene: &mut Scene) -> Outcome {
+    let pinned = scene.pinned(64)?;
+    gives!(INVALID_VALUE, cuMemFreeAsync(pinned.address(), 0));
+    Ok(())
+}
+
+fn range_of_pool_memory(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let address = allocate(pool, 3 * MIB)?;
+        let (mut start, mut bytes) = (0, 0);
+        ok!(cuMemGetAddressRange_v2(
+            &mut start,
+            &mut bytes,
+            address + 100
+        ));
+        free(address)?;
+        same!((start, bytes), (address, 3 * MIB));
+        Ok(())
+    })
+}
+
+fn policies_take_zero_and_one(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        for policy in REUSE {
+            for value in [0, 1, 0] {
+                // The driver reads an int: the low word.
+                same!(set(pool, policy, value), SUCCESS);
+                same!(super::pools::get(pool, policy)?, value);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Switches all policies off, keeps memory, and warms the pool up so that nothing needs to grow.
+fn strict(pool: Handle) -> Outcome {
+    for policy in REUSE {
+        same!(set(pool, policy, 0), SUCCESS);
+    }
+    same!(set(pool, RELEASE_THRESHOLD, u64::MAX), SUCCESS);
+    let warm = [allocate(pool, 2 * MIB)?, allocate(pool, 2 * MIB)?];
+    warm.into_iter().try_for_each(free)
+}
+
+/// Memory of the pool, freed in a stream that is busy before the free.
+fn pending_free(scene: &mut Scene, pool: Handle, stream: Handle) -> Outcome<Address> {
+    let address: Address =
+        out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, stream)))?;
+    scene.busy(stream)?;
+    ok!(cuMemFreeAsync(address, stream));
+    Ok(address)
+}
+
+fn without_policies_a_pending_free_is_not_reused(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        strict(pool)?;
+        let (first, second) = (scene.non_blocking()?, scene.non_blocking()?);
+        let freed = pending_free(scene, pool, first)?;
+        let address: Address =
+            out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, second)))?;
+        ok!(cuStreamSynchronize(second));
+        holds!(is_busy(first)?);
+        holds!(address != freed);
+        ok!(cuMemFreeAsync(address, second));
+        ok!(cuCtxSynchronize());
+        Ok(())
+    })
+}
+
+fn same_stream_reuses_without_policies(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        strict(pool)?;
+        let stream = scene.non_blocking()?;
+        let freed = pending_free(scene, pool, stream)?;
+        let address: Address =
+            out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, stream)))?;
+        holds!(is_busy(stream)?);
+        same!(address, freed);
+        ok!(cuMemFreeAsync(address, stream));
+        ok!(cuCtxSynchronize());
+        Ok(())
+    })
+}
+
+fn events_let_reuse_with_their_policy_alone(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        let (first, second) = (scene.non_blocking()?, scene.non_blocking()?);
+        for policy in REUSE {
+            same!(set(pool, policy, u64::from(policy == REUSE[0])), SUCCESS);
+        }
+        let freed = pending_free(scene, pool, first)?;
+        let event = scene.recorded(first)?;
+        ok!(cuStreamWaitEvent(second, event, 0));
+        let address: Address =
+            out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, second)))?;
+        holds!(is_busy(first)?);
+        same!(address, freed);
+        ok!(cuMemFreeAsync(address, second));
+        ok!(cuCtxSynchronize());
+        Ok(())
+    })
+}
