@@ -87,7 +87,10 @@ impl Supervisor<'_> {
             drop(sender);
             for (rule, verdict) in verdicts {
                 match verdict {
-                    Verdict::Failed(_) => again.push(rule),
+                    Verdict::Failed(text) if !is_overdue(&text) => {
+                        eprintln!("{}: is tried again alone: {text}", rule.path());
+                        again.push(rule);
+                    }
                     verdict => report(rule, verdict),
                 }
             }
@@ -111,10 +114,7 @@ impl Supervisor<'_> {
         for (index, rule) in rules.iter().enumerate() {
             let (verdict, is_last) = match lines.recv_timeout(TIME_LIMIT) {
                 Ok(line) => (verdict(&line), false),
-                Err(RecvTimeoutError::Timeout) => {
-                    let text = format!("it did not end within {} s", TIME_LIMIT.as_secs());
-                    (Verdict::Failed(text), true)
-                }
+                Err(RecvTimeoutError::Timeout) => (Verdict::Failed(overdue()), true),
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = worker.wait()?;
                     (
@@ -173,6 +173,15 @@ fn verdict(line: &str) -> Verdict {
         Some((SKIPPED, text)) => Verdict::Skipped(text.to_owned()),
         _ => Verdict::Failed(format!("its process wrote {line:?}")),
     }
+}
+
+fn overdue() -> String {
+    format!("it did not end within {} s", TIME_LIMIT.as_secs())
+}
+
+/// Whether the text is that of a rule that took too long: such a rule would again.
+fn is_overdue(text: &str) -> bool {
+    text == overdue()
 }
 
 /// The worker has nothing more to say; what it still does must not last.

@@ -143,12 +143,14 @@ fn a_destroyed_event_still_holds_its_waiters() {
     assert_eq!(driver.event_query(event), Err(INVALID_HANDLE));
 }
 
-/// `cuEventCreate`: events between processes need `DISABLE_TIMING`, and are refused by name even so.
+/// `cuEventCreate`: events between processes need `DISABLE_TIMING`, and then work within their process.
 #[test]
 fn flags_of_events_are_checked() {
     let driver = Driver::new();
     assert_eq!(driver.event_with(4), Err(INVALID_VALUE));
-    assert_eq!(driver.event_with(6), Err(NOT_SUPPORTED));
+    let shared = driver.event_with(6).unwrap();
+    driver.record(shared, 0).unwrap();
+    driver.event_synchronize(shared).unwrap();
     assert_eq!(driver.event_with(8), Err(INVALID_VALUE));
     let event = driver.event();
     let unknown = cu!(cuEventRecordWithFlags(event => Handle, 0 => Handle, 2 => c_uint));
