@@ -10,12 +10,17 @@ fn main() {
         return;
     }
     println!("cargo::rerun-if-env-changed=GPU_KERNELS_PTX");
-    CudaBuilder::new(".")
-        .depends_on("../rust-cuda/cuda_std")
-        .depends_on("../rust-cuda/cuda_std_macros")
-        .arch(NvvmArch::Compute70)
-        .copy_to("ptx/sm_70.ptx")
-        .rebuild(std::env::var("GPU_KERNELS_PTX").as_deref() == Ok("rebuild"))
-        .build()
-        .unwrap_or_else(|error| error.exit());
+    for (arch, module) in [
+        (NvvmArch::Compute70, "ptx/sm_70.ptx"),
+        (NvvmArch::Compute90, "ptx/sm_90.ptx"),
+    ] {
+        CudaBuilder::new(".")
+            .depends_on("../rust-cuda/cuda_std")
+            .depends_on("../rust-cuda/cuda_std_macros")
+            .arch(arch)
+            .copy_to(module)
+            .rebuild(std::env::var("GPU_KERNELS_PTX").as_deref() == Ok("rebuild"))
+            .build()
+            .unwrap_or_else(|error| error.exit());
+    }
 }

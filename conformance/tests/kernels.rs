@@ -27,6 +27,8 @@ const TESTED_BY_SHAPE: &[&str] = &[
     names::BIAS_RESIDUAL,
     names::APPEND_KV,
     names::PAGED_ATTENTION,
+    names::FMA_TILES_UNSPECIALISED,
+    names::FMA_TILES_NAMED_BARRIERS,
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.

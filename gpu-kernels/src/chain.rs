@@ -2,13 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use crate::rounds::repeat;
-
-/// The factor of the kernel `fma_chain`'s step.
-pub const FACTOR: f32 = 0.999_755_9;
-
-/// The summand of the kernel `fma_chain`'s step.
-pub const SUMMAND: f32 = 0.000_244_140_63;
+use crate::rounds::{FACTOR, SUMMAND, repeat};
 
 /// `rounds` times `x = FACTOR x + SUMMAND`, each from the one before: `output[i]` from `input[i]`.
 #[kernel]

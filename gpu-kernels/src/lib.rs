@@ -7,24 +7,32 @@
 
 #![cfg_attr(target_os = "cuda", no_std)]
 
-mod affine;
-mod chain;
-mod elementwise;
 mod float4;
-mod gelu;
-mod kv_cache;
-mod matmul;
-mod reduce;
 mod rounds;
-mod softmax;
-mod spin;
+mod tiles;
+
+// The kernels that are in the baseline module only.
+macro_rules! baseline {
+    ($($topic:ident)*) => {$(
+        #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx80")))]
+        mod $topic;
+    )*};
+}
+
+baseline! { affine chain elementwise gelu kv_cache matmul reduce softmax spin }
 
 #[cfg(not(target_os = "cuda"))]
 pub mod names;
 
-pub use chain::{FACTOR, SUMMAND};
+#[cfg(not(target_os = "cuda"))]
 pub use kv_cache::{kv_offset, kv_page_len};
+pub use rounds::{FACTOR, SUMMAND};
+pub use tiles::{CONSUMERS, PLAIN_PRODUCERS, STAGES, TILE};
 
 /// The baseline module: PTX that every GPU since Volta and every driver since CUDA 9 loads.
 #[cfg(not(target_os = "cuda"))]
 pub static SM_70: &str = include_str!("../ptx/sm_70.ptx");
+
+/// The kernels that need Hopper or later: asynchronous copies that complete on mbarriers.
+#[cfg(not(target_os = "cuda"))]
+pub static SM_90: &str = include_str!("../ptx/sm_90.ptx");

@@ -79,6 +79,25 @@ pub const PAGED_ATTENTION: &str = "paged_attention";
 /// Threads per block of [`PAGED_ATTENTION`].
 pub const PAGED_ATTENTION_THREADS: u32 = 256;
 
+/// `rounds` dependent steps `x = fma(x, FACTOR, SUMMAND)` per element, tile by tile; parameters `(input: *const f32,
+/// n: usize, output: *mut f32, rounds: u32)`; `n` is a multiple of 4, both arrays are aligned to 16 bytes. All warps load a
+/// tile, then all compute. Any grid; blocks of [`CONSUMERS`](crate::CONSUMERS) threads.
+pub const FMA_TILES_UNSPECIALISED: &str = "fma_tiles_unspecialised";
+
+/// [`FMA_TILES_UNSPECIALISED`] with producer warps that load by plain loads; named barriers hand the tiles over. The same
+/// parameters; blocks of [`CONSUMERS`](crate::CONSUMERS) + [`PLAIN_PRODUCERS`](crate::PLAIN_PRODUCERS) threads.
+pub const FMA_TILES_NAMED_BARRIERS: &str = "fma_tiles_named_barriers";
+
+/// [`FMA_TILES_UNSPECIALISED`] with a producer warp that issues `cp.async` copies; mbarriers hand the tiles over. In the
+/// sm_90 module. The same parameters; blocks of [`CONSUMERS`](crate::CONSUMERS) + 32 threads.
+pub const FMA_TILES_CP_ASYNC: &str = "fma_tiles_cp_async";
+
+/// [`FMA_TILES_CP_ASYNC`] with one bulk copy per tile.
+pub const FMA_TILES_BULK: &str = "fma_tiles_bulk";
+
+/// Every kernel of the sm_90 module.
+pub const ALL_SM_90: &[&str] = &[FMA_TILES_BULK, FMA_TILES_CP_ASYNC];
+
 /// Every kernel of the baseline module.
 pub const ALL: &[&str] = &[
     AFFINE,
@@ -91,6 +110,8 @@ pub const ALL: &[&str] = &[
     DOT,
     FILL,
     FMA_CHAIN,
+    FMA_TILES_NAMED_BARRIERS,
+    FMA_TILES_UNSPECIALISED,
     IOTA,
     MATMUL,
     MATMUL_TRANSPOSED,

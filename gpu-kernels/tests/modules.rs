@@ -1,6 +1,6 @@
 //! The committed PTX is what the host code believes it to be.
 
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::{SM_70, SM_90, names};
 
 /// The entries of a module, with their parameters' types.
 fn entries(ptx: &str) -> Vec<(&str, Vec<&str>)> {
@@ -28,15 +28,18 @@ fn body<'a>(ptx: &'a str, kernel: &str) -> &'a str {
 
 #[test]
 fn the_names_are_exactly_the_entries() {
-    let mut entries: Vec<_> = entries(SM_70).into_iter().map(|(name, _)| name).collect();
-    let mut names = names::ALL.to_vec();
-    entries.sort_unstable();
-    names.sort_unstable();
-    assert_eq!(names, entries);
+    for (module, names) in [(SM_70, names::ALL), (SM_90, names::ALL_SM_90)] {
+        let mut entries: Vec<_> = entries(module).into_iter().map(|(name, _)| name).collect();
+        let mut names = names.to_vec();
+        entries.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(names, entries);
+    }
 }
 
 #[test]
 fn the_parameters_are_those_that_the_names_document() {
+    let tiles = vec![".u64", ".u64", ".u64", ".u32"];
     let matmul = [vec![".u64"; 3], vec![".u32"; 9], vec![".f32"]].concat();
     let expected = [
         (names::AFFINE, vec![".u64", ".u64", ".f32", ".f32"]),
@@ -83,9 +86,13 @@ fn the_parameters_are_those_that_the_names_document() {
                 ".u64", ".u32", ".u64", ".u64", ".u32", ".u32", ".u32", ".f32",
             ],
         ),
+        (names::FMA_TILES_UNSPECIALISED, tiles.clone()),
+        (names::FMA_TILES_NAMED_BARRIERS, tiles.clone()),
+        (names::FMA_TILES_CP_ASYNC, tiles.clone()),
+        (names::FMA_TILES_BULK, tiles),
         (names::SPIN, vec![".u64", ".u64"]),
     ];
-    let entries = entries(SM_70);
+    let entries = [entries(SM_70), entries(SM_90)].concat();
     assert_eq!(entries.len(), expected.len());
     for (name, parameters) in expected {
         let entry = entries.iter().find(|entry| entry.0 == name).expect(name);
@@ -97,6 +104,37 @@ fn the_parameters_are_those_that_the_names_document() {
 fn the_baseline_loads_on_every_driver() {
     assert!(SM_70.contains("\n.version 6.0\n"), "CUDA 9's PTX version");
     assert!(SM_70.contains("\n.target sm_70\n"));
+}
+
+#[test]
+fn the_sm_90_module_loads_on_every_driver_since_cuda_12() {
+    assert!(
+        SM_90.contains("\n.version 8.0\n"),
+        "CUDA 12.0's PTX version"
+    );
+    assert!(SM_90.contains("\n.target sm_90\n"));
+}
+
+#[test]
+fn specialised_kernels_have_the_barriers_and_copies_that_their_names_promise() {
+    let main_loop_barrier = |body: &str| body.matches("bar.sync \t0").count();
+    let named = body(SM_70, names::FMA_TILES_NAMED_BARRIERS);
+    assert!(named.contains("bar.arrive") && main_loop_barrier(named) == 0);
+    for (name, copy) in [
+        (names::FMA_TILES_CP_ASYNC, "cp.async.cg.shared.global"),
+        (
+            names::FMA_TILES_BULK,
+            "cp.async.bulk.shared::cluster.global",
+        ),
+    ] {
+        let text = body(SM_90, name);
+        assert!(
+            text.contains(copy) && text.contains("mbarrier.try_wait.parity"),
+            "{name}"
+        );
+        // The one after the initialisation of the mbarriers.
+        assert_eq!(main_loop_barrier(text), 1, "{name}");
+    }
 }
 
 #[test]
@@ -133,6 +171,6 @@ fn multiplication_and_addition_are_fused() {
 #[test]
 fn no_kernel_can_panic_or_call() {
     for word in ["trap", "call", ".func", ".local"] {
-        assert!(!SM_70.contains(word), "{word}");
+        assert!(!SM_70.contains(word) && !SM_90.contains(word), "{word}");
     }
 }
