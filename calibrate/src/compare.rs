@@ -202,16 +202,43 @@ impl Comparison {
         found
     }
 
+    /// Of each group with several variants: whether the model ranks them as the measurement does.
+    fn rankings(&self) -> Vec<[String; 4]> {
+        let contradictions = self.contradictions();
+        let mut rows = Vec::new();
+        for (index, first) in self.lines.iter().enumerate() {
+            let same_group = |line: &Line| (&line.part, &line.group) == (&first.part, &first.group);
+            let others = self.lines[index + 1..].iter();
+            let count = 1 + others.filter(|line| same_group(line)).count();
+            if count == 1 || self.lines[..index].iter().any(same_group) {
+                continue;
+            }
+            let wrong = contradictions.iter().filter(|(one, _)| same_group(one));
+            let ranked = match wrong.count() {
+                0 => "equally".to_owned(),
+                wrong => format!("otherwise: {wrong} of {} pairs", count * (count - 1) / 2),
+            };
+            let [part, group] = [&first.part, &first.group].map(Clone::clone);
+            rows.push([part, group, count.to_string(), ranked]);
+        }
+        rows
+    }
+
     fn holds(&self) -> bool {
         self.lines.iter().all(Line::is_near) && self.contradictions().is_empty()
     }
 
     fn text(&self, markdown: bool) -> String {
         let header = [
-            "part", "group", "variant", "measured", "modelled", "ratio", "",
+            "part",
+            "group",
+            "variant",
+            "measured",
+            "modelled",
+            "deviation",
+            "",
         ];
         let rows = self.lines.iter().map(|line| {
-            let ratio = units::ratio(line.modelled / line.middle);
             let judged = match (line.limit(), line.is_near()) {
                 (None, _) => "not judged",
                 (Some(_), true) => "ok",
@@ -224,19 +251,17 @@ impl Comparison {
                 variant,
                 measured(line),
                 time(line.modelled),
-                ratio,
+                format!("{:+.1} %", (line.modelled / line.middle - 1.0) * 100.0),
                 judged.to_owned(),
             ]
         });
-        let mut text = if markdown {
-            markdown_table(header, rows)
-        } else {
-            let mut table = Table::new(header);
-            for row in rows {
-                table.row(row);
-            }
-            format!("{table}\n")
-        };
+        let mut text = shown(markdown, header, rows);
+        text += "\n";
+        text += &shown(
+            markdown,
+            ["part", "group", "variants", "ranked"],
+            self.rankings().into_iter(),
+        );
         for (one, other) in self.contradictions() {
             let _ = writeln!(
                 text,
@@ -274,6 +299,22 @@ fn measured(line: &Line) -> String {
         (least, greatest) if least == greatest => least,
         (least, greatest) => format!("{least} to {greatest}"),
     }
+}
+
+/// A table for the terminal or for a page.
+fn shown<const N: usize>(
+    markdown: bool,
+    header: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> String {
+    if markdown {
+        return markdown_table(header, rows);
+    }
+    let mut table = Table::new(header);
+    for row in rows {
+        table.row(row);
+    }
+    format!("{table}\n")
 }
 
 fn markdown_table<const N: usize>(
@@ -393,7 +434,7 @@ mod tests {
             .expect("alike")
             .text(true);
         assert!(
-            text.contains("| part | group | a\\|b | 1.00 ms | 1.10 ms | 1.10x | ok |"),
+            text.contains("| part | group | a\\|b | 1.00 ms | 1.10 ms | +10.0 % | ok |"),
             "{text}"
         );
     }

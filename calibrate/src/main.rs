@@ -5,6 +5,7 @@
 
 mod attributes;
 mod compare;
+mod contention;
 mod file;
 mod findings;
 mod gpu;
@@ -57,6 +58,10 @@ struct Arguments {
     /// Overwrite the file
     #[arg(long)]
     force: bool,
+
+    /// Show how copies and kernels slow each other down as well
+    #[arg(long)]
+    contention: bool,
 }
 
 #[derive(Subcommand)]
@@ -94,8 +99,11 @@ fn calibrate(arguments: &Arguments) -> Result<()> {
     println!("{}", device.introduction());
     let mut findings = Findings::new(base);
     let read = attributes::read(&device, findings.base())?;
-    measure(&mut findings)?;
+    let (kernels, watch) = measure(&mut findings, &device)?;
     println!("\n{}", table(&findings, device.times()));
+    if arguments.contention {
+        println!("\n{}", contention::measure(&kernels, &watch)?);
+    }
     if let Some(out) = out {
         let about = format!(
             "{}, {} by calibrate; what it cannot find is an estimate from the profile {}.",
@@ -122,14 +130,15 @@ fn out(path: PathBuf, force: bool) -> Result<NewFile, UsageError> {
     Ok(file)
 }
 
-fn measure(findings: &mut Findings) -> Result<()> {
+fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwatch)> {
     let watch = Stopwatch::new()?;
     let mut kernels = Kernels::load()?;
-    transfers::measure(findings, &watch)?;
+    transfers::measure(findings, device, &watch)?;
     handovers::measure(findings, &mut kernels, &watch)?;
     host_calls::measure(findings, &kernels)?;
     multiprocessors::measure(findings, &kernels, &watch)?;
-    memory::measure(findings, &watch)
+    memory::measure(findings, &watch)?;
+    Ok((kernels, watch))
 }
 
 /// Each figure that was found beside the base's.
