@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::order::Locate;
 
 /// Frames that are noted at most. Wrappers of the driver are rarely deeper.
-const DEPTH: usize = 24;
+const DEPTH: usize = 40;
 
 /// Folders of sources that hold no call sites.
 static WRAPPERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());

@@ -14,11 +14,11 @@ const BATCH: Seed = Seed::new(11);
 const A: f32 = 1.0;
 const B: f32 = 0.125;
 /// Makes the kernel long beside a copy of the same data.
-const ROUNDS: u32 = 64;
-/// Dependent steps that take longer than the copy of a batch, some 100 µs.
-const LONG: u32 = 1 << 16;
+const ROUNDS: u32 = 16;
+/// Dependent steps that take longer than the copy of a batch, some 60 µs.
+const LONG: u32 = 1 << 15;
 /// Bytes of a batch.
-const DEFAULT: ByteSize = ByteSize::mib(4);
+const DEFAULT: ByteSize = ByteSize::mib(1);
 
 /// An element of the batch.
 pub fn given(index: usize) -> f32 {

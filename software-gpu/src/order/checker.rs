@@ -302,8 +302,15 @@ impl Checker {
 
     fn conflict(&mut self, rule: Rule, second: &Site, verb: &'static str, conflict: Conflict) {
         let first = &conflict.earlier.site;
-        let missing = advice::order(first, second, verb);
-        let nearly = self.order.nearly(first, second);
+        // What was called first is meant to come first, whichever happened to run first.
+        let swapped = rule == Rule::Race && second.called < first.called && !first.place.is_host();
+        let (earlier, later) = if swapped {
+            (second, &**first)
+        } else {
+            (&**first, second)
+        };
+        let missing = advice::order(earlier, later, verb);
+        let nearly = self.order.nearly(earlier, later);
         let parties = (
             Party::new(first, conflict.earlier.kinds.verb()),
             Party::new(second, verb),

@@ -37,6 +37,11 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// Whether it is an access of the host.
+    pub(super) fn is_host(&self) -> bool {
+        matches!(self, Self::Host { .. })
+    }
+
     /// The stream that an event can be recorded in.
     pub(super) fn stream(&self) -> Option<StreamId> {
         match self {

@@ -104,6 +104,30 @@ fn of_several_the_one_executed_last_is_reported_with_its_lowest_bytes() {
     assert_eq!(found.bytes, 0x1020..0x1030);
 }
 
+/// The advice follows the order of the calls, whichever operation happened to run first.
+#[test]
+fn what_was_called_first_is_meant_to_come_first() {
+    let mut program = Program::new();
+    let kernel = program.submit(A, "kernel");
+    program.record(A, EVENT);
+    program.record(B, EVENT);
+    program.wait(BLOCKING, EVENT);
+    program.run(BLOCKING, "copy", &reads(BYTES));
+    program.execute(kernel, &writes(BYTES));
+    let found = program.only_finding();
+    assert_eq!(found.first.description.what, "copy", "it ran first");
+    assert_eq!(
+        found.missing,
+        "record an event after kernel on stream 13; make stream 2 wait for it before copy"
+    );
+    assert_eq!(
+        found.nearly.as_deref(),
+        Some(
+            "event 3 was recorded on stream 13 after kernel, but recorded again on stream 14 before stream 2 waited for it"
+        )
+    );
+}
+
 #[test]
 fn a_wait_for_an_event_that_was_never_recorded_has_no_effect() {
     let mut program = Program::new();

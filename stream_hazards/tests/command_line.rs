@@ -1,0 +1,87 @@
+//! What the program says of each pair and how it ends, on a machine without a GPU.
+
+use std::process::{Command, Output};
+
+const PARTS: [&str; 7] = [
+    "missing-event",
+    "early-host-read",
+    "buffer-reused",
+    "free-without-order",
+    "re-recorded-event",
+    "wait-before-record",
+    "callback-waits",
+];
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stream_hazards"))
+        .args(["--device", "software"])
+        .args(arguments)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
+        .env_remove("SOFTWARE_GPU_RACES")
+        .output()
+        .expect("the program starts")
+}
+
+/// What was printed. Fails unless the exit code is `code`.
+fn said(output: &Output, code: i32) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    out
+}
+
+#[test]
+fn each_racy_program_is_caught_and_each_fixed_one_is_silent() {
+    let all = said(&run(&["--races", "fail"]), 0);
+    for part in PARTS {
+        let (_, text) = all
+            .split_once(&format!("\n{part}: "))
+            .unwrap_or_else(|| panic!("{part} did not run: {all}"));
+        let text = text.split("\n\n").next().expect("the part's text");
+        for claim in [
+            "ok      racy: the checker reports it",
+            "ok      racy: the result is wrong",
+            "ok      fixed: every element is right: 262144 elements",
+            "ok      fixed: the checker is silent: 0 reports",
+        ] {
+            assert!(text.contains(claim), "{part}: `{claim}` is missing: {text}");
+        }
+    }
+}
+
+#[test]
+fn output_is_the_same_in_every_run() {
+    assert_eq!(said(&run(&[]), 0), said(&run(&[]), 0));
+}
+
+#[test]
+fn reports_point_at_the_lines_of_the_program() {
+    let missing = said(&run(&["--part", "missing-event"]), 0);
+    for words in [
+        "first:   copy of 1048576 bytes from host to device, operation 2 of stream 2 (stream_hazards/src/missing_event.rs:",
+        "second:  kernel `affine_rounds_x4`, operation 1 of stream 3 (stream_hazards/src/data.rs:",
+        "bytes:   0..1048576 (1048576 bytes) of device memory",
+        "missing: record an event after copy of 1048576 bytes from host to device on stream 2; make stream 3 wait for it",
+    ] {
+        assert!(missing.contains(words), "`{words}` is missing: {missing}");
+    }
+}
+
+#[test]
+fn without_the_checkers_the_wrong_result_is_all_there_is() {
+    let unseen = said(&run(&["--part", "missing-event", "--races", "off"]), 0);
+    assert!(unseen.contains("racy: 1048576 of 262144 elements of the result are wrong"));
+    assert!(!unseen.contains("race: "), "{unseen}");
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let printed = said(&run(&["--part", "re-recorded-event"]), 0);
+    let readme = include_str!("../README.md");
+    assert!(
+        readme.contains(&printed),
+        "README.md shows another output: put this one into it: {printed}"
+    );
+}
