@@ -1,12 +1,8 @@
 # Targets for people; each is one or two commands that can be run by hand.
 CARGO ?= cargo
-EXAMPLES := basic_streams
+EXAMPLES := basic_streams stream_hazards
 
-<<<<<<< HEAD
-.PHONY: all help $(EXAMPLES) test fuzz lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
-=======
-.PHONY: all help $(EXAMPLES) test conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library bench doc clean
->>>>>>> 87f96c9 (Add rules of libraries, links, graph nodes, faults, host calls, limits and threads)
+.PHONY: all help $(EXAMPLES) test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -18,15 +14,13 @@ help: ## this list
 	@sed -n 's/^\([a-z$$][^:]*\):.*## /\1: /p' Makefile | sed 's/$$(EXAMPLES)/$(EXAMPLES)/' | column -ts:
 
 test: ## every test of the workspace; needs no GPU
-	$(CARGO) test --workspace --locked
+	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 
-<<<<<<< HEAD
 fuzz: ## fuzz the software GPU for 2 × 5 minutes; needs a C++ compiler
 	scripts/fuzz 300
-=======
+
 conformance: ## the rules of the driver API on the software GPU; on an NVIDIA GPU with CUDA_DRIVER=nvidia
 	$(CARGO) run --locked -p conformance
->>>>>>> 87f96c9 (Add rules of libraries, links, graph nodes, faults, host calls, limits and threads)
 
 lint: ## formatting and clippy, as CI runs them
 	$(CARGO) fmt --all --check
@@ -49,6 +43,9 @@ gpu-bundle: ## a folder to copy to a GPU machine that has no Rust; run.sh inside
 
 shared-library: ## libcuda.so.1 for driver-API programs that are not ours
 	scripts/make-shared-library shared-library
+
+shared-library-check: ## run a C program on it
+	scripts/check-shared-library
 
 bench: ## benchmarks of the software GPU and of the call forwarding
 	$(CARGO) bench --workspace --locked
