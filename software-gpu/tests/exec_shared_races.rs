@@ -202,3 +202,52 @@ fn threads_that_have_exited_need_not_come() {
     let body = "setp.lt.u32 %p0, %t, 5; @%p0 bra SOME; add.u32 %r3, %t, 1; SOME: bar.sync 0;";
     assert_eq!(observe(body, 2, 64).divergent_barriers, []);
 }
+
+/// Two warps and an mbarrier object: the first loads a tile by a bulk copy, the second reads it and gives it back, and
+/// the first overwrites it.
+fn hand_over(wait_full: &str, wait_empty: &str) -> Vec<SharedRace> {
+    let wait = |name: &str, object: u32| {
+        format!(
+            "{name}: mbarrier.try_wait.parity.shared.b64 %p2, [%r10+{object}], 0; @!%p2 bra {name};"
+        )
+    };
+    let wait_full = wait_full.replace("WAIT", &wait("FULL", 0));
+    let wait_empty = wait_empty.replace("WAIT", &wait("EMPTY", 8));
+    let body = format!(
+        "mov.u32 %r10, bar; mov.u32 %r11, data; and.b32 %r12, %t, 31; setp.ne.u32 %p0, %t, 0; @%p0 bra READY;
+         mbarrier.init.shared.b64 [%r10], 1; mbarrier.init.shared.b64 [%r10+8], 32;
+READY:   bar.sync 0; setp.lt.u32 %p1, %t, 32; @%p1 bra FIRST;
+         {wait_full}
+         shl.b32 %r13, %r12, 2; add.u32 %r13, %r13, %r11; ld.shared.u32 %r3, [%r13];
+         mbarrier.arrive.shared.b64 %rd3, [%r10+8]; bra.uni END;
+FIRST:   @%p0 bra END;
+         mbarrier.arrive.expect_tx.shared.b64 %rd3, [%r10], 128;
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%in], 128, [%r10];
+         {wait_empty}
+         st.shared.u32 [%r11+64], 5;
+END:"
+    );
+    let declarations = ".shared .align 16 .b8 data[128]; .shared .align 8 .b8 bar[16];";
+    let source = kernel(declarations, &body)
+        .replace("6.0", "8.0")
+        .replace("sm_70", "sm_90");
+    let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let data = device.upload(&[0_u32; 64]);
+    let parameters = Parameters::default().with(data).with(data).with(0_u32);
+    let (cost, observed) = device.run_checked(&module, "test", launch(1, 64), &parameters);
+    cost.unwrap_or_else(|fault| panic!("{fault}"));
+    observed.shared_races
+}
+
+#[test]
+fn mbarriers_order_threads_and_copies() {
+    assert_eq!(hand_over("WAIT", "WAIT"), []);
+    let early = hand_over("", "WAIT");
+    assert!(!early.is_empty(), "the reader does not wait for the copy");
+    let spoilt = hand_over("WAIT", "");
+    assert!(
+        !spoilt.is_empty(),
+        "the writer does not wait for the reader"
+    );
+}

@@ -106,6 +106,7 @@ impl<const COUNTED: bool> Shape for Announce<COUNTED> {
             if COUNTED && !cx.add_pending(site, lane, mbarrier, addresses[lane]) {
                 return;
             }
+            cx.watch_arrival(mbarrier);
             let (rank, warp) = (cx.cluster_rank, cx.warp);
             let transfers = cx.copies[warp as usize].single.take_all(1 << lane);
             cx.cluster.announce(Announced {
@@ -233,6 +234,7 @@ impl<'g> Context<'g> {
         let Some(mbarrier) = self.mbarrier(&sites[2], lane, mbarrier) else {
             return;
         };
+        self.watch_arrival(mbarrier);
         self.cluster.announce(Announced {
             mbarrier,
             transfers: vec![transfer(self.cycles, source, target.pointer, bytes)],

@@ -28,6 +28,14 @@ pub(in crate::exec) enum Update {
 }
 
 impl Update {
+    /// Whether what the thread did before is to be known to those who wait.
+    fn arrives(self) -> bool {
+        !matches!(
+            self,
+            Self::Initialise | Self::Invalidate | Self::ExpectBytes
+        )
+    }
+
     /// The object after the operation; `None` when there is none any more.
     fn apply(self, bits: u64, operand: u32) -> Result<(Option<Mbarrier>, Outcome), Misuse> {
         if self == Self::Initialise {
@@ -85,6 +93,26 @@ impl<'g> Context<'g> {
             Err(misuse) => self.misused(lane, site.line, address, &misuse.to_string()),
         }
         added.is_ok()
+    }
+
+    /// Tells the checkers that a thread of this warp has arrived at the object, or will when its copies have landed.
+    pub(super) fn watch_arrival(&mut self, object: *mut u8) {
+        if let (Some(address), Some(watch)) = (self.own_shared(object), &mut self.watch) {
+            watch.tell_mbarrier(self.warp, address);
+        }
+    }
+
+    /// Tells the checkers that a thread of this warp has found a phase of the object complete.
+    fn watch_completion(&mut self, object: *mut u8) {
+        if let (Some(address), Some(watch)) = (self.own_shared(object), &mut self.watch) {
+            watch.hear_mbarrier(self.warp, address);
+        }
+    }
+
+    /// The address of a place in this block's shared memory; that of another block is not watched.
+    fn own_shared(&self, place: *mut u8) -> Option<u32> {
+        let offset = (place as usize).wrapping_sub(self.shared as usize);
+        (offset < self.shared_bytes as usize).then_some(offset as u32)
     }
 
     #[cold]
@@ -172,6 +200,9 @@ impl<const UPDATE: u8> Shape for Updating<UPDATE> {
                     // SAFETY: as above.
                     unsafe { pointer.cast::<u64>().write_unaligned(bits) };
                     cx.cluster.arrived(pointer, cx.cycles, outcome);
+                    if Self::KIND.arrives() {
+                        cx.watch_arrival(pointer);
+                    }
                 }
                 Err(misuse) => {
                     return cx.misused(lane, site.line, addresses[lane], &misuse.to_string());
@@ -213,6 +244,7 @@ impl<const PARITY: bool> Shape for Test<PARITY> {
                 false => Mbarrier::from_bits(operand).is_ok_and(Mbarrier::phase),
             };
             if phase != awaited {
+                cx.watch_completion(pointer);
                 holds |= 1 << lane;
                 until = until.max(cx.cluster.completed(pointer) + WAKE_UP);
             }

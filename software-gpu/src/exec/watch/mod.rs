@@ -131,6 +131,21 @@ impl<'g> Watch<'g> {
         }
     }
 
+    /// A thread has arrived at the mbarrier object at an address of the block's shared memory, or the object will be told
+    /// of a copy that the thread has issued.
+    pub fn tell_mbarrier(&mut self, warp: u32, address: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.tell(warp, address, true);
+        }
+    }
+
+    /// A thread has found a phase of the mbarrier object at an address of the block's shared memory complete.
+    pub fn hear_mbarrier(&mut self, warp: u32, address: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.hear(warp, address, true);
+        }
+    }
+
     /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
         if let Some((order, _)) = &mut self.shared {

@@ -7,6 +7,8 @@
 //! - A warp barrier, and any warp-wide instruction with `.sync`, tells its lanes of each other. Without one, the lanes
 //!   of a warp are not ordered by the text of the program: from sm_70 on, they run independently.
 //! - A strong store or an atomic that releases, or comes after a fence, tells those who acquire from the same address.
+//! - A thread that arrives at an mbarrier object tells those who later find a phase of it complete, and so does one whose
+//!   asynchronous copy the object is told of. Which phase is not looked at: a wait for an early one may hear too much.
 //!
 //! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
 //! too much, and a race may be missed. None is made up.
