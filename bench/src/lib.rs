@@ -3,12 +3,15 @@
 //! Both binaries take something that `nvcc` made from `bench/cuda/`, and run it in turn with this project's route
 //! in one process, one context and one stream: A B A B, so that clock and temperature changes meet both alike.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use cust::{
     context::Context,
     event::{Event, EventFlags},
+    function::Function,
     prelude::*,
+    sys,
 };
+use std::ffi::c_void;
 
 /// A context on the first NVIDIA device. The comparisons mean nothing on the software GPU.
 pub fn open() -> Result<Context> {
@@ -33,4 +36,46 @@ pub fn device_time(stream: &Stream, work: impl FnOnce() -> Result<()>) -> Result
     end.record(stream)?;
     end.synchronize()?;
     Ok(f64::from(end.elapsed_time_f32(&start)?) * 1e3)
+}
+
+/// A kernel's argument in memory.
+pub fn argument<T>(value: &T) -> *mut c_void {
+    std::ptr::from_ref(value).cast_mut().cast()
+}
+
+/// Launches blocks of `threads` threads.
+///
+/// # Safety
+/// The arguments are of the kernel's parameter types, and what it accesses through them exists.
+///
+/// # Errors
+/// What `cuLaunchKernel` says.
+pub unsafe fn launch(
+    function: &Function,
+    [x, y, z]: [u32; 3],
+    threads: u32,
+    arguments: &[*mut c_void],
+    stream: &Stream,
+) -> Result<()> {
+    // SAFETY: the caller's.
+    let code = unsafe {
+        sys::cuLaunchKernel(
+            function.to_raw(),
+            x,
+            y,
+            z,
+            threads,
+            1,
+            1,
+            0,
+            stream.as_inner(),
+            arguments.as_ptr().cast_mut(),
+            std::ptr::null_mut(),
+        )
+    };
+    ensure!(
+        code == sys::cudaError_enum::CUDA_SUCCESS,
+        "cuLaunchKernel gave {code:?}"
+    );
+    Ok(())
 }

@@ -4,13 +4,12 @@
 //! stages. Exit code 1 when a kernel's results differ from those of the simple kernel without shared memory.
 
 use anyhow::{Context as _, Result, ensure};
-use bench::{device_time, median, open};
+use bench::{argument, device_time, median, open};
 use comfy_table::Table;
 use cust::device::DeviceAttribute;
 use cust::memory::CopyDestination as _;
 use cust::{function::Function, prelude::*, sys};
 use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_90, names};
-use std::ffi::c_void;
 
 const ELEMENTS: usize = 64 << 20;
 const ROUNDS: [u32; 9] = [1, 16, 32, 48, 64, 80, 96, 128, 256];
@@ -179,32 +178,13 @@ fn launch(
         buffers.input.as_device_ptr(),
         buffers.output.as_device_ptr(),
     );
-    let mut parameters: [*mut c_void; 4] = [
-        std::ptr::from_ref(&input).cast_mut().cast(),
-        std::ptr::from_ref(&ELEMENTS).cast_mut().cast(),
-        std::ptr::from_ref(&output).cast_mut().cast(),
-        std::ptr::from_ref(&rounds).cast_mut().cast(),
+    let arguments = [
+        argument(&input),
+        argument(&ELEMENTS),
+        argument(&output),
+        argument(&rounds),
     ];
     // SAFETY: all contestants have these parameters, and the buffers have so many elements.
-    let code = unsafe {
-        sys::cuLaunchKernel(
-            c.function.to_raw(),
-            grid,
-            1,
-            1,
-            c.threads,
-            1,
-            1,
-            0,
-            stream.as_inner(),
-            parameters.as_mut_ptr(),
-            std::ptr::null_mut(),
-        )
-    };
-    ensure!(
-        code == sys::cudaError_enum::CUDA_SUCCESS,
-        "cuLaunchKernel of {} gave {code:?}",
-        c.name
-    );
-    Ok(())
+    unsafe { bench::launch(&c.function, [grid, 1, 1], c.threads, &arguments, stream) }
+        .with_context(|| format!("launch {}", c.name))
 }

@@ -40,16 +40,16 @@ unsafe fn load<const THREADS: u32, const LOADS: usize>(
     t: u32,
 ) {
     let mut values = [Float4([0.0; 4]); LOADS];
-    for i in 0..LOADS {
-        let at = 4 * (t + i as u32 * THREADS);
+    for (i, value) in (0..).zip(&mut values) {
+        let at = 4 * (t + i * THREADS);
         // Beyond the end, the first group once more: without a branch all loads are under way together.
         let at = if at < len { at } else { 0 };
         // SAFETY: inside the tile, since `len` is a multiple of four.
-        values[i] = unsafe { *from.add(at as usize).cast() };
+        *value = unsafe { *from.add(at as usize).cast() };
     }
-    for i in 0..LOADS {
+    for (i, value) in (0..).zip(values) {
         // SAFETY: inside the tile's room in shared memory.
-        unsafe { tile.add(4 * (t + i as u32 * THREADS)).write_x4(values[i].0) };
+        unsafe { tile.add(4 * (t + i * THREADS)).write_x4(value.0) };
     }
 }
 
