@@ -272,18 +272,20 @@ fn the_device_says_how_many_clusters_it_holds() {
     let driver = Driver::new();
     let module = driver.module(KERNELS).unwrap();
     let rank = driver.function(module, "rank").unwrap();
-    let active = |cluster: u32, block: u32| {
-        let attributes = [attribute(CLUSTER_DIMENSION, &[cluster, 1, 1])];
-        let (config, mut count) = (config(cluster, block, &attributes), -1);
+    let active_of = |cluster: [u32; 3], block: u32| {
+        let attributes = [attribute(CLUSTER_DIMENSION, &cluster)];
+        let (config, mut count) = (config(cluster[0], block, &attributes), -1);
         cu!(cuOccupancyMaxActiveClusters(
             &mut count => *mut c_int, rank => Handle, &config => *const Config,
         ))
         .map(|()| count)
     };
+    let active = |cluster: u32, block: u32| active_of([cluster, 1, 1], block);
     assert_eq!(active(1, 1024), Ok(264));
     assert_eq!(active(2, 1024), Ok(132));
     assert_eq!(active(8, 1024), Ok(32));
     assert_eq!(active(16, 1024), Err(INVALID_CLUSTER_SIZE));
+    assert_eq!(active_of([u32::MAX; 3], 1024), Err(INVALID_CLUSTER_SIZE));
     let largest = || {
         let (config, mut size) = (config(1, 1024, &[]), -1);
         cu!(cuOccupancyMaxPotentialClusterSize(

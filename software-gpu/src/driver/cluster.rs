@@ -90,7 +90,10 @@ impl Function {
         let Some(cluster) = cluster else {
             return Ok(None);
         };
-        let blocks: u64 = cluster.map(u64::from).iter().product();
+        let blocks = cluster
+            .map(u64::from)
+            .iter()
+            .fold(1, |product: u64, extent| product.saturating_mul(*extent));
         let divides = (0..3).all(|axis| grid[axis].checked_rem(cluster[axis]) == Some(0));
         if blocks > self.largest_cluster(device).into() || !divides {
             return Err(CudaError::InvalidClusterSize);
