@@ -34,6 +34,8 @@ arguments! {
     Small: u32, |world| world.small();
     /// The same in 64 bits.
     Small64: u64, |world| world.small().into();
+    /// `CUjitInputType`: mostly PTX.
+    Kind: u32, |world| if world.byte() < 200 { 1 } else { world.small() };
     /// A signed number.
     Signed: i32, |world| world.small() as i32;
     /// The number of a device.
@@ -81,6 +83,8 @@ arguments! {
     NewPinned: *mut u64, |world| new(world, PINNED);
     /// A name of something in a module, or of an entry point.
     Name: *const c_char, |world| name(world);
+    /// A file that may be written to.
+    Written: *const c_char, |world| if world.byte() < 4 { null_mut() } else { c"/dev/null".as_ptr() };
     /// A function that the driver calls in the stream's order.
     HostFunction: *const c_void, |world| if world.byte() < 4 { null_mut() } else { crate::calls::on_host as *const c_void };
     /// The same for `cuStreamAddCallback`.

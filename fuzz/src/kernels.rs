@@ -6,6 +6,8 @@ use software_gpu::ptx::{self, Module};
 
 /// Longer texts only make each run slower.
 pub const MAX_TEXT: usize = 64 << 10;
+/// What is between the modules of a text.
+const NEXT_MODULE: &str = "//next";
 /// Warp instructions that a block may execute.
 const BUDGET: u64 = 3000;
 /// Bytes of each buffer that a kernel gets a pointer to.
@@ -17,7 +19,7 @@ const MAX_KERNELS: usize = 4;
 
 /// Parses, lowers and runs what `data` says: a text of PTX, and in the bits of `choice` how its kernels are launched.
 pub fn run(text: &str, choice: u64) {
-    let Ok(module) = ptx::parse(text) else { return };
+    let Some(module) = module(text) else { return };
     let mut memory = AddressSpace::new(&[1 << 32], 1 << 20);
     let mut buffer = || memory.allocate(0, BUFFER, AllocationKind::Device).ok();
     let (Some(globals), Some(first), Some(second)) = (buffer(), buffer(), buffer()) else {
@@ -36,6 +38,22 @@ pub fn run(text: &str, choice: u64) {
             choice.rotate_left(7 * index as u32),
         );
     }
+}
+
+/// What a text says: several modules are linked.
+fn module(text: &str) -> Option<Module> {
+    let parsed: Result<Vec<_>, _> = text.split(NEXT_MODULE).map(ptx::parse).collect();
+    let mut modules = parsed.ok()?;
+    if modules.len() == 1 {
+        return modules.pop();
+    }
+    let named = modules.into_iter().enumerate();
+    ptx::link(
+        named
+            .map(|(number, module)| (number.to_string(), module))
+            .collect(),
+    )
+    .ok()
 }
 
 /// Global variables lie over each other: what matters is that the kernel reaches mapped memory.

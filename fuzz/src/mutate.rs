@@ -44,7 +44,7 @@ const WORDS: &str = ".version .target .address_size .visible .entry .func .exter
     %cluster_ctarank %cluster_nctarank %is_explicit_cluster WARP_SZ 0 1 -1 31 32 33 63 64 127 255 256 65535 65536 \
     2147483647 -2147483648 4294967295 9223372036854775807 18446744073709551615 18446744073709551616 0x80000000 0U 0f3F800000 \
     0f7F800000 0fFFFFFFFF 0d7FF0000000000000 0dFFF8000000000000 1.0 { } ( ) [ ] < > ; , : @ ! | + - * / % & ^ ~ ? = _ \
-    << >> == != // /* */ \" %r1 %rd1 %p1 %f1 %SP %SPL";
+    << >> == != // //next /* */ \" %r1 %rd1 %p1 %f1 %SP %SPL";
 
 /// Tokens of a text as ranges: words with what belongs to them, or single characters.
 fn tokens(text: &[u8]) -> Vec<(usize, usize)> {

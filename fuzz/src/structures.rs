@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use crate::arguments::{Argument, host, mapped};
 use crate::arguments::{Blocks, BlocksYz, HostFunction, Shared, Threads, ThreadsYz};
 use crate::calls::IMAGE;
-use crate::world::{CONTEXT, EVENT, FUNCTION, GRAPH, HOST_BYTES, NODE, STREAM, World};
+use crate::world::{ADDRESS, CONTEXT, EVENT, FUNCTION, GRAPH, HOST_BYTES, NODE, STREAM, World};
 
 macro_rules! pointers {
     ($($(#[$doc:meta])* $name:ident, |$world:ident| $words:expr;)*) => {$(
@@ -40,8 +40,6 @@ pointers! {
     HostParams, |world| host_params(world);
     /// `CUDA_KERNEL_NODE_PARAMS`.
     KernelParams, |world| kernel_params(world);
-    /// `CUgraphNodeParams`.
-    NodeParams, |world| node_params(world);
     /// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
     InstantiateParams, |world| vec![world.small().into(), world.handle(STREAM), 0, 0];
     /// `CUmemPoolProps`.
@@ -119,6 +117,7 @@ pointers! {
         let end = if world.byte() < 200 { bytes.len() } else { world.number() as usize % bytes.len() };
         let mut text = bytes[..end].to_vec();
         text.resize(end.next_multiple_of(8) + 8, 0);
+        world.host_left = Some(text.len());
         text.chunks(8).map(|eight| u64::from_le_bytes(std::array::from_fn(|at| eight[at]))).collect()
     };
     /// How many elements there is room for.
@@ -294,10 +293,7 @@ fn node_params(world: &mut World) -> Vec<u64> {
         3 => host_params(world),
         4 => vec![world.handle(GRAPH), u64::from(world.byte() > 240)],
         6 | 7 => vec![world.handle(EVENT)],
-        10 => {
-            let size = world.size();
-            vec![1, location(world), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, size, 0]
-        }
+        10 => allocation_params(world),
         11 => vec![world.address()],
         _ => Vec::new(),
     });
@@ -366,6 +362,64 @@ fn extra(world: &mut World) -> Vec<u64> {
     let size = world.one_of(&[8, 16, 24, 64, 0, 1]);
     let size = world.keep(vec![size]) as u64;
     vec![POINTER, buffer, SIZE, size, 0]
+}
+
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`, in which the address is returned.
+pub struct AllocationParams;
+
+impl Argument for AllocationParams {
+    type C = *mut c_void;
+
+    fn make(world: &mut World) -> *mut c_void {
+        let words = allocation_params(world);
+        returning_address(world, words, 14)
+    }
+}
+
+/// `CUgraphNodeParams`.
+pub struct NodeParams;
+
+impl Argument for NodeParams {
+    type C = *mut c_void;
+
+    fn make(world: &mut World) -> *mut c_void {
+        let words = node_params(world);
+        returning_address(world, words, 2 + 14)
+    }
+}
+
+/// A pointer to these words, one of which is a device address after the call if they are about an allocation.
+fn returning_address(world: &mut World, words: Vec<u64>, index: usize) -> *mut c_void {
+    const ALLOCATION: u64 = 10;
+    let returned = index == 14 || words[0] == ALLOCATION;
+    let pointer = world.keep(words);
+    if returned {
+        let place = pointer.cast::<u64>().cast_const().wrapping_add(index);
+        world.arrays.push((ADDRESS, place, 1));
+    }
+    if world.byte() < 4 {
+        null_mut()
+    } else {
+        pointer
+    }
+}
+
+fn allocation_params(world: &mut World) -> Vec<u64> {
+    let mut words = vec![
+        if world.byte() < 240 {
+            1
+        } else {
+            world.small().into()
+        },
+        location(world),
+    ];
+    words.resize(15, 0);
+    words[13] = world.size();
+    if world.byte() > 220 {
+        words[11] = Access::make(world) as u64;
+        words[12] = u64::from(world.byte() & 3);
+    }
+    words
 }
 
 /// A number of threads of a block as `int`.

@@ -94,6 +94,11 @@ calls! {
     cuKernelGetAttribute(Out, Small, Handle<KERNEL>, Device);
     cuKernelSetAttribute(Small, Signed, Handle<KERNEL>, Device);
     cuKernelSetCacheConfig(Handle<KERNEL>, Small, Device);
+    cuLinkCreate_v2(Elements32, JitOptions, JitValues, New<LINK>);
+    cuLinkAddData_v2(Handle<LINK>, Kind, Image, Bytes, Name, Elements32, JitOptions, JitValues);
+    cuLinkAddFile_v2(Handle<LINK>, Kind, Name, Elements32, JitOptions, JitValues);
+    cuLinkComplete(Handle<LINK>, Out, Out);
+    cuLinkDestroy(End<LINK>);
     cuFuncGetName(Out, Handle<FUNCTION>);
     cuFuncLoad(Handle<FUNCTION>);
     cuFuncIsLoaded(Out, Handle<FUNCTION>);
@@ -195,6 +200,11 @@ calls! {
     cuStreamWaitValue64_v2(Handle<STREAM>, Address, Value64, Small);
     cuStreamWriteValue32_v2(Handle<STREAM>, Address, Value32, Small);
     cuStreamWriteValue64_v2(Handle<STREAM>, Address, Value64, Small);
+    cuStreamWaitValue32(Handle<STREAM>, Address, Value32, Small);
+    cuStreamWaitValue64(Handle<STREAM>, Address, Value64, Small);
+    cuStreamWriteValue32(Handle<STREAM>, Address, Value32, Small);
+    cuStreamWriteValue64(Handle<STREAM>, Address, Value64, Small);
+    cuStreamBatchMemOp(Handle<STREAM>, Elements32, BatchOperations, Small);
     cuStreamBatchMemOp_v2(Handle<STREAM>, Elements32, BatchOperations, Small);
     cuEventCreate(New<EVENT>, Small);
     cuEventDestroy_v2(End<EVENT>);
@@ -258,6 +268,14 @@ calls! {
     cuGraphAddEventRecordNode(New<NODE>, Handle<GRAPH>, Nodes, Elements, Handle<EVENT>);
     cuGraphAddEventWaitNode(New<NODE>, Handle<GRAPH>, Nodes, Elements, Handle<EVENT>);
     cuGraphAddChildGraphNode(New<NODE>, Handle<GRAPH>, Nodes, Elements, Handle<GRAPH>);
+    cuGraphAddMemAllocNode(New<NODE>, Handle<GRAPH>, Nodes, Elements, AllocationParams);
+    cuGraphMemAllocNodeGetParams(Handle<NODE>, Out);
+    cuGraphAddMemFreeNode(New<NODE>, Handle<GRAPH>, Nodes, Elements, Address);
+    cuGraphMemFreeNodeGetParams(Handle<NODE>, Out);
+    cuDeviceGraphMemTrim(Device);
+    cuDeviceGetGraphMemAttribute(Device, Small, Out);
+    cuDeviceSetGraphMemAttribute(Device, Small, Value);
+    cuGraphDebugDotPrint(Handle<GRAPH>, Written, Small);
     cuGraphAddNode(New<NODE>, Handle<GRAPH>, Nodes, Elements, NodeParams);
     cuGraphAddNode_v2(New<NODE>, Handle<GRAPH>, Nodes, Edges, Elements, NodeParams);
     cuGraphNodeSetParams(Handle<NODE>, NodeParams);

@@ -25,7 +25,8 @@ pub const ADDRESS: usize = 9;
 pub const PINNED: usize = 10;
 pub const LIBRARY: usize = 11;
 pub const KERNEL: usize = 12;
-const KINDS: usize = 13;
+pub const LINK: usize = 13;
+const KINDS: usize = 14;
 
 /// Objects of a kind.
 #[derive(Default)]
