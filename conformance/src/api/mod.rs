@@ -51,7 +51,7 @@ impl fmt::Debug for Code {
 macro_rules! cu {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         // SAFETY: each rule passes what the function asks for, or what the function must refuse.
-        #[allow(unused_unsafe, reason = "an argument may be a call too")]
+        #[allow(unused_unsafe, clippy::macro_metavars_in_unsafe, reason = "an argument may be a call too")]
         let code = unsafe { $crate::api::$name($($argument),*) };
         $crate::api::noted(code, stringify!($name))
     }};

@@ -186,8 +186,8 @@ fn info_log_and_options_are_taken(_: &mut Scene) -> Outcome {
     let mut values = [
         log.as_mut_ptr().cast(),
         log.len() as *mut _,
-        2 as *mut _,
-        1 as *mut _,
+        std::ptr::without_provenance_mut(2),
+        std::ptr::without_provenance_mut(1),
     ];
     ok!(cuModuleLoadDataEx(
         &mut module,
