@@ -138,7 +138,7 @@ fn access_is_enabled_once_and_one_way() {
     let pair = Pair::new();
     let [first, second] = pair.contexts;
     assert_eq!(enable(second, 1), Err(INVALID_VALUE));
-    assert_eq!(enable(first, 0), Err(INVALID_CONTEXT));
+    assert_eq!(enable(first, 0), Err(PEER_ACCESS_UNSUPPORTED));
     assert_eq!(enable(12345, 0), Err(INVALID_CONTEXT));
     assert_eq!(disable(second), Err(PEER_ACCESS_NOT_ENABLED));
     assert_eq!(enable(second, 0), Ok(()));

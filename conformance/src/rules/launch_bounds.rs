@@ -5,7 +5,7 @@ use std::ptr::{null, null_mut};
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
 use crate::scene::Scene;
-use crate::{cu, gives, ok, rule, same};
+use crate::{cu, gives, holds, ok, rule, same};
 
 const FAMILY: &str = "launch_bounds";
 
@@ -42,9 +42,9 @@ pub const RULES: &[Rule] = &[
         "A kernel node with more threads than .maxntid allows is refused, at the latest at the launch."
     ),
     rule!(
-        no_block_beyond_the_bound_fits,
+        occupancy_does_not_ask_for_the_bound,
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "Of blocks with more threads than .maxntid allows none fits."
+        "Blocks with more threads than .maxntid allows are counted by their resources (seen on an H200)."
     ),
     rule!(
         broken_bound_spoils_nothing,
@@ -159,14 +159,21 @@ fn bounds_hold_in_graphs(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-fn no_block_beyond_the_bound_fits(scene: &mut Scene) -> Outcome {
+fn occupancy_does_not_ask_for_the_bound(scene: &mut Scene) -> Outcome {
     let function = scene.kernel("at_most_64")?;
     let blocks: i32 = out(|blocks| {
         cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
             blocks, function, 96, 0
         ))
     })?;
-    same!(blocks, 0);
+    let unbounded = scene.kernel("nothing")?;
+    let others: i32 = out(|blocks| {
+        cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            blocks, unbounded, 96, 0
+        ))
+    })?;
+    same!(blocks, others);
+    holds!(blocks > 0);
     Ok(())
 }
 

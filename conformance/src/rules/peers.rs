@@ -135,7 +135,10 @@ fn own_memory_is_no_peers(scene: &mut Scene) -> Outcome {
 }
 
 fn own_context_is_no_peer(scene: &mut Scene) -> Outcome {
-    gives!(INVALID_CONTEXT, cuCtxEnablePeerAccess(scene.context, 0));
+    gives!(
+        PEER_ACCESS_UNSUPPORTED,
+        cuCtxEnablePeerAccess(scene.context, 0)
+    );
     Ok(())
 }
 

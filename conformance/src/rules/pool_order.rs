@@ -10,9 +10,9 @@ const FAMILY: &str = "pool_order";
 /// The rules of this family.
 pub const RULES: &[Rule] = &[
     rule!(
-        zero_bytes_are_refused,
+        zero_bytes_are_allocated_in_vain,
         "cuMemAllocAsync",
-        "Allocating zero bytes is refused."
+        "Allocating zero bytes succeeds, and what it gives can be freed."
     ),
     rule!(
         more_than_there_is_is_refused,
@@ -107,9 +107,11 @@ fn allocate(bytes: usize, stream: Handle) -> Outcome<Address> {
     out(|address| cu!(cuMemAllocAsync(address, bytes, stream)))
 }
 
-fn zero_bytes_are_refused(scene: &mut Scene) -> Outcome {
-    let (stream, mut address) = (scene.stream()?, 0);
-    gives!(INVALID_VALUE, cuMemAllocAsync(&mut address, 0, stream));
+fn zero_bytes_are_allocated_in_vain(scene: &mut Scene) -> Outcome {
+    let stream = scene.stream()?;
+    let address: Address = out(|address| cu!(cuMemAllocAsync(address, 0, stream)))?;
+    ok!(cuMemFreeAsync(address, stream));
+    ok!(cuStreamSynchronize(stream));
     Ok(())
 }
 

@@ -160,14 +160,14 @@ fn active_clusters(device: &Device, resident: u32, blocks: u32) -> u32 {
         .sum()
 }
 
-/// The multiprocessors of each GPC.
+/// The multiprocessors of each GPC; an odd one is in the last, which has the fewest pairs.
 fn gpcs(multiprocessors: u32) -> impl Iterator<Item = u32> {
     let count = multiprocessors.div_ceil(GPC).max(1);
     let pairs = multiprocessors / 2;
     let odd = multiprocessors % 2;
     (0..count).map(move |index| {
         let more = u32::from(index < pairs % count);
-        2 * (pairs / count + more) + if index == 0 { odd } else { 0 }
+        2 * (pairs / count + more) + if index == count - 1 { odd } else { 0 }
     })
 }
 

@@ -151,7 +151,8 @@ pub(super) fn blocks_per_multiprocessor(
     dynamic_shared_bytes: usize,
 ) -> u32 {
     let threads = threads.max(1);
-    if threads > max_threads(kernel, device) {
+    // As an H200 does: `.maxntid` bounds launches, not this count.
+    if threads > device.max_threads_per_block {
         return 0;
     }
     let warps = threads.div_ceil(device.warp_size);

@@ -59,11 +59,8 @@ entry_points! {
                 return Err(CudaError::InvalidValue);
             }
             let peer_device = call.contexts.get(peer).map_err(|_| CudaError::InvalidContext)?.device;
-            if peer == context {
-                return Err(CudaError::InvalidContext);
-            }
             let device = call.contexts.get(context)?.device;
-            if call.link(device, peer_device) == Link::None {
+            if peer == context || call.link(device, peer_device) == Link::None {
                 return Err(CudaError::PeerAccessUnsupported);
             }
             let is_new = call.contexts.get_mut(context)?.peers.insert(peer);

@@ -105,7 +105,8 @@ entry_points! {
 
     fn cuGraphExecGetFlags(exec: CUgraphExec, flags: Out<u64>) {
         let flags = flags.required()?;
-        call(Cost::Free, |call| flags.set(call.graphs.executable(exec)?.flags))
+        // As an H200 does, without what has no effect afterwards and without the priorities.
+        call(Cost::Free, |call| flags.set(call.graphs.executable(exec)?.flags & AUTO_FREE_ON_LAUNCH))
     }
 
     /// Launches that are under way are not disturbed.

@@ -63,6 +63,9 @@ fn allocate(
 fn free(address: CUdeviceptr, null: NullStream, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::PoolAllocation, |call| {
         let stream = call.stream(stream, null)?;
+        if address == 0 {
+            return Ok(());
+        }
         call.free_in_order(address, stream)
     })
 }
@@ -71,7 +74,7 @@ impl Call {
     /// Puts an allocation of `bytes` bytes of the pool into the stream and returns its address.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for no bytes or no pool, `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// `CUDA_ERROR_INVALID_VALUE` for no pool, `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(in crate::driver) fn allocate_in_order(
         &mut self,
         pool: CUmemoryPool,
@@ -79,8 +82,9 @@ impl Call {
         stream: CUstream,
     ) -> Result<CUdeviceptr, CudaError> {
         let device = self.pools.get(pool)?.properties.device;
+        // As an H200 does: no error, and nothing to use.
         if bytes == 0 {
-            return Err(CudaError::InvalidValue);
+            return Ok(0);
         }
         if self.is_capturing(stream) {
             return self.capture_allocation(device, bytes, stream);
