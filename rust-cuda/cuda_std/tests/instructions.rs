@@ -1,4 +1,7 @@
 //! Everything in the crate becomes the PTX instruction that it documents: one kernel per row, compiled as one module.
+//! What synchronises and copies is also executed.
+
+mod executed;
 
 use std::fmt::Write;
 use std::fs;
@@ -206,11 +209,116 @@ const CASES: &[(&str, &str)] = &[
     ("f.fast_recip().to_bits()", "rcp.approx.f32"),
     ("f.fast_sqrt().to_bits()", "sqrt.approx.f32"),
     ("f.rsqrt().to_bits()", "rsqrt.approx.f32"),
+    // named barriers
+    ("{ barrier::sync(1, 64); a }", "bar.sync"),
+    ("{ barrier::arrive(1, 64); a }", "bar.arrive"),
     // clocks and assertions
     ("misc::clock()", "%clock;"),
     ("misc::clock64() as u32", "%clock64;"),
     ("misc::global_timer() as u32", "%globaltimer;"),
     ("{ assert!(a < 5, \"{a}\"); a }", "trap;"),
+];
+
+/// What the rows below use.
+const HOPPER_NAMES: &str = "\
+    use cuda_std::{async_copy, bulk, cluster, fence, mbarrier::Mbarrier, shared::SharedPtr};\n";
+
+/// What only Hopper has.
+const HOPPER: &[(&str, &str)] = &[
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).init(3); a }",
+        "mbarrier.init.shared.b64",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).inval(); a }",
+        "mbarrier.inval.shared.b64",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).arrive(); a }",
+        "mbarrier.arrive.shared.b64",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).arrive_after_copies(); a }",
+        "cp.async.mbarrier.arrive.noinc.shared.b64",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).arrive_expect_tx(16); a }",
+        "mbarrier.arrive.expect_tx.shared.b64",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).expect_tx(16); a }",
+        "mbarrier.expect_tx.relaxed.cta.shared.b64",
+    ),
+    (
+        "u32::from(Mbarrier::at(SharedPtr::at(a)).test_wait_parity(0))",
+        "mbarrier.test_wait.parity.shared.b64",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).wait_parity(0); a }",
+        "mbarrier.try_wait.parity.shared.b64",
+    ),
+    (
+        "{ async_copy::copy_4(SharedPtr::at(a), p); a }",
+        "cp.async.ca.shared.global",
+    ),
+    ("{ async_copy::copy_8(SharedPtr::at(a), p); a }", "], 8;"),
+    (
+        "{ async_copy::copy_16(SharedPtr::at(a), p); a }",
+        "cp.async.cg.shared.global",
+    ),
+    (
+        "{ async_copy::commit_group(); a }",
+        "cp.async.commit_group;",
+    ),
+    (
+        "{ async_copy::wait_group::<2>(); a }",
+        "cp.async.wait_group 2;",
+    ),
+    ("{ async_copy::wait_all(); a }", "cp.async.wait_all;"),
+    (
+        "{ bulk::copy_to_shared(SharedPtr::at(a), p, 16, Mbarrier::at(SharedPtr::at(a))); a }",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+    ),
+    (
+        "{ bulk::copy_to_global(p, SharedPtr::at(a), 16); a }",
+        "cp.async.bulk.global.shared::cta.bulk_group",
+    ),
+    ("{ bulk::commit_group(); a }", "cp.async.bulk.commit_group;"),
+    (
+        "{ bulk::wait_group::<1>(); a }",
+        "cp.async.bulk.wait_group 1;",
+    ),
+    (
+        "{ bulk::wait_group_read::<1>(); a }",
+        "cp.async.bulk.wait_group.read 1;",
+    ),
+    ("{ fence::proxy_async(); a }", "fence.proxy.async;"),
+    (
+        "{ fence::proxy_async_shared(); a }",
+        "fence.proxy.async.shared::cta;",
+    ),
+    (
+        "{ fence::mbarrier_init(); a }",
+        "fence.mbarrier_init.release.cluster;",
+    ),
+    ("cluster::block_rank()", "%cluster_ctarank;"),
+    ("cluster::block_count()", "%cluster_nctarank;"),
+    ("cluster::cluster_idx_x()", "%clusterid.x;"),
+    ("cluster::grid_clusters_x()", "%nclusterid.x;"),
+    ("{ cluster::sync(); a }", "barrier.cluster.arrive"),
+    ("{ cluster::wait(); a }", "barrier.cluster.wait"),
+    (
+        "cluster::map_shared_rank(SharedPtr::<u32>::at(a), 1).address()",
+        "mapa.shared::cluster.u32",
+    ),
+    (
+        "cluster::map_shared_rank(SharedPtr::<u32>::at(a), 1).read()",
+        "ld.shared::cluster.b32",
+    ),
+    (
+        "{ cluster::map_shared_rank(SharedPtr::<f64>::at(a), 1).write(d); a }",
+        "st.shared::cluster.b64",
+    ),
 ];
 
 fn source(cases: &[(&str, &str)]) -> String {
@@ -232,10 +340,10 @@ fn source(cases: &[(&str, &str)]) -> String {
 }
 
 /// A crate with that source, on the versions that this workspace has locked.
-fn write_crate(folder: &Path, cases: &[(&str, &str)]) {
+fn write_crate(folder: &Path, source: &str) {
     let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR"));
     fs::create_dir_all(folder.join("src")).unwrap();
-    fs::write(folder.join("src/lib.rs"), source(cases)).unwrap();
+    fs::write(folder.join("src/lib.rs"), source).unwrap();
     fs::write(
         folder.join("Cargo.toml"),
         format!(
@@ -246,6 +354,17 @@ fn write_crate(folder: &Path, cases: &[(&str, &str)]) {
     )
     .unwrap();
     fs::copy(cuda_std.join("../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+}
+
+/// The PTX of the crate in `folder`.
+fn compile(arch: NvvmArch, folder: &Path) -> String {
+    let file = folder.join(arch.target_cpu()).with_extension("ptx");
+    CudaBuilder::new(folder)
+        .arch(arch)
+        .copy_to(&file)
+        .build()
+        .unwrap_or_else(|error| panic!("{error}"));
+    fs::read_to_string(file).unwrap()
 }
 
 /// The same for what the baseline's PTX version has no instruction for: its substitute, and the later instruction.
@@ -259,13 +378,7 @@ const BY_VERSION: &[(&str, &str, &str)] = &[
 ];
 
 fn check(arch: NvvmArch, folder: &Path, expected: &[(&str, &str)]) {
-    let file = folder.join(arch.target_cpu()).with_extension("ptx");
-    CudaBuilder::new(folder)
-        .arch(arch)
-        .copy_to(&file)
-        .build()
-        .unwrap_or_else(|error| panic!("{error}"));
-    let ptx = fs::read_to_string(file).unwrap();
+    let ptx = compile(arch, folder);
     assert!(
         !ptx.contains(".extern .func"),
         "a function that nothing defines"
@@ -288,7 +401,7 @@ fn check(arch: NvvmArch, folder: &Path, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn everything_becomes_its_instruction() {
+fn everything_becomes_its_instruction_and_does_what_it_says() {
     if let Err(tried) = Toolchain::find() {
         eprintln!("not compiled, no device toolchain: {tried:?}");
         return;
@@ -305,8 +418,12 @@ fn everything_becomes_its_instruction() {
     unsafe { std::env::set_var("OUT_DIR", folder) };
 
     let expected = [CASES, &baseline].concat();
-    write_crate(folder, &expected);
+    write_crate(folder, &source(&expected));
     check(NvvmArch::Compute70, folder, &expected);
-    let expected = [CASES, &hopper].concat();
+    let expected = [CASES, &hopper, HOPPER].concat();
+    write_crate(folder, &(source(&expected) + HOPPER_NAMES));
     check(NvvmArch::Compute90, folder, &expected);
+
+    write_crate(folder, &format!("#![no_std]\n{}", executed::KERNELS));
+    executed::run_all(&compile(NvvmArch::Compute90, folder));
 }

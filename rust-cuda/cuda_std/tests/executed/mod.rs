@@ -1,0 +1,59 @@
+//! Runs small kernels on the software GPU: what synchronises and copies does so.
+
+#[path = "../../../../software-gpu/tests/exec_support/mod.rs"]
+mod exec_support;
+
+use exec_support::{Device, Launch, Parameters, launch, load};
+
+/// The kernels' source.
+pub const KERNELS: &str = include_str!("kernels.rs");
+
+/// Threads per block.
+const THREADS: u32 = 64;
+
+/// What thread `i` of a kernel has to leave, given inputs of `100 + i`; for `named_barriers` the first warp leaves nothing.
+type Expected = fn(u32) -> u32;
+
+/// A kernel, its blocks, its parameters' number, and the outcome.
+const RUNS: &[(&str, u32, bool, Expected)] = &[
+    ("named_barriers", 1, true, |i| {
+        if i < 32 { 0 } else { 100 + i - 32 }
+    }),
+    ("mbarriers", 1, true, |i| 100 + 63 - i + 1),
+    ("async_copies", 1, false, |i| 100 + i),
+    ("bulk_copies", 1, false, |i| 100 + i + 1),
+    // Four blocks are two clusters of two.
+    ("clusters", 4, true, |i| {
+        let (block, thread) = (i / THREADS, i % THREADS);
+        let other = block ^ 1;
+        100 + other * THREADS + thread + 1000 * (other % 2) + 22 + block / 2
+    }),
+    ("cluster_copies", 4, true, |i| 100 + (i ^ THREADS)),
+];
+
+/// Runs every kernel of a module that was made of [`KERNELS`].
+pub fn run_all(ptx: &str) {
+    let module = load(ptx).unwrap_or_else(|error| panic!("{error}"));
+    for &(kernel, blocks, has_length, expected) in RUNS {
+        let mut device = Device::new();
+        let input: Vec<u32> = (0..blocks * THREADS).map(|i| 100 + i).collect();
+        let (out, data) = (
+            device.upload(&vec![0_u32; input.len()]),
+            device.upload(&input),
+        );
+        let mut parameters = Parameters::default().with(out).with(data);
+        if has_length {
+            parameters = parameters.with(input.len() as u64);
+        }
+        let shape = Launch {
+            cluster: (blocks > 1).then_some([2, 1, 1]),
+            ..launch(blocks, THREADS)
+        };
+        let (cost, observed) = device.run_checked(&module, kernel, shape, &parameters);
+        cost.unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(observed.shared_races, [], "{kernel}");
+        let found: Vec<u32> = device.download(out, input.len());
+        let expected: Vec<u32> = (0..blocks * THREADS).map(expected).collect();
+        assert_eq!(found, expected, "{kernel}");
+    }
+}
