@@ -96,6 +96,18 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len
     }
 
+    /// Makes the buffer `len` elements long, for a kernel that fills so many of them; what they hold is not changed.
+    ///
+    /// # Errors
+    /// When there is no room for so many, or for none.
+    #[inline]
+    pub fn set_len(&mut self, len: usize) -> Result<()> {
+        bytes_of::<T>(len)?;
+        self.fits(len, "a device buffer")?;
+        self.len = len;
+        Ok(())
+    }
+
     /// Elements that it has room for.
     pub fn capacity(&self) -> usize {
         self.capacity

@@ -1,0 +1,164 @@
+//! event-chain: producer, consumer and output hand chunks on.
+//!
+//! The consumer must not start with a chunk before the producer has finished it, nor the copy out before the consumer
+//! has. A host that waits and then launches the next stage sees to that, and nothing ever overlaps. An event does it
+//! without the host: recorded behind the producer's kernel, waited for by the consumer's stream, it says "when that is
+//! done", and the host has long gone on.
+//!
+//! ```text
+//! host sync  producer |PPP         ppp            events  producer |PPPpppPPPppp
+//!            consumer |   CCCC        cccc                consumer |   CCCCccccCCCCcccc
+//!            output   |       OO          oo              output   |       OO  oo  OO  oo
+//! ```
+//!
+//! The middle way is one stream: no host in between, no gaps, and still no overlap. The kernels are small, four blocks
+//! each, because kernels that fill the device have to take turns whatever the events say.
+//!
+//! With C chunks the chain cannot be faster than one chunk's way through all stages and C - 1 times the slowest stage. A
+//! time below that, a consumer that starts before its producer has ended, or idle time between the consumer's kernels
+//! in spite of the events would prove this wrong.
+
+mod order;
+mod work;
+
+use examples_host::prelude::*;
+use order::{disorder, idle_share};
+use std::time::Duration;
+use work::{Handover, Work};
+
+/// The streams of producer, consumer and output.
+type Roles<'s> = [&'s Stream; 3];
+
+impl Work {
+    /// One chunk through the three stages.
+    fn chunk(&mut self, chunk: usize, roles: Roles, handover: Handover) -> Result<()> {
+        let [produce, consume, put_out] = roles;
+        let (input, output) = (&self.input[chunk], &mut self.output[chunk]);
+        self.between.turn(produce, |product| {
+            self.kernels.produce(input, product)?;
+            handover.hand(product, consume)?;
+            self.results.turn(consume, |result| {
+                self.kernels.consume(product, result)?;
+                handover.hand(result, put_out)?;
+                result.copy_to(output)?;
+                handover.finish(result)
+            })
+        })
+    }
+
+    fn pass(&mut self, roles: Roles, handover: Handover) -> anyhow::Result<()> {
+        (0..self.input.len()).try_for_each(|chunk| Ok(self.chunk(chunk, roles, handover)?))
+    }
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let stream = |name: &str| Stream::non_blocking(part.device(), name);
+    let (producer, consumer, output) =
+        (stream("producer")?, stream("consumer")?, stream("output")?);
+    let roles = [&producer, &consumer, &output];
+    let elements = part.elements::<f32>(ByteSize::mib(16))?;
+    let chunks = part.chunks(16, elements)?;
+    let mut work = Work::new(part, roles, elements, chunks)?;
+
+    let stages = work.stages_alone(part, roles)?;
+    let bound = bound(stages, chunks);
+    let [produce, consume, put_out] = stages.map(units::time);
+    part.predict(format!(
+        "Alone, all {chunks} chunks: producer {produce}, consumer {consume}, output {put_out}.\n\
+         One after the other they take the sum, {}. Chained by events they take one chunk's way through\n\
+         all stages and {} times the slowest stage, {}: the bound.",
+        units::time(stages.iter().sum()),
+        chunks - 1,
+        units::time(bound),
+    ));
+
+    let plan = Plan::new()
+        .launches(2 * chunks, 2 * elements)
+        .bytes_out(elements * size_of::<f32>());
+    let outcomes = Comparison::new(plan)
+        .variant("host sync", &roles, |work: &mut Work| {
+            work.pass(roles, Handover::HostSync)
+        })
+        .variant("one stream", &[&producer], |work| {
+            work.pass([&producer; 3], Handover::Event)
+        })
+        .variant("events", &roles, |work| work.pass(roles, Handover::Event))
+        .prepare(|work| Ok(work.poison()?))
+        .check(|work| work.check())
+        .run(part, &mut work)?;
+    judge(part, &outcomes, bound)
+}
+
+/// One chunk's way through all stages, and the slowest stage once for each other chunk.
+fn bound(stages: [Duration; 3], chunks: usize) -> Duration {
+    let chunks = chunks as f64;
+    let slowest = stages.into_iter().max().unwrap_or_default();
+    stages.iter().sum::<Duration>().div_f64(chunks) + slowest.mul_f64((chunks - 1.0) / chunks)
+}
+
+fn judge(part: &mut Part, outcomes: &[Outcome], bound: Duration) -> anyhow::Result<()> {
+    let [host_sync, one_stream, events] = outcomes else {
+        anyhow::bail!("{} outcomes of three variants", outcomes.len());
+    };
+    let reached = |outcome: &Outcome| bound.as_secs_f64() / outcome.median().as_secs_f64();
+    let speed_up = |outcome: &Outcome| {
+        units::ratio(host_sync.median().as_secs_f64() / outcome.median().as_secs_f64())
+    };
+    let idle = |outcome: &Outcome| idle_share(&outcome.recording.on("consumer"));
+    let mut table = Table::new([
+        "variant",
+        &format!("median, {}", part.device().times()),
+        "speed-up",
+        "of the bound",
+        "consumer idle",
+    ]);
+    for outcome in outcomes {
+        let chained = outcome.recording.streams().len() > 1;
+        table.row([
+            outcome.name.clone(),
+            units::time(outcome.median()),
+            speed_up(outcome),
+            units::percent(reached(outcome)),
+            if chained {
+                units::percent(idle(outcome))
+            } else {
+                "-".to_owned()
+            },
+        ]);
+    }
+    part.say(table);
+    part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
+    part.chart(&events.name, &events.recording, Rows::Streams);
+    part.keep(&one_stream.name, &one_stream.recording);
+
+    for chained in [host_sync, events] {
+        let (wrong, of) = disorder(&chained.recording, ["producer", "consumer", "output"]);
+        let sentence = format!(
+            "{}: no chunk starts a stage before the last one ended",
+            chained.name
+        );
+        part.claim(
+            &sentence,
+            wrong == 0 && of > 0,
+            format!("{wrong} of {of} do"),
+            "none",
+        );
+    }
+    part.claim_share_at_least(
+        "host sync: the consumer is idle between chunks",
+        idle(host_sync),
+        0.4,
+    );
+    part.claim_share_at_most(
+        "events: the consumer is idle between chunks",
+        idle(events),
+        0.15,
+    );
+    part.claim_share_at_least("events come near the bound", reached(events), 0.85);
+    for outcome in outcomes {
+        let sentence = format!("{} is not faster than the bound", outcome.name);
+        part.claim_share_at_most(&sentence, reached(outcome), 1.05);
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! How do stages that depend on each other work at the same time?
+//!
+//! A stage may start with a chunk when the stage before has finished it, and go on with the next one while its result is
+//! used. Who sees to the order decides what it costs: an event between streams, a function on the host.
+
+mod data;
+mod event_chain;
+
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Example::new(
+        "multi_stream_pipeline",
+        "Stages that hand their data on: streams, the host, the warps of a kernel",
+    )
+    .part(
+        "event-chain",
+        "What closes the gaps between producer, consumer and output?",
+        event_chain::run,
+    )
+    .main()
+}
