@@ -25,6 +25,7 @@ step() { # name, command..
 examples() {
     step basic_streams bin/basic_streams --device nvidia --trace "$results/basic_streams.json" \
         --json "$results/measured.json"
+    step multi_stream_pipeline bin/multi_stream_pipeline --device nvidia
     step stream_hazards bin/stream_hazards --device nvidia
 }
 
