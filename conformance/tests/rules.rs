@@ -48,7 +48,7 @@ fn two_software_gpus_keep_the_rules_of_peers() {
 #[test]
 fn a_family_and_a_word_choose_rules() {
     let output = text(&conformance(&[
-        "--family", "contexts", "--filter", "primary",
+        "--family", "contexts", "--filter", "destroy",
     ]));
     let tried: Vec<_> = output.lines().filter(|line| line.contains("::")).collect();
     assert!(!tried.is_empty());
