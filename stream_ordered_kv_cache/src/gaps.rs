@@ -1,0 +1,71 @@
+//! How long the device does nothing from one update of the cache to the next.
+
+use examples_host::intervals::{Span, intersection, total, union};
+use examples_host::prelude::*;
+use examples_host::statistics::Durations;
+use gpu_kernels::names;
+use std::time::Duration;
+
+/// For each two updates that follow one another, the time from the end of the first to the start of the second during
+/// which no operation was running. `None` when there are not two.
+pub fn idle_between_updates(recording: &Recording) -> Option<Durations> {
+    let updates = recording.spans(|interval| interval.name == names::APPEND_KV);
+    let busy = union(recording.spans(|_| true));
+    let idle = |pair: &[Span]| {
+        let between = Span {
+            start: pair[0].end,
+            end: pair[1].start.max(pair[0].end),
+        };
+        let worked = total(&intersection([between], busy.iter().copied()));
+        Duration::from_nanos(between.nanoseconds()) - worked
+    };
+    Durations::new(updates.windows(2).map(idle).collect())
+}
+
+/// The share of the time in which kernels of one name ran during which one of the other name ran too.
+pub fn beside(recording: &Recording, name: &str, other: &str) -> f64 {
+    let spans = |name: &str| union(recording.spans(|interval| interval.name == name));
+    let (own, both) = (spans(name), intersection(spans(name), spans(other)));
+    total(&both).as_secs_f64() / total(&own).as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use examples_host::intervals::{Interval, Source};
+
+    fn recording(spans: &[(&str, u64, u64)]) -> Recording {
+        let interval = |&(name, start, end): &(&str, u64, u64)| Interval {
+            engine: Engine::Kernel,
+            name: name.to_owned(),
+            stream: "stream".to_owned(),
+            span: Span { start, end },
+            bytes: 0,
+        };
+        Recording::new(Source::SoftwareGpu, spans.iter().map(interval).collect())
+    }
+
+    #[test]
+    fn only_time_without_any_operation_is_idle() {
+        let (update, other) = (names::APPEND_KV, names::PAGED_ATTENTION);
+        let found = idle_between_updates(&recording(&[
+            (update, 0, 10),
+            (other, 15, 40),
+            (update, 42, 50),
+            (other, 45, 60),
+            (update, 55, 65),
+            (update, 65, 70),
+        ]));
+        let idle = found.map(|found| found.sorted().to_vec());
+        assert_eq!(idle, Some([0, 0, 7].map(Duration::from_nanos).to_vec()));
+        assert!(idle_between_updates(&recording(&[(update, 0, 10)])).is_none());
+    }
+
+    #[test]
+    fn the_share_beside_another_kernel_is_of_the_own_time() {
+        let recording = recording(&[("a", 0, 10), ("b", 5, 25), ("a", 20, 30), ("c", 0, 30)]);
+        assert_eq!(beside(&recording, "a", "b"), 0.5);
+        assert_eq!(beside(&recording, "b", "c"), 1.0);
+        assert_eq!(beside(&recording, "x", "a"), 0.0);
+    }
+}

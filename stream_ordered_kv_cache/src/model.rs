@@ -1,0 +1,197 @@
+//! The model whose tokens are decoded: its shape, its numbers, and what the CPU computes from them.
+//!
+//! Keys and values are projections of what the layer before has computed. The projections are left out; numbers that
+//! differ for every layer, token, head and element stand in for what they give. So the cache can be compared bit for
+//! bit, and a token that is stale, half-written or another's has values that no other token has.
+
+use examples_host::prelude::*;
+use gpu_kernels::kv_offset;
+use rayon::prelude::*;
+
+/// Layers.
+pub const LAYERS: usize = 4;
+/// Heads of keys and values.
+pub const HEADS: u32 = 8;
+/// Elements of a head.
+pub const HEAD_DIM: u32 = 128;
+/// Elements of a token's keys in a layer, of its values, of a query, and of an output.
+pub const WIDTH: usize = HEADS as usize * HEAD_DIM as usize;
+/// Bytes of a token in one layer: keys and values.
+pub const TOKEN_BYTES: usize = 2 * WIDTH * size_of::<f32>();
+
+/// Attention's outputs are the next layer's queries: values are so large that these do not vanish.
+const VALUES: f32 = 16.0;
+/// What multiplies the products of queries and keys.
+pub const SCALE: f32 = 0.125;
+
+const KEYS: u64 = 1 << 32;
+const QUERIES: u64 = 2 << 32;
+
+/// Element `index` of all keys of a layer, `[token][head][element]`.
+pub fn key(layer: usize, index: usize) -> f32 {
+    Seed::new(KEYS + layer as u64).f32(index)
+}
+
+/// Element `index` of all values of a layer.
+pub fn value(layer: usize, index: usize) -> f32 {
+    Seed::new(layer as u64).f32(index) * VALUES
+}
+
+/// Element `index` of the first layer's queries, `[number][head][element]`.
+pub fn query(index: usize) -> f32 {
+    Seed::new(QUERIES).f32(index)
+}
+
+/// One layer's cache on the CPU: keys and values of all tokens, `[token][head][element]`.
+pub struct Layer {
+    keys: Vec<f32>,
+    values: Vec<f32>,
+}
+
+/// A layer's number and number of tokens.
+impl Layer {
+    /// The cache of a layer when it holds `tokens` tokens.
+    pub fn new(layer: usize, tokens: usize) -> Self {
+        let elements = 0..tokens * WIDTH;
+        Self {
+            keys: elements.clone().map(|index| key(layer, index)).collect(),
+            values: elements.map(|index| value(layer, index)).collect(),
+        }
+    }
+
+    /// Attention over the first `tokens` tokens, of one query per head.
+    pub fn attention(&self, tokens: usize, query: &[f64]) -> Vec<f64> {
+        let heads = (0..HEADS as usize).into_par_iter();
+        heads
+            .flat_map_iter(|head| self.head(head, tokens, query))
+            .collect()
+    }
+
+    /// The softmax of the scaled products of query and keys, and with it the mean of the values.
+    fn head(&self, head: usize, tokens: usize, query: &[f64]) -> Vec<f64> {
+        let dim = HEAD_DIM as usize;
+        let query = &query[head * dim..][..dim];
+        let row = |of: &'_ [f32], token: usize| -> [f32; HEAD_DIM as usize] {
+            std::array::from_fn(|element| of[token * WIDTH + head * dim + element])
+        };
+        let score = |token| {
+            let key = row(&self.keys, token);
+            let products = query.iter().zip(key).map(|(q, k)| q * f64::from(k));
+            products.sum::<f64>() * f64::from(SCALE)
+        };
+        let scores: Vec<f64> = (0..tokens).map(score).collect();
+        let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = scores.iter().map(|score| (score - max).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        let mut mean = vec![0.0; dim];
+        for (token, weight) in weights.iter().enumerate() {
+            for (mean, value) in mean.iter_mut().zip(row(&self.values, token)) {
+                *mean += weight / total * f64::from(value);
+            }
+        }
+        mean
+    }
+
+    /// What a page must hold when the cache holds `tokens` tokens: each token in its place, and poison elsewhere.
+    pub fn page(&self, page: usize, page_tokens: usize, tokens: usize) -> Vec<f32> {
+        let half = WIDTH * page_tokens;
+        let mut expected = vec![f32::from_bits(u32::MAX); 2 * half];
+        let first = page * page_tokens;
+        for token in first..(first + page_tokens).min(tokens) {
+            for head in 0..HEADS {
+                let slot = (token - first) as u32;
+                let place = kv_offset(head, slot, HEAD_DIM, page_tokens as u32);
+                let from = token * WIDTH + (head * HEAD_DIM) as usize;
+                let of_head = from..from + HEAD_DIM as usize;
+                let places = place..place + HEAD_DIM as usize;
+                expected[places.clone()].copy_from_slice(&self.keys[of_head.clone()]);
+                expected[half + places.start..half + places.end]
+                    .copy_from_slice(&self.values[of_head]);
+            }
+        }
+        expected
+    }
+}
+
+/// Whether an output is right: the kernel adds single-precision numbers in another order, in every layer.
+pub fn close(got: f32, expected: f64) -> bool {
+    (f64::from(got) - expected).abs() <= TOLERANCE * f64::from(VALUES)
+}
+
+/// The share of the largest value by which outputs may be off.
+pub const TOLERANCE: f64 = 1e-5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queries that are outputs, layer by layer.
+    fn outputs(layers: &[Layer], tokens: usize) -> Vec<f64> {
+        let first: Vec<f64> = (0..WIDTH).map(|index| f64::from(query(index))).collect();
+        let through = |query: Vec<f64>, layer: &Layer| layer.attention(tokens, &query);
+        layers.iter().fold(first, through)
+    }
+
+    fn exchange(layer: &mut Layer, token: usize, keys: bool, with: impl Fn(usize) -> f32) {
+        let of = if keys {
+            &mut layer.keys
+        } else {
+            &mut layer.values
+        };
+        for index in token * WIDTH..(token + 1) * WIDTH {
+            of[index] = with(index);
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_stale_or_half_written_changes_the_output_beyond_the_tolerance() {
+        const TOKENS: usize = 600;
+        let fresh: Vec<Layer> = (0..LAYERS).map(|layer| Layer::new(layer, TOKENS)).collect();
+        let right = outputs(&fresh, TOKENS);
+        for layer in 0..LAYERS {
+            for (token, keys) in [
+                (0, true),
+                (0, false),
+                (TOKENS - 1, true),
+                (TOKENS - 1, false),
+            ] {
+                let mut torn: Vec<Layer> =
+                    (0..LAYERS).map(|layer| Layer::new(layer, TOKENS)).collect();
+                // The other half of the token stays what it must be.
+                exchange(&mut torn[layer], token, keys, |index| {
+                    if keys {
+                        key(layer, index + WIDTH)
+                    } else {
+                        value(layer, index + WIDTH)
+                    }
+                });
+                let wrong = outputs(&torn, TOKENS);
+                let pairs = wrong.iter().zip(&right);
+                let seen = pairs.filter(|(wrong, right)| !close(**wrong as f32, **right));
+                assert!(
+                    seen.count() > WIDTH / 2,
+                    "layer {layer}, token {token}, keys {keys}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn attention_over_one_token_is_its_value() {
+        let layer = Layer::new(2, 1);
+        let query = vec![1.0; WIDTH];
+        let found = layer.attention(1, &query);
+        assert!((0..WIDTH).all(|index| found[index] == f64::from(value(2, index))));
+    }
+
+    #[test]
+    fn a_page_holds_its_tokens_and_poison() {
+        let layer = Layer::new(1, 5);
+        let page = layer.page(1, 4, 5);
+        let (dim, half) = (HEAD_DIM as usize, WIDTH * 4);
+        assert_eq!(page[0], key(1, 4 * WIDTH));
+        assert_eq!(page[half + 4 * dim], value(1, 4 * WIDTH + dim));
+        assert_eq!(page[dim].to_bits(), u32::MAX);
+        assert_eq!(page.iter().filter(|x| !x.is_nan()).count(), 2 * WIDTH);
+    }
+}

@@ -1,0 +1,74 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use std::process::{Command, Output};
+
+const PARTS: [&str; 1] = ["append"];
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stream_ordered_kv_cache"))
+        .args(["--device", "software"])
+        .args(arguments)
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
+        .env_remove("SOFTWARE_GPU_RACES")
+        .output()
+        .expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// The exit code, and both outputs for a failed assertion.
+fn code(output: &Output) -> Option<i32> {
+    println!("{}\n{}", text(&output.stdout), text(&output.stderr));
+    output.status.code()
+}
+
+#[test]
+fn every_part_holds_without_a_race_and_prints_the_same_twice() {
+    let output = run(&["--races", "fail"]);
+    assert_eq!(code(&output), Some(0));
+    assert_eq!(text(&output.stderr), "");
+    let said = text(&output.stdout);
+    for part in PARTS {
+        assert!(said.contains(&format!("\n{part}: ")), "{part} did not run");
+    }
+    assert_eq!(text(&run(&["--races", "fail"]).stdout), said);
+}
+
+#[test]
+fn attention_that_does_not_wait_is_wrong_and_reported_every_time() {
+    for _ in 0..2 {
+        let output = run(&["--part", "append", "--omit-event", "--size", "1MiB"]);
+        assert_eq!(code(&output), Some(1));
+        assert!(text(&output.stdout).contains("attention's outputs are wrong"));
+        let report = text(&output.stderr);
+        for named in [
+            "race",
+            "`append_kv`",
+            "`paged_attention`",
+            "record an event",
+        ] {
+            assert!(report.contains(named), "{named} is not in the report");
+        }
+    }
+}
+
+#[test]
+fn senseless_requests_are_usage_errors() {
+    for (arguments, named) in [
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--part", "append", "--size", "4"], "--size 4 B"),
+        (
+            &["--part", "append", "--size", "1MiB", "--chunks", "33"],
+            "33",
+        ),
+        (&["--chunks", "0"], "0"),
+        (&["--iterations", "0"], "0"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(code(&output), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(named), "{arguments:?}");
+    }
+}
