@@ -33,7 +33,7 @@ const KERNELS: &[&CStr] = &[
 ];
 
 /// An entry point as the table has it: finds the arguments and calls.
-pub type Caller = fn(&mut World, *const c_void) -> u32;
+pub type Caller = fn(&mut World, usize) -> u32;
 
 /// The addresses of each call: for the legacy default stream and for that of the thread.
 static ADDRESSES: LazyLock<Vec<[usize; 2]>> = LazyLock::new(|| {
@@ -66,9 +66,9 @@ pub fn run(data: &[u8]) {
 fn step(world: &mut World, record: &[u8]) {
     world.begin(record);
     let which = usize::from(world.byte()) | usize::from(world.byte()) << 8;
-    let (index, per_thread) = (which % CALLS.len(), which / CALLS.len() & 7 == 1);
+    let (index, per_thread) = (which % CALLS.len(), (which / CALLS.len()) & 7 == 1);
     let address = ADDRESSES[index][usize::from(per_thread)];
-    let code = CALLS[index].1(world, address as *const c_void);
+    let code = CALLS[index].1(world, address);
     world.end(code == 0);
 }
 
@@ -156,12 +156,12 @@ fn end(world: &mut World) {
 }
 
 /// What the driver calls as a host function: a call, which it must refuse.
-pub unsafe extern "C" fn on_host(_data: *mut c_void) {
+pub extern "C" fn on_host(_data: *mut c_void) {
     refused();
 }
 
 /// What the driver calls as a stream's callback.
-pub unsafe extern "C" fn on_callback(_stream: u64, _status: u32, _data: *mut c_void) {
+pub extern "C" fn on_callback(_stream: u64, _status: u32, _data: *mut c_void) {
     refused();
 }
 
@@ -171,21 +171,21 @@ fn refused() {
 }
 
 /// Calls `address` with arguments of these types, in this order.
-pub fn typed<A: Arguments>(world: &mut World, address: *const c_void) -> u32 {
+pub fn typed<A: Arguments>(world: &mut World, address: usize) -> u32 {
     A::call(world, address)
 }
 
 /// A list of [`Argument`]s.
 pub trait Arguments {
     /// Makes the arguments and calls.
-    fn call(world: &mut World, address: *const c_void) -> u32;
+    fn call(world: &mut World, address: usize) -> u32;
 }
 
 macro_rules! lists {
     ($(($($argument:ident)*))*) => {$(
         impl<$($argument: Argument),*> Arguments for ($($argument,)*) {
             #[allow(non_snake_case, unused_variables, reason = "a list of any length")]
-            fn call(world: &mut World, address: *const c_void) -> u32 {
+            fn call(world: &mut World, address: usize) -> u32 {
                 $(let $argument = $argument::make(world);)*
                 // SAFETY: the table has the types of cuda.h; pointers lead to memory that the world keeps.
                 unsafe {

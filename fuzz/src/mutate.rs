@@ -12,7 +12,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -21,7 +21,7 @@ impl Random {
 
     /// A number below `end`; 0 if there is none.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 32) as usize % end.max(1)
+        (self.number() >> 32) as usize % end.max(1)
     }
 }
 
@@ -146,7 +146,7 @@ pub fn calls(data: &mut [u8], mut size: usize, max_size: usize, seed: u32) -> us
         let at = record(random.below(count));
         let from = record(random.below(count));
         let mut new = [0; RECORD];
-        new.fill_with(|| random.next() as u8);
+        new.fill_with(|| random.number() as u8);
         if count == 0 {
             return splice(data, size, max_size, (0, size), &new);
         }
