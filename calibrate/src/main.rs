@@ -135,7 +135,7 @@ fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwat
     let mut kernels = Kernels::load()?;
     transfers::measure(findings, device, &watch)?;
     handovers::measure(findings, &mut kernels, &watch)?;
-    host_calls::measure(findings, &kernels)?;
+    host_calls::measure(findings, device, &kernels)?;
     multiprocessors::measure(findings, &kernels, &watch)?;
     memory::measure(findings, &watch)?;
     Ok((kernels, watch))

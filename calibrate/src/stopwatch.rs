@@ -77,7 +77,8 @@ impl Stopwatch {
         others: &[Stream],
         body: impl FnOnce() -> Result<()>,
     ) -> Result<f64> {
-        let joins: Result<Vec<Event>> = others.iter().map(|_| gpu::timing_event()).collect();
+        // They keep no time: that would hold the stopwatch's stream up for each of them.
+        let joins: Result<Vec<Event>> = others.iter().map(|_| gpu::untimed_event()).collect();
         self.device(ahead, |stream| {
             for other in others {
                 gpu::wait(*other, self.start)?;

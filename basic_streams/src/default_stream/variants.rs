@@ -18,21 +18,24 @@ pub struct Work {
     pub legacy: Stream,
     pub blocking: [Stream; OWN],
     pub non_blocking: [Stream; OWN],
-    /// Where the jobs are between runs on threads.
-    home: Stream,
+    /// Where each thread's jobs are between runs on threads. One stream for all would make a thread that starts late
+    /// wait for what another has handed back by then.
+    homes: [Stream; OWN],
 }
 
 impl Work {
     pub fn new(device: &Device) -> Result<Self> {
-        let home = Stream::non_blocking(device, "home")?;
+        let [home, second, third] =
+            ["home 0", "home 1", "home 2"].map(|name| Stream::non_blocking(device, name));
+        let homes = [home?, second?, third?];
         let [a, b, c] = ["a", "b", "c"].map(|name| Stream::blocking(device, name));
         let [d, e, f] = ["d", "e", "f"].map(|name| Stream::non_blocking(device, name));
         Ok(Self {
-            jobs: Jobs::new(&home, KERNELS, MULTIPLY_ADDS)?,
+            jobs: Jobs::new(&homes[0], KERNELS, MULTIPLY_ADDS)?,
             legacy: Stream::legacy(device)?,
             blocking: [a?, b?, c?],
             non_blocking: [d?, e?, f?],
-            home,
+            homes,
         })
     }
 
@@ -56,13 +59,13 @@ impl Work {
             rounds,
             ..
         } = &mut self.jobs;
-        let home = &self.home;
+        let homes = &self.homes;
         let (own, on_legacy) = jobs.split_at_mut(OWN * ROUNDS);
         on_legacy
             .iter_mut()
             .try_for_each(|job| job.hand_to(&self.legacy))?;
         let shares: Vec<Mutex<&mut [Job]>> = own.chunks_mut(ROUNDS).map(Mutex::new).collect();
-        host_clock::threads(home.device(), OWN, |thread| {
+        host_clock::threads(self.legacy.device(), OWN, |thread| {
             let stream = stream(thread)?;
             let mut jobs = shares[thread]
                 .lock()
@@ -71,13 +74,14 @@ impl Work {
             jobs.iter_mut()
                 .try_for_each(|job| job.launch(kernels, *rounds))?;
             // The thread's stream cannot be named by others: what comes next is ordered from here.
-            jobs.iter_mut().try_for_each(|job| job.hand_to(home))
+            jobs.iter_mut()
+                .try_for_each(|job| job.hand_to(&homes[thread]))
         })?;
         on_legacy
             .iter_mut()
             .try_for_each(|job| job.launch(kernels, *rounds))?;
         self.legacy.synchronize()?;
-        Ok(home.synchronize()?)
+        Ok(homes.iter().try_for_each(Stream::synchronize)?)
     }
 
     /// Compares every number with what the CPU computes.

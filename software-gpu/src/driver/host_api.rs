@@ -49,7 +49,7 @@ pub(crate) fn host_counting_work(bytes: u64) {
 pub(crate) fn host_threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let start = current::clock();
     let parent = current::ordinal();
-    let ordinals = register(count, start, parent);
+    let (ordinals, start) = register(count, start, parent);
     let results: Vec<_> = thread::scope(|scope| {
         let body = &body;
         let start_thread = |(index, ordinal)| {
@@ -79,8 +79,10 @@ pub(crate) fn host_threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sy
         .collect()
 }
 
-fn register(count: usize, start: Time, parent: Option<Ordinal>) -> Vec<Ordinal> {
+/// Registers threads that are started at `start`, and says when they run.
+fn register(count: usize, start: Time, parent: Option<Ordinal>) -> (Vec<Ordinal>, Time) {
     let mut simulator = lock();
+    let start = start + simulator.host().thread_start_us.micros();
     let ordinals: Vec<_> = (0..count)
         .map(|_| simulator.threads.register(start))
         .collect();
@@ -88,7 +90,7 @@ fn register(count: usize, start: Time, parent: Option<Ordinal>) -> Vec<Ordinal> 
     if let Some(parent) = parent {
         simulator.threads.set_waiting(parent, true);
     }
-    ordinals
+    (ordinals, start)
 }
 
 fn unregister(ordinal: Ordinal, parent: Option<Ordinal>) {

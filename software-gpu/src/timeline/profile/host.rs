@@ -62,6 +62,8 @@ pub struct Host {
     pub unpin_share: Figure,
     /// Host memory that a process can page-lock, in bytes.
     pub page_locked_limit_bytes: Figure,
+    /// From starting host threads until they run.
+    pub thread_start_us: Figure,
     /// Loading a module.
     pub module_load_us: Figure,
     /// Every other call.
