@@ -159,7 +159,8 @@ fn the_caller_waits_for_the_slowest_thread() {
         index
     });
     assert_eq!(indices, [0, 1, 2]);
-    assert_eq!(host::now() - start, Duration::from_micros(30));
+    // The profile's threads take 90 µs to start.
+    assert_eq!(host::now() - start, Duration::from_micros(90 + 30));
 }
 
 /// Each host thread has its own `CU_STREAM_PER_THREAD`.
