@@ -15,9 +15,9 @@ const DEPTH: usize = 40;
 
 /// Folders of sources that hold no call sites.
 static WRAPPERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-/// This crate's folder, and parts of the paths of Rust's libraries and of cust.
-const OWN: &str = env!("CARGO_MANIFEST_DIR");
-const LIBRARIES: [&str; 2] = ["/rustc/", "/cust-"];
+/// This crate's sources, and parts of the paths of Rust's libraries, of cust, and of what starts programs and threads.
+const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+const LIBRARIES: [&str; 4] = ["/rustc/", "/cust-", "/nptl/", "/csu/"];
 
 /// Says that the sources in `folder` wrap the driver: their callers are the call sites. A crate passes
 /// `env!("CARGO_MANIFEST_DIR")`.
@@ -113,6 +113,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/src/driver/stream.rs"
         )));
+        assert!(is_wrapper("./nptl/pthread_create.c"));
         assert!(!is_wrapper("/home/examples-host-2/src/main.rs"));
         assert!(!is_wrapper("src/custom.rs"));
     }

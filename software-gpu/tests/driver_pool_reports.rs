@@ -113,6 +113,24 @@ fn a_free_without_order_is_found() {
     assert_eq!(kinds, [Kind::Lifetime]);
 }
 
+/// `cuMemFree` of a pool's memory waits for nothing: the host has to have waited before.
+#[test]
+fn a_free_by_the_host_needs_a_wait_of_the_host() {
+    for waits in [false, true] {
+        let kinds = found(&[], |driver, pool, [a, _]| {
+            let memory = pool.allocate(LONG, a).unwrap();
+            driver.set(memory, 2, LONG, a).unwrap();
+            if waits {
+                driver.stream_synchronize(a).unwrap();
+            }
+            free_now(memory).unwrap();
+        });
+        // Without the wait it may come before the allocation, and before the memset.
+        let expected = if waits { 0 } else { 2 };
+        assert_eq!(kinds, vec![Kind::Lifetime; expected]);
+    }
+}
+
 /// The next owner reads what the last one left: it has written nothing itself.
 #[test]
 fn reused_memory_counts_as_never_written() {

@@ -222,6 +222,15 @@ impl Ordering {
         self.tell(|checker| checker.freed(start..start + bytes as u64));
     }
 
+    /// The host frees memory of a pool and waits for nothing.
+    pub(super) fn freed_by_host(&mut self, start: u64, bytes: usize) {
+        self.tell(|checker| {
+            let free = Description::new(format!("cuMemFree of {bytes} bytes"));
+            let free = free.at(Arc::new(CallSite::here()));
+            checker.pool_freed_by_host(thread(), start, free);
+        });
+    }
+
     pub(super) fn threads_started(&mut self, parent: Option<Ordinal>, threads: &[Ordinal]) {
         for started in threads {
             self.tell(|checker| {

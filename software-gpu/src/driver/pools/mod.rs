@@ -271,7 +271,9 @@ impl Simulator {
     /// Gives a pool's chunks back to the device.
     fn unmap(&mut self, chunks: &[CUdeviceptr]) {
         for chunk in chunks {
+            let bytes = self.memory.find(*chunk).map_or(0, |found| found.len());
             self.memory.free(*chunk, AllocationKind::Device);
+            self.ordering.freed(*chunk, bytes);
         }
     }
 

@@ -225,6 +225,7 @@ impl Call {
         let Some(allocation) = self.pools.allocations.get(&address).copied() else {
             return false;
         };
+        self.ordering.freed_by_host(address, allocation.bytes);
         self.end_allocation(address, allocation.pool, None);
         true
     }
