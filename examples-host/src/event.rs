@@ -15,6 +15,9 @@ pub enum Timing {
     On,
     /// The event only orders (`CU_EVENT_DISABLE_TIMING`).
     Off,
+    /// The event only orders, and a host thread that waits for it sleeps instead of asking again and again
+    /// (`CU_EVENT_BLOCKING_SYNC`).
+    OffBlocking,
 }
 
 /// A mark that is recorded in a stream and happens when the work before it has finished.
@@ -32,13 +35,17 @@ unsafe impl Sync for Event {}
 impl Event {
     /// A new event that has not been recorded.
     pub fn new(device: &Device, timing: Timing) -> Result<Self> {
+        use CUevent_flags_enum as Flags;
         let flags = match timing {
-            Timing::On => CUevent_flags_enum::CU_EVENT_DEFAULT,
-            Timing::Off => CUevent_flags_enum::CU_EVENT_DISABLE_TIMING,
+            Timing::On => Flags::CU_EVENT_DEFAULT as u32,
+            Timing::Off => Flags::CU_EVENT_DISABLE_TIMING as u32,
+            Timing::OffBlocking => {
+                Flags::CU_EVENT_DISABLE_TIMING as u32 | Flags::CU_EVENT_BLOCKING_SYNC as u32
+            }
         };
         let mut raw = std::ptr::null_mut();
         // SAFETY: `raw` outlives the call, which stores a handle in it.
-        let result = unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
+        let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
         check("cuEventCreate", result, || format!("timing {timing:?}"))?;
         Ok(Self {
             raw,

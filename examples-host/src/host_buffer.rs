@@ -12,6 +12,7 @@
 
 use crate::device::Device;
 use crate::error::{Error, Result, check};
+use crate::event::{Event, Timing};
 use crate::split::pieces;
 use crate::stream::Stream;
 use crate::uncached;
@@ -67,11 +68,37 @@ enum Access {
     Write,
 }
 
-/// A copy that may still be using the memory.
+/// A copy or a host function that may still be using the memory.
 struct Use {
     stream: Stream,
     ticket: u64,
     writes: bool,
+    /// Recorded behind it, where it ended a turn.
+    end: Option<Event>,
+}
+
+impl Use {
+    fn has_finished(&self) -> bool {
+        self.stream.has_finished(self.ticket)
+    }
+
+    /// Makes `stream` wait for it.
+    fn is_awaited_by(&self, stream: &Stream) -> Result<()> {
+        match &self.end {
+            _ if self.stream == *stream || self.has_finished() => Ok(()),
+            Some(end) => stream.wait(end),
+            None => stream.wait_for(&self.stream),
+        }
+    }
+
+    /// Makes the host wait for it.
+    fn settle(&self) -> Result<()> {
+        match &self.end {
+            _ if self.has_finished() => Ok(()),
+            Some(end) => end.synchronize(),
+            None => self.stream.synchronize(),
+        }
+    }
 }
 
 impl<T: Pod> HostBuffer<T> {
@@ -223,9 +250,7 @@ impl<T: Pod> HostBuffer<T> {
     ) -> Result<()> {
         let mut uses = self.uses.borrow_mut();
         for other in uses.iter().filter(|other| writes || other.writes) {
-            if other.stream != *stream && !other.stream.has_finished(other.ticket) {
-                stream.wait_for(&other.stream)?;
-            }
+            other.is_awaited_by(stream)?;
         }
         enqueue(self.start())?;
         // Those waited for finish before this copy does, as do those of the same stream: this one
@@ -236,16 +261,26 @@ impl<T: Pod> HostBuffer<T> {
             stream: stream.clone(),
             ticket: stream.take_ticket(),
             writes: stands_for_write,
+            end: None,
         });
+        Ok(())
+    }
+
+    /// Ends a turn of memory that is used in turns: a stream that uses it next, or a host that reads or writes it, then
+    /// waits for the uses so far and not for what their streams are given in between.
+    pub fn end_turn(&self) -> Result<()> {
+        for last in self.uses.borrow_mut().iter_mut() {
+            let end = Event::new(last.stream.device(), Timing::Off)?;
+            end.record(&last.stream)?;
+            last.end = Some(end);
+        }
         Ok(())
     }
 
     fn settle(&self, which: impl Fn(&Use) -> bool) -> Result<()> {
         let mut uses = self.uses.borrow_mut();
         for copy in uses.iter().filter(|copy| which(copy)) {
-            if !copy.stream.has_finished(copy.ticket) {
-                copy.stream.synchronize()?;
-            }
+            copy.settle()?;
         }
         uses.retain(|copy| !which(copy));
         Ok(())

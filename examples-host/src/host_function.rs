@@ -1,8 +1,13 @@
 //! Functions that a stream calls on the host.
 
 use crate::error::{Result, check, on};
+use crate::host_buffer::{HostBuffer, HostMemory};
+use crate::intervals::Engine;
+use crate::recorder;
 use crate::stream::Stream;
+use bytemuck::Pod;
 use cust::sys;
+use libcuda::host;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,14 +22,52 @@ impl Stream {
     pub fn call_host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         let function: Box<Function> = Box::new(Box::new(function));
         let data = Box::into_raw(function);
-        // SAFETY: `call` takes the box back when it is called, which happens at most once.
-        let result = unsafe { sys::cuLaunchHostFunc(self.raw()?, Some(call), data.cast()) };
-        let launched = check("cuLaunchHostFunc", result, on(self));
+        let launched = recorder::operation(self, Engine::HostFunction, "host function", 0, || {
+            // SAFETY: `call` takes the box back when it is called, which happens at most once.
+            let result = unsafe { sys::cuLaunchHostFunc(self.raw()?, Some(call), data.cast()) };
+            check("cuLaunchHostFunc", result, on(self))
+        });
         if launched.is_err() {
             // SAFETY: a function that was refused is never called: the box is still ours.
             drop(unsafe { Box::from_raw(data) });
         }
         launched
+    }
+
+    /// As [`Stream::call_host`], of a function that works on `memory`: it gets the elements when the copies and functions that
+    /// use them, in whichever stream, have finished, and who uses them next waits for its return.
+    pub fn call_host_on<T: Pod + Send>(
+        &self,
+        memory: &mut HostBuffer<T>,
+        function: impl FnOnce(&mut [T]) + Send + 'static,
+    ) -> Result<()> {
+        let (len, bytes) = (memory.len(), memory.bytes());
+        let is_locked = memory.memory() != HostMemory::Pageable;
+        memory.lend(self, true, |start| {
+            let lent = Lent(start);
+            self.call_host(move || {
+                let Lent(start) = lent.whole();
+                if is_locked {
+                    host::reads(start.cast_const().cast(), bytes);
+                    host::writes(start.cast_const().cast(), bytes);
+                }
+                // SAFETY: the elements are lent to this function until it returns.
+                function(unsafe { std::slice::from_raw_parts_mut(start, len) });
+            })
+        })
+    }
+}
+
+/// The start of memory that is lent to a function on another thread.
+struct Lent<T>(*mut T);
+
+// SAFETY: whoever lends it lets nobody else use it meanwhile.
+unsafe impl<T: Send> Send for Lent<T> {}
+
+impl<T> Lent<T> {
+    /// Itself: a closure that calls this takes it along as a whole.
+    fn whole(self) -> Self {
+        self
     }
 }
 

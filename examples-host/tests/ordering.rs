@@ -234,3 +234,44 @@ fn sizes_that_cannot_be_are_refused() {
         Err(Error::Split { .. })
     ));
 }
+
+#[test]
+fn a_function_on_host_memory_comes_between_the_copies_of_other_streams() {
+    let mut bench = Bench::new();
+    let [h, f, d] = ["out", "function", "in"].map(|name| bench.stream(name));
+    let mut from = DeviceBuffer::new(&h, LEN).unwrap();
+    let mut to = DeviceBuffer::new(&d, LEN).unwrap();
+    from.copy_from(&bench.input).unwrap();
+    from.copy_to(&mut bench.output).unwrap();
+    let negate = |data: &mut [f32]| data.iter_mut().for_each(|x| *x = -*x);
+    f.call_host_on(&mut bench.output, negate).unwrap();
+    to.copy_from(&bench.output).unwrap();
+    bench.output.poison().unwrap();
+    to.copy_to(&mut bench.output).unwrap();
+    let negated = |index| -input(index);
+    check::equal("output", 0, bench.output.read().unwrap(), negated).unwrap();
+}
+
+#[test]
+fn who_reads_after_a_turn_does_not_wait_for_what_came_later() {
+    let mut bench = Bench::new();
+    let stream = bench.stream("stream");
+    let mut data = DeviceBuffer::new(&stream, LEN).unwrap();
+    data.copy_from(&bench.input).unwrap();
+    data.copy_to(&mut bench.output).unwrap();
+    bench.output.end_turn().unwrap();
+    data.copy_from(&bench.input).unwrap();
+    check::equal("output", 0, bench.output.read().unwrap(), input).unwrap();
+    assert!(!stream.is_idle().unwrap(), "the reader waited for all");
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_buffer_can_be_made_shorter_and_no_longer_than_its_room() {
+    let bench = Bench::new();
+    let mut data = DeviceBuffer::<f32>::new(&bench.stream("stream"), 8).unwrap();
+    data.set_len(3).unwrap();
+    assert_eq!((data.len(), data.capacity()), (3, 8));
+    assert!(data.set_len(0).is_err() && data.set_len(9).is_err());
+    assert_eq!(data.len(), 3);
+}

@@ -24,11 +24,16 @@ impl Batch {
         self.0.u32(index) as usize % VALUES
     }
 
+    /// Element `index`.
+    pub fn given(self, index: usize) -> f32 {
+        number(self.value(index))
+    }
+
     /// Fills a piece with the elements that belong there.
     pub fn fill(self, piece: &mut HostBuffer<f32>) -> Result<()> {
         let offset = piece.offset();
         let elements = piece.write()?.par_iter_mut().enumerate();
-        elements.for_each(|(index, element)| *element = number(self.value(offset + index)));
+        elements.for_each(|(index, element)| *element = self.given(offset + index));
         Ok(())
     }
 }

@@ -21,6 +21,7 @@
 mod order;
 mod work;
 
+use crate::chain;
 use examples_host::prelude::*;
 use order::{disorder, idle_share};
 use std::time::Duration;
@@ -62,7 +63,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let mut work = Work::new(part, roles, elements, chunks)?;
 
     let stages = work.stages_alone(part, roles)?;
-    let bound = bound(stages, chunks);
+    let bound = chain::bound(stages, chunks);
     let [produce, consume, put_out] = stages.map(units::time);
     part.predict(format!(
         "Alone, all {chunks} chunks: producer {produce}, consumer {consume}, output {put_out}.\n\
@@ -88,13 +89,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         .check(|work| work.check())
         .run(part, &mut work)?;
     judge(part, &outcomes, bound)
-}
-
-/// One chunk's way through all stages, and the slowest stage once for each other chunk.
-fn bound(stages: [Duration; 3], chunks: usize) -> Duration {
-    let chunks = chunks as f64;
-    let slowest = stages.into_iter().max().unwrap_or_default();
-    stages.iter().sum::<Duration>().div_f64(chunks) + slowest.mul_f64((chunks - 1.0) / chunks)
 }
 
 fn judge(part: &mut Part, outcomes: &[Outcome], bound: Duration) -> anyhow::Result<()> {

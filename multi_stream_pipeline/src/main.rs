@@ -3,8 +3,10 @@
 //! A stage may start with a chunk when the stage before has finished it, and go on with the next one while its result is
 //! used. Who sees to the order decides what it costs: an event between streams, a function on the host.
 
+mod chain;
 mod data;
 mod event_chain;
+mod host_callback;
 
 use examples_host::prelude::*;
 use std::process::ExitCode;
@@ -18,6 +20,11 @@ fn main() -> ExitCode {
         "event-chain",
         "What closes the gaps between producer, consumer and output?",
         event_chain::run,
+    )
+    .part(
+        "host-callback",
+        "What does it cost to have the host between two stages?",
+        host_callback::run,
     )
     .main()
 }
