@@ -221,7 +221,7 @@ fn computing(findings: &mut Findings, device: &Device) -> Result<()> {
     })?;
     findings.measured("host", "memory_gb_per_s", 2.0 * BYTES as f64 / copy * 1e-3);
     let text: Vec<u8> = (0..8 * MIB)
-        .map(|index| (index * 7919 >> 5) as u8 % 26)
+        .map(|index| ((index * 7919) >> 5) as u8 % 26)
         .collect();
     let start = repeat(|| threads_start(device))?;
     findings.measured("host", "thread_start_us", start);
