@@ -6,9 +6,12 @@
 //! measures, and says whether its lesson holds on this device.
 
 mod append;
+mod data;
 mod gaps;
 mod model;
 mod pages;
+mod prefetch;
+mod size;
 
 use examples_host::prelude::*;
 use std::process::ExitCode;
@@ -22,6 +25,11 @@ fn main() -> ExitCode {
         "append",
         "What does it cost to append a token before the next attention reads it?",
         append::run,
+    )
+    .part(
+        "prefetch",
+        "Can the next layer's pages come from the host while this layer's are read?",
+        prefetch::run,
     )
     .main()
 }

@@ -48,11 +48,15 @@ pub struct Layer {
     values: Vec<f32>,
 }
 
-/// A layer's number and number of tokens.
 impl Layer {
     /// The cache of a layer when it holds `tokens` tokens.
     pub fn new(layer: usize, tokens: usize) -> Self {
-        let elements = 0..tokens * WIDTH;
+        Self::beginning_at(0, layer, tokens)
+    }
+
+    /// The same with the numbers of `tokens` tokens from token `first` on.
+    pub fn beginning_at(first: usize, layer: usize, tokens: usize) -> Self {
+        let elements = first * WIDTH..(first + tokens) * WIDTH;
         Self {
             keys: elements.clone().map(|index| key(layer, index)).collect(),
             values: elements.map(|index| value(layer, index)).collect(),

@@ -19,6 +19,73 @@ kernels! {
     }
 }
 
+impl Kernels {
+    /// Writes tokens from token `first` on into the cache whose pages `table` lists, in the stream that the buffers
+    /// belong to.
+    pub fn append(
+        &self,
+        (table, page_tokens): (&DeviceBuffer<u64>, usize),
+        first: usize,
+        tokens: &Tokens,
+    ) -> anyhow::Result<()> {
+        let count = tokens.keys.len() / WIDTH;
+        fits(first + count, table.len() * page_tokens)?;
+        Ok(self.append_kv(
+            Grid::cover(count * WIDTH, 256),
+            table,
+            first as u32,
+            count as u32,
+            &tokens.keys,
+            &tokens.values,
+            HEADS,
+            HEAD_DIM,
+            page_tokens as u32,
+        )?)
+    }
+
+    /// Attention over the first `tokens` tokens of the cache whose pages `table` lists, in the stream that the buffers
+    /// belong to. Nothing here makes it wait for the pages.
+    pub fn attend(
+        &self,
+        (table, page_tokens): (&DeviceBuffer<u64>, usize),
+        tokens: usize,
+        query: &DeviceBuffer<f32>,
+        output: &mut DeviceBuffer<f32>,
+    ) -> anyhow::Result<()> {
+        fits(tokens, table.len() * page_tokens)?;
+        Ok(self.paged_attention(
+            Grid::new(HEADS, names::PAGED_ATTENTION_THREADS),
+            table,
+            tokens as u32,
+            query,
+            output,
+            HEADS,
+            HEAD_DIM,
+            page_tokens as u32,
+            SCALE,
+        )?)
+    }
+}
+
+/// A page table on the device, for kernels of `stream`.
+pub fn table(
+    stream: &Stream,
+    pages: impl ExactSizeIterator<Item = u64>,
+) -> Result<DeviceBuffer<u64>> {
+    let mut addresses = HostBuffer::page_locked(stream.device(), pages.len())?;
+    for (entry, page) in addresses.write()?.iter_mut().zip(pages) {
+        *entry = page;
+    }
+    let mut table = DeviceBuffer::new(stream, addresses.len())?;
+    table.copy_from(&addresses)?;
+    Ok(table)
+}
+
+fn fits(tokens: usize, room: usize) -> anyhow::Result<()> {
+    ensure!(tokens <= room, "{tokens} tokens in pages for {room}");
+    Ok(())
+}
+
 /// The keys and values of some neighbouring tokens in one layer, `[token][head][element]`.
 pub struct Tokens {
     pub keys: DeviceBuffer<f32>,
@@ -45,16 +112,8 @@ impl Pages {
         let pages: Vec<_> = (0..tokens.div_ceil(page_tokens))
             .map(|_| DeviceBuffer::from_pool(append, 2 * WIDTH * page_tokens))
             .collect::<Result<_>>()?;
-        let mut addresses = HostBuffer::page_locked(append.device(), pages.len())?;
-        for (address, page) in addresses.write()?.iter_mut().zip(&pages) {
-            *address = page.address();
-        }
-        let table = |stream| {
-            let mut table = DeviceBuffer::new(stream, pages.len())?;
-            table.copy_from(&addresses)?;
-            Ok::<_, Error>(table)
-        };
-        let (to_write, to_read) = (table(append)?, table(attention)?);
+        let addresses = || pages.iter().map(DeviceBuffer::address);
+        let (to_write, to_read) = (table(append, addresses())?, table(attention, addresses())?);
         Ok(Self {
             pages,
             page_tokens,
@@ -70,19 +129,7 @@ impl Pages {
         first: usize,
         tokens: &Tokens,
     ) -> anyhow::Result<()> {
-        let count = tokens.keys.len() / WIDTH;
-        self.fits(first + count)?;
-        Ok(kernels.append_kv(
-            Grid::cover(count * WIDTH, 256),
-            &self.to_write,
-            first as u32,
-            count as u32,
-            &tokens.keys,
-            &tokens.values,
-            HEADS,
-            HEAD_DIM,
-            self.page_tokens as u32,
-        )?)
+        kernels.append((&self.to_write, self.page_tokens), first, tokens)
     }
 
     /// Attention over the first `tokens` tokens, in the attending stream. Nothing here makes it wait for them.
@@ -93,18 +140,7 @@ impl Pages {
         query: &DeviceBuffer<f32>,
         output: &mut DeviceBuffer<f32>,
     ) -> anyhow::Result<()> {
-        self.fits(tokens)?;
-        Ok(kernels.paged_attention(
-            Grid::new(HEADS, names::PAGED_ATTENTION_THREADS),
-            &self.to_read,
-            tokens as u32,
-            query,
-            output,
-            HEADS,
-            HEAD_DIM,
-            self.page_tokens as u32,
-            SCALE,
-        )?)
+        kernels.attend((&self.to_read, self.page_tokens), tokens, query, output)
     }
 
     /// Makes every token of an earlier run unrecognisable.
@@ -115,11 +151,5 @@ impl Pages {
     /// The pages, for the check.
     pub fn pages(&self) -> &[DeviceBuffer<f32>] {
         &self.pages
-    }
-
-    fn fits(&self, tokens: usize) -> anyhow::Result<()> {
-        let room = self.pages.len() * self.page_tokens;
-        ensure!(tokens <= room, "{tokens} tokens in pages for {room}");
-        Ok(())
     }
 }

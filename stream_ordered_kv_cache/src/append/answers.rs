@@ -1,6 +1,7 @@
 //! What must come out, computed by the CPU.
 
-use super::decode::{Shape, download};
+use super::decode::Shape;
+use crate::data::download;
 use crate::model::{self, LAYERS, Layer, WIDTH};
 use crate::pages::Pages;
 use examples_host::prelude::*;

@@ -1,6 +1,7 @@
 //! Decode steps: a prompt in every layer's cache, and then token after token.
 
 use super::answers::Answers;
+use crate::data::{cut, download};
 use crate::model::{self, LAYERS, WIDTH};
 use crate::pages::{Kernels, Pages, Tokens};
 use examples_host::prelude::*;
@@ -123,32 +124,9 @@ impl Decode {
 /// Elements by layer and index.
 type Numbers = fn(usize, usize) -> f32;
 
-/// What a device buffer holds.
-pub fn download(buffer: &DeviceBuffer<f32>) -> Result<Vec<f32>> {
-    let mut copy = HostBuffer::page_locked(buffer.stream().device(), buffer.len())?;
-    buffer.copy_to(&mut copy)?;
-    Ok(copy.read()?.to_vec())
-}
-
 fn pairs(keys: Vec<DeviceBuffer<f32>>, values: Vec<DeviceBuffer<f32>>) -> Vec<Tokens> {
     let pairs = keys.into_iter().zip(values);
     pairs
         .map(|(keys, values)| Tokens { keys, values })
         .collect()
-}
-
-/// Numbers on the device in `pieces` pieces of `len`, given by piece and index.
-fn cut(
-    stream: &Stream,
-    pieces: usize,
-    len: usize,
-    number: impl Fn(usize, usize) -> f32,
-) -> Result<Vec<DeviceBuffer<f32>>> {
-    let mut numbers = HostBuffer::page_locked(stream.device(), pieces * len)?;
-    for (index, value) in numbers.write()?.iter_mut().enumerate() {
-        *value = number(index / len, index % len);
-    }
-    let mut whole = DeviceBuffer::new(stream, pieces * len)?;
-    whole.copy_from(&numbers)?;
-    whole.split(pieces)
 }

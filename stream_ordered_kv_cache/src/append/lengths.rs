@@ -3,7 +3,8 @@
 
 use super::answers::Answers;
 use super::decode::{Decode, Shape};
-use crate::model::{LAYERS, TOKEN_BYTES};
+use crate::model::LAYERS;
+use crate::size;
 use anyhow::Context;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
@@ -114,27 +115,17 @@ fn append_waited_for(part: &Part, decode: &mut Decode) -> anyhow::Result<Duratio
     Ok(all / decode.order().count() as u32)
 }
 
-/// The command line's length, or some between which attention's time doubles in two steps: `--size` is the cache before
-/// the first step, `--chunks` the pages of a layer that it lies in.
+/// The command line's length, or some between which attention's time doubles in two steps.
 fn to_try(part: &Part) -> Result<Vec<Shape>, UsageError> {
-    let prompts = match part.options().size {
+    let prompts = match size::tokens(part)? {
         None => vec![64, 96, 128, 192, 256, 384, 512],
-        Some(size) => match size.elements::<u8>() / (LAYERS * TOKEN_BYTES) {
-            0 => {
-                let token = units::bytes((LAYERS * TOKEN_BYTES) as u64);
-                return Err(UsageError(format!(
-                    "--size {size} has no room for one token of {token}"
-                )));
-            }
-            prompt => vec![prompt],
-        },
+        Some(prompt) => vec![prompt],
     };
-    let shape = |prompt: usize| {
-        let pages = part.chunks(prompt.div_ceil(PAGE_TOKENS), prompt)?;
+    let shape = |prompt| {
         Ok(Shape {
             prompt,
             steps: STEPS,
-            page_tokens: prompt.div_ceil(pages),
+            page_tokens: size::page_tokens(part, prompt)?,
         })
     };
     prompts.into_iter().map(shape).collect()
@@ -145,6 +136,3 @@ pub fn longest(part: &Part) -> anyhow::Result<Shape> {
     let shapes = to_try(part)?;
     shapes.last().copied().context("no length to try")
 }
-
-/// Tokens of a page.
-const PAGE_TOKENS: usize = 16;
