@@ -129,52 +129,35 @@ pub const TOLERANCE: f64 = 1e-5;
 mod tests {
     use super::*;
 
-    /// Queries that are outputs, layer by layer.
-    fn outputs(layers: &[Layer], tokens: usize) -> Vec<f64> {
-        let first: Vec<f64> = (0..WIDTH).map(|index| f64::from(query(index))).collect();
-        let through = |query: Vec<f64>, layer: &Layer| layer.attention(tokens, &query);
-        layers.iter().fold(first, through)
+    const TOKENS: usize = 600;
+
+    fn output(layer: &Layer) -> Vec<f64> {
+        let query: Vec<f64> = (0..WIDTH).map(|index| f64::from(query(index))).collect();
+        layer.attention(TOKENS, &query)
     }
 
-    fn exchange(layer: &mut Layer, token: usize, keys: bool, with: impl Fn(usize) -> f32) {
-        let of = if keys {
-            &mut layer.keys
-        } else {
-            &mut layer.values
-        };
-        for index in token * WIDTH..(token + 1) * WIDTH {
-            of[index] = with(index);
-        }
+    /// How many outputs of a layer are not those of the right cache, when a token has another's keys or values.
+    fn seen(layer: usize, token: usize, of: impl Fn(&mut Layer) -> &mut Vec<f32>) -> usize {
+        let right = output(&Layer::new(layer, TOKENS));
+        let mut torn = Layer::new(layer, TOKENS);
+        let (here, other) = (token * WIDTH, (token + 1) % TOKENS * WIDTH);
+        of(&mut torn).copy_within(other..other + WIDTH, here);
+        let pairs = output(&torn).into_iter().zip(right);
+        pairs
+            .filter(|(got, right)| !close(*got as f32, *right))
+            .count()
     }
 
     #[test]
-    fn a_token_that_is_stale_or_half_written_changes_the_output_beyond_the_tolerance() {
-        const TOKENS: usize = 600;
-        let fresh: Vec<Layer> = (0..LAYERS).map(|layer| Layer::new(layer, TOKENS)).collect();
-        let right = outputs(&fresh, TOKENS);
+    fn a_token_that_is_half_another_changes_most_outputs_beyond_the_tolerance() {
         for layer in 0..LAYERS {
-            for (token, keys) in [
-                (0, true),
-                (0, false),
-                (TOKENS - 1, true),
-                (TOKENS - 1, false),
-            ] {
-                let mut torn: Vec<Layer> =
-                    (0..LAYERS).map(|layer| Layer::new(layer, TOKENS)).collect();
-                // The other half of the token stays what it must be.
-                exchange(&mut torn[layer], token, keys, |index| {
-                    if keys {
-                        key(layer, index + WIDTH)
-                    } else {
-                        value(layer, index + WIDTH)
-                    }
-                });
-                let wrong = outputs(&torn, TOKENS);
-                let pairs = wrong.iter().zip(&right);
-                let seen = pairs.filter(|(wrong, right)| !close(**wrong as f32, **right));
+            for token in [0, TOKENS / 2, TOKENS - 1] {
+                let keys = seen(layer, token, |layer| &mut layer.keys);
+                let values = seen(layer, token, |layer| &mut layer.values);
+                let least = WIDTH * 3 / 4;
                 assert!(
-                    seen.count() > WIDTH / 2,
-                    "layer {layer}, token {token}, keys {keys}"
+                    keys > least && values > least,
+                    "{layer} {token}: {keys}, {values}"
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-const PARTS: [&str; 1] = ["append"];
+const PARTS: [&str; 2] = ["append", "prefetch"];
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stream_ordered_kv_cache"))
@@ -56,6 +56,35 @@ fn attention_that_does_not_wait_is_wrong_and_reported_every_time() {
 }
 
 #[test]
+fn attention_that_does_not_wait_for_its_pages_is_wrong_and_reported() {
+    let output = run(&["--part", "prefetch", "--omit-event"]);
+    assert_eq!(code(&output), Some(1));
+    assert!(text(&output.stdout).contains("attention's outputs are wrong"));
+    let report = text(&output.stderr);
+    for named in ["race", "from host to device", "`paged_attention`"] {
+        assert!(report.contains(named), "{named} is not in the report");
+    }
+}
+
+#[test]
+fn every_run_is_checked_when_asked_to() {
+    let output = run(&["--validate", "--iterations", "2", "--size", "512KiB"]);
+    assert!(text(&output.stdout).contains("all variants' results are the same: they are"));
+    assert!(!text(&output.stdout).contains("are wrong"));
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let output = run(&["--part", "prefetch"]);
+    assert_eq!(code(&output), Some(0));
+    assert!(
+        include_str!("../README.md").contains(&text(&output.stdout)),
+        "README.md shows another output: put the one above into it"
+    );
+}
+
+#[test]
 fn senseless_requests_are_usage_errors() {
     for (arguments, named) in [
         (&["--part", "nonsense"][..], "nonsense"),
@@ -64,6 +93,8 @@ fn senseless_requests_are_usage_errors() {
             &["--part", "append", "--size", "1MiB", "--chunks", "33"],
             "33",
         ),
+        (&["--part", "prefetch", "--size", "31KiB"], "--size 31 KiB"),
+        (&["--part", "prefetch", "--size", "1024GiB"], "--size 1024 GiB"),
         (&["--chunks", "0"], "0"),
         (&["--iterations", "0"], "0"),
     ] {
