@@ -94,7 +94,10 @@ fn senseless_requests_are_usage_errors() {
             "33",
         ),
         (&["--part", "prefetch", "--size", "31KiB"], "--size 31 KiB"),
-        (&["--part", "prefetch", "--size", "1024GiB"], "--size 1024 GiB"),
+        (
+            &["--part", "prefetch", "--size", "1024GiB"],
+            "--size 1024 GiB",
+        ),
         (&["--chunks", "0"], "0"),
         (&["--iterations", "0"], "0"),
     ] {
