@@ -189,6 +189,17 @@ impl Device {
             .map_err(|error| of_cust("cuDeviceTotalMem", error))
     }
 
+    /// Whether the device allocates in stream order, from memory pools
+    /// (`CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`).
+    pub fn has_memory_pools(&self) -> Result<bool> {
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        let mut value = 0;
+        // SAFETY: `value` outlives the call, which stores the attribute in it.
+        let result = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.raw()) };
+        check("cuDeviceGetAttribute", result, || self.name().to_owned())?;
+        Ok(value != 0)
+    }
+
     /// What bounds every launch.
     pub fn limits(&self) -> &Limits {
         &self.0.limits
@@ -227,6 +238,11 @@ impl Device {
         // SAFETY: the call takes nothing.
         let result = unsafe { sys::cuCtxSynchronize() };
         check("cuCtxSynchronize", result, || self.name().to_owned())
+    }
+
+    /// The device's handle, for calls that this crate does not wrap.
+    pub fn raw(&self) -> sys::CUdevice {
+        self.0.device.as_raw()
     }
 
     /// The context's handle, for calls that this crate does not wrap.

@@ -8,6 +8,7 @@
 use crate::error::{Error, Result, check};
 use crate::host_buffer::{HostBuffer, bytes_of};
 use crate::intervals::Engine;
+use crate::memory_pool::MemoryPool;
 use crate::recorder;
 use crate::split::pieces;
 use crate::stream::Stream;
@@ -16,6 +17,7 @@ use bytemuck::Pod;
 use cust::sys::{self, CUdeviceptr};
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room for a number of elements on the device, or one of the pieces that such room was split into.
@@ -62,15 +64,34 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Allocates room for `capacity` elements in stream order (`cuMemAllocAsync`, from the device's current pool): the
     /// memory is `stream`'s from its present end on. When the last piece is dropped the memory is freed in stream order
-    /// (`cuMemFreeAsync`), behind everything that the owners have been given; the host waits for nothing.
+    /// (`cuMemFreeAsync`), behind everything that the owners have been given; the host waits for nothing. For another
+    /// pool see [`MemoryPool::allocate`].
     pub fn from_pool(stream: &Stream, capacity: usize) -> Result<Self> {
-        let bytes = bytes_of::<T>(capacity)?;
-        let mut address = 0;
-        // SAFETY: `address` outlives the call, which stores the allocation's address in it.
-        let result = unsafe { sys::cuMemAllocAsync(&mut address, bytes, stream.raw()?) };
-        check("cuMemAllocAsync", result, || {
-            format!("{bytes} bytes, stream {}", stream.name())
-        })?;
+        Self::in_stream_order(stream, capacity, None)
+    }
+
+    /// As [`DeviceBuffer::from_pool`], from this pool or else the device's current one.
+    pub(crate) fn in_stream_order(
+        stream: &Stream,
+        capacity: usize,
+        pool: Option<&MemoryPool>,
+    ) -> Result<Self> {
+        let (bytes, raw) = (bytes_of::<T>(capacity)?, stream.raw()?);
+        let (mut address, to) = (0, || format!("{bytes} bytes, stream {}", stream.name()));
+        match pool {
+            None => {
+                // SAFETY: `address` outlives the call, which stores the allocation's address in it.
+                let result = unsafe { sys::cuMemAllocAsync(&mut address, bytes, raw) };
+                check("cuMemAllocAsync", result, to)?;
+            }
+            Some(pool) => {
+                // SAFETY: as above, and the pool lives.
+                let result = unsafe {
+                    sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool.raw(), raw)
+                };
+                check("cuMemAllocFromPoolAsync", result, to)?;
+            }
+        }
         Ok(Self::around(address, Origin::Pool, stream, capacity))
     }
 
@@ -116,6 +137,11 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Bytes that the buffer holds.
     pub fn bytes(&self) -> usize {
         self.len * size_of::<T>()
+    }
+
+    /// Makes the buffer hold its first `len` elements only, if it holds more; its room stays as it is.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
     }
 
     /// The stream that the buffer belongs to.
@@ -274,15 +300,29 @@ impl<T: Pod> DeviceBuffer<T> {
             len: self.capacity,
             pieces: count,
         })?;
-        let piece = |range: std::ops::Range<usize>| Self {
+        Ok(pieces.map(|range| self.piece(range)).collect())
+    }
+
+    /// The part of the room from `range.start` to `range.end`, as a buffer that belongs to the same stream. Whoever asks
+    /// sees to it that no element has two owners.
+    pub(crate) fn piece(&self, range: Range<usize>) -> Self {
+        Self {
             address: self.address + (range.start * size_of::<T>()) as CUdeviceptr,
             len: range.len(),
             capacity: range.len(),
             stream: self.stream.clone(),
             memory: Arc::clone(&self.memory),
             elements: PhantomData,
-        };
-        Ok(pieces.map(piece).collect())
+        }
+    }
+
+    /// The last owners of the pieces that have been dropped, if no piece is left besides this one; they are forgotten.
+    pub(crate) fn take_last_owners(&mut self) -> Option<Vec<Stream>> {
+        let memory = Arc::get_mut(&mut self.memory)?;
+        let owners = memory.last_owners.get_mut();
+        Some(std::mem::take(
+            owners.unwrap_or_else(PoisonError::into_inner),
+        ))
     }
 
     /// Where the address is kept, for a launch to point at.

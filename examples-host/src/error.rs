@@ -101,6 +101,17 @@ pub enum Error {
         /// Pieces asked for.
         pieces: usize,
     },
+    /// An arena with less room left than was asked for.
+    #[error("an arena with room for {left} more elements was asked for {asked}")]
+    ArenaFull {
+        /// Elements asked for.
+        asked: usize,
+        /// Elements that there is room for.
+        left: usize,
+    },
+    /// An arena that was to start again while pieces of it live.
+    #[error("an arena starts again only when all its pieces have been dropped")]
+    ArenaInUse,
     /// Pieces that were not split from one buffer, or not in this order.
     #[error(
         "only pieces that follow one another in the buffer that they were split from make a buffer again"

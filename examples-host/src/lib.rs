@@ -6,8 +6,8 @@
 //! - **The program**: [`example`] (parts, command line, exit code), [`part`] (what a part says and
 //!   claims), [`options`], [`size`], [`exit`], [`verdict`],
 //!   [`child`] (settings that a process reads once).
-//! - **The device**: [`device`], [`stream`], [`event`], [`device_buffer`], [`host_buffer`],
-//!   [`ring`], [`kernel`], [`host_clock`]. Order is in the types: a device buffer belongs to a
+//! - **The device**: [`device`], [`stream`], [`event`], [`device_buffer`], [`memory_pool`],
+//!   [`arena`], [`host_buffer`], [`ring`], [`kernel`], [`host_clock`]. Order is in the types: a device buffer belongs to a
 //!   stream, all its operations run there, and handing it to another stream makes that one wait.
 //! - **Fair comparison**: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every
 //!   element), [`measure`] (fork, join, in turn), [`statistics`], [`bound`].
@@ -17,6 +17,7 @@
 //! # An example, as an author writes it
 #![doc = concat!("```no_run\n", include_str!("../examples/three_way.rs"), "```")]
 
+pub mod arena;
 pub mod bound;
 pub mod check;
 pub mod child;
@@ -35,6 +36,7 @@ mod host_function;
 pub mod intervals;
 pub mod kernel;
 pub mod measure;
+pub mod memory_pool;
 pub mod new_file;
 pub mod options;
 mod output;
@@ -61,6 +63,7 @@ pub use error::{Error, Result};
 
 /// What nearly every example uses.
 pub mod prelude {
+    pub use crate::arena::Arena;
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
     pub use crate::data::Seed;
@@ -75,6 +78,7 @@ pub mod prelude {
     pub use crate::intervals::{Engine, Recording};
     pub use crate::kernel::Grid;
     pub use crate::kernels;
+    pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch};
     pub use crate::part::Part;
     pub use crate::plan::Plan;
