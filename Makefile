@@ -1,6 +1,6 @@
 # Targets for people; each is one or two commands that can be run by hand.
 CARGO ?= cargo
-EXAMPLES := basic_streams multi_stream_pipeline stream_hazards stream_ordered_kv_cache
+EXAMPLES := basic_streams multi_stream_pipeline stream_hazards stream_ordered_allocator stream_ordered_kv_cache
 
 .PHONY: all help $(EXAMPLES) test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 

@@ -27,6 +27,7 @@ examples() {
         --json "$results/measured.json"
     step multi_stream_pipeline bin/multi_stream_pipeline --device nvidia
     step stream_hazards bin/stream_hazards --device nvidia
+    step stream_ordered_allocator bin/stream_ordered_allocator --device nvidia
     step stream_ordered_kv_cache bin/stream_ordered_kv_cache --device nvidia
 }
 

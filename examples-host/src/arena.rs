@@ -94,7 +94,13 @@ mod tests {
         assert_eq!(b.address() - a.address(), ALIGNMENT as u64);
         assert_eq!((a.len(), arena.taken()), (1, 128));
         let refused = arena.take(65).unwrap_err();
-        assert!(matches!(refused, Error::ArenaFull { asked: 65, left: 64 }));
+        assert!(matches!(
+            refused,
+            Error::ArenaFull {
+                asked: 65,
+                left: 64
+            }
+        ));
         assert!(matches!(arena.take(0), Err(Error::Length { .. })));
         assert!(matches!(arena.reset(), Err(Error::ArenaInUse)));
         drop((a, b));

@@ -86,9 +86,8 @@ impl<T: Pod> DeviceBuffer<T> {
             }
             Some(pool) => {
                 // SAFETY: as above, and the pool lives.
-                let result = unsafe {
-                    sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool.raw(), raw)
-                };
+                let result =
+                    unsafe { sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool.raw(), raw) };
                 check("cuMemAllocFromPoolAsync", result, to)?;
             }
         }
@@ -139,9 +138,10 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len * size_of::<T>()
     }
 
-    /// Makes the buffer hold its first `len` elements only, if it holds more; its room stays as it is.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
+    /// Makes the buffer as long as its first `len` elements, or as its room when that is less. Elements that it did not hold
+    /// before are undefined.
+    pub fn set_len(&mut self, len: usize) {
+        self.len = len.min(self.capacity);
     }
 
     /// The stream that the buffer belongs to.

@@ -78,8 +78,8 @@ pub mod prelude {
     pub use crate::intervals::{Engine, Recording};
     pub use crate::kernel::Grid;
     pub use crate::kernels;
-    pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch};
+    pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::part::Part;
     pub use crate::plan::Plan;
     pub use crate::races::Watched;

@@ -221,20 +221,16 @@ impl MemoryPool {
     fn get(&self, attribute: CUmemPool_attribute) -> Result<u64> {
         let mut value = 0u64;
         // SAFETY: the attribute's type is a cuuint64_t, and `value` outlives the call.
-        let result = unsafe {
-            sys::cuMemPoolGetAttribute(self.0.raw, attribute, (&raw mut value).cast())
-        };
-        check("cuMemPoolGetAttribute", result, || {
-            format!("{attribute:?}")
-        })?;
+        let result =
+            unsafe { sys::cuMemPoolGetAttribute(self.0.raw, attribute, (&raw mut value).cast()) };
+        check("cuMemPoolGetAttribute", result, || format!("{attribute:?}"))?;
         Ok(value)
     }
 
     fn set(&self, attribute: CUmemPool_attribute, mut value: u64) -> Result<()> {
         // SAFETY: the attribute's type is a cuuint64_t, and `value` outlives the call.
-        let result = unsafe {
-            sys::cuMemPoolSetAttribute(self.0.raw, attribute, (&raw mut value).cast())
-        };
+        let result =
+            unsafe { sys::cuMemPoolSetAttribute(self.0.raw, attribute, (&raw mut value).cast()) };
         check("cuMemPoolSetAttribute", result, || {
             format!("{attribute:?} = {value}")
         })

@@ -1,0 +1,68 @@
+//! cost: what does an allocation in a loop cost, and where does a pool help?
+//!
+//! `cuMemAlloc` asks the operating system for memory, unless the driver still has some; `cuMemFree` waits for all work
+//! that might use it, in every stream. The pool's calls do neither:
+//!
+//! ```text
+//! cuMemAlloc  host   |alloc launch free........ alloc launch free........ |
+//!             device |           KKKK                      KKKK           |
+//! pool        host   |a launch f a launch f a launch f                    |
+//!             device |    KKKK     KKKK       KKKK                        |
+//! ```
+//!
+//! First the calls alone are timed, each by itself: half of them, all but one in a hundred, and the slowest. Then they
+//! stand in a loop with real work, in one stream and in eight, beside a loop whose memory was allocated once: what a loop
+//! takes longer than that one is the allocator's share. A pool that does not remove nearly all of the cost of large
+//! allocations would prove this wrong; small ones the driver keeps itself, and what a pool saves there is printed and
+//! not claimed.
+
+mod calls;
+mod in_loop;
+mod source;
+
+use crate::require_pools;
+use examples_host::options::UsageError;
+use examples_host::prelude::*;
+
+/// Where the pool's worth is claimed.
+const JUDGED: usize = 16 << 20;
+const STREAMS: usize = 8;
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    require_pools(part)?;
+    part.predict(format!(
+        "From some size on cuMemAlloc and cuMemFree cost many microseconds; the pool's calls cost one or two at every\n\
+         size, once it may keep its memory. At {} they remove 95 % of the cost or more.",
+        units::bytes(JUDGED as u64)
+    ));
+    let sizes = sizes(part)?;
+    calls::run(part, &sizes)?;
+    for streams in [1, STREAMS] {
+        in_loop::run(part, &sizes, streams)?;
+    }
+    Ok(())
+}
+
+/// From 64 KiB in steps of sixteen, and the largest asked for, in bytes.
+fn sizes(part: &Part) -> anyhow::Result<Vec<usize>> {
+    let largest = part.elements::<f32>(ByteSize::mib(64))? * size_of::<f32>();
+    let room = part.device().memory_bytes()? / 2;
+    if largest > room / STREAMS {
+        return Err(UsageError(format!(
+            "--size {}: {STREAMS} such allocations are more than half of the device's memory",
+            part.size(ByteSize::mib(64))
+        ))
+        .into());
+    }
+    let steps = (0..).map(|step| (64 << 10) << (4 * step));
+    let smaller = steps.take_while(|&bytes| bytes < largest);
+    Ok(smaller.chain([largest]).collect())
+}
+
+/// How latencies are shown: not by a mean, which a few slow calls hide in.
+const DISTRIBUTION: [&str; 3] = ["p50", "p99", "max"];
+
+fn distribution(times: &examples_host::statistics::Durations) -> [String; 3] {
+    [times.percentile(50), times.percentile(99), times.max()].map(units::time)
+}

@@ -1,0 +1,51 @@
+//! What does allocating device memory cost, and what does stream order change about it?
+//!
+//! `cuMemAlloc` and `cuMemFree` are calls between host and driver: a free has to wait until nobody uses the memory any
+//! more. `cuMemAllocAsync` and `cuMemFreeAsync` are operations of a stream: the memory belongs to the work between
+//! them, and goes back to a pool that the next allocation is served from. Four parts ask what that is worth, how a pool
+//! behaves, what it does for work whose sizes change, and what happens to those who free memory that is in use.
+
+mod cost;
+mod kernels;
+mod lifetime;
+mod llm_scratch;
+mod pool;
+
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Example::new(
+        "stream_ordered_allocator",
+        "Device memory that is allocated and freed in stream order",
+    )
+    .part(
+        "cost",
+        "What does an allocation in a loop cost, and where does a pool help?",
+        cost::run,
+    )
+    .part(
+        "pool",
+        "What does a memory pool hold, and who gets freed memory again?",
+        pool::run,
+    )
+    .part(
+        "llm-scratch",
+        "What do allocators do to the latency of batches whose sizes change?",
+        llm_scratch::run,
+    )
+    .part(
+        "lifetime",
+        "Who gets memory that is freed while another stream uses it?",
+        lifetime::run,
+    )
+    .main()
+}
+
+/// Fails with exit code 3 on a device that does not allocate in stream order.
+fn require_pools(part: &Part) -> anyhow::Result<()> {
+    let has = part.device().has_memory_pools()?;
+    let property = "memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)";
+    part.require(has, property, "this part allocates in stream order")?;
+    Ok(())
+}
