@@ -138,12 +138,6 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len * size_of::<T>()
     }
 
-    /// Makes the buffer as long as its first `len` elements, or as its room when that is less. Elements that it did not hold
-    /// before are undefined.
-    pub fn set_len(&mut self, len: usize) {
-        self.len = len.min(self.capacity);
-    }
-
     /// The stream that the buffer belongs to.
     pub fn stream(&self) -> &Stream {
         &self.stream

@@ -230,7 +230,7 @@ impl Work {
         times.allocate.push(host_clock::now() - begin);
 
         let result = &mut self.results[index];
-        scratch.set_len(result.len());
+        scratch.set_len(result.len())?;
         self.kernels.fill(&mut scratch, value(step))?;
         self.kernels.add_scaled(A, &scratch, result)?;
 

@@ -90,7 +90,7 @@ impl Batches {
         for batch in &mut self.batches {
             let (begin, mut calls) = (host_clock::now(), Calls::default());
             self.x.copy_from(&batch.input)?;
-            self.out.set_len(batch.input.len());
+            self.out.set_len(batch.input.len())?;
             self.layer
                 .forward(&self.x, &mut self.out, scratch, &mut calls)?;
             self.out.copy_to(&mut batch.output)?;
