@@ -81,6 +81,19 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// As [`Part::elements`], with a default for each source of times: a GPU needs more data than its caches hold; a model
+    /// has no caches, and somebody has to compute every element.
+    pub fn elements_by_times<T>(
+        &self,
+        measured: ByteSize,
+        modelled: ByteSize,
+    ) -> Result<usize, UsageError> {
+        self.elements::<T>(match self.device.times() {
+            TimeSource::Measured => measured,
+            TimeSource::Modelled => modelled,
+        })
+    }
+
     /// Pieces to cut `elements` into: `--chunks`, or the part's default.
     pub fn chunks(&self, default: usize, elements: usize) -> Result<usize, UsageError> {
         let asked = self.options.chunks.map(usize::from);
@@ -204,6 +217,24 @@ impl<'a> Part<'a> {
             self.labelled(units::ratio(ratio)),
             format!("at least {}", units::ratio(least)),
         );
+    }
+
+    /// As [`Part::claim_ratio_at_least`], of a ratio that the model of a device cannot show, for the reason given: where
+    /// times are modelled it is printed and nothing is claimed.
+    pub fn claim_measured_ratio_at_least(
+        &mut self,
+        sentence: &str,
+        ratio: f64,
+        least: f64,
+        reason: &str,
+    ) {
+        match self.device.times() {
+            TimeSource::Measured => self.claim_ratio_at_least(sentence, ratio, least),
+            TimeSource::Modelled => self.say(format!(
+                "Not claimed of a model: {sentence}, {}.\nThe reason: {reason}.",
+                self.labelled(units::ratio(ratio)),
+            )),
+        }
     }
 
     /// Claims that a time is within `tolerance`, a share, of the expected one.

@@ -7,6 +7,14 @@ use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SUMMAND};
 use rayon::prelude::*;
 
+/// What chunks consist of: as many elements as a warp loads at once.
+pub type Line = [f32; 32];
+
+/// Elements of so many lines.
+pub const fn elements_of(lines: usize) -> usize {
+    lines * (size_of::<Line>() / size_of::<f32>())
+}
+
 const VALUES: usize = 1 << 16;
 
 /// The elements of one batch.

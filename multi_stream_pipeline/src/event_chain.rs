@@ -22,10 +22,14 @@ mod order;
 mod work;
 
 use crate::chain;
+use crate::data::{Line, elements_of};
 use examples_host::prelude::*;
 use order::{disorder, idle_share};
 use std::time::Duration;
 use work::{Handover, Work};
+
+/// The stages, and their streams' names.
+const STAGES: [&str; 3] = ["producer", "consumer", "output"];
 
 /// The streams of producer, consumer and output.
 type Roles<'s> = [&'s Stream; 3];
@@ -55,11 +59,12 @@ impl Work {
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let stream = |name: &str| Stream::non_blocking(part.device(), name);
-    let (producer, consumer, output) =
-        (stream("producer")?, stream("consumer")?, stream("output")?);
+    let [producer, consumer, output] = STAGES.map(stream);
+    let (producer, consumer, output) = (producer?, consumer?, output?);
     let roles = [&producer, &consumer, &output];
-    let elements = part.elements::<f32>(ByteSize::mib(16))?;
-    let chunks = part.chunks(16, elements)?;
+    let lines = part.elements::<Line>(ByteSize::mib(16))?;
+    let chunks = part.chunks(16, lines)?;
+    let elements = elements_of(lines);
     let mut work = Work::new(part, roles, elements, chunks)?;
 
     let stages = work.stages_alone(part, roles)?;
@@ -88,10 +93,17 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         .prepare(|work| Ok(work.poison()?))
         .check(|work| work.check())
         .run(part, &mut work)?;
-    judge(part, &outcomes, bound)
+    let slowest = STAGES.into_iter().zip(stages).max_by_key(|(_, time)| *time);
+    judge(part, &outcomes, bound, slowest.map_or("", |(name, _)| name))
 }
 
-fn judge(part: &mut Part, outcomes: &[Outcome], bound: Duration) -> anyhow::Result<()> {
+/// `slowest` is the stage that the time of the chain depends on.
+fn judge(
+    part: &mut Part,
+    outcomes: &[Outcome],
+    bound: Duration,
+    slowest: &str,
+) -> anyhow::Result<()> {
     let [host_sync, one_stream, events] = outcomes else {
         anyhow::bail!("{} outcomes of three variants", outcomes.len());
     };
@@ -99,13 +111,13 @@ fn judge(part: &mut Part, outcomes: &[Outcome], bound: Duration) -> anyhow::Resu
     let speed_up = |outcome: &Outcome| {
         units::ratio(host_sync.median().as_secs_f64() / outcome.median().as_secs_f64())
     };
-    let idle = |outcome: &Outcome| idle_share(&outcome.recording.on("consumer"));
+    let idle = |outcome: &Outcome| idle_share(&outcome.recording.on(slowest));
     let mut table = Table::new([
         "variant",
         &format!("median, {}", part.device().times()),
         "speed-up",
         "of the bound",
-        "consumer idle",
+        &format!("{slowest} idle"),
     ]);
     for outcome in outcomes {
         let chained = outcome.recording.streams().len() > 1;
@@ -127,7 +139,7 @@ fn judge(part: &mut Part, outcomes: &[Outcome], bound: Duration) -> anyhow::Resu
     part.keep(&one_stream.name, &one_stream.recording);
 
     for chained in [host_sync, events] {
-        let (wrong, of) = disorder(&chained.recording, ["producer", "consumer", "output"]);
+        let (wrong, of) = disorder(&chained.recording, STAGES);
         let sentence = format!(
             "{}: no chunk starts a stage before the last one ended",
             chained.name
@@ -140,12 +152,12 @@ fn judge(part: &mut Part, outcomes: &[Outcome], bound: Duration) -> anyhow::Resu
         );
     }
     part.claim_share_at_least(
-        "host sync: the consumer is idle between chunks",
+        &format!("host sync: the {slowest} is idle between chunks"),
         idle(host_sync),
         0.4,
     );
     part.claim_share_at_most(
-        "events: the consumer is idle between chunks",
+        &format!("events: the {slowest} is idle between chunks"),
         idle(events),
         0.15,
     );

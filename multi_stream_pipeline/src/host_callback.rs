@@ -25,6 +25,7 @@ mod line;
 mod work;
 
 use crate::chain;
+use crate::data::{Line, elements_of};
 use examples_host::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,10 +101,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let stream = |name: &str| Stream::non_blocking(part.device(), name);
     let (fetch, functions, next) = (stream("copy out")?, stream("function")?, stream("next")?);
     let roles = [&fetch, &functions, &next];
-    let elements = part.elements::<f32>(ByteSize::mib(16))?;
-    let chunks = part.chunks(32, elements)?;
-    let mut work = Work::new(part, roles, elements / chunks, chunks)?;
-    let elements = elements / chunks * chunks;
+    let lines = part.elements::<Line>(ByteSize::mib(16))?;
+    let chunks = part.chunks(32, lines)?;
+    let of_a_chunk = elements_of(lines / chunks);
+    let mut work = Work::new(part, roles, of_a_chunk, chunks)?;
 
     let stages = work.stages_alone(part, roles)?;
     let bound = chain::bound(stages, chunks);
@@ -116,6 +117,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         units::time(bound),
     ));
 
+    let elements = of_a_chunk * chunks;
     let bytes = elements * size_of::<f32>();
     let plan = Plan::new()
         .bytes_out(bytes)

@@ -7,6 +7,7 @@ mod chain;
 mod data;
 mod event_chain;
 mod host_callback;
+mod warp_specialised;
 
 use examples_host::prelude::*;
 use std::process::ExitCode;
@@ -15,6 +16,11 @@ fn main() -> ExitCode {
     Example::new(
         "multi_stream_pipeline",
         "Stages that hand their data on: streams, the host, the warps of a kernel",
+    )
+    .part(
+        "warp-specialised",
+        "What do warps gain that only load, and what do streams gain around them?",
+        warp_specialised::run,
     )
     .part(
         "event-chain",

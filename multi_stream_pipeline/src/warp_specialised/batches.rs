@@ -1,0 +1,123 @@
+//! The batches that go through the streams: copied in, worked on, copied out, in memory from a pool.
+
+use super::forms::{Form, Forms};
+use crate::data::{Batch, Expected};
+use examples_host::prelude::*;
+
+const DATA: Batch = Batch::new(32);
+/// Blocks per multiprocessor.
+const BLOCKS: u32 = 2;
+
+/// The batches on the host, and the kernels.
+pub struct Batches<'f> {
+    forms: &'f Forms,
+    rounds: u32,
+    input: Vec<HostBuffer<f32>>,
+    output: Vec<HostBuffer<f32>>,
+    expected: Expected,
+}
+
+impl<'f> Batches<'f> {
+    /// `count` batches of together `elements` elements, each element to go through `rounds` multiply-adds.
+    pub fn new(
+        device: &Device,
+        forms: &'f Forms,
+        elements: usize,
+        count: usize,
+        rounds: u32,
+    ) -> Result<Self> {
+        let mut input = HostBuffer::page_locked(device, elements)?;
+        DATA.fill(&mut input)?;
+        Ok(Self {
+            forms,
+            rounds,
+            input: input.split(count)?,
+            output: HostBuffer::page_locked(device, elements)?.split(count)?,
+            expected: Expected::after(rounds),
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.input.len()
+    }
+
+    /// Everything about one batch, in one stream: its memory, too, comes and goes in the order of the stream.
+    fn enqueue(&mut self, batch: usize, form: Form, stream: &Stream) -> Result<()> {
+        let (input, output) = (&self.input[batch], &mut self.output[batch]);
+        let mut data = DeviceBuffer::from_pool(stream, input.len())?;
+        let mut result = DeviceBuffer::from_pool(stream, input.len())?;
+        data.copy_from(input)?;
+        self.forms
+            .launch(form, BLOCKS, &data, &mut result, self.rounds)?;
+        result.copy_to(output)
+    }
+
+    /// All batches, the streams in turn.
+    pub fn pass(&mut self, form: Form, streams: &[&Stream]) -> anyhow::Result<()> {
+        let in_turn = streams.iter().cycle();
+        (0..self.len())
+            .zip(in_turn)
+            .try_for_each(|(batch, stream)| Ok(self.enqueue(batch, form, stream)?))
+    }
+
+    /// Makes every result of an earlier run unrecognisable.
+    pub fn poison(&mut self) -> Result<()> {
+        self.output.iter_mut().try_for_each(HostBuffer::poison)
+    }
+
+    /// Compares every element with what the CPU computes.
+    pub fn check(&self) -> anyhow::Result<Checked> {
+        let expected = &self.expected;
+        check::pieces("the output", &self.output, |index| expected.of(DATA, index))
+    }
+
+    /// Times each stage over all batches without the others, in the pieces that they come in, and both directions
+    /// together.
+    pub fn stages_alone(
+        &mut self,
+        part: &Part,
+        form: Form,
+        [inwards, outwards]: [&Stream; 2],
+    ) -> Result<Stages> {
+        let (watch, runs) = (Stopwatch::new(part.device())?, part.iterations(7));
+        let longest = self.input.iter().map(HostBuffer::len).max().unwrap_or(1);
+        let mut arriving = DeviceBuffer::new(inwards, longest)?;
+        let mut leaving = DeviceBuffer::new(outwards, longest)?;
+        leaving.poison()?;
+        let (input, output) = (&self.input, &mut self.output);
+        let copy_in = watch.median(runs, [inwards], || {
+            input.iter().try_for_each(|piece| arriving.copy_from(piece))
+        })?;
+        let copy_out = watch.median(runs, [outwards], || {
+            output
+                .iter_mut()
+                .try_for_each(|piece| copy_to(&mut leaving, piece))
+        })?;
+        let both_copies = watch.median(runs, [inwards, outwards], || {
+            input.iter().zip(&mut *output).try_for_each(|(from, to)| {
+                arriving.copy_from(from)?;
+                copy_to(&mut leaving, to)
+            })
+        })?;
+        leaving.hand_to(inwards)?;
+        let kernel = watch.median(runs, [inwards], || {
+            input.iter().try_for_each(|piece| {
+                arriving.set_len(piece.len())?;
+                self.forms
+                    .launch(form, BLOCKS, &arriving, &mut leaving, self.rounds)
+            })
+        })?;
+        Ok(Stages {
+            copy_in,
+            kernel,
+            copy_out,
+            both_copies,
+        })
+    }
+}
+
+fn copy_to(from: &mut DeviceBuffer<f32>, piece: &mut HostBuffer<f32>) -> Result<()> {
+    from.set_len(piece.len())?;
+    from.copy_to(piece)
+}

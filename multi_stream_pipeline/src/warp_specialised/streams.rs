@@ -1,0 +1,103 @@
+//! The gain of the streams around the kernel: batches on 1, 2 and 4 of them.
+
+use super::batches::Batches;
+use super::forms::{Form, Forms};
+use super::intensity::Balance;
+use crate::data::{Line, elements_of};
+use examples_host::prelude::*;
+
+/// Enough for the time to fill and drain the pipeline not to count.
+const MEASURED: ByteSize = ByteSize::mib(512);
+/// As much as can be interpreted in little time.
+const MODELLED: ByteSize = ByteSize::mib(16);
+
+/// Compares the variants, one change at a time, and makes the claims.
+pub fn compare(part: &mut Part, forms: &Forms, balance: &Balance) -> anyhow::Result<()> {
+    let device = part.device();
+    let stream = |name: &str| Stream::non_blocking(device, name);
+    let streams = [stream("A")?, stream("B")?, stream("C")?, stream("D")?];
+    let streams = streams.each_ref();
+    let lines = part.elements_by_times::<Line>(MEASURED, MODELLED)?;
+    let elements = elements_of(lines);
+    let count = part.chunks(32, lines)?;
+    let &Balance { rounds, fastest } = balance;
+    let mut batches = Batches::new(device, forms, elements, count, rounds)?;
+
+    let stages = batches.stages_alone(part, fastest, [streams[0], streams[1]])?;
+    part.say(format!(
+        "Around the kernel, {count} batches of {} with {rounds} rounds: copies in {}, kernels {}, copies out {};\n\
+         both directions together {}. On one stream they take the sum, on several the longest: whatever the kernel\n\
+         gained is hidden behind the copies.",
+        units::bytes(elements.div_ceil(count) as u64 * 4),
+        units::time(stages.copy_in),
+        units::time(stages.kernel),
+        units::time(stages.copy_out),
+        units::time(stages.both_copies),
+    ));
+
+    let bytes = elements * size_of::<f32>();
+    let plan = Plan::new()
+        .bytes_in(bytes)
+        .bytes_out(bytes)
+        .launches(count, elements);
+    let variants = [
+        ("unspecialised, 1 stream", Form::Unspecialised, 1),
+        ("specialised, 1 stream", fastest, 1),
+        ("specialised, 2 streams", fastest, 2),
+        ("specialised, 4 streams", fastest, 4),
+        ("unspecialised, 4 streams", Form::Unspecialised, 4),
+    ];
+    let mut comparison = Comparison::new(plan);
+    for (name, form, count) in variants {
+        let used = &streams[..count];
+        comparison = comparison.variant(name, used, move |batches: &mut Batches| {
+            batches.pass(form, used)
+        });
+    }
+    let outcomes = comparison
+        .prepare(|batches| Ok(batches.poison()?))
+        .check(|batches| batches.check())
+        .run(part, &mut batches)?;
+    part.say(format!(
+        "Specialised: {fastest}.\n{}",
+        measure::table_with_bounds(&outcomes, &stages, device.times())
+    ));
+    judge(part, &outcomes, &stages, bytes)
+}
+
+fn judge(
+    part: &mut Part,
+    outcomes: &[Outcome],
+    stages: &Stages,
+    bytes: usize,
+) -> anyhow::Result<()> {
+    let [_, one, two, four, _] = outcomes else {
+        anyhow::bail!("{} outcomes of five variants", outcomes.len());
+    };
+    part.chart(&one.name, &one.recording, Rows::Engines);
+    part.chart(&four.name, &four.recording, Rows::Engines);
+    part.keep(&two.name, &two.recording);
+    let gain = one.median().as_secs_f64() / four.median().as_secs_f64();
+    part.claim_ratio_at_least("4 streams are faster than 1", gain, 1.3);
+    let reached = stages.reached(Overlap::Duplex, four.median());
+    part.claim_share_at_least(
+        "4 streams come near the bound",
+        reached,
+        required_share(bytes),
+    );
+    for outcome in outcomes {
+        part.claim_not_below_bound(&outcome.name, stages, outcome.median());
+    }
+    Ok(())
+}
+
+/// Starting copies, filling and draining cost the less, the more data there is.
+fn required_share(bytes: usize) -> f64 {
+    match bytes >> 20 {
+        512.. => 0.95,
+        256.. => 0.9,
+        64.. => 0.8,
+        16.. => 0.6,
+        _ => 0.3,
+    }
+}
