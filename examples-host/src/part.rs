@@ -231,7 +231,7 @@ impl<'a> Part<'a> {
         match self.device.times() {
             TimeSource::Measured => self.claim_ratio_at_least(sentence, ratio, least),
             TimeSource::Modelled => self.say(format!(
-                "Not claimed of a model: {sentence}, {}.\nThe reason: {reason}.",
+                "Not claimed of the model: {sentence}, {}:\n{reason}.",
                 self.labelled(units::ratio(ratio)),
             )),
         }

@@ -31,6 +31,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use work::Work;
 
+/// So much that a function takes longer than calling it.
+const MEASURED: ByteSize = ByteSize::mib(64);
+/// The modelled host's memory is slow enough.
+const MODELLED: ByteSize = ByteSize::mib(16);
+
 /// The streams of the copies out, of the host functions, and of the next stage.
 type Roles<'s> = [&'s Stream; 3];
 
@@ -101,7 +106,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let stream = |name: &str| Stream::non_blocking(part.device(), name);
     let (fetch, functions, next) = (stream("copy out")?, stream("function")?, stream("next")?);
     let roles = [&fetch, &functions, &next];
-    let lines = part.elements::<Line>(ByteSize::mib(16))?;
+    let lines = part.elements_by_times::<Line>(MEASURED, MODELLED)?;
     let chunks = part.chunks(32, lines)?;
     let of_a_chunk = elements_of(lines / chunks);
     let mut work = Work::new(part, roles, of_a_chunk, chunks)?;
@@ -159,7 +164,7 @@ fn judge(
         "program's thread free",
     ]);
     let mut shares = Vec::new();
-    for (outcome, issuing) in outcomes.iter().zip(work.last_issuing(outcomes.len())) {
+    for (outcome, issuing) in outcomes.iter().zip(work.issuing(outcomes.len())) {
         let free = 1.0 - issuing.as_secs_f64() / outcome.host_times.median().as_secs_f64();
         table.row([
             outcome.name.clone(),

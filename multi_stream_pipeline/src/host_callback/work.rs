@@ -5,6 +5,7 @@ use super::line::{Line, transform};
 use crate::data::Batch;
 use examples_host::host_clock;
 use examples_host::prelude::*;
+use examples_host::statistics::Durations;
 use gpu_kernels::{SM_70, names};
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,11 +134,12 @@ impl Work {
         Ok(())
     }
 
-    /// How long the program's thread was busy in the last `runs` runs.
-    pub fn last_issuing(&self, runs: usize) -> impl Iterator<Item = Duration> {
-        self.issuing[self.issuing.len().saturating_sub(runs)..]
-            .iter()
-            .copied()
+    /// How long the program's thread was busy with each of so many variants that took turns: the median.
+    pub fn issuing(&self, variants: usize) -> impl Iterator<Item = Duration> {
+        (0..variants).filter_map(move |variant| {
+            let runs = self.issuing.iter().skip(variant).step_by(variants);
+            Durations::new(runs.copied().collect()).map(|runs| runs.median())
+        })
     }
 
     /// In how many of the runs that were checked the functions were called in order, and how many those are.
