@@ -8,10 +8,12 @@ use gpu_kernels::names;
 kernels! {
     /// Keys and values into pages, and attention over them. The pages are reached through their table.
     pub unsafe struct Kernels {
+        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn append_kv(
             pages: *const u64, first: u32, count: u32, keys: *const f32, values: *const f32,
             heads: u32, head_dim: u32, page_tokens: u32,
         ) = names::APPEND_KV;
+        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn paged_attention(
             pages: *const u64, tokens: u32, queries: *const f32, output: *mut f32,
             heads: u32, head_dim: u32, page_tokens: u32, scale: f32,
