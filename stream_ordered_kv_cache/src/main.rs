@@ -8,6 +8,7 @@
 mod append;
 mod data;
 mod gaps;
+mod growth;
 mod model;
 mod pages;
 mod prefetch;
@@ -30,6 +31,11 @@ fn main() -> ExitCode {
         "prefetch",
         "Can the next layer's pages come from the host while this layer's are read?",
         prefetch::run,
+    )
+    .part(
+        "growth",
+        "What does a cache take that grows page by page?",
+        growth::run,
     )
     .main()
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-const PARTS: [&str; 2] = ["append", "prefetch"];
+const PARTS: [&str; 3] = ["append", "prefetch", "growth"];
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stream_ordered_kv_cache"))
@@ -76,7 +76,7 @@ fn every_run_is_checked_when_asked_to() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let output = run(&["--part", "prefetch"]);
+    let output = run(&["--part", "growth"]);
     assert_eq!(code(&output), Some(0));
     assert!(
         include_str!("../README.md").contains(&text(&output.stdout)),

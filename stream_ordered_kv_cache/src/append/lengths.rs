@@ -64,8 +64,8 @@ pub fn choose(part: &mut Part, append: &Stream, attention: &Stream) -> anyhow::R
     part.claim_right(sentence, "elements", &checked);
     let (shape, _) = chosen.context("no length to try")?;
     part.say(format!(
-        "{table}\nPer layer and step. All variants begin with {} tokens: attention takes longer than the host does, and\n\
-         not so much longer that waiting would not matter.",
+        "{table}\nPer layer and step. All variants begin with {} tokens, the first number at which attention takes {MARGIN} times\n\
+         what enqueueing takes, or else the last.",
         shape.prompt
     ));
     Ok(shape)

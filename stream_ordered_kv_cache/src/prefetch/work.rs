@@ -9,7 +9,7 @@ use examples_host::prelude::*;
 use gpu_kernels::SM_70;
 
 /// Decode steps; each reads all layers.
-const STEPS: usize = 4;
+const STEPS: usize = 8;
 /// Buffers on the device: one is read while the next is filled.
 const BUFFERS: usize = 2;
 

@@ -1,0 +1,196 @@
+//! growth: pages are allocated when tokens begin them, and go back when a sequence ends.
+//!
+//! How long a sequence will be is not known when it begins. One piece of memory for the longest that may come wastes
+//! what the others do not fill. Pages, taken from a pool in the order of the appending stream, waste less than one page
+//! per layer and sequence, and the page table hides that they are not neighbours:
+//!
+//! ```text
+//! one piece |tttttttttt......................|tttt............................|
+//! pages     |tttt|tttt|tt..|                 |tttt|
+//! ```
+//!
+//! The host waits for nothing: the page is the stream's when the append runs. When a sequence ends, its pages go back to
+//! the pool behind its last append, and the next sequence gets them. Memory in use beyond the pages, or a pool that grows
+//! although it has free pages enough, would prove this wrong.
+
+mod sequence;
+
+use crate::model::{LAYERS, TOKEN_BYTES};
+use crate::pages::Kernels;
+use crate::size;
+use examples_host::memory_pool::MemoryPool;
+use examples_host::prelude::*;
+use examples_host::statistics::Durations;
+use gpu_kernels::SM_70;
+use sequence::{Sequence, page_bytes};
+use std::time::Duration;
+
+/// Per cent of the longest that each sequence reaches.
+const LENGTHS: [usize; 4] = [14, 35, 58, 100];
+/// The one that ends first.
+const ENDS: usize = 2;
+/// How long those are that come and go then, and how many.
+const COMING: usize = 45;
+const COME: usize = 10;
+
+/// What is allocated and what of it holds tokens.
+struct Row {
+    when: String,
+    tokens: usize,
+    pages: usize,
+    used: u64,
+    reserved: u64,
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let longest = size::tokens(part)?.unwrap_or(256);
+    let page_tokens = size::page_tokens(part, longest)?;
+    let length = |percent: usize| (longest * percent).div_ceil(100);
+    predict(part, longest, page_tokens, &LENGTHS.map(length));
+
+    let append = Stream::non_blocking(part.device(), "append")?;
+    let kernels = Kernels::load(part.device(), SM_70)?;
+    let pool = MemoryPool::new(part.device())?;
+    pool.set_release_threshold(u64::MAX)?;
+    let begin = |number: usize, percent: usize| {
+        Sequence::new(&append, number, length(percent), page_tokens)
+    };
+    let mut sequences = (LENGTHS.iter().enumerate())
+        .map(|(number, &percent)| begin(number, percent))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let row = |when: &str, sequences: &[Sequence]| {
+        part.device().synchronize()?;
+        let held = pool.statistics()?;
+        anyhow::Ok(Row {
+            when: when.to_owned(),
+            tokens: sequences.iter().map(Sequence::tokens).sum(),
+            pages: sequences.iter().map(Sequence::pages).sum(),
+            used: held.used,
+            reserved: held.reserved,
+        })
+    };
+
+    let mut rows = vec![row("nothing", &[])?];
+    for quarter in 1..=4 {
+        for sequence in &mut sequences {
+            sequence.grow_to(quarter, 4, &pool, &kernels)?;
+        }
+        rows.push(row(&format!("{quarter} of 4 quarters"), &sequences)?);
+    }
+    let mut checked = Ok(Checked::default());
+    for sequence in &sequences {
+        check::add(&mut checked, sequence.check())?;
+    }
+    drop(sequences.remove(ENDS));
+    rows.push(row("one ends", &sequences)?);
+    let mut passed = 0;
+    for number in LENGTHS.len()..LENGTHS.len() + COME {
+        let mut sequence = begin(number, COMING)?;
+        sequence.grow_to(1, 1, &pool, &kernels)?;
+        check::add(&mut checked, sequence.check())?;
+        passed += sequence.pages() as u64 * page_bytes(page_tokens);
+    }
+    rows.push(row(&format!("{COME} come and go"), &sequences)?);
+    for sequence in &sequences {
+        check::add(&mut checked, sequence.check())?;
+    }
+    let calls = sequences.iter().flat_map(Sequence::allocations).collect();
+    drop(sequences);
+    rows.push(row("all end", &[])?);
+
+    say(part, &rows, page_bytes(page_tokens), calls);
+    part.claim_right("every element of every page is right", "elements", &checked);
+    judge(part, &rows, (longest, page_tokens), passed);
+    Ok(())
+}
+
+fn predict(part: &mut Part, longest: usize, page_tokens: usize, lengths: &[usize]) {
+    let token = (LAYERS * TOKEN_BYTES) as u64;
+    let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
+    part.predict(format!(
+        "Sequences of {} tokens, where up to {longest} are possible: one piece each would take {}.\n\
+         Pages of {page_tokens} tokens take {} each. At most one per layer and sequence is not full.",
+        lengths.join(", "),
+        units::bytes(lengths.len() as u64 * longest as u64 * token),
+        units::bytes(page_bytes(page_tokens)),
+    ));
+}
+
+fn say(part: &mut Part, rows: &[Row], page: u64, calls: Vec<Duration>) {
+    let mut table = Table::new(["", "tokens", "hold", "pages", "used", "reserved"]);
+    for row in rows {
+        table.row([
+            row.when.clone(),
+            row.tokens.to_string(),
+            units::bytes((row.tokens * LAYERS * TOKEN_BYTES) as u64),
+            row.pages.to_string(),
+            units::bytes(row.used),
+            units::bytes(row.reserved),
+        ]);
+    }
+    part.say(table);
+    if let Some(calls) = Durations::new(calls) {
+        part.say(format!(
+            "A page of {} is allocated in {} (median; p99 {}) of the host's time.",
+            units::bytes(page),
+            units::time(calls.median()),
+            units::time(calls.percentile(99)),
+        ));
+    }
+}
+
+fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), passed: u64) {
+    let page = page_bytes(page_tokens);
+    let exact = rows
+        .iter()
+        .filter(|row| row.used == row.pages as u64 * page);
+    let found = format!("{} of {} times", exact.count(), rows.len());
+    let all = format!("{} of {} times", rows.len(), rows.len());
+    let holds = found == all;
+    part.claim("the pages are all that is in use", holds, found, all);
+
+    let [.., grown, ended, again, empty] = rows else {
+        return;
+    };
+    let holds = |bytes: u64| (grown.tokens * LAYERS * TOKEN_BYTES) as f64 / bytes as f64;
+    let one_piece = (LENGTHS.len() * longest * LAYERS * TOKEN_BYTES) as u64;
+    let waste = (LENGTHS.len() * LAYERS) as u64 * page;
+    let tokens = (grown.tokens * LAYERS * TOKEN_BYTES) as u64;
+    part.claim(
+        "less than a page per layer and sequence is not filled",
+        grown.used < tokens + waste,
+        format!(
+            "{} holds tokens, of one piece each {}",
+            units::percent(holds(grown.used)),
+            units::percent(holds(one_piece))
+        ),
+        format!("more than {}", units::percent(holds(tokens + waste))),
+    );
+    part.claim(
+        "the pages of a sequence that has ended are free",
+        ended.used < grown.used && ended.reserved == grown.reserved,
+        format!(
+            "{} in use, {} reserved",
+            units::bytes(ended.used),
+            units::bytes(ended.reserved)
+        ),
+        format!("less than {} in use", units::bytes(grown.used)),
+    );
+    part.claim(
+        "the next sequences get them",
+        again.used == ended.used && again.reserved == ended.reserved,
+        format!(
+            "pages of {} in {} reserved",
+            units::bytes(passed),
+            units::bytes(again.reserved)
+        ),
+        format!("no more than {}", units::bytes(ended.reserved)),
+    );
+    part.claim(
+        "nothing is left in use",
+        empty.used == 0,
+        units::bytes(empty.used),
+        "0 B",
+    );
+}
