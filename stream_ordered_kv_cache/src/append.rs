@@ -21,8 +21,8 @@ mod decode;
 mod lengths;
 mod missing_event;
 
-use crate::gaps;
 use crate::model::{HEAD_DIM, HEADS, LAYERS, WIDTH};
+use crate::timeline;
 use answers::Answers;
 use decode::{Decode, Shape};
 use examples_host::gantt::Gantt;
@@ -158,16 +158,6 @@ fn plan(shape: Shape) -> Plan {
     )
 }
 
-/// The part of a recording in which a step's layers lie.
-fn step_of(recording: &Recording, step: usize) -> Recording {
-    let attentions = recording.spans(|interval| interval.name == names::PAGED_ATTENTION);
-    let [first, last] = [step * LAYERS, (step + 1) * LAYERS]
-        .map(|index| attentions.get(index).map_or(0, |span| span.start));
-    let within = |interval: &&Interval| (first..last).contains(&interval.span.start);
-    let intervals = recording.intervals.iter().filter(within).cloned();
-    Recording::new(recording.source.clone(), intervals.collect())
-}
-
 fn judge(part: &mut Part, outcomes: &[Outcome], alone: Duration) -> anyhow::Result<()> {
     let [host_sync, one_stream, events] = outcomes else {
         anyhow::bail!("{} outcomes of three variants", outcomes.len());
@@ -177,7 +167,7 @@ fn judge(part: &mut Part, outcomes: &[Outcome], alone: Duration) -> anyhow::Resu
     let mut idle = Vec::new();
     let mut table = Table::new(["idle between updates", "median", "p99", "longest"]);
     for outcome in outcomes {
-        let found = gaps::idle_between_updates(&outcome.recording);
+        let found = timeline::idle_between_updates(&outcome.recording);
         let found = found.ok_or_else(|| anyhow::anyhow!("{}: no two updates", outcome.name))?;
         table.row([
             outcome.name.clone(),
@@ -193,12 +183,13 @@ fn judge(part: &mut Part, outcomes: &[Outcome], alone: Duration) -> anyhow::Resu
         part.keep(&outcome.name, &outcome.recording);
     }
     for outcome in [host_sync, events] {
-        let step = step_of(&outcome.recording, 1);
+        let attention = |interval: &Interval| interval.name == names::PAGED_ATTENTION;
+        let step = timeline::stretch(&outcome.recording, attention, LAYERS..2 * LAYERS);
         part.say(format!("one step, {}: {step}", outcome.name));
         part.say(Gantt::new(&step, Rows::Streams));
     }
 
-    let beside = gaps::beside(&events.recording, names::APPEND_KV, names::PAGED_ATTENTION);
+    let beside = timeline::beside(&events.recording, names::APPEND_KV, names::PAGED_ATTENTION);
     part.claim_share_at_least("events: appends run during attention", beside, 0.25);
     let ratio = |outcome: &Outcome| outcome.median().as_secs_f64() / events.median().as_secs_f64();
     part.claim_ratio_at_least("events beat the host's waiting", ratio(host_sync), 1.5);

@@ -7,12 +7,13 @@
 
 mod append;
 mod data;
-mod gaps;
+
 mod growth;
 mod model;
 mod pages;
 mod prefetch;
 mod size;
+mod timeline;
 
 use examples_host::prelude::*;
 use std::process::ExitCode;

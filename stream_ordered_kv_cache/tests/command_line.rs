@@ -76,7 +76,7 @@ fn every_run_is_checked_when_asked_to() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let output = run(&["--part", "growth"]);
+    let output = run(&["--part", "append"]);
     assert_eq!(code(&output), Some(0));
     assert!(
         include_str!("../README.md").contains(&text(&output.stdout)),
