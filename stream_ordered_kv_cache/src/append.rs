@@ -20,6 +20,7 @@ mod answers;
 mod decode;
 mod lengths;
 mod missing_event;
+mod order;
 
 use crate::model::{HEAD_DIM, HEADS, LAYERS, WIDTH};
 use crate::timeline;
@@ -143,7 +144,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         })
         .run(part, &mut state)?;
     let alone = lengths::attention_alone(part, &mut state.apart)?;
-    judge(part, &outcomes, alone)
+    judge(part, &outcomes, alone, shape.steps)
 }
 
 /// The elements of a launch are those of its longest buffer: the tokens appended, or the outputs.
@@ -158,7 +159,12 @@ fn plan(shape: Shape) -> Plan {
     )
 }
 
-fn judge(part: &mut Part, outcomes: &[Outcome], alone: Duration) -> anyhow::Result<()> {
+fn judge(
+    part: &mut Part,
+    outcomes: &[Outcome],
+    alone: Duration,
+    steps: usize,
+) -> anyhow::Result<()> {
     let [host_sync, one_stream, events] = outcomes else {
         anyhow::bail!("{} outcomes of three variants", outcomes.len());
     };
@@ -189,6 +195,7 @@ fn judge(part: &mut Part, outcomes: &[Outcome], alone: Duration) -> anyhow::Resu
         part.say(Gantt::new(&step, Rows::Streams));
     }
 
+    order::claim_kept(part, &events.recording, steps)?;
     let beside = timeline::beside(&events.recording, names::APPEND_KV, names::PAGED_ATTENTION);
     part.claim_share_at_least("events: appends run during attention", beside, 0.25);
     let ratio = |outcome: &Outcome| outcome.median().as_secs_f64() / events.median().as_secs_f64();

@@ -3,6 +3,7 @@
 use super::answers::Answers;
 use super::decode::Decode;
 use super::lengths;
+use super::order;
 use examples_host::prelude::*;
 
 /// Two streams without the event between append and attention. The first wrong element is shown.
@@ -13,9 +14,8 @@ pub fn run(part: &mut Part, append: &Stream, attention: &Stream) -> anyhow::Resu
         "Attention does not wait for the appends: while the prompt is written, it reads what was there before.",
     );
     decode.poison()?;
-    part.device().synchronize()?;
-    decode.events(true)?;
-    part.device().synchronize()?;
+    let recording = record(part.device(), || decode.events(true))?;
+    order::claim_kept(part, &recording, shape.steps)?;
     let mut checked = Ok(Checked::default());
     check::add(&mut checked, decode.check(&mut Answers::new(shape)))?;
     part.claim_right("every element is right", "elements", &checked);
