@@ -34,6 +34,7 @@ examples() {
 figures() {
     step three_way_256MiB bin/basic_streams --device nvidia --part three-way --size 256MiB
     step three_way_1GiB bin/basic_streams --device nvidia --part three-way --size 1GiB
+    step llm_scratch_1024_tokens bin/stream_ordered_allocator --device nvidia --part llm-scratch --size 4MiB
 }
 
 conformance() {

@@ -20,8 +20,7 @@ mod calls;
 mod in_loop;
 mod source;
 
-use crate::require_pools;
-use examples_host::options::UsageError;
+use crate::{bytes_of_each, require_pools};
 use examples_host::prelude::*;
 
 /// Where the pool's worth is claimed.
@@ -46,15 +45,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
 /// From 64 KiB in steps of sixteen, and the largest asked for, in bytes.
 fn sizes(part: &Part) -> anyhow::Result<Vec<usize>> {
-    let largest = part.elements::<f32>(ByteSize::mib(64))? * size_of::<f32>();
-    let room = part.device().memory_bytes()? / 2;
-    if largest > room / STREAMS {
-        return Err(UsageError(format!(
-            "--size {}: {STREAMS} such allocations are more than half of the device's memory",
-            part.size(ByteSize::mib(64))
-        ))
-        .into());
-    }
+    let largest = bytes_of_each::<f32>(part, STREAMS, ByteSize::mib(64))?;
     let steps = (0..).map(|step| (64 << 10) << (4 * step));
     let smaller = steps.take_while(|&bytes| bytes < largest);
     Ok(smaller.chain([largest]).collect())

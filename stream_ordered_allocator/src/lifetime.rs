@@ -19,7 +19,7 @@
 //! that the software GPU's checker does not report, or a wrong result of an ordered one, would prove this wrong.
 
 use crate::kernels::Kernels;
-use crate::require_pools;
+use crate::{bytes_of_each, require_pools};
 use examples_host::check::Mismatch;
 use examples_host::prelude::*;
 use gpu_kernels::SM_70;
@@ -30,6 +30,8 @@ const RESULT: Seed = Seed::new(43);
 const A: f32 = 2.0;
 /// Some 150 µs: longer than the writer needs to store its next batch.
 const OTHER_WORK: u32 = 1 << 16;
+/// Batches, results and what they are checked with.
+const BUFFERS: usize = 4;
 /// How the checker calls the two operations that nothing orders.
 const BOTH_OPERATIONS: [&str; 2] = ["kernel `saxpy`", "free"];
 
@@ -105,7 +107,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
 /// A batch written by one stream and read by another, freed, and the next batch.
 fn program(part: &Part, freed: Freed) -> anyhow::Result<Found> {
-    let (device, elements) = (part.device(), part.elements::<f32>(ByteSize::mib(1))?);
+    let bytes = bytes_of_each::<f32>(part, BUFFERS, ByteSize::mib(1))?;
+    let (device, elements) = (part.device(), bytes / size_of::<f32>());
     let kernels = Kernels::load(device, SM_70)?;
     let writer = Stream::non_blocking(device, "writer")?;
     let reader = Stream::non_blocking(device, "reader")?;

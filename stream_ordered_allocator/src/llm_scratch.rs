@@ -23,13 +23,19 @@ mod scratch;
 use crate::require_pools;
 use batches::{Batches, TOLERANCE};
 use examples_host::device::TimeSource;
+use examples_host::options::UsageError;
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
 use scratch::Kind;
 use std::time::Duration;
 
-/// Tokens of each batch.
+/// Tokens of each batch, where the longest has [`LONGEST`].
 const LENGTHS: [usize; 8] = [128, 256, 512, 1024, 256, 128, 768, 384];
+const LONGEST: usize = 1024;
+/// The longest batch's matrix of scores: 512 tokens, so that half of each length is served by default.
+const SCORES: ByteSize = ByteSize::mib(1);
+/// Tokens of a batch that the kernels' 32-bit indices have room for.
+const MOST_TOKENS: usize = 1 << 15;
 /// A pool's batches take at most so much longer than an arena's, at the median and at the tail.
 const AS_ARENA: f64 = 1.25;
 
@@ -49,8 +55,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         "cuMemAlloc: every batch waits for the device where it frees, and batches with large matrices for the operating\n\
          system too. Pool and arena: no batch waits but for its output, and their latencies differ by the calls alone.",
     );
-    let device = part.device();
-    let mut batches = Batches::new(device, &LENGTHS)?;
+    let (device, lengths) = (part.device(), lengths(part)?);
+    let mut batches = Batches::new(device, &lengths)?;
     let mut scratch = Vec::new();
     for kind in Kind::ALL {
         scratch.push(kind.scratch(&batches.stream, batches.most_scratch())?);
@@ -104,8 +110,21 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         limit,
     );
     say_memory(part, &batches, &scratch)?;
-    judge(part, &times);
+    judge(part, &lengths, &times);
     Ok(())
+}
+
+/// The batches' lengths, scaled so that the longest has the matrix of scores asked for.
+fn lengths(part: &Part) -> anyhow::Result<[usize; LENGTHS.len()]> {
+    let longest = part.elements::<f32>(SCORES)?.isqrt();
+    if longest > MOST_TOKENS {
+        return Err(UsageError(format!(
+            "--size {}: the scores of more than {MOST_TOKENS} tokens",
+            part.size(SCORES)
+        ))
+        .into());
+    }
+    Ok(LENGTHS.map(|length| (length * longest).div_ceil(LONGEST)))
 }
 
 fn say_memory(
@@ -127,7 +146,7 @@ fn say_memory(
     Ok(())
 }
 
-fn judge(part: &mut Part, times: &[Times]) {
+fn judge(part: &mut Part, lengths: &[usize], times: &[Times]) {
     let modelled = part.device().times();
     let mut by_length = Table::new([
         "batch",
@@ -136,7 +155,7 @@ fn judge(part: &mut Part, times: &[Times]) {
         "arena",
         "pool against cuMemAlloc",
     ]);
-    for (batch, length) in LENGTHS.into_iter().enumerate() {
+    for (batch, length) in lengths.iter().enumerate() {
         let median = |variant: usize| {
             let times = Durations::new(times[variant].latencies[batch].clone());
             times.map_or(Duration::ZERO, |times| times.median())
@@ -147,15 +166,16 @@ fn judge(part: &mut Part, times: &[Times]) {
             .map(units::time)
             .into_iter()
             .chain([ratio]);
-        by_length.row([format!("{length} tokens")].into_iter().chain(cells));
+        by_length.row(
+            [match length {
+                1 => "1 token".to_owned(),
+                more => format!("{more} tokens"),
+            }]
+            .into_iter()
+            .chain(cells),
+        );
     }
-    let mut table = Table::new([
-        "latency of a batch",
-        "p50",
-        "p99",
-        "max",
-        "in the allocator",
-    ]);
+    let mut table = Table::new(["latency of a batch", "p50", "p99", "max", "in its calls"]);
     let mut all = Vec::new();
     for (kind, times) in Kind::ALL.into_iter().zip(times) {
         let Some(latencies) = Durations::new(times.latencies.concat()) else {

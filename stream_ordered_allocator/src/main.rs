@@ -11,6 +11,7 @@ mod lifetime;
 mod llm_scratch;
 mod pool;
 
+use examples_host::options::UsageError;
 use examples_host::prelude::*;
 use std::process::ExitCode;
 
@@ -48,4 +49,19 @@ fn require_pools(part: &Part) -> anyhow::Result<()> {
     let property = "memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)";
     part.require(has, property, "this part allocates in stream order")?;
     Ok(())
+}
+
+/// Bytes of each of `count` allocations of `T` that are to live together: `--size`, or the part's default. Refuses more
+/// than half of the device's memory.
+fn bytes_of_each<T>(part: &Part, count: usize, default: ByteSize) -> anyhow::Result<usize> {
+    let bytes = part.elements::<T>(default)? * size_of::<T>();
+    let room = part.device().memory_bytes()? / 2;
+    if bytes > room / count {
+        let size = part.size(default);
+        return Err(UsageError(format!(
+            "--size {size}: {count} such allocations are more than half of the device's memory"
+        ))
+        .into());
+    }
+    Ok(bytes)
 }

@@ -1,5 +1,6 @@
 //! What a pool has reserved and what of it is used, step by step.
 
+use crate::bytes_of_each;
 use examples_host::prelude::*;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Life<'_> {
 
 /// The steps, and what is claimed of them.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let bytes = part.elements::<u8>(ByteSize::mib(48))?;
+    let bytes = bytes_of_each::<u8>(part, BUFFERS, ByteSize::mib(48))?;
     let all = (BUFFERS * bytes) as u64;
     let device = part.device();
     let elsewhere = MemoryPool::default_of(device)?;

@@ -1,0 +1,123 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use std::process::{Command, Output};
+
+const PARTS: [&str; 4] = ["cost", "pool", "llm-scratch", "lifetime"];
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stream_ordered_allocator"));
+    command
+        .args(arguments)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
+        .env_remove("SOFTWARE_GPU_RACES");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// What the software GPU's run printed. Fails unless the exit code is `code`.
+fn said(arguments: &[&str], code: i32) -> String {
+    let output = run(&[&["--device", "software"], arguments].concat());
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    out
+}
+
+#[test]
+fn every_part_holds_and_prints_the_same_again_and_with_one_core() {
+    let all = said(&["--races", "fail"], 0);
+    for part in PARTS {
+        assert!(
+            all.contains(&format!("\n{part}: ")),
+            "{part} did not run: {all}"
+        );
+    }
+    assert!(all.contains("modelled"), "{all}");
+    let one_core = program(&["--device", "software", "--races", "fail"])
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("the program starts");
+    assert_eq!(text(&one_core.stdout), all);
+}
+
+#[test]
+fn the_racy_free_is_caught_with_both_operations_named() {
+    let lifetime = said(&["--part", "lifetime", "--races", "fail"], 0);
+    for words in [
+        "ok      no event: the checker reports it: 1 report",
+        "ok      no event: the result is wrong",
+        "ok      an event: the checker is silent: 0 reports",
+        "ok      freed by the reader: the checker is silent: 0 reports",
+        "first:   free of 1048576 bytes, operation 4 of stream 2 (stream_ordered_allocator/src/lifetime.rs:",
+        "second:  kernel `saxpy`, operation 5 of stream 3 (stream_ordered_allocator/src/kernels.rs:",
+        "make stream 2 wait for it before free of 1048576 bytes",
+    ] {
+        assert!(lifetime.contains(words), "`{words}` is missing: {lifetime}");
+    }
+}
+
+#[test]
+fn where_a_pool_does_not_pay_is_said() {
+    let cost = said(&["--part", "cost", "--size", "1MiB"], 0);
+    let words = "a pool does not pay at 64 KiB, 1 MiB";
+    assert!(cost.contains(words), "`{words}` is missing: {cost}");
+    assert!(!cost.contains("16 MiB, "), "larger than asked for: {cost}");
+}
+
+#[test]
+fn other_sizes_and_other_devices_hold_too() {
+    said(
+        &["--part", "llm-scratch", "--size", "4", "--iterations", "2"],
+        0,
+    );
+    said(
+        &["--part", "llm-scratch", "--size", "40000", "--validate"],
+        0,
+    );
+    said(&["--part", "pool", "--size", "100M"], 0);
+    said(&["--part", "pool", "--part", "lifetime", "--gpu", "t4"], 0);
+    said(&["--part", "lifetime", "--size", "12K"], 0);
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let printed = said(&["--part", "pool"], 0);
+    let readme = include_str!("../README.md");
+    assert!(
+        readme.contains(&printed),
+        "README.md shows another output: put this one into it: {printed}"
+    );
+}
+
+#[test]
+fn senseless_requests_are_usage_errors() {
+    for (arguments, named) in [
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--size", "0"], "0"),
+        (&["--part", "cost", "--size", "3"], "--size 3 B"),
+        (&["--part", "cost", "--size", "64GiB"], "--size 64 GiB"),
+        (&["--part", "llm-scratch", "--size", "1TiB"], "unit"),
+        (&["--part", "llm-scratch", "--size", "8GiB"], "--size 8 GiB"),
+        (&["--part", "pool", "--size", "64GiB"], "--size 64 GiB"),
+        (&["--part", "lifetime", "--size", "1"], "--size 1 B"),
+        (
+            &["--part", "lifetime", "--size", "128GiB"],
+            "--size 128 GiB",
+        ),
+        (&["--iterations", "0"], "0"),
+        (&["--no-such-flag"], "--no-such-flag"),
+    ] {
+        let output = run(&[&["--device", "software"], arguments].concat());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(named), "{arguments:?}: {error}");
+    }
+}
