@@ -12,13 +12,15 @@
 //!                consumers |    CCC ccc CCC ccc
 //! ```
 //!
-//! With M for the time that memory needs and A for that of the arithmetic, one takes M + A, the other the longer of both:
-//! most is gained where they are equal, and nothing where one of them is all there is. But several blocks on one
-//! multiprocessor overlap each other's phases too: specialising is for kernels whose blocks are few and large.
+//! With M for the time that memory needs and A for that of the arithmetic, the one takes M + A, the other the longer of
+//! both: most is gained where they are equal. But a block that waits for memory leaves room for another: several blocks on one
+//! multiprocessor overlap each other's phases without any producer. Specialising is for kernels whose blocks are few and
+//! large, and what it still gains with many blocks is gained at the balance. Producers that load by plain loads must hold
+//! what they load in registers: they are no match for copies that need none.
 //!
 //! Around the kernel, streams do the same with copies and kernels, and each batch has memory from a pool, in the order of
-//! its stream. The two gains are measured one at a time. A time below the bounds, a form whose results differ in a bit, or
-//! a gain at both ends of the table would prove this wrong.
+//! its stream. The two gains are measured one at a time. A time below the bounds, a form whose results differ in a bit, or,
+//! with many blocks, a gain where memory or arithmetic is all there is, would prove this wrong.
 
 mod batches;
 mod bench;

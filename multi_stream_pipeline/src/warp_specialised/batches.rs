@@ -11,6 +11,7 @@ const BLOCKS: u32 = 2;
 /// The batches on the host, and the kernels.
 pub struct Batches<'f> {
     forms: &'f Forms,
+    pool: MemoryPool,
     rounds: u32,
     input: Vec<HostBuffer<f32>>,
     output: Vec<HostBuffer<f32>>,
@@ -26,10 +27,14 @@ impl<'f> Batches<'f> {
         count: usize,
         rounds: u32,
     ) -> Result<Self> {
+        let pool = MemoryPool::new(device)?;
+        // What one run has freed is there for the next.
+        pool.set_release_threshold(u64::MAX)?;
         let mut input = HostBuffer::page_locked(device, elements)?;
         DATA.fill(&mut input)?;
         Ok(Self {
             forms,
+            pool,
             rounds,
             input: input.split(count)?,
             output: HostBuffer::page_locked(device, elements)?.split(count)?,
@@ -45,8 +50,8 @@ impl<'f> Batches<'f> {
     /// Everything about one batch, in one stream: its memory, too, comes and goes in the order of the stream.
     fn enqueue(&mut self, batch: usize, form: Form, stream: &Stream) -> Result<()> {
         let (input, output) = (&self.input[batch], &mut self.output[batch]);
-        let mut data = DeviceBuffer::from_pool(stream, input.len())?;
-        let mut result = DeviceBuffer::from_pool(stream, input.len())?;
+        let mut data = self.pool.allocate(stream, input.len())?;
+        let mut result = self.pool.allocate(stream, input.len())?;
         data.copy_from(input)?;
         self.forms
             .launch(form, BLOCKS, &data, &mut result, self.rounds)?;

@@ -1,0 +1,105 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use std::process::{Command, Output};
+
+const PARTS: [&str; 3] = ["warp-specialised", "event-chain", "host-callback"];
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_multi_stream_pipeline"));
+    command
+        .args(["--device", "software"])
+        .args(arguments)
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
+        .env_remove("SOFTWARE_GPU_RACES");
+    command
+}
+
+/// What was printed. Fails unless the exit code is `code`.
+fn said(mut program: Command, code: i32) -> String {
+    let (out, err) = texts(&program.output().expect("the program starts"), code);
+    assert_eq!(err, "", "{out}");
+    out
+}
+
+fn texts(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    (out, err)
+}
+
+#[test]
+fn every_part_holds_without_races_and_prints_the_same_with_one_core() {
+    let first = said(program(&["--races", "fail"]), 0);
+    for part in PARTS {
+        assert!(first.contains(&format!("\n{part}: ")), "{part} did not run");
+    }
+    let mut one_core = program(&["--races", "fail"]);
+    one_core.env("RAYON_NUM_THREADS", "1");
+    assert_eq!(said(one_core, 0), first);
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let printed = said(program(&["--part", "event-chain"]), 0);
+    assert!(
+        include_str!("../README.md").contains(&printed),
+        "README.md shows another output: put this one into it\n{printed}"
+    );
+}
+
+#[test]
+fn forms_that_a_device_lacks_are_left_out_by_name() {
+    let arguments = ["--gpu", "a100", "--part", "warp-specialised"];
+    let printed = said(program(&arguments), 0);
+    for words in ["Left out: ", "cp.async", "bulk copies", "9.0", "8.0"] {
+        assert!(printed.contains(words), "{words} is missing: {printed}");
+    }
+}
+
+#[test]
+fn the_error_of_a_host_function_reaches_the_program() {
+    let arguments = ["--part", "host-callback", "--chunks", "6", "--size", "3MiB"];
+    let printed = said(program(&arguments), 0);
+    for claim in [
+        "ok      functions are called in the order of the chunks: 3 of 3 runs",
+        "ok      waiting for the device inside a function is refused: CUDA_ERROR_NOT_PERMITTED",
+        "ok      the function's error reaches the program: chunk 3, element 43690",
+        "ok      no later chunk was worked on: 3 were",
+    ] {
+        assert!(printed.contains(claim), "{claim} is missing: {printed}");
+    }
+}
+
+#[test]
+fn senseless_requests_are_usage_errors() {
+    for (arguments, named) in [
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--chunks", "0"], "0"),
+        (&["--size", "0"], "0"),
+        (&["--part", "event-chain", "--size", "4"], "--size 4 B"),
+        (&["--part", "host-callback", "--size", "4"], "--size 4 B"),
+        (&["--part", "warp-specialised", "--size", "4"], "--size 4 B"),
+        (
+            &["--part", "event-chain", "--size", "1KiB", "--chunks", "17"],
+            "17",
+        ),
+        (
+            &[
+                "--part",
+                "host-callback",
+                "--size",
+                "1KiB",
+                "--chunks",
+                "17",
+            ],
+            "17",
+        ),
+        (&["--no-such-flag"], "--no-such-flag"),
+    ] {
+        let output = program(arguments).output().expect("the program starts");
+        let (_, error) = texts(&output, 2);
+        assert!(error.contains(named), "{arguments:?}: {error}");
+    }
+}
