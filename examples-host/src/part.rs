@@ -336,6 +336,16 @@ mod tests {
     }
 
     #[test]
+    fn a_model_is_asked_for_less_data_and_nothing_is_claimed_that_it_lacks() {
+        let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
+        let mut part = Part::new(INFO, &device, &options);
+        let by_times = part.elements_by_times::<f32>(ByteSize::mib(2), ByteSize::mib(1));
+        assert_eq!(by_times, Ok(1 << 18));
+        part.claim_measured_ratio_at_least("it gains", 0.5, 1.0, "reason");
+        assert_eq!(part.verdict.claims(), []);
+    }
+
+    #[test]
     fn the_option_that_leaves_too_few_elements_is_the_one_named() {
         let device = Device::open(Choice::Software).unwrap();
         let error = |chunks: Option<usize>, size: Option<&str>| {

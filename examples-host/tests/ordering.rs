@@ -6,7 +6,7 @@ use libcuda::Choice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Copies of this many elements take long enough for the host and other streams to get ahead of them.
-const LEN: usize = 256 * 1024;
+const LEN: usize = 1024 * 1024;
 
 struct Bench {
     device: Device,

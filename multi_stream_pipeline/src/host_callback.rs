@@ -11,10 +11,10 @@
 //! ```
 //!
 //! Who calls the function? The *callback*: the stream does, on a thread of the driver (`cuLaunchHostFunc`), and the
-//! program's thread has long gone on. The *polling thread*: the program asks an event again and again and then calls the function
-//! itself; nobody reacts faster, and a core does nothing else. The *blocking thread* sleeps until the event wakes it up.
-//! Every way is in order and fills the ring; they differ in what one hand-over costs, and whom. Chunks out of order, a
-//! result that differs, or a program's thread that is held up by callbacks would prove this wrong.
+//! program's thread has long gone on. The *polling thread*: the program asks an event again and again and then calls the
+//! function itself; nobody reacts faster, and a core does nothing else. The *blocking thread* sleeps until the event
+//! wakes it up. Every way is in order and fills the ring; they differ in what one hand-over costs, and whom. Chunks out
+//! of order, a result that differs, or a program's thread that is held up by callbacks would prove this wrong.
 //!
 //! A host function must not call CUDA, and nobody looks at what it returns: so the part ends with what becomes of a
 //! function that does, and of one that fails.
