@@ -50,10 +50,3 @@ fn sizes(part: &Part) -> anyhow::Result<Vec<usize>> {
     let smaller = steps.take_while(|&bytes| bytes < largest);
     Ok(smaller.chain([largest]).collect())
 }
-
-/// How latencies are shown: not by a mean, which a few slow calls hide in.
-const DISTRIBUTION: [&str; 3] = ["p50", "p99", "max"];
-
-fn distribution(times: &examples_host::statistics::Durations) -> [String; 3] {
-    [times.percentile(50), times.percentile(99), times.max()].map(units::time)
-}

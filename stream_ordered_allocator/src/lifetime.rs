@@ -42,19 +42,19 @@ fn expected(index: usize) -> f32 {
 /// Where the memory is freed, and behind what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freed {
-    ByWriter,
-    ByWriterBehindEvent,
-    ByReader,
+    Unordered,
+    BehindEvent,
+    WhereUsed,
 }
 
 impl Freed {
-    const ALL: [Self; 3] = [Self::ByWriter, Self::ByWriterBehindEvent, Self::ByReader];
+    const ALL: [Self; 3] = [Self::Unordered, Self::BehindEvent, Self::WhereUsed];
 
     fn name(self) -> &'static str {
         match self {
-            Self::ByWriter => "no event",
-            Self::ByWriterBehindEvent => "an event",
-            Self::ByReader => "freed by the reader",
+            Self::Unordered => "no event",
+            Self::BehindEvent => "an event",
+            Self::WhereUsed => "freed by the reader",
         }
     }
 }
@@ -93,7 +93,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
                 .to_owned(),
         ]);
         match freed {
-            Freed::ByWriter => {
+            Freed::Unordered => {
                 judge_racy(part, &found, &watched);
                 racy = watched;
             }
@@ -135,9 +135,9 @@ fn program(part: &Part, freed: Freed) -> anyhow::Result<Found> {
     let address = memory.address();
     match freed {
         // SAFETY: stale bytes are numbers too, and that the result is wrong is what the variant shows.
-        Freed::ByWriter => unsafe { memory.assume_ordered_on(&writer) },
-        Freed::ByWriterBehindEvent => memory.hand_to(&writer)?,
-        Freed::ByReader => {}
+        Freed::Unordered => unsafe { memory.assume_ordered_on(&writer) },
+        Freed::BehindEvent => memory.hand_to(&writer)?,
+        Freed::WhereUsed => {}
     }
     // Freed in the stream that it belongs to.
     drop(memory);
@@ -187,7 +187,7 @@ fn judge_ordered(part: &mut Part, freed: Freed, found: &Found, watched: &Watched
         let (sentence, silent) = (format!("{name}: the checker is silent"), reports.is_empty());
         part.claim(&sentence, silent, plural(reports.len()), "none");
     }
-    if freed == Freed::ByReader {
+    if freed == Freed::WhereUsed {
         let found = if found.same_memory {
             "it does not"
         } else {

@@ -20,13 +20,15 @@ mod layer;
 mod reference;
 mod scratch;
 
-use crate::require_pools;
+use crate::{distribution, require_pools};
+use anyhow::Context;
 use batches::{Batches, TOLERANCE};
 use examples_host::device::TimeSource;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
+use examples_host::results;
 use examples_host::statistics::Durations;
-use scratch::Kind;
+use scratch::{Kind, Scratch};
 use std::time::Duration;
 
 /// Tokens of each batch, where the longest has [`LONGEST`].
@@ -36,7 +38,9 @@ const LONGEST: usize = 1024;
 const SCORES: ByteSize = ByteSize::mib(1);
 /// Tokens of a batch that the kernels' 32-bit indices have room for.
 const MOST_TOKENS: usize = 1 << 15;
-/// A pool's batches take at most so much longer than an arena's, at the median and at the tail.
+/// Batches with cuMemAlloc take at least so much longer than with a pool.
+const FASTER: f64 = 1.05;
+/// A pool's batches take at most so much longer than an arena's.
 const AS_ARENA: f64 = 1.25;
 
 /// What the batches of one variant took.
@@ -46,6 +50,21 @@ struct Times {
     latencies: [Vec<Duration>; LENGTHS.len()],
     /// Calls of the allocator, batch by batch.
     calls: Vec<Duration>,
+}
+
+impl Times {
+    /// Adds what each batch took, and the allocator's calls of that.
+    fn add(&mut self, found: &[(Duration, Duration)]) {
+        for (latencies, (latency, calls)) in self.latencies.iter_mut().zip(found) {
+            latencies.push(*latency);
+            self.calls.push(*calls);
+        }
+    }
+
+    /// What all batches took together.
+    fn whole(&self) -> Duration {
+        self.latencies.iter().flatten().sum()
+    }
 }
 
 /// The part.
@@ -61,38 +80,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for kind in Kind::ALL {
         scratch.push(kind.scratch(&batches.stream, batches.most_scratch())?);
     }
-    let mut times: Vec<Times> = Kind::ALL.iter().map(|_| Times::default()).collect();
-    let mut checked = Ok(Checked::default());
-    // One round warms up, and one more is recorded; a model needs neither.
-    let extra = usize::from(device.times() == TimeSource::Measured);
-    let timed = part.iterations(25);
-    for round in 0..extra + timed + extra {
-        let last = round + 1 == extra + timed + extra;
-        for (kind, (scratch, times)) in Kind::ALL
-            .into_iter()
-            .zip(scratch.iter_mut().zip(&mut times))
-        {
-            batches.poison(scratch)?;
-            let found = match last {
-                true => {
-                    let mut found = Vec::new();
-                    let recording = record(device, || anyhow::Ok(found = batches.serve(scratch)?))?;
-                    part.keep(kind.name(), &recording);
-                    found
-                }
-                false => batches.serve(scratch)?,
-            };
-            if (extra..extra + timed).contains(&round) {
-                for (batch, (latency, calls)) in found.into_iter().enumerate() {
-                    times.latencies[batch].push(latency);
-                    times.calls.push(calls);
-                }
-            }
-            if last || part.options().validate {
-                check::add(&mut checked, batches.check())?;
-            }
-        }
-    }
+    let (times, checked) = serve(part, &mut batches, &mut scratch)?;
     part.claim(
         "all variants do the same work",
         true,
@@ -110,8 +98,44 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         limit,
     );
     say_memory(part, &batches, &scratch)?;
-    judge(part, &lengths, &times);
-    Ok(())
+    judge(part, &lengths, &times)
+}
+
+/// Serves all batches with each of the variants in turn, as often as they are to be timed.
+fn serve(
+    part: &mut Part,
+    batches: &mut Batches,
+    scratch: &mut [Scratch],
+) -> anyhow::Result<(Vec<Times>, Result<Checked, check::Mismatch>)> {
+    let device = part.device();
+    let mut times: Vec<Times> = scratch.iter().map(|_| Times::default()).collect();
+    let mut checked = Ok(Checked::default());
+    // One round warms up, and one more is recorded; a model needs neither.
+    let extra = usize::from(device.times() == TimeSource::Measured);
+    let timed = extra..extra + part.iterations(25);
+    let last = timed.end + extra - 1;
+    for round in 0..=last {
+        for (kind, (scratch, times)) in Kind::ALL.iter().zip(scratch.iter_mut().zip(&mut times)) {
+            batches.poison(scratch)?;
+            let mut found = Vec::new();
+            if round == last {
+                let recording = record(device, || {
+                    found = batches.serve(scratch)?;
+                    anyhow::Ok(())
+                })?;
+                part.keep(kind.name(), &recording);
+            } else {
+                found = batches.serve(scratch)?;
+            }
+            if timed.contains(&round) {
+                times.add(&found);
+            }
+            if round == last || part.options().validate {
+                check::add(&mut checked, batches.check())?;
+            }
+        }
+    }
+    Ok((times, checked))
 }
 
 /// The batches' lengths, scaled so that the longest has the matrix of scores asked for.
@@ -127,13 +151,9 @@ fn lengths(part: &Part) -> anyhow::Result<[usize; LENGTHS.len()]> {
     Ok(LENGTHS.map(|length| (length * longest).div_ceil(LONGEST)))
 }
 
-fn say_memory(
-    part: &mut Part,
-    batches: &Batches,
-    scratch: &[scratch::Scratch],
-) -> anyhow::Result<()> {
+fn say_memory(part: &mut Part, batches: &Batches, scratch: &[Scratch]) -> anyhow::Result<()> {
     for one in scratch {
-        if let scratch::Scratch::Pool(pool) = one {
+        if let Scratch::Pool(pool) = one {
             let statistics = pool.statistics()?;
             part.say(format!(
                 "Scratch memory: the arena has {} for itself; the pool used at most {} of the {} that it has reserved.",
@@ -146,78 +166,56 @@ fn say_memory(
     Ok(())
 }
 
-fn judge(part: &mut Part, lengths: &[usize], times: &[Times]) {
-    let modelled = part.device().times();
-    let mut by_length = Table::new([
-        "batch",
-        "cuMemAlloc",
-        "pool",
-        "arena",
-        "pool against cuMemAlloc",
-    ]);
+/// The median of each batch, by variant.
+fn by_length(lengths: &[usize], times: &[Times]) -> Table {
+    let mut table = Table::new(["tokens", "cuMemAlloc", "pool", "arena", "cuMemAlloc / pool"]);
     for (batch, length) in lengths.iter().enumerate() {
         let median = |variant: usize| {
             let times = Durations::new(times[variant].latencies[batch].clone());
             times.map_or(Duration::ZERO, |times| times.median())
         };
-        let [malloc, pool, arena] = [0, 1, 2].map(median);
-        let ratio = units::ratio(malloc.as_secs_f64() / pool.as_secs_f64());
-        let cells = [malloc, pool, arena]
-            .map(units::time)
-            .into_iter()
-            .chain([ratio]);
-        by_length.row(
-            [match length {
-                1 => "1 token".to_owned(),
-                more => format!("{more} tokens"),
-            }]
-            .into_iter()
-            .chain(cells),
-        );
+        let medians = [0, 1, 2].map(median);
+        let cells = medians.map(units::time);
+        let ratio = units::ratio(ratio(medians[0], medians[1]));
+        table.row([length.to_string()].into_iter().chain(cells).chain([ratio]));
     }
+    table
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64()
+}
+
+fn judge(part: &mut Part, lengths: &[usize], times: &[Times]) -> anyhow::Result<()> {
+    let source = part.device().times();
+    let table = by_length(lengths, times);
+    part.say(format!("Median of each batch, {source}:\n{table}"));
     let mut table = Table::new(["latency of a batch", "p50", "p99", "max", "in its calls"]);
-    let mut all = Vec::new();
+    let mut tails = Vec::new();
     for (kind, times) in Kind::ALL.into_iter().zip(times) {
-        let Some(latencies) = Durations::new(times.latencies.concat()) else {
-            return;
-        };
-        let whole: Duration = times.latencies.iter().flatten().sum();
-        let share = times.calls.iter().sum::<Duration>().as_secs_f64() / whole.as_secs_f64();
-        let cells = [
-            latencies.percentile(50),
-            latencies.percentile(99),
-            latencies.max(),
-        ];
-        let cells = cells
-            .map(units::time)
+        let latencies = Durations::new(times.latencies.concat()).context("no batch was timed")?;
+        let share = ratio(times.calls.iter().sum(), times.whole());
+        let cells = distribution(&latencies)
             .into_iter()
             .chain([units::percent(share)]);
         table.row([kind.name().to_owned()].into_iter().chain(cells));
-        let group = format!("{} batches", LENGTHS.len());
-        part.timed(
-            &group,
-            kind.name(),
-            examples_host::results::Kind::Other,
-            &latencies,
-        );
-        all.push((latencies, whole));
+        part.timed("batches", kind.name(), results::Kind::Other, &latencies);
+        tails.push(latencies.percentile(99));
     }
-    part.say(format!("Median of each batch, {modelled}:\n{by_length}"));
     part.say(table);
-    let (malloc, pool, arena) = (&all[0], &all[1], &all[2]);
-    let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
+    let [malloc, pool, arena] = [0, 1, 2].map(|variant| times[variant].whole());
     let sentence = "with a pool the batches take less time than with cuMemAlloc";
-    part.claim_ratio_at_least(sentence, ratio(malloc.1, pool.1), 1.05);
+    part.claim_ratio_at_least(sentence, ratio(malloc, pool), FASTER);
     let sentence = "the slowest in a hundred too";
-    let tail = ratio(malloc.0.percentile(99), pool.0.percentile(99));
-    part.claim_ratio_at_least(sentence, tail, 1.0);
-    let near = ratio(pool.1, arena.1);
+    part.claim_ratio_at_least(sentence, ratio(tails[0], tails[1]), 1.0);
+    let near = ratio(pool, arena);
+    let found = format!("{} {source}", units::ratio(near));
     let limit = format!("at most {}", units::ratio(AS_ARENA));
-    let found = format!("{} {modelled}", units::ratio(near));
     part.claim(
         "with an arena they take hardly less",
         near <= AS_ARENA,
         found,
         limit,
     );
+    Ok(())
 }

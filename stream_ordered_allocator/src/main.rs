@@ -13,6 +13,7 @@ mod pool;
 
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
+use examples_host::statistics::Durations;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -64,4 +65,9 @@ fn bytes_of_each<T>(part: &Part, count: usize, default: ByteSize) -> anyhow::Res
         .into());
     }
     Ok(bytes)
+}
+
+/// How latencies are shown: p50, p99, max, and not a mean, which a few slow calls hide in.
+fn distribution(times: &Durations) -> [String; 3] {
+    [times.percentile(50), times.percentile(99), times.max()].map(units::time)
 }

@@ -1,7 +1,8 @@
 //! The calls alone: an allocation and its free, while the device has nothing to do.
 
+use super::JUDGED;
 use super::source::{Kind, Source};
-use super::{DISTRIBUTION, JUDGED, distribution};
+use crate::distribution;
 use anyhow::Context;
 use examples_host::device::TimeSource;
 use examples_host::prelude::*;
@@ -25,8 +26,13 @@ const VARIANTS: [(Kind, bool, &str); 4] = [
 /// Times the variants at each size.
 pub fn run(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
     let stream = Stream::non_blocking(part.device(), "calls")?;
-    let [p50, p99, max] = DISTRIBUTION;
-    let mut table = Table::new(["an allocation and its free", p50, p99, max, "of cuMemAlloc"]);
+    let mut table = Table::new([
+        "an allocation and its free",
+        "p50",
+        "p99",
+        "max",
+        "of cuMemAlloc",
+    ]);
     let mut hardly = Vec::new();
     let mut judged = None;
     for &bytes in sizes {

@@ -13,8 +13,10 @@ pub const SCALE: f32 = 0.125;
 
 kernels! {
     unsafe struct Kernels {
+        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn matmul(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, ld_a: u32, ld_b: u32, ld_c: u32,
             batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = names::MATMUL;
+        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn matmul_transposed(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, ld_a: u32, ld_b: u32,
             ld_c: u32, batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = names::MATMUL_TRANSPOSED;
         fn softmax_rows(data: *mut f32, rows: u32, columns: u32, pitch: u32, causal: u32) = names::SOFTMAX_ROWS;

@@ -12,15 +12,71 @@ const PIECE: u64 = 32 << 20;
 const FASTER: f64 = 3.0;
 
 /// A pool, a stream that allocates from it, and the table of what it held.
-struct Life<'a> {
-    part: &'a Part<'a>,
+struct Life {
     pool: MemoryPool,
     stream: Stream,
     bytes: usize,
     table: Table,
 }
 
-impl Life<'_> {
+/// What the pool held after the steps, and what allocating took.
+struct Seen {
+    new: PoolStatistics,
+    allocated: PoolStatistics,
+    returned: PoolStatistics,
+    kept: PoolStatistics,
+    trimmed: PoolStatistics,
+    empty: PoolStatistics,
+    reset: PoolStatistics,
+    /// The slowest allocation from the new pool, again with threshold 0, and from what was kept.
+    slowest: [Duration; 3],
+}
+
+impl Life {
+    fn new(device: &Device, bytes: usize) -> Result<Self> {
+        Ok(Self {
+            pool: MemoryPool::new(device)?,
+            stream: Stream::non_blocking(device, "allocating")?,
+            bytes,
+            table: Table::new(["after", "reserved", "used", "most reserved", "most used"]),
+        })
+    }
+
+    /// All steps.
+    fn live(&mut self) -> Result<Seen> {
+        let one = units::bytes(self.bytes as u64);
+        let new = self.note("creating the pool, threshold 0")?;
+        let (buffers, dear) = self.allocate()?;
+        let allocated = self.note(&format!("allocating {BUFFERS} times {one}"))?;
+        drop(buffers);
+        self.note("freeing them in stream order")?;
+        self.stream.synchronize()?;
+        let returned = self.note("waiting for the stream")?;
+        let again = self.batch()?;
+
+        self.pool.set_release_threshold(u64::MAX)?;
+        self.batch()?;
+        let kept = self.note("the same with the greatest threshold")?;
+        // The quickest of some batches: what disturbs a call is not the pool.
+        let cheap = (0..9).map(|_| self.batch()).collect::<Result<Vec<_>>>()?;
+        let cheap = cheap.into_iter().min().unwrap_or_default();
+        self.pool.trim_to(self.bytes)?;
+        let trimmed = self.note(&format!("trimming to {one}"))?;
+        self.pool.trim_to(0)?;
+        let empty = self.note("trimming to 0")?;
+        self.pool.reset_high_water_marks()?;
+        Ok(Seen {
+            new,
+            allocated,
+            returned,
+            kept,
+            trimmed,
+            empty,
+            reset: self.note("resetting the marks")?,
+            slowest: [dear, again, cheap],
+        })
+    }
+
     /// Notes what the pool holds after a step.
     fn note(&mut self, step: &str) -> Result<PoolStatistics> {
         let now = self.pool.statistics()?;
@@ -55,128 +111,93 @@ impl Life<'_> {
 /// The steps, and what is claimed of them.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let bytes = bytes_of_each::<u8>(part, BUFFERS, ByteSize::mib(48))?;
-    let all = (BUFFERS * bytes) as u64;
-    let device = part.device();
-    let elsewhere = MemoryPool::default_of(device)?;
-    let used_elsewhere = elsewhere.statistics()?.used;
-    let shared: &Part = part;
-    let mut life = Life {
-        part: shared,
-        pool: MemoryPool::new(device)?,
-        stream: Stream::non_blocking(device, "allocating")?,
-        bytes,
-        table: Table::new(["after", "reserved", "used", "most reserved", "most used"]),
-    };
+    let default = MemoryPool::default_of(part.device())?;
+    let before = default.statistics()?.used_high;
+    let mut life = Life::new(part.device(), bytes)?;
+    let seen = life.live()?;
+    let after = default.statistics()?.used_high;
 
-    let new = life.note("creating the pool, threshold 0")?;
-    let (buffers, dear) = life.allocate()?;
-    let one = units::bytes(bytes as u64);
-    let allocated = life.note(&format!("allocating {BUFFERS} times {one}"))?;
-    let in_default = elsewhere.statistics()?.used;
-    drop(buffers);
-    life.note("freeing them in stream order")?;
-    life.stream.synchronize()?;
-    let returned = life.note("waiting for the stream")?;
-    let again = life.batch()?;
-
-    life.pool.set_release_threshold(u64::MAX)?;
-    life.batch()?;
-    let kept = life.note("the same with the greatest threshold")?;
-    let cheap = (0..9).map(|_| life.batch()).collect::<Result<Vec<_>>>()?;
-    let cheap = cheap.into_iter().min().unwrap_or_default();
-    life.pool.trim_to(bytes)?;
-    let trimmed = life.note(&format!("trimming to {one}"))?;
-    life.pool.trim_to(0)?;
-    let empty = life.note("trimming to 0")?;
-    life.pool.reset_high_water_marks()?;
-    let reset = life.note("resetting the marks")?;
-
-    let table = std::mem::replace(&mut life.table, Table::new([""]));
-    let times = life.part.device().times();
-    part.say(table);
+    part.say(life.table);
+    let [dear, again, cheap] = seen.slowest.map(units::time);
     part.say(format!(
-        "The slowest allocation of {BUFFERS}, {times}: {} from the new pool, {} again with threshold 0,\n\
-         {} from what the pool has kept.",
-        units::time(dear),
-        units::time(again),
-        units::time(cheap),
+        "The slowest allocation of {BUFFERS}, {}: {dear} from the new pool, {again} again with threshold 0,\n\
+         {cheap} from what the pool has kept.",
+        part.device().times(),
     ));
-
-    part.claim(
-        "a new pool holds nothing",
-        new == PoolStatistics::default(),
-        units::bytes(new.reserved),
-        "0 B",
-    );
-    let counted =
-        (all..all + PIECE).contains(&allocated.used) && allocated.reserved >= allocated.used;
-    let found = format!(
-        "{} used of {}",
-        units::bytes(allocated.used),
-        units::bytes(allocated.reserved)
-    );
-    part.claim(
-        "it counts what is allocated from it",
-        counted,
-        found,
-        format!("{} or a little more", units::bytes(all)),
-    );
-    let found = units::bytes(in_default - used_elsewhere);
-    part.claim(
-        "the default pool does not",
-        in_default == used_elsewhere,
-        found,
-        "0 B",
-    );
-    let found = units::bytes(returned.reserved);
-    part.claim(
-        "threshold 0: all is given back when the host waits",
-        returned.reserved == 0,
-        found,
-        "0 B",
-    );
-    let found = units::bytes(kept.reserved);
-    let least = format!("at least {}", units::bytes(all));
-    part.claim(
-        "greatest threshold: all is kept",
-        kept.reserved >= all && kept.used == 0,
-        found,
-        least,
-    );
-    let found = units::bytes(trimmed.reserved);
-    let (least, limit) = (bytes as u64, format!("at least {one}"));
-    part.claim(
-        "trimming leaves what it is told to",
-        trimmed.reserved >= least,
-        found,
-        limit,
-    );
-    part.claim(
-        "trimming to 0 leaves nothing",
-        empty.reserved == 0,
-        units::bytes(empty.reserved),
-        "0 B",
-    );
-    let marks = empty.used_high == allocated.used && empty.reserved_high >= kept.reserved;
-    let found = units::bytes(empty.used_high);
-    part.claim(
-        "the marks keep the most that there was",
-        marks,
-        found,
-        units::bytes(allocated.used),
-    );
-    let marks = (reset.used_high, reset.reserved_high) == (reset.used, reset.reserved);
-    part.claim(
-        "reset, they start from what there is",
-        marks,
-        units::bytes(reset.used_high),
-        "0 B",
-    );
-    let faster = again.as_secs_f64() / cheap.as_secs_f64().max(1e-9);
-    part.claim_ratio_at_least(
-        "allocating what was kept is faster than reserving it",
-        faster,
-        FASTER,
-    );
+    judge(part, bytes as u64, &seen);
+    let found = units::bytes(after.abs_diff(before));
+    let sentence = "the default pool has no part in it";
+    part.claim(sentence, after == before, found, "0 B");
+    let [_, again, cheap] = seen.slowest.map(|time| time.as_secs_f64());
+    let sentence = "allocating what was kept is faster than reserving it";
+    part.claim_ratio_at_least(sentence, again / cheap.max(1e-9), FASTER);
     Ok(())
+}
+
+fn judge(part: &mut Part, one: u64, seen: &Seen) {
+    let mut claim = |sentence: &str, holds: bool, found: u64, limit: String| {
+        part.claim(sentence, holds, units::bytes(found), limit);
+    };
+    let all = BUFFERS as u64 * one;
+    let none = || units::bytes(0);
+    let least = |bytes| format!("at least {}", units::bytes(bytes));
+    let Seen { new, allocated, .. } = seen;
+    claim(
+        "a new pool holds nothing",
+        *new == PoolStatistics::default(),
+        new.reserved,
+        none(),
+    );
+    let counted = (all..all + PIECE).contains(&allocated.used);
+    claim(
+        "what is allocated counts as used",
+        counted,
+        allocated.used,
+        least(all),
+    );
+    let covered = allocated.reserved >= allocated.used;
+    claim(
+        "and is reserved",
+        covered,
+        allocated.reserved,
+        least(allocated.used),
+    );
+    let found = seen.returned.reserved;
+    claim(
+        "threshold 0: all is given back when the host waits",
+        found == 0,
+        found,
+        none(),
+    );
+    let found = seen.kept.reserved;
+    claim(
+        "greatest threshold: all is kept",
+        found >= all,
+        found,
+        least(all),
+    );
+    let found = seen.trimmed.reserved;
+    claim(
+        "trimming leaves what it is told to",
+        found >= one,
+        found,
+        least(one),
+    );
+    let found = seen.empty.reserved;
+    claim("trimming to 0 leaves nothing", found == 0, found, none());
+    let found = seen.empty.used_high;
+    let most = units::bytes(allocated.used);
+    claim(
+        "the marks keep the most that there was",
+        found == allocated.used,
+        found,
+        most,
+    );
+    let marks = (seen.reset.used_high, seen.reset.reserved_high);
+    claim(
+        "reset, they start from what there is",
+        marks == (0, 0),
+        marks.1,
+        none(),
+    );
 }
