@@ -1,67 +1,26 @@
 //! The calls in a loop that does something: each step allocates scratch memory, works in it, and frees it.
 
-use super::JUDGED;
-use super::source::{Kind, Source};
-use crate::distribution;
-use crate::kernels::Kernels;
-use anyhow::Context;
-use examples_host::device::TimeSource;
-use examples_host::prelude::*;
-use examples_host::statistics::Durations;
-use examples_host::tally;
-use gpu_kernels::SM_70;
-use std::time::Duration;
+mod steps;
 
-/// Steps between two waits of the host.
-const BATCH: usize = 8;
-/// Batches of a run.
-const BATCHES: usize = 16;
-const STEPS: usize = BATCH * BATCHES;
-/// Elements that a step works on, however large its memory is: what is timed is the allocator.
-const TOUCHED: usize = 1024;
-const A: f32 = 0.5;
+use super::JUDGED;
+use super::source::Kind;
+use crate::distribution;
+use examples_host::prelude::*;
+use examples_host::results;
+use steps::{Found, STEPS, Work};
+
 /// Loops with a pool are at least so much faster than with cuMemAlloc at [`JUDGED`].
 const FASTER: f64 = 2.0;
+/// Loops with a pool that keeps its memory are at least so much faster than with one that does not.
+const KEPT: f64 = 1.1;
 /// The greatest share of the loop that a pool which keeps its memory may be.
 const SHARE: f64 = 0.35;
 
-/// What a step stores in its memory.
-fn value(step: usize) -> f32 {
-    (step + 1) as f32 / 64.0
-}
-
-/// What the steps of one of the streams leave in its result.
-fn expected(index: usize, streams: usize, element: usize) -> f32 {
-    let steps = (index..STEPS).step_by(streams);
-    let start = Seed::new(index as u64).f32(element);
-    steps.fold(start, |result, step| A.mul_add(value(step), result))
-}
-
-/// The streams and what they compute.
-struct Work {
-    streams: Vec<Stream>,
-    kernels: Kernels,
-    start: Vec<HostBuffer<f32>>,
-    results: Vec<DeviceBuffer<f32>>,
-    output: HostBuffer<f32>,
-}
-
-/// What the calls of some runs took, and what each run took.
-#[derive(Default)]
-struct Times {
-    allocate: Vec<Duration>,
-    free: Vec<Duration>,
-    runs: Vec<Duration>,
-}
-
 /// Times the variants at each size.
 pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<()> {
-    let mut work = Work::new(part.device(), streams, sizes)?;
-    let plan = Plan::new().launches(2 * STEPS, 2 * STEPS * work.output.len());
-    let mut checked = Ok(Checked::default());
     let heading = format!("{streams} stream{}", if streams == 1 { "" } else { "s" });
-    let titles = [
-        heading.as_str(),
+    let mut table = Table::new([
+        &heading,
         "alloc p50",
         "p99",
         "max",
@@ -70,194 +29,51 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<(
         "max",
         "a step",
         "allocator",
-    ];
-    let mut table = Table::new(titles);
+    ]);
+    let mut work = Work::new(part.device(), streams, sizes)?;
+    let mut checked = Ok(Checked::default());
     let mut judged = None;
     for &bytes in sizes {
-        let found = work.at(part, bytes, plan, &mut checked)?;
-        let once = found[3].2.min().as_secs_f64();
-        let share = |index: usize| 1.0 - once / found[index].2.min().as_secs_f64();
-        for (index, (allocate, free, runs)) in found.iter().enumerate() {
-            let name = Kind::ALL[index].name();
-            let label = format!("{}, {name}", units::bytes(bytes as u64));
-            let step = units::time(runs.median() / STEPS as u32);
-            let share = if index == 3 {
-                "-".to_owned()
-            } else {
-                units::percent(share(index).max(0.0))
-            };
-            let calls = distribution(allocate).into_iter().chain(distribution(free));
+        let found = work.at(part, bytes, &mut checked)?;
+        let size = units::bytes(bytes as u64);
+        for (kind, one) in Kind::ALL.into_iter().zip(&found) {
+            let calls = [distribution(&one.allocate), distribution(&one.free)].concat();
+            let step = units::time(one.runs.median() / STEPS as u32);
+            let share = units::percent(share(one, &found));
+            let label = format!("{size}, {}", kind.name());
             table.row([label].into_iter().chain(calls).chain([step, share]));
-            let group = format!("loop, {streams} streams, {}", units::bytes(bytes as u64));
-            part.timed(&group, name, examples_host::results::Kind::Other, runs);
+            let group = format!("loop, {heading}, {size}");
+            part.timed(&group, kind.name(), results::Kind::Other, &one.runs);
         }
         if bytes == JUDGED {
-            let run = |index: usize| found[index].2.median().as_secs_f64();
-            judged = Some((run(0) / run(2), run(1) / run(2), share(2)));
+            judged = Some(found);
         }
     }
     part.say(table);
-    let with = |sentence: &str| format!("{heading}, {}: {sentence}", units::bytes(JUDGED as u64));
-    part.claim(
-        &format!("{heading}: all loops do the same work"),
-        true,
-        plan,
-        "as planned",
-    );
-    part.claim_right(
-        &format!("{heading}: every element is right"),
-        "elements",
-        &checked,
-    );
-    if let Some((faster, kept, share)) = judged {
-        part.claim_ratio_at_least(
-            &with("a pool makes the loop faster than cuMemAlloc"),
-            faster,
-            FASTER,
-        );
-        part.claim_ratio_at_least(
-            &with("keeping memory makes it faster than threshold 0"),
-            kept,
-            1.1,
-        );
-        part.claim_share_at_most(
-            &with("the allocator's share of the loop with a pool"),
-            share,
-            SHARE,
-        );
+    let sentence = format!("{heading}: all loops do the same work");
+    part.claim(&sentence, true, work.plan(), "as planned");
+    let sentence = format!("{heading}: every element is right");
+    part.claim_right(&sentence, "elements", &checked);
+    if let Some(found) = judged {
+        judge(part, &heading, &found);
     }
     Ok(())
 }
 
-impl Work {
-    fn new(device: &Device, count: usize, sizes: &[usize]) -> anyhow::Result<Self> {
-        let smallest = sizes
-            .iter()
-            .min()
-            .map_or(1, |bytes| bytes / size_of::<f32>());
-        let touched = smallest.min(TOUCHED);
-        let streams =
-            (0..count).map(|index| Stream::non_blocking(device, format!("stream {index}")));
-        let streams: Vec<Stream> = streams.collect::<Result<_>>()?;
-        let (mut start, mut results) = (Vec::new(), Vec::new());
-        for (index, stream) in streams.iter().enumerate() {
-            let mut values = HostBuffer::page_locked(device, touched)?;
-            Seed::new(index as u64).fill_f32(0, values.write()?);
-            start.push(values);
-            results.push(DeviceBuffer::new(stream, touched)?);
-        }
-        Ok(Self {
-            streams,
-            kernels: Kernels::load(device, SM_70)?,
-            start,
-            results,
-            output: HostBuffer::page_locked(device, touched)?,
-        })
-    }
+/// What a loop takes longer than the one whose memory was allocated once, as a share of itself.
+fn share(one: &Found, all: &[Found]) -> f64 {
+    let once = all.iter().map(|found| found.runs.median()).min();
+    let once = once.unwrap_or_default().as_secs_f64();
+    1.0 - once / one.runs.median().as_secs_f64()
+}
 
-    /// The variants' times at one size, in turn: allocating, freeing, and whole runs.
-    fn at(
-        &mut self,
-        part: &Part,
-        bytes: usize,
-        plan: Plan,
-        checked: &mut Result<Checked, check::Mismatch>,
-    ) -> anyhow::Result<Vec<(Durations, Durations, Durations)>> {
-        let (device, elements) = (part.device(), bytes / size_of::<f32>());
-        let mut sources = Vec::new();
-        for kind in Kind::ALL {
-            sources.push(Source::new(kind, device, &self.streams, elements)?);
-        }
-        let mut times: Vec<Times> = Kind::ALL.iter().map(|_| Times::default()).collect();
-        let warm_up = usize::from(device.times() == TimeSource::Measured);
-        for round in 0..warm_up + part.iterations(10) {
-            for (index, source) in sources.iter_mut().enumerate() {
-                let mut once = Times::default();
-                self.run(source, elements, plan, Kind::ALL[index].name(), &mut once)?;
-                check::add(checked, self.check())?;
-                if round >= warm_up {
-                    times[index].allocate.append(&mut once.allocate);
-                    times[index].free.append(&mut once.free);
-                    times[index].runs.append(&mut once.runs);
-                }
-            }
-        }
-        let durations = |times: Times| {
-            Some((
-                Durations::new(times.allocate)?,
-                Durations::new(times.free)?,
-                Durations::new(times.runs)?,
-            ))
-        };
-        let all = times.into_iter().map(durations);
-        all.collect::<Option<_>>().context("no run was timed")
-    }
-
-    /// All steps, with a wait after each batch of them.
-    fn run(
-        &mut self,
-        source: &mut Source,
-        elements: usize,
-        plan: Plan,
-        name: &str,
-        times: &mut Times,
-    ) -> anyhow::Result<()> {
-        for (result, start) in self.results.iter_mut().zip(&self.start) {
-            result.copy_from(start)?;
-        }
-        self.wait()?;
-        let (before, begin) = (tally::enqueued(), host_clock::now());
-        for batch in 0..BATCHES {
-            for step in batch * BATCH..(batch + 1) * BATCH {
-                self.step(source, elements, step, times)?;
-            }
-            self.wait()?;
-        }
-        times.runs.push(host_clock::now() - begin);
-        Ok(plan.check(name, tally::enqueued() - before)?)
-    }
-
-    fn step(
-        &mut self,
-        source: &mut Source,
-        elements: usize,
-        step: usize,
-        times: &mut Times,
-    ) -> Result<()> {
-        let index = step % self.streams.len();
-        let begin = host_clock::now();
-        let mut scratch = source.allocate(index, &self.streams[index], elements)?;
-        times.allocate.push(host_clock::now() - begin);
-
-        let result = &mut self.results[index];
-        scratch.set_len(result.len())?;
-        self.kernels.fill(&mut scratch, value(step))?;
-        self.kernels.add_scaled(A, &scratch, result)?;
-
-        let begin = host_clock::now();
-        source.free(index, scratch);
-        times.free.push(host_clock::now() - begin);
-        Ok(())
-    }
-
-    fn wait(&self) -> Result<()> {
-        self.streams.iter().try_for_each(Stream::synchronize)
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        let mut all = Checked::default();
-        for (index, result) in self.results.iter().enumerate() {
-            self.output.poison()?;
-            result.copy_to(&mut self.output)?;
-            let streams = self.streams.len();
-            let expected = |element| expected(index, streams, element);
-            all = all.and(check::equal(
-                "the results",
-                0,
-                self.output.read()?,
-                expected,
-            )?);
-        }
-        Ok(all)
-    }
+fn judge(part: &mut Part, heading: &str, all: &[Found]) {
+    let [malloc, threshold_0, pool] = [0, 1, 2].map(|index| all[index].runs.median().as_secs_f64());
+    let with = |sentence: &str| format!("{heading}, {}: {sentence}", units::bytes(JUDGED as u64));
+    let sentence = with("a pool makes the loop faster than cuMemAlloc");
+    part.claim_ratio_at_least(&sentence, malloc / pool, FASTER);
+    let sentence = with("keeping memory makes it faster than threshold 0");
+    part.claim_ratio_at_least(&sentence, threshold_0 / pool, KEPT);
+    let sentence = with("the allocator's share of the loop with a pool");
+    part.claim_share_at_most(&sentence, share(&all[2], all), SHARE);
 }
