@@ -233,6 +233,25 @@ fn an_embedded_graph_runs_in_its_place() {
     assert_eq!([seen[0], seen[8], seen[16], seen[32]], [4, 6, 5, 1]);
 }
 
+/// Each embedding copies: a graph that is embedded into itself doubles, and one in another gets deeper.
+#[test]
+fn embedding_without_end_runs_out_of_memory() {
+    let _driver = Driver::new();
+    let doubling = graph();
+    empty_node(doubling, &[]).unwrap();
+    let refused = (0..20).find_map(|_| child_node(doubling, &[], doubling).err());
+    assert_eq!(refused, Some(OUT_OF_MEMORY));
+
+    let mut inner = graph();
+    let refused = (0..100).find_map(|_| {
+        let outer = graph();
+        let refused = child_node(outer, &[], inner).err();
+        inner = outer;
+        refused
+    });
+    assert_eq!(refused, Some(OUT_OF_MEMORY));
+}
+
 /// `cuGraphClone`, `cuGraphNodeFindInClone`.
 #[test]
 fn a_clone_is_independent() {

@@ -9,6 +9,11 @@ use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream};
 use crate::driver::errors::CudaError;
 use crate::driver::table::Table;
 
+/// Nodes of a graph that can be cloned or embedded.
+const MOST_CLONED: usize = 1 << 17;
+/// Graphs, one in the other, that can be cloned or embedded.
+const DEEPEST_CLONED: usize = 64;
+
 /// All graphs of the process. They belong to no context.
 pub(in crate::driver) struct Graphs {
     graphs: Table<CUgraph, Graph>,
@@ -196,18 +201,43 @@ impl Graphs {
         Ok(())
     }
 
+    /// How many nodes a graph has, with those of the graphs embedded in it, which may be `depth` deep.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY` if they are deeper.
+    fn size(&self, graph: CUgraph, depth: usize) -> Result<usize, CudaError> {
+        let mut size = 0;
+        for node in &self.graph(graph)?.nodes {
+            size += 1;
+            if let Action::Child(child) = self.node(*node)?.action {
+                let deeper = depth.checked_sub(1).ok_or(CudaError::OutOfMemory)?;
+                size += self.size(child, deeper)?;
+            }
+        }
+        Ok(size)
+    }
+
     /// Copies a graph, with the graphs embedded in it.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_SUPPORTED` for a graph with allocation or free nodes.
+    /// `CUDA_ERROR_NOT_SUPPORTED` for a graph with allocation or free nodes; `CUDA_ERROR_OUT_OF_MEMORY` for one of more
+    /// than [`MOST_CLONED`] nodes, which a few embeddings of a graph into itself make, or with more than
+    /// [`DEEPEST_CLONED`] graphs one in the other.
     pub(super) fn clone_graph(&mut self, original: CUgraph) -> Result<CUgraph, CudaError> {
         self.without_memory(original)?;
+        if self.size(original, DEEPEST_CLONED)? > MOST_CLONED {
+            return Err(CudaError::OutOfMemory);
+        }
+        self.clone_nodes(original)
+    }
+
+    fn clone_nodes(&mut self, original: CUgraph) -> Result<CUgraph, CudaError> {
         let originals = self.graph(original)?.nodes.clone();
         let copy = self.create();
         let mut pairs = BTreeMap::new();
         for node in &originals {
             let action = match self.node(*node)?.action.clone() {
-                Action::Child(child) => Action::Child(self.clone_graph(child)?),
+                Action::Child(child) => Action::Child(self.clone_nodes(child)?),
                 action => action,
             };
             pairs.insert(*node, self.add(copy, &[], action)?);
