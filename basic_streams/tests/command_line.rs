@@ -109,6 +109,24 @@ fn a_reader_who_stops_reading_does_not_change_the_exit_code() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn reports_that_cannot_be_written_do_not_end_the_program() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let status = program(&[
+        "--device",
+        "software",
+        "--part",
+        "three-way",
+        "--omit-event",
+    ])
+    .args(["--size", "4MiB"])
+    .stdout(std::process::Stdio::null())
+    .stderr(full.expect("exists"))
+    .status();
+    assert_eq!(status.expect("the program starts").code(), Some(1));
+}
+
+#[test]
 fn senseless_requests_are_usage_errors() {
     for (arguments, named) in [
         (&["--part", "nonsense"][..], "nonsense"),

@@ -43,6 +43,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(comparison.holds())
 }
 
+/// Longer is no median of a run, in µs.
+const LONGEST_US: f64 = 1e12;
+
 fn read(path: &Path, modelled: bool) -> Result<Results> {
     let results = std::fs::read_to_string(path)
         .map_err(Into::into)
@@ -51,6 +54,16 @@ fn read(path: &Path, modelled: bool) -> Result<Results> {
     let results = results.map_err(|error| usage(format!("{error:#}")))?;
     if results.are_modelled() != modelled {
         return Err(usage(format!("these results are {}", results.times)).into());
+    }
+    if results.results.is_empty() {
+        return Err(usage("there are no results in it".to_owned()).into());
+    }
+    for timed in &results.results {
+        let time = timed.median_us;
+        if !(time > 0.0 && time < LONGEST_US) {
+            let (part, variant) = (&timed.part, &timed.variant);
+            return Err(usage(format!("{part}: {variant}: {time} µs is no time")).into());
+        }
     }
     Ok(results)
 }

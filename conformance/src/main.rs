@@ -25,8 +25,8 @@ struct Options {
     #[arg(long, global = true)]
     family: Option<String>,
     /// How many rules are tried at a time; what fails then is tried again alone.
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
     /// Let through what the driver writes to the error stream.
     #[arg(long)]
     verbose: bool,
@@ -126,7 +126,7 @@ fn try_rules(options: &Options, chosen: &[&'static Rule]) -> Result<ExitCode> {
     };
     let mut summary = Summary::default();
     supervisor
-        .run_beside(options.jobs, chosen, |rule, verdict| {
+        .run_beside(options.jobs.into(), chosen, |rule, verdict| {
             summary.add(rule, &verdict)
         })
         .context("start a worker")?;

@@ -5,6 +5,7 @@
 //! outside of them is the call site.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -15,9 +16,11 @@ const DEPTH: usize = 40;
 
 /// Folders of sources that hold no call sites.
 static WRAPPERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-/// This crate's sources, and parts of the paths of Rust's libraries, of cust, and of what starts programs and threads.
+/// This crate's sources; how the paths of Rust's libraries and of what starts programs and threads begin; and where cargo
+/// keeps libraries such as cust.
 const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-const LIBRARIES: [&str; 4] = ["/rustc/", "/cust-", "/nptl/", "/csu/"];
+const LIBRARIES: [&str; 4] = ["/rustc/", "./nptl/", "../csu/", "../sysdeps/"];
+const REGISTRY: &str = "/registry/src/";
 
 /// Says that the sources in `folder` wrap the driver: their callers are the call sites. A crate passes
 /// `env!("CARGO_MANIFEST_DIR")`.
@@ -75,7 +78,8 @@ fn is_wrapper(file: &Path, wrappers: &[&str]) -> bool {
     let path = file.to_string_lossy();
     file.starts_with(OWN)
         || wrappers.iter().any(|folder| file.starts_with(folder))
-        || LIBRARIES.iter().any(|part| path.contains(part))
+        || LIBRARIES.iter().any(|start| path.starts_with(start))
+        || path.contains(REGISTRY)
 }
 
 /// The path from the working directory, if it lies there.
@@ -90,6 +94,12 @@ fn shortened(file: &Path) -> String {
 impl Locate for CallSite {
     fn locate(&self) -> Option<String> {
         self.resolve()
+    }
+
+    fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.addresses[..self.len].hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -107,7 +117,9 @@ mod tests {
     fn a_call_is_known_by_the_first_source_outside_of_the_wrappers() {
         let is_wrapper = |file: &str| is_wrapper(Path::new(file), &["/home/examples-host"]);
         assert!(is_wrapper("/home/examples-host/src/stream.rs"));
-        assert!(is_wrapper("/registry/cust-0.3.2/src/stream.rs"));
+        assert!(is_wrapper(
+            "/root/.cargo/registry/src/index/cust-0.3.2/src/stream.rs"
+        ));
         assert!(is_wrapper("/rustc/f2d3/library/core/src/ops/function.rs"));
         assert!(is_wrapper(concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -115,6 +127,6 @@ mod tests {
         )));
         assert!(is_wrapper("./nptl/pthread_create.c"));
         assert!(!is_wrapper("/home/examples-host-2/src/main.rs"));
-        assert!(!is_wrapper("src/custom.rs"));
+        assert!(!is_wrapper("/home/me/cust-demo/nptl/main.c"));
     }
 }

@@ -14,6 +14,7 @@
 
 pub mod activity;
 mod call_site;
+mod console;
 pub mod driver;
 pub mod exec;
 pub mod host;

@@ -97,6 +97,8 @@ impl fmt::Display for Kind {
 #[derive(Default)]
 struct Found {
     mode: Mode,
+    /// Why the environment names no mode. Cleared when the program chooses one.
+    misnamed: Option<String>,
     list: List,
     /// The list from before a [`collect`], while one is under way.
     outer: Option<List>,
@@ -110,12 +112,13 @@ struct List {
 }
 
 static FOUND: LazyLock<Mutex<Found>> = LazyLock::new(|| {
-    let mode = mode_from_environment().unwrap_or_else(|error| {
-        eprintln!("software GPU: {VARIABLE}: {error}");
-        None
-    });
+    let (mode, misnamed) = match mode_from_environment() {
+        Ok(mode) => (mode.unwrap_or_default(), None),
+        Err(error) => (Mode::default(), Some(format!("{VARIABLE}: {error}"))),
+    };
     Mutex::new(Found {
-        mode: mode.unwrap_or_default(),
+        mode,
+        misnamed,
         ..Found::default()
     })
 });
@@ -138,7 +141,14 @@ pub fn mode_from_environment() -> Result<Option<Mode>, UnknownMode> {
 
 /// Chooses what becomes of reports from now on.
 pub fn set_mode(mode: Mode) {
-    found().mode = mode;
+    let mut found = found();
+    found.mode = mode;
+    found.misnamed = None;
+}
+
+/// Why the environment names no mode, unless the program has chosen one.
+pub(crate) fn misnamed() -> Option<String> {
+    found().misnamed.clone()
 }
 
 /// What becomes of reports.
@@ -194,7 +204,7 @@ pub(crate) fn add(kind: Kind, key: String, text: impl FnOnce() -> String) {
     }
     let text = text();
     if print {
-        eprintln!("software GPU: {text}");
+        crate::say!("software GPU: {text}");
     }
     by_key.insert((kind, key), reports.len());
     let count = 1;

@@ -1,5 +1,7 @@
 //! The data that all pairs work on: one batch in, the same transformed out.
 
+use anyhow::bail;
+use examples_host::options::UsageError;
 use examples_host::prelude::*;
 use gpu_kernels::{SM_70, names};
 
@@ -15,10 +17,13 @@ const A: f32 = 1.0;
 const B: f32 = 0.125;
 /// Makes the kernel long beside a copy of the same data.
 const ROUNDS: u32 = 16;
-/// Dependent steps that take longer than the copy of a batch, some 60 µs.
-const LONG: u32 = 1 << 15;
+/// Elements of a batch for each dependent step of a kernel that takes three times as long as the copy of the batch.
+const ELEMENTS_PER_STEP: usize = 8;
 /// Bytes of a batch.
 const DEFAULT: ByteSize = ByteSize::mib(1);
+/// Below, a copy is over before the next call comes, and most mistakes do no harm.
+const LEAST: ByteSize = ByteSize::kib(512);
+const MOST: ByteSize = ByteSize::mib(256);
 
 /// An element of the batch.
 pub fn given(index: usize) -> f32 {
@@ -36,9 +41,11 @@ impl Kernels {
         self.affine_rounds_x4(Grid::cover(data.len().div_ceil(4), 256), data, A, B, ROUNDS)
     }
 
-    /// Keeps the buffer's stream busy for longer than a batch takes to copy, and not much of the device.
-    pub fn keep_busy(&self, any: &mut DeviceBuffer<f32>) -> Result<()> {
-        self.affine_rounds_x4(Grid::cover(1, 32), any, A, B, LONG)
+    /// Keeps the buffer's stream busy for longer than a batch of so many elements takes to copy, and not much of the
+    /// device.
+    pub fn keep_busy(&self, any: &mut DeviceBuffer<f32>, batch: usize) -> Result<()> {
+        let steps = u32::try_from(batch / ELEMENTS_PER_STEP).unwrap_or(u32::MAX);
+        self.affine_rounds_x4(Grid::cover(1, 32), any, A, B, steps)
     }
 
     /// y = a x + y for every element.
@@ -65,6 +72,11 @@ impl Data {
     /// The batch, and a poisoned result.
     pub fn new(part: &Part) -> anyhow::Result<Self> {
         let (device, elements) = (part.device(), part.elements::<f32>(DEFAULT)?);
+        let size = part.size(DEFAULT);
+        if !(LEAST..=MOST).contains(&size) {
+            let sense = format!("--size {size}: the mistakes show with {LEAST} to {MOST}");
+            bail!(UsageError(sense));
+        }
         let mut input = HostBuffer::page_locked(device, elements)?;
         BATCH.fill_f32(0, input.write()?);
         let mut output = HostBuffer::page_locked(device, elements)?;

@@ -27,7 +27,7 @@ fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
     batch.copy_from(&data.input)?;
     let mut other_work = DeviceBuffer::new(&data.first, 4)?;
     other_work.poison()?;
-    data.kernels.keep_busy(&mut other_work)?;
+    data.kernels.keep_busy(&mut other_work, data.len())?;
     data.kernels.transform(&mut batch)?;
     batch.copy_to(&mut data.output)?;
     if which == Program::Racy {

@@ -34,7 +34,7 @@ fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
     x.copy_from(&data.input)?;
     let mut other_work = DeviceBuffer::new(first, 4)?;
     other_work.poison()?;
-    data.kernels.keep_busy(&mut other_work)?;
+    data.kernels.keep_busy(&mut other_work, data.len())?;
     data.kernels.transform(&mut x)?;
     event.record(first)?;
     if which == Program::Fixed {

@@ -72,8 +72,18 @@ fn reports_point_at_the_lines_of_the_program() {
 #[test]
 fn without_the_checkers_the_wrong_result_is_all_there_is() {
     let unseen = said(&run(&["--part", "missing-event", "--races", "off"]), 0);
-    assert!(unseen.contains("racy: 1048576 of 262144 elements of the result are wrong"));
+    assert!(unseen.contains("racy: 262144 of 262144 elements of the result are wrong"));
     assert!(!unseen.contains("race: "), "{unseen}");
+}
+
+#[test]
+fn the_lesson_holds_for_other_sizes_and_senseless_ones_are_refused() {
+    for size in ["512KiB", "2MiB"] {
+        said(&run(&["--size", size]), 0);
+    }
+    for size in ["4", "256KiB", "1GiB"] {
+        said(&run(&["--part", "missing-event", "--size", size]), 2);
+    }
 }
 
 #[test]

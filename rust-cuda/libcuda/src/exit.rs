@@ -24,8 +24,9 @@ extern "C" fn at_exit() {
     if found == 0 || reports::mode() != Mode::Fail {
         return;
     }
-    eprintln!(
-        "software GPU: {found} reports, and {} is fail: exit code 1",
+    software_gpu::say!(
+        "software GPU: {found} report{}, and {} is fail: exit code 1",
+        if found == 1 { "" } else { "s" },
         reports::VARIABLE
     );
     // SAFETY: null flushes all streams of the C library, which would do so after this handler; nothing runs after

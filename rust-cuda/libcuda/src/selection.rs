@@ -199,14 +199,14 @@ pub(crate) fn select_by_environment() -> Result<(), CuResult> {
             }
             if selected.choice == Choice::Auto && selected.driver == Driver::Software {
                 let Selected { driver, reason, .. } = selected;
-                SAID.call_once(|| eprintln!("libcuda: {driver} ({reason})"));
+                SAID.call_once(|| software_gpu::say!("libcuda: {driver} ({reason})"));
             }
             Ok(())
         }
         // Another thread chose in the meantime; its choice stands.
         Err(SelectError::AlreadySelected { .. }) => Ok(()),
         Err(error) => {
-            SAID.call_once(|| eprintln!("libcuda: {error}"));
+            SAID.call_once(|| software_gpu::say!("libcuda: {error}"));
             Err(match error {
                 SelectError::Absent { .. } => ERROR_NO_DEVICE,
                 _ => ERROR_INVALID_VALUE,

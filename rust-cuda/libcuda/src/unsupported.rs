@@ -35,7 +35,7 @@ extern "C" fn not_supported<const INDEX: usize>() -> CuResult {
 fn record(name: &'static str) -> CuResult {
     let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
     if !calls.contains(&name) {
-        eprintln!("libcuda: {name} is not supported by the chosen driver");
+        software_gpu::say!("libcuda: {name} is not supported by the chosen driver");
     }
     calls.retain(|earlier| *earlier != name);
     calls.push(name);

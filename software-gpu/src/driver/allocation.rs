@@ -168,7 +168,7 @@ entry_points! {
             return Err(CudaError::InvalidValue);
         }
         if flags & IO_MEMORY != 0 {
-            eprintln!("software GPU: cuMemHostRegister: memory of another device is not supported");
+            crate::say!("software GPU: cuMemHostRegister: memory of another device is not supported");
             return Err(CudaError::NotSupported);
         }
         call(Cost::Pin(bytes), |call| {

@@ -11,7 +11,7 @@ pub(super) fn guarded(name: &str, body: impl FnOnce() -> Result<(), CudaError>) 
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.into(),
         Err(_) => {
-            eprintln!(
+            crate::say!(
                 "software GPU: {name} failed by a defect of the software GPU; see the panic message above"
             );
             CUresult::from(Err(CudaError::Unknown))

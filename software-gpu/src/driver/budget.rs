@@ -6,19 +6,22 @@ use std::sync::LazyLock;
 /// The environment variable that sets the budget.
 pub(super) const VARIABLE: &str = "SOFTWARE_GPU_INSTRUCTION_BUDGET";
 
-/// Without it: a few seconds of a loop that polls memory, on the computers of today.
-const DEFAULT: u64 = 1 << 29;
+/// Without it: about five seconds of a loop that polls memory, on the computers of today.
+const DEFAULT: u64 = 1 << 27;
+
+static BUDGET: LazyLock<Result<u64, String>> = LazyLock::new(|| {
+    let word = env::var_os(VARIABLE).unwrap_or_default();
+    parse(&word.to_string_lossy()).map_err(|message| format!("{VARIABLE}: {message}"))
+});
 
 /// Warp instructions that one block may execute. Atomic operations count once for each thread.
 pub(super) fn instruction_budget() -> u64 {
-    static BUDGET: LazyLock<u64> = LazyLock::new(|| {
-        let word = env::var_os(VARIABLE).unwrap_or_default();
-        parse(&word.to_string_lossy()).unwrap_or_else(|message| {
-            eprintln!("software GPU: {VARIABLE}: {message}; it stays at {DEFAULT}");
-            DEFAULT
-        })
-    });
-    *BUDGET
+    BUDGET.as_ref().copied().unwrap_or(DEFAULT)
+}
+
+/// Why the environment sets no budget.
+pub(super) fn misconfigured() -> Option<&'static str> {
+    BUDGET.as_ref().err().map(String::as_str)
 }
 
 /// The budget that `word` sets; the default when it is empty.

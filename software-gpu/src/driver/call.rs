@@ -137,7 +137,7 @@ impl Call {
                     continue;
                 }
                 self.threads.abandon_wait(wait);
-                eprintln!("software GPU: a call waits for operations that can never end");
+                crate::say!("software GPU: a call waits for operations that can never end");
                 return Err(CudaError::LaunchTimeout);
             }
             if let Err(standstill) = self.pause() {
@@ -282,7 +282,7 @@ fn report_standstill(clock: Time, holder: Option<(Time, Ordinal)>) {
             )
         },
     );
-    eprintln!(
+    crate::say!(
         "software GPU: a call at {clock} waited {} s for its turn: {holder}. A thread of host::threads must not wait \
          for another one outside of the driver.",
         STANDSTILL.as_secs()

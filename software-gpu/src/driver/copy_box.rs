@@ -120,7 +120,7 @@ impl Call {
             match side.memory_type {
                 HOST | DEVICE | UNIFIED => {}
                 ARRAY => {
-                    eprintln!("software GPU: {name}: a CUDA array is not supported");
+                    crate::say!("software GPU: {name}: a CUDA array is not supported");
                     return Err(CudaError::NotSupported);
                 }
                 _ => return Err(CudaError::InvalidValue),

@@ -111,7 +111,7 @@ fn start_thread() -> Sender<Job> {
         .name("CUDA host functions".to_owned())
         .spawn(move || serve(&received));
     if let Err(error) = started {
-        eprintln!("software GPU: no thread for host functions: {error}; they are not called");
+        crate::say!("software GPU: no thread for host functions: {error}; they are not called");
     }
     jobs
 }

@@ -352,7 +352,7 @@ impl Simulator {
 
     fn kernel_failed(&mut self, op: OpId, fault: &Fault) {
         let explanation = fault.to_string();
-        eprintln!("software GPU: {explanation}");
+        crate::say!("software GPU: {explanation}");
         self.last_fault = Some(explanation);
         if let Some(Effect::Kernel(launch)) = self
             .operations

@@ -186,7 +186,7 @@ pub(super) fn check_domains(value: &[u64; 8]) -> Result<(), CudaError> {
 }
 
 fn refuse(what: &str) -> CudaError {
-    eprintln!("software GPU: cuLaunchKernelEx: {what} are not supported");
+    crate::say!("software GPU: cuLaunchKernelEx: {what} are not supported");
     CudaError::NotSupported
 }
 

@@ -250,7 +250,7 @@ impl Simulator {
 
     fn refuse(&mut self, refusal: Refusal) -> CudaError {
         let Refusal { error, explanation } = refusal;
-        eprintln!("software GPU: the module is refused: {explanation}");
+        crate::say!("software GPU: the module is refused: {explanation}");
         self.last_refusal = Some(explanation);
         error
     }

@@ -1,5 +1,6 @@
 //! What the ordering checker is told, and what becomes of its findings.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use crate::activity::Kind;
 use crate::call_site::CallSite;
 use crate::memory::Accesses;
 use crate::order::{
-    Checker, ContextId, Description, EventId, HostAccess, OperationId, StreamId, StreamKind,
-    ThreadId,
+    Checker, ContextId, Description, EventId, HostAccess, Locate, OperationId, StreamId,
+    StreamKind, ThreadId,
 };
 use crate::reports::{self, Mode};
 use crate::timeline::OpId;
@@ -262,15 +263,29 @@ pub(crate) fn host_accessed(
     let is_on = lock().ordering.is_on();
     // At a standstill, which has been reported, nothing can be ordered.
     if let (true, Ok(mut call)) = (is_on, Call::begin()) {
-        let place = format!("{}:{}", caller.file(), caller.line());
         let what = match access {
             HostAccess::Read => "read by the host",
             HostAccess::Write => "write by the host",
         };
-        let description = Description::new(what).at(Arc::new(move || Some(place.clone())));
+        let description = Description::new(what).at(Arc::new(HostPlace(caller)));
         call.ordering
             .tell(|checker| checker.host_accessed(thread(), access, range, description));
         call.end();
+    }
+}
+
+/// The line of the program that reads or writes.
+struct HostPlace(&'static Location<'static>);
+
+impl Locate for HostPlace {
+    fn locate(&self) -> Option<String> {
+        Some(format!("{}:{}", self.0.file(), self.0.line()))
+    }
+
+    fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
     }
 }
 

@@ -113,6 +113,6 @@ refuse! {
 }
 
 fn refused(name: &str, what: &str) -> Result<(), CudaError> {
-    eprintln!("software GPU: {name}: {what} is not supported");
+    crate::say!("software GPU: {name}: {what} is not supported");
     Err(CudaError::NotSupported)
 }

@@ -183,7 +183,7 @@ fn perform(null: NullStream, stream: CUstream, operations: &[Operation]) -> Resu
             operation.check(&call.memory)?;
         }
         if call.is_capturing(stream) {
-            eprintln!(
+            crate::say!(
                 "software GPU: cuStreamBatchMemOp: capturing memory operations into a graph is not supported"
             );
             return Err(CudaError::NotSupported);
@@ -349,14 +349,14 @@ impl Call {
         if waits.is_empty() {
             return false;
         }
-        eprintln!("software GPU: deadlock: a call waits for streams that wait for ever");
+        crate::say!("software GPU: deadlock: a call waits for streams that wait for ever");
         for (op, wait) in &waits {
             let found = wait.value.read(&self.memory);
             let behind = self
                 .operations
                 .values()
                 .filter(|other| other.stream == wait.stream);
-            eprintln!(
+            crate::say!(
                 "  {wait}: {}, and {} of the stream's operations wait behind it",
                 Found(found),
                 behind.count() - 1
@@ -365,7 +365,7 @@ impl Call {
             let now = self.now;
             self.timeline.value_came(*op, now);
         }
-        eprintln!("  nothing that was given to another stream writes there");
+        crate::say!("  nothing that was given to another stream writes there");
         true
     }
 }

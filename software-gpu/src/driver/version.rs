@@ -4,12 +4,14 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::abi::Out;
 use super::boundary::entry_points;
+use super::budget;
 use super::call::Call;
 use super::costs::Cost;
 use super::entry::entry_point;
 use super::errors::{self, CudaError};
 use super::ordering::Ordering;
 use super::profile_choice;
+use crate::reports;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
 pub(super) const VERSION: c_int = 13_000;
@@ -26,12 +28,17 @@ entry_points! {
             return Err(CudaError::InvalidValue);
         }
         if let Err(error) = profile_choice::profile() {
-            eprintln!("software GPU: {error}");
+            crate::say!("software GPU: {error}");
+            return Err(CudaError::InvalidValue);
+        }
+        let misnamed = reports::misnamed();
+        if let Some(reason) = misnamed.as_deref().or(budget::misconfigured()) {
+            crate::say!("software GPU: cuInit: {reason}");
             return Err(CudaError::InvalidValue);
         }
         let mut call = Call::begin()?;
         if let Some(reason) = &call.misconfigured {
-            eprintln!("software GPU: cuInit: {reason}");
+            crate::say!("software GPU: cuInit: {reason}");
             return Err(CudaError::NoDevice);
         }
         call.spend(Cost::Other);

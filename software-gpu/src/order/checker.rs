@@ -317,6 +317,9 @@ impl Checker {
         );
         let Conflict { bytes, life, .. } = conflict;
         self.add(rule, parties, bytes, (life, None), (missing, nearly));
+        if let Some(finding) = self.findings.last_mut() {
+            finding.reversed = swapped;
+        }
     }
 
     fn outside(&mut self, second: &Site, verb: &'static str, outside: Outside) {
@@ -358,14 +361,19 @@ impl Checker {
             Rule::Race => Kind::Race,
             _ => Kind::Lifetime,
         };
+        let allocation = life.map(Owner::from);
+        let of = allocation
+            .as_ref()
+            .map_or(0, |owner| owner.description.place());
         self.findings.push(Finding {
             kind,
             rule,
-            key: format!("{rule:?}: {}; {}", first.key(), second.key()),
+            key: format!("{rule:?}: {}; {}; {of:x}", first.key(), second.key()),
             first,
             second,
+            reversed: false,
             bytes,
-            allocation: life.map(Owner::from),
+            allocation,
             newer: newer.map(Owner::from),
             missing,
             nearly,

@@ -9,6 +9,11 @@ use std::sync::Arc;
 pub trait Locate: Send + Sync {
     /// File and line, or function; `None` when the symbols do not tell.
     fn locate(&self) -> Option<String>;
+
+    /// The same number for the same place, without looking up symbols.
+    fn identity(&self) -> u64 {
+        0
+    }
 }
 
 impl<F: Fn() -> Option<String> + Send + Sync> Locate for F {
@@ -34,6 +39,13 @@ impl Description {
             what: what.into(),
             location: None,
         }
+    }
+
+    /// What tells it from operations of the same words that were submitted elsewhere.
+    pub(super) fn place(&self) -> u64 {
+        self.location
+            .as_ref()
+            .map_or(0, |location| location.identity())
     }
 
     /// With the place from which it was submitted.

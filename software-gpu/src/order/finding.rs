@@ -22,6 +22,8 @@ pub struct Finding {
     pub first: Party,
     /// The side that was executed last.
     pub second: Party,
+    /// Whether the second was called before the first.
+    pub reversed: bool,
     /// The lowest addresses that both sides touch.
     pub bytes: Range<u64>,
     /// The allocation that these bytes belong to.
@@ -146,11 +148,11 @@ impl Party {
 
     /// What and where, without its place in a loop.
     pub(super) fn key(&self) -> String {
-        let what = &self.description.what;
+        let (what, verb, line) = (&self.description.what, self.verb, self.description.place());
         match self.place {
-            Runs::Stream { stream, .. } => format!("{what} {} {stream}", self.verb),
-            Runs::Node { stream, .. } => format!("{what} {} node {stream:?}", self.verb),
-            Runs::Host { thread, .. } => format!("{what} {} {thread}", self.verb),
+            Runs::Stream { stream, .. } => format!("{what} {verb} {stream} {line:x}"),
+            Runs::Node { stream, .. } => format!("{what} {verb} node {stream:?} {line:x}"),
+            Runs::Host { thread, .. } => format!("{what} {verb} {thread} {line:x}"),
         }
     }
 
@@ -215,6 +217,9 @@ impl fmt::Display for Finding {
         }?;
         write!(f, "  first:   ")?;
         self.first.line(f)?;
+        if self.reversed {
+            write!(f, "; called after the second")?;
+        }
         write!(f, "\n  second:  ")?;
         self.second.line(f)?;
         write!(f, "\n  bytes:   ")?;

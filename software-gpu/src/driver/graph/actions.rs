@@ -45,7 +45,7 @@ pub(super) unsafe fn kernel(call: &Call, params: &KernelParams) -> Result<Action
     } = params.common;
     if function.0 == 0 {
         if params.kernel != 0 {
-            eprintln!(
+            crate::say!(
                 "software GPU: kernel nodes: a CUkernel in the place of a CUfunction is not supported"
             );
             return Err(CudaError::NotSupported);

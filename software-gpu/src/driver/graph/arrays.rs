@@ -37,7 +37,7 @@ pub(super) unsafe fn full_edges(
     // SAFETY: the caller's promise.
     let data = unsafe { input(data, count) }?;
     if data.iter().any(|edge| *edge != EdgeData::default()) {
-        eprintln!("software GPU: {call}: programmatic dependencies are not supported");
+        crate::say!("software GPU: {call}: programmatic dependencies are not supported");
         return Err(CudaError::NotSupported);
     }
     Ok(())

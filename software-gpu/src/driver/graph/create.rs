@@ -166,7 +166,7 @@ unsafe fn instantiate_with(
 impl Call {
     fn instantiate(&mut self, graph: CUgraph, flags: u64) -> Result<CUgraphExec, CudaError> {
         if flags & DEVICE_LAUNCH != 0 {
-            eprintln!(
+            crate::say!(
                 "software GPU: cuGraphInstantiate: launching graphs from the device is not supported"
             );
             return Err(CudaError::NotSupported);

@@ -117,7 +117,7 @@ unsafe fn checked(call: &str, params: *const NodeParams) -> Result<NodeParams, C
         .iter()
         .find(|(number, _)| *number == params.node_type);
     if let Some((_, name)) = refused {
-        eprintln!("software GPU: {call}: {name} are not supported");
+        crate::say!("software GPU: {call}: {name} are not supported");
         return Err(CudaError::NotSupported);
     }
     Ok(params)
@@ -152,7 +152,9 @@ fn child(call: &mut Call, graph: CUgraph, ownership: c_uint) -> Result<Action, C
     match ownership {
         CLONE => call.graphs.clone_graph(graph).map(Action::Child),
         MOVE => {
-            eprintln!("software GPU: cuGraphAddNode: moving a graph into a node is not supported");
+            crate::say!(
+                "software GPU: cuGraphAddNode: moving a graph into a node is not supported"
+            );
             Err(CudaError::NotSupported)
         }
         _ => Err(CudaError::InvalidValue),

@@ -143,7 +143,7 @@ pub(super) unsafe fn allocation(
         .iter()
         .any(|access| access.location.id != location.id)
     {
-        eprintln!("software GPU: allocation nodes: access by another device is not supported");
+        crate::say!("software GPU: allocation nodes: access by another device is not supported");
         return Err(CudaError::NotSupported);
     }
     let action = call.reserve_for_graph(graph, device, params.bytes)?;

@@ -282,6 +282,6 @@ fn set_current(call: &mut Call, device: CUdevice, pool: CUmemoryPool) -> Result<
 
 /// Says what the software GPU leaves out.
 fn refused<R>(what: &str) -> Result<R, CudaError> {
-    eprintln!("software GPU: {what} is not supported");
+    crate::say!("software GPU: {what} is not supported");
     Err(CudaError::NotSupported)
 }
