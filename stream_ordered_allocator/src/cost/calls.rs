@@ -11,7 +11,7 @@ use examples_host::statistics::Durations;
 use std::time::Duration;
 
 /// Pairs of calls that are timed one after another, without a wait unless it is part of the pair.
-const PAIRS: usize = 256;
+const PAIRS: usize = 100;
 /// The share of the cost that a pool has to remove at [`JUDGED`].
 const REMOVED: f64 = 0.95;
 

@@ -14,7 +14,7 @@ const FASTER: f64 = 2.0;
 /// Loops with a pool that keeps its memory are at least so much faster than with one that does not.
 const KEPT: f64 = 1.1;
 /// The greatest share of the loop that a pool which keeps its memory may be.
-const SHARE: f64 = 0.35;
+const SHARE: f64 = 0.5;
 
 /// Times the variants at each size.
 pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<()> {
