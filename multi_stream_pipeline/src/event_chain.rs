@@ -23,6 +23,7 @@ mod work;
 
 use crate::chain;
 use crate::data::{Line, elements_of};
+use examples_host::options::UsageError;
 use examples_host::prelude::*;
 use order::{disorder, idle_share};
 use std::time::Duration;
@@ -68,6 +69,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let roles = [&producer, &consumer, &output];
     let lines = part.elements_by_times::<Line>(MEASURED, MODELLED)?;
     let chunks = part.chunks(16, lines)?;
+    if chunks == 1 {
+        let reason = "--chunks 1 makes no chain: the stages have nothing else to work on meanwhile";
+        return Err(UsageError(reason.to_owned()).into());
+    }
     let elements = elements_of(lines);
     let mut work = Work::new(part, roles, elements, chunks)?;
 
