@@ -2,7 +2,9 @@
 
 use super::forms::{Form, Forms};
 use crate::data::{Batch, Expected};
+use anyhow::Context;
 use examples_host::prelude::*;
+use std::time::Duration;
 
 const DATA: Batch = Batch::new(32);
 /// Blocks per multiprocessor.
@@ -77,6 +79,45 @@ impl<'f> Batches<'f> {
         check::pieces("the output", &self.output, |index| expected.of(DATA, index))
     }
 
+    /// How near all batches on `streams` come to the bound: times the copies alone and the batches in turn, so that what
+    /// disturbs the one disturbs the other, and takes the median of the pairs. No bound is below `kernels`.
+    pub fn share_of_bound(
+        &mut self,
+        part: &Part,
+        form: Form,
+        streams: &[&Stream; 4],
+        kernels: Duration,
+    ) -> anyhow::Result<f64> {
+        let [inwards, outwards, ..] = *streams;
+        let longest = self.input.iter().map(HostBuffer::len).max().unwrap_or(1);
+        let mut arriving = DeviceBuffer::new(inwards, longest)?;
+        let mut leaving = DeviceBuffer::new(outwards, longest)?;
+        leaving.poison()?;
+        let watch = Stopwatch::new(part.device())?;
+        let mut shares = Vec::new();
+        for round in 0..=part.iterations(9) {
+            // Waits for the copies of the run before, so that no copy of the next has to.
+            self.poison()?;
+            let copies = watch.time([inwards, outwards], || {
+                both_ways(
+                    (&mut arriving, &self.input),
+                    (&mut leaving, &mut self.output),
+                )
+            })?;
+            self.poison()?;
+            let all = watch.time(streams.iter().copied(), || self.pass(form, streams))?;
+            if round > 0 {
+                let bound = copies.event.max(kernels);
+                shares.push(bound.as_secs_f64() / all.event.as_secs_f64());
+            }
+        }
+        shares.sort_by(f64::total_cmp);
+        shares
+            .get(shares.len() / 2)
+            .copied()
+            .context("no round was timed")
+    }
+
     /// Times each stage over all batches without the others, in the pieces that they come in, and both directions
     /// together.
     pub fn stages_alone(
@@ -90,7 +131,7 @@ impl<'f> Batches<'f> {
         let mut arriving = DeviceBuffer::new(inwards, longest)?;
         let mut leaving = DeviceBuffer::new(outwards, longest)?;
         leaving.poison()?;
-        let (input, output) = (&self.input, &mut self.output);
+        let (input, output) = (&self.input[..], &mut self.output[..]);
         let copy_in = watch.median(runs, [inwards], || {
             input.iter().try_for_each(|piece| arriving.copy_from(piece))
         })?;
@@ -100,10 +141,7 @@ impl<'f> Batches<'f> {
                 .try_for_each(|piece| copy_to(&mut leaving, piece))
         })?;
         let both_copies = watch.median(runs, [inwards, outwards], || {
-            input.iter().zip(&mut *output).try_for_each(|(from, to)| {
-                arriving.copy_from(from)?;
-                copy_to(&mut leaving, to)
-            })
+            both_ways((&mut arriving, input), (&mut leaving, output))
         })?;
         leaving.hand_to(inwards)?;
         let kernel = watch.median(runs, [inwards], || {
@@ -120,6 +158,17 @@ impl<'f> Batches<'f> {
             both_copies,
         })
     }
+}
+
+/// All copies of both directions, started together.
+fn both_ways(
+    (arriving, input): (&mut DeviceBuffer<f32>, &[HostBuffer<f32>]),
+    (leaving, output): (&mut DeviceBuffer<f32>, &mut [HostBuffer<f32>]),
+) -> Result<()> {
+    input.iter().zip(output).try_for_each(|(from, to)| {
+        arriving.copy_from(from)?;
+        copy_to(leaving, to)
+    })
 }
 
 fn copy_to(from: &mut DeviceBuffer<f32>, piece: &mut HostBuffer<f32>) -> Result<()> {
