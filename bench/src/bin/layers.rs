@@ -40,7 +40,7 @@ impl Bench {
     /// Median µs of a launch.
     ///
     /// # Safety
-    /// As for [`launch`].
+    /// As for [`launch()`].
     unsafe fn time(
         &self,
         kernel: &str,
