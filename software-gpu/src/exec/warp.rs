@@ -18,18 +18,22 @@
 //!
 //! A call pushes a frame with the calling split; the other splits of the caller wait until it returns.
 
-use super::block::BARRIERS;
+mod barriers;
+mod calls;
+
+pub(super) use barriers::Arrival;
+
+use barriers::uniform;
+
 use super::context::{Context, Lanes};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::op::Slot;
 use super::polling;
-use super::program::{BasicBlock, BlockBarrier, Code, Constant, Terminator, Value};
+use super::program::{BasicBlock, Code, Terminator, Value};
 use super::shape::LANES;
 use super::standing::{At, Standing};
 
-/// Calls nest at most this deep.
-const MAX_FRAMES: usize = 512;
 /// Scheduling decisions in favour of one split after which the others get as many.
 const PATIENCE: u32 = 4096;
 
@@ -47,25 +51,10 @@ pub(super) enum Stop {
     Fault(Box<Fault>),
 }
 
-/// Threads of a warp that arrived at a block barrier.
-pub(super) struct Arrival {
-    pub barrier: u32,
-    pub mask: u32,
-    /// Threads that the barrier takes; 0: all.
-    pub expected: u32,
-    /// `bar.red`: how many voted true.
-    pub votes: u32,
-    /// Not `bar.arrive`.
-    pub waits: bool,
-    /// All lanes should have come together, see [`BlockBarrier::aligned`]; not asked when lanes took turns to spin.
-    pub aligned: bool,
-    pub line: u32,
-}
-
 /// A cache line of registers.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[allow(dead_code)] [u8; 64]);
+struct Line(#[allow(dead_code, reason = "frames read it as rows of any width")] [u8; 64]);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -259,49 +248,6 @@ impl Warp {
         all
     }
 
-    /// The arrival that made [`Warp::run`] stop.
-    pub fn take_arrival(&mut self) -> Option<Arrival> {
-        self.arrival.take()
-    }
-
-    /// Lets the threads that wait at barrier `id` go on, not earlier than `cycles`.
-    pub fn release(&mut self, id: u32, cycles: u64, votes: u32, arrived: u32) {
-        let Some(frame) = self.frames.last_mut() else {
-            return;
-        };
-        for split in frame
-            .others
-            .iter_mut()
-            .filter(|split| split.state == State::BlockBarrier(id))
-        {
-            split.state = State::Ready;
-            self.ready = true;
-            self.cycles = self.cycles.max(cycles);
-            self.barrier_result = (votes, arrived);
-        }
-    }
-
-    /// Whether all threads that have not exited have arrived at the cluster's barrier.
-    pub fn has_arrived_at_cluster_barrier(&self) -> bool {
-        self.threads & !self.exited & !self.cluster_arrived == 0
-    }
-
-    /// The cycle at which the last of its threads arrived, if any did.
-    pub fn cluster_arrival(&self) -> Option<u64> {
-        (self.cluster_arrived != 0).then_some(self.cluster_arrival)
-    }
-
-    /// The cluster's barrier is complete: lets the threads that wait there go on, not earlier than `cycles`.
-    pub fn release_from_cluster_barrier(&mut self, cycles: u64) {
-        self.cluster_arrived = 0;
-        let splits = self.frames.iter_mut().flat_map(|frame| &mut frame.others);
-        for split in splits.filter(|split| split.state == State::ClusterBarrier) {
-            split.state = State::Ready;
-            self.ready = true;
-            self.cycles = self.cycles.max(cycles);
-        }
-    }
-
     /// Runs until something happens, at most `turn` basic blocks, spending `budget` warp instructions.
     pub fn run(&mut self, cx: &mut Context<'_>, turn: u32, budget: &mut u64) -> Stop {
         cx.warp = self.index;
@@ -472,22 +418,6 @@ impl Warp {
         None
     }
 
-    /// `barrier.cluster.arrive`.
-    fn cluster_arrive(&mut self, cx: &Context<'_>, mask: u32, line: u32) -> Option<Stop> {
-        let again = self.cluster_unwaited & mask;
-        if again != 0 {
-            let message =
-                "barrier.cluster.arrive without barrier.cluster.wait before it".to_owned();
-            let place = cx.place(self.index, again.trailing_zeros(), line);
-            let fault = Fault::IllegalInstruction { place, message };
-            return Some(Stop::Fault(Box::new(fault)));
-        }
-        self.cluster_arrived |= mask;
-        self.cluster_unwaited |= mask;
-        self.cluster_arrival = cx.cycles;
-        Some(Stop::ClusterArrived)
-    }
-
     fn table(
         &mut self,
         cx: &mut Context<'_>,
@@ -523,214 +453,6 @@ impl Warp {
         }
         frame.current.mask = 0;
         None
-    }
-
-    fn block_barrier(
-        &mut self,
-        cx: &mut Context<'_>,
-        barrier: &BlockBarrier,
-        line: u32,
-    ) -> Option<Stop> {
-        let frame = self.frames.last_mut()?;
-        let mask = frame.current.mask;
-        let id = uniform(cx, barrier.id, mask);
-        let expected = barrier.threads.map(|slot| uniform(cx, slot, mask));
-        if id as usize >= BARRIERS
-            || expected.is_some_and(|count| count == 0 || count % LANES as u32 != 0)
-        {
-            let message = format!("barrier {id} of 16 for {} threads", expected.unwrap_or(0));
-            let place = cx.place(self.index, mask.trailing_zeros(), line);
-            return Some(Stop::Fault(Box::new(Fault::IllegalInstruction {
-                place,
-                message,
-            })));
-        }
-        let votes = barrier.reduction.map_or(0, |(predicate, negated)| {
-            // SAFETY: lowering made the slot a predicate of this frame.
-            let holds = unsafe { cx.predicate(predicate) };
-            if negated { !holds } else { holds }
-        });
-        self.arrival = Some(Arrival {
-            barrier: id,
-            mask,
-            expected: expected.unwrap_or(0),
-            votes: (votes & mask).count_ones(),
-            waits: barrier.waits,
-            aligned: barrier.aligned && !self.has_rotated,
-            line,
-        });
-        frame.current.pc = barrier.next;
-        if barrier.waits {
-            frame.current.state = State::BlockBarrier(id);
-        }
-        // Runs again when the block has taken note: the arrival may complete the barrier.
-        self.ready = self.settle(cx.code);
-        Some(Stop::Arrived)
-    }
-
-    fn call(
-        &mut self,
-        cx: &mut Context<'_>,
-        callee: u32,
-        arguments: &[u32],
-        line: u32,
-    ) -> Option<Stop> {
-        let program = &*cx.grid.kernel.program;
-        let code = &program.codes[callee as usize];
-        let frame = self.frames.last()?;
-        let mask = frame.current.mask;
-        let local_base = frame.local_base + cx.code.local_bytes;
-        if self.frames.len() == MAX_FRAMES || local_base + code.local_bytes > cx.local_stride {
-            let place = cx.place(self.index, mask.trailing_zeros(), line);
-            return Some(Stop::Fault(Box::new(Fault::StackOverflow { place })));
-        }
-        let from = frame.local_base;
-        self.enter(cx, callee as usize, mask, Vec::new());
-        let base = self.frames.last()?.base;
-        self.fill(cx, code, base, |_| true);
-        for (argument, (offset, bytes)) in arguments.iter().zip(&code.arguments) {
-            self.copy_local(
-                cx.local_stride,
-                mask,
-                from + argument,
-                local_base + offset,
-                *bytes,
-            );
-        }
-        None
-    }
-
-    /// Pushes a frame for `mask` behind the caller's, with zeroed local memory; its constants are yet to be filled.
-    fn enter(&mut self, cx: &Context<'_>, index: usize, mask: u32, others: Vec<Split>) {
-        let codes = &cx.grid.kernel.program.codes;
-        let code = &codes[index];
-        let (base, local_base) = self.frames.last().map_or((0, 0), |caller| {
-            let sizes = &codes[caller.code];
-            (
-                caller.base + sizes.frame_bytes as usize,
-                caller.local_base + sizes.local_bytes,
-            )
-        });
-        let lines = (base + code.frame_bytes as usize) / 64;
-        if self.registers.len() < lines {
-            self.registers.resize(lines, Line([0; 64]));
-        }
-        let start = self
-            .registers
-            .as_mut_ptr()
-            .wrapping_byte_add(base)
-            .cast::<u8>();
-        for (slot, bytes) in &code.zeroed {
-            // SAFETY: the slots lie in the frame, which the register file has room for.
-            unsafe { start.add(*slot as usize).write_bytes(0, *bytes as usize) };
-        }
-        let stride = cx.local_stride as usize;
-        let local = self.local.as_mut_ptr().cast::<u8>();
-        for lane in Lanes(if code.local_bytes == 0 { 0 } else { mask }) {
-            // SAFETY: `call` has checked that the frame fits the stack of `stride` bytes; a kernel's always does.
-            unsafe {
-                local
-                    .add(lane * stride + local_base as usize)
-                    .write_bytes(0, code.local_bytes as usize)
-            };
-        }
-        self.frames.push(Frame {
-            code: index,
-            base,
-            local_base,
-            current: Split {
-                pc: 0,
-                mask,
-                state: State::Ready,
-            },
-            others,
-        });
-    }
-
-    /// Pops the innermost frame, whose threads have all returned or exited, and resumes its caller.
-    fn leave(&mut self, cx: &Context<'_>) {
-        let codes = &cx.grid.kernel.program.codes;
-        let Some(frame) = self.frames.pop() else {
-            return;
-        };
-        let Some(caller) = self.frames.last_mut() else {
-            return;
-        };
-        caller.current.mask &= !self.exited;
-        for split in &mut caller.others {
-            split.mask &= !self.exited;
-        }
-        let mask = caller.current.mask;
-        let (to, block) = (
-            caller.local_base,
-            &codes[caller.code].blocks[caller.current.pc as usize],
-        );
-        if let Terminator::Call { returns, next, .. } = &block.end {
-            caller.current.pc = *next;
-            for (place, (offset, bytes)) in returns.iter().zip(&codes[frame.code].returns) {
-                self.copy_local(
-                    cx.local_stride,
-                    mask,
-                    frame.local_base + offset,
-                    to + place,
-                    *bytes,
-                );
-            }
-        }
-    }
-
-    /// Copies bytes within the local memory of each lane in `mask`.
-    fn copy_local(&mut self, stride: u32, mask: u32, from: u32, to: u32, bytes: u32) {
-        let local = self.local.as_mut_ptr().cast::<u8>();
-        for lane in Lanes(mask) {
-            let stack = local.wrapping_add(lane * stride as usize);
-            // SAFETY: both ranges lie in frames that fit the stack of `stride` bytes.
-            unsafe {
-                stack
-                    .add(from as usize)
-                    .copy_to(stack.add(to as usize), bytes as usize)
-            };
-        }
-    }
-
-    /// Fills the constant rows of the frame at `base` whose values are `selected`.
-    fn fill(
-        &mut self,
-        cx: &Context<'_>,
-        code: &Code,
-        base: usize,
-        selected: impl Fn(Value) -> bool,
-    ) {
-        let start = self
-            .registers
-            .as_mut_ptr()
-            .wrapping_byte_add(base)
-            .cast::<u8>();
-        for Constant { slot, wide, value } in code
-            .constants
-            .iter()
-            .filter(|constant| selected(constant.value))
-        {
-            let row: [u64; LANES] = match *value {
-                Value::Bits(bits) => [bits; LANES],
-                Value::Parameter {
-                    offset,
-                    bytes,
-                    signed,
-                } => [parameter(cx.grid, offset, bytes, signed); LANES],
-                Value::Special(special) => special.row(cx, self.index).map(u64::from),
-            };
-            let place = start.wrapping_add(*slot as usize);
-            // SAFETY: lowering reserved a row of this width in the frame, and rows are aligned.
-            unsafe {
-                match wide {
-                    true => place.cast::<[u64; LANES]>().write(row),
-                    false => place
-                        .cast::<[u32; LANES]>()
-                        .write(row.map(|cell| cell as u32)),
-                }
-            }
-        }
     }
 
     /// Merges and releases splits of the innermost frame and chooses the current one. `false` when none can run.
@@ -835,25 +557,4 @@ fn preferred(splits: &[Split], code: &Code) -> Option<usize> {
             None => return Some(chosen),
         }
     }
-}
-
-/// A kernel parameter as the bits of a cell.
-fn parameter(grid: &Grid<'_>, offset: u32, bytes: u32, signed: bool) -> u64 {
-    let mut cell = [0; 8];
-    let (offset, bytes) = (offset as usize, bytes as usize);
-    if let Some(value) = grid.parameters.get(offset..offset + bytes) {
-        cell[..bytes].copy_from_slice(value);
-    }
-    let unused = 64 - 8 * bytes as u32;
-    match signed {
-        true => ((u64::from_le_bytes(cell) << unused) as i64 >> unused) as u64,
-        false => u64::from_le_bytes(cell),
-    }
-}
-
-/// The value of a 32-bit row in the first lane of `mask`.
-fn uniform(cx: &Context<'_>, slot: Slot, mask: u32) -> u32 {
-    // SAFETY: lowering made the slot a 32-bit row of the current frame.
-    let row = unsafe { &*cx.row::<u32>(slot) };
-    row[mask.trailing_zeros() as usize & (LANES - 1)]
 }

@@ -1,0 +1,192 @@
+//! Frames: calls of functions, their local memory and their constants.
+
+use super::super::context::{Context, Lanes};
+use super::super::fault::Fault;
+use super::super::grid::Grid;
+use super::super::program::{Code, Constant, Terminator, Value};
+use super::super::shape::LANES;
+use super::{Frame, Line, Split, State, Stop, Warp};
+
+/// Calls nest at most this deep.
+const MAX_FRAMES: usize = 512;
+
+impl Warp {
+    pub(super) fn call(
+        &mut self,
+        cx: &mut Context<'_>,
+        callee: u32,
+        arguments: &[u32],
+        line: u32,
+    ) -> Option<Stop> {
+        let program = &*cx.grid.kernel.program;
+        let code = &program.codes[callee as usize];
+        let frame = self.frames.last()?;
+        let mask = frame.current.mask;
+        let local_base = frame.local_base + cx.code.local_bytes;
+        if self.frames.len() == MAX_FRAMES || local_base + code.local_bytes > cx.local_stride {
+            let place = cx.place(self.index, mask.trailing_zeros(), line);
+            return Some(Stop::Fault(Box::new(Fault::StackOverflow { place })));
+        }
+        let from = frame.local_base;
+        self.enter(cx, callee as usize, mask, Vec::new());
+        let base = self.frames.last()?.base;
+        self.fill(cx, code, base, |_| true);
+        for (argument, (offset, bytes)) in arguments.iter().zip(&code.arguments) {
+            self.copy_local(
+                cx.local_stride,
+                mask,
+                from + argument,
+                local_base + offset,
+                *bytes,
+            );
+        }
+        None
+    }
+
+    /// Pushes a frame for `mask` behind the caller's, with zeroed local memory; its constants are yet to be filled.
+    pub(super) fn enter(&mut self, cx: &Context<'_>, index: usize, mask: u32, others: Vec<Split>) {
+        let codes = &cx.grid.kernel.program.codes;
+        let code = &codes[index];
+        let (base, local_base) = self.frames.last().map_or((0, 0), |caller| {
+            let sizes = &codes[caller.code];
+            (
+                caller.base + sizes.frame_bytes as usize,
+                caller.local_base + sizes.local_bytes,
+            )
+        });
+        let lines = (base + code.frame_bytes as usize) / 64;
+        if self.registers.len() < lines {
+            self.registers.resize(lines, Line([0; 64]));
+        }
+        let start = self
+            .registers
+            .as_mut_ptr()
+            .wrapping_byte_add(base)
+            .cast::<u8>();
+        for (slot, bytes) in &code.zeroed {
+            // SAFETY: the slots lie in the frame, which the register file has room for.
+            unsafe { start.add(*slot as usize).write_bytes(0, *bytes as usize) };
+        }
+        let stride = cx.local_stride as usize;
+        let local = self.local.as_mut_ptr().cast::<u8>();
+        for lane in Lanes(if code.local_bytes == 0 { 0 } else { mask }) {
+            // SAFETY: `call` has checked that the frame fits the stack of `stride` bytes; a kernel's always does.
+            unsafe {
+                local
+                    .add(lane * stride + local_base as usize)
+                    .write_bytes(0, code.local_bytes as usize)
+            };
+        }
+        self.frames.push(Frame {
+            code: index,
+            base,
+            local_base,
+            current: Split {
+                pc: 0,
+                mask,
+                state: State::Ready,
+            },
+            others,
+        });
+    }
+
+    /// Pops the innermost frame, whose threads have all returned or exited, and resumes its caller.
+    pub(super) fn leave(&mut self, cx: &Context<'_>) {
+        let codes = &cx.grid.kernel.program.codes;
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        let Some(caller) = self.frames.last_mut() else {
+            return;
+        };
+        caller.current.mask &= !self.exited;
+        for split in &mut caller.others {
+            split.mask &= !self.exited;
+        }
+        let mask = caller.current.mask;
+        let (to, block) = (
+            caller.local_base,
+            &codes[caller.code].blocks[caller.current.pc as usize],
+        );
+        if let Terminator::Call { returns, next, .. } = &block.end {
+            caller.current.pc = *next;
+            for (place, (offset, bytes)) in returns.iter().zip(&codes[frame.code].returns) {
+                self.copy_local(
+                    cx.local_stride,
+                    mask,
+                    frame.local_base + offset,
+                    to + place,
+                    *bytes,
+                );
+            }
+        }
+    }
+
+    /// Copies bytes within the local memory of each lane in `mask`.
+    pub(super) fn copy_local(&mut self, stride: u32, mask: u32, from: u32, to: u32, bytes: u32) {
+        let local = self.local.as_mut_ptr().cast::<u8>();
+        for lane in Lanes(mask) {
+            let stack = local.wrapping_add(lane * stride as usize);
+            // SAFETY: both ranges lie in frames that fit the stack of `stride` bytes.
+            unsafe {
+                stack
+                    .add(from as usize)
+                    .copy_to(stack.add(to as usize), bytes as usize)
+            };
+        }
+    }
+
+    /// Fills the constant rows of the frame at `base` whose values are `selected`.
+    pub(super) fn fill(
+        &mut self,
+        cx: &Context<'_>,
+        code: &Code,
+        base: usize,
+        selected: impl Fn(Value) -> bool,
+    ) {
+        let start = self
+            .registers
+            .as_mut_ptr()
+            .wrapping_byte_add(base)
+            .cast::<u8>();
+        for Constant { slot, wide, value } in code
+            .constants
+            .iter()
+            .filter(|constant| selected(constant.value))
+        {
+            let row: [u64; LANES] = match *value {
+                Value::Bits(bits) => [bits; LANES],
+                Value::Parameter {
+                    offset,
+                    bytes,
+                    signed,
+                } => [parameter(cx.grid, offset, bytes, signed); LANES],
+                Value::Special(special) => special.row(cx, self.index).map(u64::from),
+            };
+            let place = start.wrapping_add(*slot as usize);
+            // SAFETY: lowering reserved a row of this width in the frame, and rows are aligned.
+            unsafe {
+                match wide {
+                    true => place.cast::<[u64; LANES]>().write(row),
+                    false => place
+                        .cast::<[u32; LANES]>()
+                        .write(row.map(|cell| cell as u32)),
+                }
+            }
+        }
+    }
+}
+
+/// A kernel parameter as the bits of a cell.
+fn parameter(grid: &Grid<'_>, offset: u32, bytes: u32, signed: bool) -> u64 {
+    let mut cell = [0; 8];
+    let (offset, bytes) = (offset as usize, bytes as usize);
+    if let Some(value) = grid.parameters.get(offset..offset + bytes) {
+        cell[..bytes].copy_from_slice(value);
+    }
+    let unused = 64 - 8 * bytes as u32;
+    match signed {
+        true => ((u64::from_le_bytes(cell) << unused) as i64 >> unused) as u64,
+        false => u64::from_le_bytes(cell),
+    }
+}
