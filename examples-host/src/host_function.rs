@@ -22,12 +22,16 @@ impl Stream {
     pub fn call_host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         let function: Box<Function> = Box::new(Box::new(function));
         let data = Box::into_raw(function);
+        let mut taken = false;
         let launched = recorder::operation(self, Engine::HostFunction, "host function", 0, || {
             // SAFETY: `call` takes the box back when it is called, which happens at most once.
             let result = unsafe { sys::cuLaunchHostFunc(self.raw()?, Some(call), data.cast()) };
-            check("cuLaunchHostFunc", result, on(self))
+            check("cuLaunchHostFunc", result, on(self))?;
+            taken = true;
+            Ok(())
         });
-        if launched.is_err() {
+        // Recording may fail behind a launch that did not: then the driver has the box.
+        if !taken {
             // SAFETY: a function that was refused is never called: the box is still ours.
             drop(unsafe { Box::from_raw(data) });
         }
