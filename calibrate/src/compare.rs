@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use examples_host::options::UsageError;
+use examples_host::output;
 use examples_host::results::{Kind, Results, Timed};
 use examples_host::table::Table;
 use examples_host::units;
@@ -39,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         .map(|path| read(path, false))
         .collect();
     let comparison = Comparison::new(&measured?, &modelled)?;
-    print!("{}", comparison.text(arguments.markdown));
+    output::line(comparison.text(arguments.markdown).trim_end());
     Ok(comparison.holds())
 }
 

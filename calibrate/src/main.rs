@@ -23,6 +23,7 @@ use examples_host::device::{Device, TimeSource};
 use examples_host::exit::{Exit, complain};
 use examples_host::new_file::NewFile;
 use examples_host::options::UsageError;
+use examples_host::output;
 use examples_host::table::Table;
 use findings::Findings;
 use kernels::Kernels;
@@ -96,13 +97,13 @@ fn calibrate(arguments: &Arguments) -> Result<()> {
         .transpose()?;
     let choice = arguments.device.map_or_else(Choice::from_environment, Ok)?;
     let device = Device::open_modelled(choice, arguments.gpu.as_deref())?;
-    println!("{}", device.introduction());
+    output::line(device.introduction());
     let mut findings = Findings::new(base);
     let read = attributes::read(&device, findings.base())?;
     let (kernels, watch) = measure(&mut findings, &device)?;
-    println!("\n{}", table(&findings, device.times()));
+    output::line(format!("\n{}", table(&findings, device.times())));
     if arguments.contention {
-        println!("\n{}", contention::measure(&kernels, &watch)?);
+        output::line(format!("\n{}", contention::measure(&kernels, &watch)?));
     }
     if let Some(out) = out {
         let about = format!(
@@ -113,7 +114,7 @@ fn calibrate(arguments: &Arguments) -> Result<()> {
         );
         let text = file::text(&read, &findings, &about)?;
         let path = out.write(|file| Ok(file.write_all(text.as_bytes())?))?;
-        println!("\nProfile written to {}.", path.display());
+        output::line(format!("\nProfile written to {}.", path.display()));
     }
     Ok(())
 }

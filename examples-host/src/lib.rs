@@ -39,7 +39,7 @@ pub mod measure;
 pub mod memory_pool;
 pub mod new_file;
 pub mod options;
-mod output;
+pub mod output;
 pub mod part;
 pub mod plan;
 pub mod races;
