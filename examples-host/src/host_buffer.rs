@@ -252,7 +252,8 @@ impl<T: Pod> HostBuffer<T> {
         for other in uses.iter().filter(|other| writes || other.writes) {
             other.is_awaited_by(stream)?;
         }
-        enqueue(self.start())?;
+        // Recording may fail behind a copy that was enqueued: it is noted in any case.
+        let enqueued = enqueue(self.start());
         // Those waited for finish before this copy does, as do those of the same stream: this one
         // stands for them all.
         let stands_for_write = writes || uses.iter().any(|other| other.writes);
@@ -263,7 +264,7 @@ impl<T: Pod> HostBuffer<T> {
             writes: stands_for_write,
             end: None,
         });
-        Ok(())
+        enqueued
     }
 
     /// Ends a turn of memory that is used in turns: a stream that uses it next, or a host that reads or writes it, then
