@@ -1,6 +1,5 @@
 //! What the ordering checker is told, and what becomes of its findings.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use crate::call_site::CallSite;
 use crate::memory::Accesses;
 use crate::order::{
     Checker, ContextId, Description, EventId, HostAccess, Locate, OperationId, StreamId,
-    StreamKind, ThreadId,
+    StreamKind, ThreadId, identity_of,
 };
 use crate::reports::{self, Mode};
 use crate::timeline::OpId;
@@ -283,9 +282,7 @@ impl Locate for HostPlace {
     }
 
     fn identity(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
-        hasher.finish()
+        identity_of(self.0)
     }
 }
 

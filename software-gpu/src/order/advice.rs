@@ -3,6 +3,16 @@
 use super::ids::StreamId;
 use super::site::{Place, Site};
 
+/// What a finding says beside its two sides.
+pub(super) struct Advice {
+    /// What is to be added.
+    pub(super) missing: String,
+    /// What looks like it and is not.
+    pub(super) nearly: Option<String>,
+    /// Whether the side that ran second was called first.
+    pub(super) reversed: bool,
+}
+
 /// What to add so that `later`, which does `verb` to memory, comes after `earlier`.
 pub(super) fn order(earlier: &Site, later: &Site, verb: &str) -> String {
     let (first, second) = (&earlier.description.what, &later.description.what);

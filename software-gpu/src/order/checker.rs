@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::advice;
+use super::advice::{self, Advice};
 use super::clock::Clock;
 use super::description::Description;
 use super::finding::{Finding, NoEffect, Owner, Party, Rule};
@@ -309,17 +309,17 @@ impl Checker {
         } else {
             (&**first, second)
         };
-        let missing = advice::order(earlier, later, verb);
-        let nearly = self.order.nearly(earlier, later);
+        let advice = Advice {
+            missing: advice::order(earlier, later, verb),
+            nearly: self.order.nearly(earlier, later),
+            reversed: swapped,
+        };
         let parties = (
             Party::new(first, conflict.earlier.kinds.verb()),
             Party::new(second, verb),
         );
         let Conflict { bytes, life, .. } = conflict;
-        self.add(rule, parties, bytes, (life, None), (missing, nearly));
-        if let Some(finding) = self.findings.last_mut() {
-            finding.reversed = swapped;
-        }
+        self.add(rule, parties, bytes, (life, None), advice);
     }
 
     fn outside(&mut self, second: &Site, verb: &'static str, outside: Outside) {
@@ -346,7 +346,12 @@ impl Checker {
         };
         let parties = (Party::new(&site, does), Party::new(second, verb));
         let lives = (Some(outside.life), outside.newer);
-        self.add(rule, parties, outside.bytes, lives, (missing, nearly));
+        let advice = Advice {
+            missing,
+            nearly,
+            reversed: false,
+        };
+        self.add(rule, parties, outside.bytes, lives, advice);
     }
 
     fn add(
@@ -355,7 +360,7 @@ impl Checker {
         (first, second): (Party, Party),
         bytes: Range<u64>,
         (life, newer): (Option<Life>, Option<Life>),
-        (missing, nearly): (String, Option<String>),
+        advice: Advice,
     ) {
         let kind = match rule {
             Rule::Race => Kind::Race,
@@ -371,12 +376,12 @@ impl Checker {
             key: format!("{rule:?}: {}; {}; {of:x}", first.key(), second.key()),
             first,
             second,
-            reversed: false,
+            reversed: advice.reversed,
             bytes,
             allocation,
             newer: newer.map(Owner::from),
-            missing,
-            nearly,
+            missing: advice.missing,
+            nearly: advice.nearly,
         });
     }
 

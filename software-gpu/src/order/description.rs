@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Finds the place in the program from which an operation was submitted, when a report needs it: resolving symbols
@@ -20,6 +21,13 @@ impl<F: Fn() -> Option<String> + Send + Sync> Locate for F {
     fn locate(&self) -> Option<String> {
         self()
     }
+}
+
+/// A number for what makes a place itself, for [`Locate::identity`].
+pub(crate) fn identity_of(place: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What an operation is called in reports.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::description::Description;
-use super::ids::{EventId, OperationId, StreamId, StreamKind, ThreadId};
+use super::ids::{EventId, OperationId, StreamId};
 use super::site::{Place, Site};
 use crate::memory::is_device_address;
 use crate::reports::Kind;
@@ -57,41 +57,9 @@ pub struct Party {
     /// What it is and where it comes from.
     pub description: Description,
     /// Where it runs.
-    pub place: Runs,
+    pub place: Place,
     /// What it does to the bytes: "writes", "reads", "updates atomically", "allocates" or "frees".
     pub verb: &'static str,
-}
-
-/// Where one side of a finding runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runs {
-    /// As operation of a stream.
-    Stream {
-        /// Which one.
-        operation: OperationId,
-        /// In which stream.
-        stream: StreamId,
-        /// Of which kind the stream is.
-        kind: StreamKind,
-        /// Its place in the stream, from 1.
-        position: u64,
-    },
-    /// As node of a graph.
-    Node {
-        /// Which one.
-        operation: OperationId,
-        /// The operation with which this launch of the graph began.
-        launch: OperationId,
-        /// Where the graph was launched.
-        stream: Option<StreamId>,
-    },
-    /// On the host.
-    Host {
-        /// Which thread.
-        thread: ThreadId,
-        /// Its place among all accesses of the host, from 1.
-        access: u64,
-    },
 }
 
 /// An allocation in a finding.
@@ -105,35 +73,9 @@ pub struct Owner {
 
 impl Party {
     pub(super) fn new(site: &Site, verb: &'static str) -> Self {
-        let place = match site.place {
-            Place::Stream {
-                operation,
-                stream,
-                kind,
-                position,
-            } => Runs::Stream {
-                operation,
-                stream,
-                kind,
-                position,
-            },
-            Place::Node {
-                operation,
-                launch,
-                stream,
-            } => Runs::Node {
-                operation,
-                launch,
-                stream,
-            },
-            Place::Host { access } => Runs::Host {
-                thread: site.thread,
-                access,
-            },
-        };
         Self {
             description: site.description.clone(),
-            place,
+            place: site.place,
             verb,
         }
     }
@@ -141,8 +83,8 @@ impl Party {
     /// The operation, unless it is an access of the host.
     pub fn operation(&self) -> Option<OperationId> {
         match self.place {
-            Runs::Stream { operation, .. } | Runs::Node { operation, .. } => Some(operation),
-            Runs::Host { .. } => None,
+            Place::Stream { operation, .. } | Place::Node { operation, .. } => Some(operation),
+            Place::Host { .. } => None,
         }
     }
 
@@ -150,9 +92,9 @@ impl Party {
     pub(super) fn key(&self) -> String {
         let (what, verb, line) = (&self.description.what, self.verb, self.description.place());
         match self.place {
-            Runs::Stream { stream, .. } => format!("{what} {verb} {stream} {line:x}"),
-            Runs::Node { stream, .. } => format!("{what} {verb} node {stream:?} {line:x}"),
-            Runs::Host { thread, .. } => format!("{what} {verb} {thread} {line:x}"),
+            Place::Stream { stream, .. } => format!("{what} {verb} {stream} {line:x}"),
+            Place::Node { stream, .. } => format!("{what} {verb} node {stream:?} {line:x}"),
+            Place::Host { thread, .. } => format!("{what} {verb} {thread} {line:x}"),
         }
     }
 
@@ -160,32 +102,6 @@ impl Party {
         write!(f, "{}, {}", self.description.what, self.place)?;
         location(&self.description, f)?;
         write!(f, ", {}", self.verb)
-    }
-}
-
-impl fmt::Display for Runs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stream {
-                stream,
-                kind,
-                position,
-                ..
-            } => {
-                let legacy = if *kind == StreamKind::Legacy {
-                    " (the legacy default stream)"
-                } else {
-                    ""
-                };
-                write!(f, "operation {position} of {stream}{legacy}")
-            }
-            Self::Node {
-                stream: Some(stream),
-                ..
-            } => write!(f, "node of a graph launched in {stream}"),
-            Self::Node { stream: None, .. } => f.write_str("node of a graph"),
-            Self::Host { thread, .. } => write!(f, "by {thread}"),
-        }
     }
 }
 

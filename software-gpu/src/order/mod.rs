@@ -59,6 +59,8 @@ mod shadow;
 mod site;
 
 pub use checker::{Checker, HostAccess};
+pub(crate) use description::identity_of;
 pub use description::{Description, Locate};
-pub use finding::{Finding, NoEffect, Owner, Party, Rule, Runs};
+pub use finding::{Finding, NoEffect, Owner, Party, Rule};
 pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
+pub use site::Place;

@@ -1,5 +1,7 @@
 //! Who touches memory: operations of streams, nodes of graphs, host threads.
 
+use std::fmt;
+
 use super::clock::Epoch;
 use super::description::Description;
 use super::ids::{OperationId, StreamId, StreamKind, ThreadId};
@@ -16,24 +18,36 @@ pub(super) struct Site {
     pub(super) called: u64,
 }
 
-/// Where it runs.
+/// Where an operation or an access runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The `position`th operation of a stream.
+pub enum Place {
+    /// As operation of a stream.
     Stream {
+        /// Which one.
         operation: OperationId,
+        /// In which stream.
         stream: StreamId,
+        /// Of which kind the stream is.
         kind: StreamKind,
+        /// Its place in the stream, from 1.
         position: u64,
     },
-    /// A node of a graph that was launched in `stream` with the marker `launch`.
+    /// As node of a graph.
     Node {
+        /// Which one.
         operation: OperationId,
+        /// The operation with which this launch of the graph began.
         launch: OperationId,
+        /// Where the graph was launched.
         stream: Option<StreamId>,
     },
-    /// The `access`th access of the host.
-    Host { access: u64 },
+    /// On the host.
+    Host {
+        /// Which thread.
+        thread: ThreadId,
+        /// Its place among all accesses of the host, from 1.
+        access: u64,
+    },
 }
 
 impl Place {
@@ -48,6 +62,32 @@ impl Place {
             Self::Stream { stream, .. } => Some(*stream),
             Self::Node { stream, .. } => *stream,
             Self::Host { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stream {
+                stream,
+                kind,
+                position,
+                ..
+            } => {
+                let legacy = if *kind == StreamKind::Legacy {
+                    " (the legacy default stream)"
+                } else {
+                    ""
+                };
+                write!(f, "operation {position} of {stream}{legacy}")
+            }
+            Self::Node {
+                stream: Some(stream),
+                ..
+            } => write!(f, "node of a graph launched in {stream}"),
+            Self::Node { stream: None, .. } => f.write_str("node of a graph"),
+            Self::Host { thread, .. } => write!(f, "by {thread}"),
         }
     }
 }

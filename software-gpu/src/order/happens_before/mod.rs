@@ -221,11 +221,12 @@ impl Order {
         own.chain = Some(chain);
         own.clock.learn(epoch);
         let clock = own.clock.clone();
+        let thread = self.registered(thread);
         let site = Site {
             epoch,
-            place: Place::Host { access },
+            place: Place::Host { thread, access },
             description,
-            thread: self.registered(thread),
+            thread,
             called,
         };
         (Arc::new(site), clock)

@@ -95,7 +95,10 @@ mod tests {
         };
         Arc::new(Site {
             epoch,
-            place: Place::Host { access: position },
+            place: Place::Host {
+                thread: ThreadId::UNREGISTERED,
+                access: position,
+            },
             description: "access".into(),
             thread: ThreadId::UNREGISTERED,
             called: position,

@@ -268,7 +268,10 @@ mod tests {
             clock.learn(epoch);
             let site = Arc::new(Site {
                 epoch,
-                place: Place::Host { access: position },
+                place: Place::Host {
+                    thread: ThreadId::UNREGISTERED,
+                    access: position,
+                },
                 description: "access".into(),
                 thread: ThreadId::UNREGISTERED,
                 called: position,

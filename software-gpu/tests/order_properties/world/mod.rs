@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use software_gpu::memory::Accesses;
 use software_gpu::order::{
-    Checker, ContextId, Finding, OperationId, Rule, Runs, StreamId, StreamKind, ThreadId,
+    Checker, ContextId, Finding, OperationId, Place, Rule, StreamId, StreamKind, ThreadId,
 };
 
 use crate::oracle::{Expected, Node, Oracle};
@@ -133,9 +133,9 @@ impl World {
 
     /// A finding in the oracle's terms.
     fn told(&self, finding: &Finding) -> Expected {
-        let node = |place: &Runs| match place {
-            Runs::Host { access, .. } => self.host_accesses[*access as usize - 1],
-            Runs::Stream { operation, .. } | Runs::Node { operation, .. } => {
+        let node = |place: &Place| match place {
+            Place::Host { access, .. } => self.host_accesses[*access as usize - 1],
+            Place::Stream { operation, .. } | Place::Node { operation, .. } => {
                 self.operations[operation]
             }
         };
