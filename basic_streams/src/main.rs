@@ -14,6 +14,7 @@ mod kernels;
 mod pinned;
 mod three_way;
 
+use examples_host::part_option::PartOption::{Chunks, Iterations, OmitEvent, Size};
 use examples_host::prelude::*;
 use std::process::ExitCode;
 
@@ -25,36 +26,43 @@ fn main() -> ExitCode {
     .part(
         "kernels",
         "How many small kernels run at once?",
+        &[Iterations],
         kernels::run,
     )
     .part(
         "cpu-overlap",
         "Can the CPU work while the GPU does?",
+        &[Iterations],
         cpu_overlap::run,
     )
     .part(
         "three-way",
         "How near to the bound do copies in, kernels and copies out come?",
+        &[Iterations, Size, Chunks, OmitEvent],
         three_way::run,
     )
     .part(
         "default-stream",
         "What do the default streams wait for?",
+        &[Iterations],
         default_stream::run,
     )
     .part(
         "issue-order",
         "Does the order matter in which streams are given their work?",
+        &[Iterations, Size, Chunks],
         issue_order::run,
     )
     .part(
         "pinned",
         "What does page-locked memory change about a copy?",
+        &[Iterations, Size],
         pinned::run,
     )
     .part(
         "connections",
         "When do independent streams wait for each other?",
+        &[Iterations],
         connections::run,
     )
     .main()

@@ -141,6 +141,14 @@ fn senseless_requests_are_usage_errors() {
             &["--size", "64", "--chunks", "17", "--part", "three-way"],
             "17",
         ),
+        (
+            &["--part", "kernels", "--chunks", "8"],
+            "--chunks: part kernels does not use it; leave it out, or choose from: three-way, issue-order",
+        ),
+        (
+            &["--part", "three-way", "--part", "pinned", "--omit-event"],
+            "--omit-event: part pinned",
+        ),
         (&["--device", "toaster"], "toaster"),
         (&["--no-such-flag"], "--no-such-flag"),
     ] {

@@ -7,6 +7,7 @@
 //!                    D D D
 //! ```
 
+use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
 use gpu_kernels::names;
 
@@ -25,6 +26,7 @@ fn main() -> std::process::ExitCode {
     .part(
         "three-way",
         "How near to the bound do three streams come?",
+        &[Iterations, Size, Chunks],
         three_way,
     )
     .main()

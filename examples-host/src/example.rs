@@ -6,6 +6,7 @@ use crate::exit::{Exit, complain};
 use crate::options::{self, Options};
 use crate::output;
 use crate::part::Part;
+use crate::part_option::{self, PartOption};
 use crate::races;
 use crate::results::ResultsFile;
 use crate::trace::Trace;
@@ -22,6 +23,8 @@ pub struct PartInfo {
     pub name: &'static str,
     /// The question that it answers.
     pub question: &'static str,
+    /// What it uses of the options that not every part uses.
+    pub uses: &'static [PartOption],
 }
 
 /// A program of parts.
@@ -41,23 +44,33 @@ impl<'a> Example<'a> {
         }
     }
 
-    /// Adds a part: its name, the question it answers, and its lecture.
+    /// Adds a part: its name, the question it answers, which of the options it uses that not every part uses, and its
+    /// lecture.
     pub fn part(
         mut self,
         name: &'static str,
         question: &'static str,
+        uses: &'static [PartOption],
         body: impl Fn(&mut Part) -> anyhow::Result<()> + 'a,
     ) -> Self {
-        self.parts
-            .push((PartInfo { name, question }, Box::new(body)));
+        let info = PartInfo {
+            name,
+            question,
+            uses,
+        };
+        self.parts.push((info, Box::new(body)));
         self
     }
 
     /// Parses the command line, opens the device, and runs the parts asked for.
     pub fn main(self) -> ExitCode {
-        let infos: Vec<PartInfo> = self.parts.iter().map(|(info, _)| *info).collect();
+        let infos = self.infos();
         let options = options::parse(options::command::<Options>(self.name, self.about, &infos));
         self.run(&options).into()
+    }
+
+    fn infos(&self) -> Vec<PartInfo> {
+        self.parts.iter().map(|(info, _)| *info).collect()
     }
 
     fn run(&self, options: &Options) -> Exit {
@@ -75,6 +88,7 @@ impl<'a> Example<'a> {
         if child::is_child() {
             output::silence();
         }
+        part_option::refuse_unused(options, &self.infos())?;
         let mut trace = options.trace.clone().map(Trace::create).transpose()?;
         let mut results = options.json.clone().map(ResultsFile::create).transpose()?;
         races::choose(options)?;
@@ -85,7 +99,8 @@ impl<'a> Example<'a> {
             |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
         let mut failed = Vec::new();
         for (info, body) in self.parts.iter().filter(|(info, _)| asked(info.name)) {
-            let mut part = Part::new(*info, &device, options);
+            let own = info.own(options);
+            let mut part = Part::new(*info, &device, &own);
             body(&mut part).with_context(|| format!("part {}", info.name))?;
             let finished = part.finish();
             if !finished.holds {

@@ -4,8 +4,8 @@
 //! here, one idea per module:
 //!
 //! - **The program**: [`example`] (parts, command line, exit code), [`part`] (what a part says and
-//!   claims), [`options`], [`size`], [`exit`], [`verdict`],
-//!   [`child`] (settings that a process reads once).
+//!   claims), [`options`], [`part_option`], [`size`], [`exit`],
+//!   [`verdict`], [`child`] (settings that a process reads once).
 //! - **The device**: [`device`], [`stream`], [`event`], [`device_buffer`], [`memory_pool`],
 //!   [`arena`], [`host_buffer`], [`ring`], [`kernel`], [`host_clock`]. Order is in the types: a device buffer belongs to a
 //!   stream, all its operations run there, and handing it to another stream makes that one wait.
@@ -41,6 +41,7 @@ pub mod new_file;
 pub mod options;
 pub mod output;
 pub mod part;
+pub mod part_option;
 pub mod plan;
 pub mod races;
 pub mod recorder;

@@ -1,6 +1,7 @@
 //! The command line that all examples share.
 
 use crate::example::PartInfo;
+use crate::part_option::PartOption;
 use crate::size::ByteSize;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command};
@@ -46,7 +47,7 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ITERATIONS))]
     pub iterations: Option<u32>,
 
-    /// Bytes that each part works on, such as 64MiB or 1GiB
+    /// Bytes to work on, such as 64MiB or 1GiB
     #[arg(long, value_name = "BYTES")]
     pub size: Option<ByteSize>,
 
@@ -59,7 +60,8 @@ pub struct Options {
     #[arg(long, value_name = "off|report|fail")]
     pub races: Option<Mode>,
 
-    /// Leave out an event that the result depends on, to see what goes wrong, in parts that teach it
+    /// Leave out an event that the result depends on, to see what goes wrong: the part that teaches it runs once then,
+    /// and times nothing
     #[arg(long)]
     pub omit_event: bool,
 }
@@ -70,7 +72,7 @@ pub struct Options {
 pub struct UsageError(pub String);
 
 /// The command that an example's options make: its parts are the possible values of `--part`,
-/// listed by `--help`.
+/// listed by `--help` with the options that each uses. An option that none of them uses is not shown.
 pub(crate) fn command<O: Args>(
     name: &'static str,
     about: &'static str,
@@ -78,15 +80,31 @@ pub(crate) fn command<O: Args>(
 ) -> Command {
     let names = PossibleValuesParser::new(parts.iter().map(|part| part.name));
     let widest = parts.iter().map(|part| part.name.len()).max().unwrap_or(0);
-    let list: Vec<String> = parts
-        .iter()
-        .map(|part| format!("  {:widest$}  {}", part.name, part.question))
-        .collect();
-    O::augment_args(Command::new(name))
+    let line = |part: &PartInfo| {
+        let mut line = format!("  {:widest$}  {}", part.name, part.question);
+        if !part.uses.is_empty() {
+            let uses: String = part
+                .uses
+                .iter()
+                .map(|option| format!(" {option}"))
+                .collect();
+            line += &format!("\n  {:widest$} {uses}", "");
+        }
+        line
+    };
+    let list: Vec<String> = parts.iter().map(line).collect();
+    let unused = PartOption::ALL
+        .into_iter()
+        .filter(|&option| !parts.iter().any(|part| part.uses(option)));
+    let command = O::augment_args(Command::new(name));
+    unused
+        .fold(command, |command, option| {
+            command.mut_arg(option.field(), |argument| argument.hide(true))
+        })
         .about(about)
         .mut_arg("parts", |argument| argument.value_parser(names).hide_possible_values(true))
         .after_help(format!(
-            "Parts:\n{}\n\nExit codes: 0 the lesson holds, 1 it does not, 2 bad usage, 3 the device lacks what is needed",
+            "Parts, each with its own options:\n{}\n\nExit codes: 0 the lesson holds, 1 it does not, 2 bad usage, 3 the device lacks what is needed",
             list.join("\n")
         ))
 }
@@ -115,10 +133,12 @@ mod tests {
         PartInfo {
             name: "kernels",
             question: "Do small kernels overlap?",
+            uses: &[PartOption::Iterations],
         },
         PartInfo {
             name: "three-way",
             question: "How near to the bound?",
+            uses: &[PartOption::Iterations, PartOption::Chunks],
         },
     ];
 
@@ -169,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn help_lists_the_parts() {
+    fn help_lists_the_parts_with_their_options_and_hides_what_none_uses() {
         let help = parse(&["--help"]).unwrap_err();
         assert_eq!(help.kind(), ErrorKind::DisplayHelp);
-        assert!(
-            help.to_string()
-                .contains("three-way  How near to the bound?"),
-            "{help}"
-        );
+        let listed = "three-way  How near to the bound?\n             --iterations --chunks\n";
+        assert!(help.to_string().contains(listed), "{help}");
+        for unused in ["--size", "--omit-event"] {
+            assert!(!help.to_string().contains(unused), "{help}");
+        }
     }
 }

@@ -59,7 +59,7 @@ impl<'a> Part<'a> {
         self.device
     }
 
-    /// What the command line said.
+    /// What the command line said, without the options that the part has not declared to use.
     pub fn options(&self) -> &'a Options {
         self.options
     }
@@ -315,6 +315,7 @@ mod tests {
     const INFO: PartInfo = PartInfo {
         name: "part",
         question: "Does it hold?",
+        uses: &[],
     };
 
     #[test]

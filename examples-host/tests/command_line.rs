@@ -50,6 +50,20 @@ fn values_that_leave_nothing_to_do_are_bad_usage() {
 }
 
 #[test]
+fn an_option_that_the_part_does_not_use_is_bad_usage_before_anything_runs() {
+    for part in [&[][..], &["--part", "three-way"]] {
+        let output = three_way(&[&["--omit-event"], part].concat());
+        assert_eq!(code(&output), 2);
+        assert!(
+            stderr(&output).contains("--omit-event: "),
+            "{}",
+            stderr(&output)
+        );
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
 fn demanding_a_gpu_that_is_absent_is_no_fallback() {
     let output = three_way(&["--device", "nvidia"]);
     assert_eq!(code(&output), 3);

@@ -9,6 +9,7 @@ mod event_chain;
 mod host_callback;
 mod warp_specialised;
 
+use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
 use std::process::ExitCode;
 
@@ -20,16 +21,19 @@ fn main() -> ExitCode {
     .part(
         "warp-specialised",
         "What do warps gain that only load, and what do streams gain around them?",
+        &[Iterations, Size, Chunks],
         warp_specialised::run,
     )
     .part(
         "event-chain",
         "What closes the gaps between producer, consumer and output?",
+        &[Iterations, Size, Chunks],
         event_chain::run,
     )
     .part(
         "host-callback",
         "What does it cost to have the host between two stages?",
+        &[Iterations, Size, Chunks],
         host_callback::run,
     )
     .main()

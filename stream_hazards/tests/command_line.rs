@@ -87,6 +87,21 @@ fn the_lesson_holds_for_other_sizes_and_senseless_ones_are_refused() {
 }
 
 #[test]
+fn options_that_no_pair_uses_are_refused() {
+    for option in [
+        &["--iterations", "2"][..],
+        &["--chunks", "2"],
+        &["--omit-event"],
+    ] {
+        let output = run(option);
+        said(&output, 2);
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        let named = format!("{}: the parts of this example do not use it", option[0]);
+        assert!(error.contains(&named), "{error}");
+    }
+}
+
+#[test]
 fn the_readme_shows_what_is_printed() {
     let printed = said(&run(&["--part", "re-recorded-event"]), 0);
     let readme = include_str!("../README.md");

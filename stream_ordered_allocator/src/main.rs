@@ -12,6 +12,7 @@ mod llm_scratch;
 mod pool;
 
 use examples_host::options::UsageError;
+use examples_host::part_option::PartOption::{Iterations, Size};
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
 use std::process::ExitCode;
@@ -24,21 +25,25 @@ fn main() -> ExitCode {
     .part(
         "cost",
         "What does an allocation in a loop cost, and where does a pool help?",
+        &[Iterations, Size],
         cost::run,
     )
     .part(
         "pool",
         "What does a memory pool hold, and who gets freed memory again?",
+        &[Size],
         pool::run,
     )
     .part(
         "llm-scratch",
         "What do allocators do to the latency of batches whose sizes change?",
+        &[Iterations, Size],
         llm_scratch::run,
     )
     .part(
         "lifetime",
         "Who gets memory that is freed while another stream uses it?",
+        &[Size],
         lifetime::run,
     )
     .main()

@@ -114,6 +114,11 @@ fn senseless_requests_are_usage_errors() {
             "--size 128 GiB",
         ),
         (&["--iterations", "0"], "0"),
+        (
+            &["--part", "pool", "--iterations", "2"],
+            "--iterations: part pool",
+        ),
+        (&["--chunks", "2"], "--chunks: the parts of this example"),
         (&["--no-such-flag"], "--no-such-flag"),
     ] {
         let output = run(&[&["--device", "software"], arguments].concat());

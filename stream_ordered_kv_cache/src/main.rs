@@ -15,6 +15,7 @@ mod prefetch;
 mod size;
 mod timeline;
 
+use examples_host::part_option::PartOption::{Chunks, Iterations, OmitEvent, Size};
 use examples_host::prelude::*;
 use std::process::ExitCode;
 
@@ -26,16 +27,19 @@ fn main() -> ExitCode {
     .part(
         "append",
         "What does it cost to append a token before the next attention reads it?",
+        &[Iterations, Size, Chunks, OmitEvent],
         append::run,
     )
     .part(
         "prefetch",
         "Can the next layer's pages come from the host while this layer's are read?",
+        &[Iterations, Size, Chunks, OmitEvent],
         prefetch::run,
     )
     .part(
         "growth",
         "What does a cache take that grows page by page?",
+        &[Size, Chunks],
         growth::run,
     )
     .main()

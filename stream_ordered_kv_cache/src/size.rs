@@ -32,5 +32,44 @@ pub fn tokens(part: &Part) -> Result<Option<usize>, UsageError> {
 /// How many tokens a page holds when a layer has `tokens` of them.
 pub fn page_tokens(part: &Part, tokens: usize) -> Result<usize, UsageError> {
     let pages = part.chunks(tokens.div_ceil(PAGE_TOKENS), tokens)?;
-    Ok(tokens.div_ceil(pages))
+    tokens_of_each(pages, tokens)
+}
+
+/// The tokens of a page when so many pages of one size hold `tokens`, and none is empty.
+fn tokens_of_each(pages: usize, tokens: usize) -> Result<usize, UsageError> {
+    let page_tokens = tokens.div_ceil(pages);
+    let fewer = tokens.div_ceil(page_tokens);
+    if fewer == pages {
+        return Ok(page_tokens);
+    }
+    // Not one token each: that many pages are never too many.
+    let more = tokens.div_ceil(page_tokens - 1);
+    Err(UsageError(format!(
+        "--chunks {pages}: pages of one size that hold {tokens} tokens are {fewer} or {more}, not {pages}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_as_many_as_asked_for_or_refused_with_the_nearest_that_are_possible() {
+        assert_eq!(tokens_of_each(8, 96), Ok(12));
+        assert_eq!(tokens_of_each(7, 96), Ok(14));
+        assert_eq!(tokens_of_each(96, 96), Ok(1));
+        let UsageError(text) = tokens_of_each(48, 64).unwrap_err();
+        assert_eq!(
+            text,
+            "--chunks 48: pages of one size that hold 64 tokens are 32 or 64, not 48"
+        );
+        for tokens in 1..200 {
+            for pages in 1..=tokens {
+                let exact = tokens_of_each(pages, tokens);
+                assert!(exact.is_err() || exact.is_ok_and(|each| tokens.div_ceil(each) == pages));
+            }
+            let usual = tokens.div_ceil(PAGE_TOKENS);
+            assert!(tokens_of_each(usual, tokens).is_ok(), "{tokens} tokens");
+        }
+    }
 }

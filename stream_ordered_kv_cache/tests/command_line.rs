@@ -98,6 +98,14 @@ fn senseless_requests_are_usage_errors() {
             &["--part", "prefetch", "--size", "1024GiB"],
             "--size 1024 GiB",
         ),
+        (
+            &["--part", "growth", "--iterations", "2"],
+            "--iterations: part growth",
+        ),
+        (
+            &["--part", "append", "--chunks", "48"],
+            "64 tokens are 32 or 64, not 48",
+        ),
         (&["--chunks", "0"], "0"),
         (&["--iterations", "0"], "0"),
     ] {
