@@ -49,10 +49,13 @@ twins() {
         return
     fi
     # The GPU's own architecture, so that the twins get every instruction that it has.
-    step nvcc_kernels nvcc -O3 -arch=native -cubin cuda/kernels.cu -o "$results/twins.cubin" &&
-        step nvcc_launches nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$results/launches.so" ||
-        return
-    step kernels_against_nvcc bin/kernels_against_nvcc "$results/twins.cubin"
+    local name twins=()
+    for name in elementwise matrices kv_cache tiles; do
+        step "nvcc_$name" nvcc -O3 -arch=native -cubin "cuda/kernels/$name.cu" -o "$results/$name.cubin" || return
+        twins+=("$results/$name.cubin")
+    done
+    step nvcc_launches nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$results/launches.so" || return
+    step kernels_against_nvcc bin/kernels_against_nvcc "${twins[@]}"
     step launches_against_cuda bin/launches_against_cuda "$results/launches.so"
 }
 

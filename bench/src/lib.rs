@@ -11,12 +11,35 @@ use cust::{
     prelude::*,
     sys,
 };
-use std::ffi::c_void;
+use std::{ffi::c_void, process::ExitCode};
 
 /// A context on the first NVIDIA device. The comparisons mean nothing on the software GPU.
 pub fn open() -> Result<Context> {
     libcuda::select(libcuda::Choice::Nvidia)?;
     cust::quick_init().context("cuInit and cuCtxCreate on device 0")
+}
+
+/// A context on the device that `CUDA_DRIVER` chooses, to check results.
+pub fn open_any() -> Result<Context> {
+    libcuda::select(libcuda::Choice::from_environment()?)?;
+    cust::quick_init().context("cuInit and cuCtxCreate on device 0")
+}
+
+/// The most that the time of Rust may be of the time of C++.
+pub const LIMIT: f64 = 1.02;
+
+/// Says whether all of `count` ratios are within the [`LIMIT`], and names those `above`.
+pub fn verdict(count: usize, above: &[String]) -> ExitCode {
+    if above.is_empty() {
+        println!("all {count} ratios are at most {LIMIT}");
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "{} of {count} ratios are above {LIMIT}: {}",
+        above.len(),
+        above.join("; ")
+    );
+    ExitCode::FAILURE
 }
 
 /// The median of a list of figures; zero when there are none.

@@ -1,14 +1,7 @@
-// The C++ twins of gpu-kernels, as a CUDA programmer would write them: same names, same parameters in the same
-// order (a Rust slice is a pointer and a length). Compiled by `nvcc -O3 -cubin`.
-#include <cstddef>
-#include <cstdint>
+// Updates of single elements, and reductions.
+#include "common.cuh"
 
 namespace {
-constexpr float FACTOR = 0.9997559f;
-constexpr float SUMMAND = 0.00024414063f;
-
-__device__ size_t index_1d() { return blockIdx.x * blockDim.x + threadIdx.x; }
-
 __device__ float advance(float x, float a, float b, uint32_t rounds) {
     for (uint32_t round = 0; round < rounds; ++round) x = fmaf(a, x, b);
     return x;

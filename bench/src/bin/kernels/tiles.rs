@@ -1,0 +1,41 @@
+//! The kernels over tiles of an array, in all forms.
+
+use super::memory::Array;
+use super::pair::{Agreement::Bits, Pair};
+use super::{Purpose, some};
+use anyhow::Result;
+use cust::device::{Device, DeviceAttribute};
+use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, names};
+
+/// The kernels and their threads per block.
+const FORMS: [(&str, u32); 4] = [
+    (names::FMA_TILES_UNSPECIALISED, CONSUMERS),
+    (names::FMA_TILES_NAMED_BARRIERS, CONSUMERS + PLAIN_PRODUCERS),
+    (names::FMA_TILES_CP_ASYNC, CONSUMERS + 32),
+    (names::FMA_TILES_BULK, CONSUMERS + 32),
+];
+
+pub fn pairs(device: Device, purpose: Purpose) -> Result<Vec<Pair>> {
+    let n = purpose.choose(64 << 20, 50_004);
+    let (input, output) = (Array::numbers(n, 1.0)?, Array::unwritten(n)?);
+    let multiprocessors = device.get_attribute(DeviceAttribute::MultiprocessorCount)? as u32;
+    let grids = purpose.choose([1, 4].map(|blocks| blocks * multiprocessors), [1, 7]);
+    let mut pairs = Vec::new();
+    // Memory, both, arithmetic.
+    for (rounds, blocks) in [
+        (1, grids[1]),
+        (64, grids[0]),
+        (64, grids[1]),
+        (256, grids[1]),
+    ] {
+        for (name, threads) in FORMS {
+            let pair = Pair::new(name, [blocks, 1, 1], threads)
+                .reads(&input)
+                .length(n)
+                .writes(&output, Bits)
+                .number(rounds);
+            pairs.push(pair.labelled(format!("{blocks} blocks, {rounds} rounds")));
+        }
+    }
+    some(pairs)
+}
