@@ -82,7 +82,7 @@ pub mod prelude {
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch};
     pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::part::Part;
-    pub use crate::plan::Plan;
+    pub use crate::plan::{EqualWork, Plan};
     pub use crate::races::Watched;
     pub use crate::recorder::record;
     pub use crate::results::Kind;

@@ -13,13 +13,13 @@ use crate::event::{Event, Timing};
 use crate::host_clock;
 use crate::intervals::Recording;
 use crate::part::Part;
-use crate::plan::Plan;
+use crate::plan::{EqualWork, Plan};
 use crate::recorder;
 use crate::results::Kind;
 use crate::statistics::Durations;
 use crate::stream::Stream;
 use crate::table::Table;
-use crate::tally;
+use crate::tally::{self, Work};
 use crate::units;
 use anyhow::{Context, bail};
 use std::time::Duration;
@@ -205,16 +205,18 @@ impl<'v, S> Comparison<'v, S> {
             (1, 1)
         };
         let rounds = warm_up + timed + extra;
+        let mut work = EqualWork::new(self.plan);
         for round in 0..rounds {
             let last = round + 1 == rounds;
             for (index, runs) in runs.iter_mut().enumerate() {
-                let sample = if last {
-                    let (sample, recording) = self.recorded(index, &watch, state)?;
+                let (sample, enqueued) = if last {
+                    let (timed, recording) = self.recorded(index, &watch, state)?;
                     runs.recording = Some(recording);
-                    sample
+                    timed
                 } else {
                     self.timed(index, &watch, state)?
                 };
+                work.add(&self.variants[index].name, enqueued);
                 if (warm_up..warm_up + timed).contains(&round) {
                     runs.samples.push(sample);
                 }
@@ -223,7 +225,7 @@ impl<'v, S> Comparison<'v, S> {
                 }
             }
         }
-        self.claim(part, &runs);
+        self.claim(part, &work, &runs);
         let names = self.variants.into_iter().map(|variant| variant.name);
         let outcomes: anyhow::Result<Vec<Outcome>> = runs
             .into_iter()
@@ -237,24 +239,29 @@ impl<'v, S> Comparison<'v, S> {
         Ok(outcomes)
     }
 
-    fn timed(&mut self, index: usize, watch: &Stopwatch, state: &mut S) -> anyhow::Result<Sample> {
+    fn timed(
+        &mut self,
+        index: usize,
+        watch: &Stopwatch,
+        state: &mut S,
+    ) -> anyhow::Result<(Sample, Work)> {
         (self.prepare)(state)?;
         self.timed_unprepared(index, watch, state)
     }
 
+    /// The times of a run, and the work that it enqueued.
     fn timed_unprepared(
         &mut self,
         index: usize,
         watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<Sample> {
+    ) -> anyhow::Result<(Sample, Work)> {
         let variant = &mut self.variants[index];
         let before = tally::enqueued();
         let sample = watch
             .time(&variant.streams, || (variant.body)(state))
             .with_context(|| format!("variant {}", variant.name))?;
-        self.plan.check(&variant.name, tally::enqueued() - before)?;
-        Ok(sample)
+        Ok((sample, tally::enqueued() - before))
     }
 
     fn recorded(
@@ -262,19 +269,16 @@ impl<'v, S> Comparison<'v, S> {
         index: usize,
         watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<(Sample, Recording)> {
+    ) -> anyhow::Result<((Sample, Work), Recording)> {
         (self.prepare)(state)?;
-        let mut sample = None;
+        let mut timed = None;
         let run = || {
-            sample = Some(self.timed_unprepared(index, watch, state)?);
+            timed = Some(self.timed_unprepared(index, watch, state)?);
             anyhow::Ok(())
         };
         let recording = recorder::record(&watch.device, run)?;
         self.all_joined(index, &recording)?;
-        Ok((
-            sample.context("the recorded run did not finish")?,
-            recording,
-        ))
+        Ok((timed.context("the recorded run did not finish")?, recording))
     }
 
     /// Work in a stream that the timed region does not join would not be timed. A variant that
@@ -317,13 +321,8 @@ impl<'v, S> Comparison<'v, S> {
         Ok(())
     }
 
-    fn claim(&self, part: &mut Part, runs: &[Runs]) {
-        part.claim(
-            "all variants do the same work",
-            true,
-            self.plan,
-            "as planned",
-        );
+    fn claim(&self, part: &mut Part, work: &EqualWork, runs: &[Runs]) {
+        part.claim_equal_work("all variants do the same work", work);
         let samples: Vec<&Sample> = runs.iter().flat_map(|runs| &runs.samples).collect();
         let agreeing = samples.iter().filter(|sample| sample.agrees()).count();
         let found = format!("{agreeing} of {} runs", samples.len());
@@ -448,3 +447,6 @@ fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
         first.median().as_secs_f64() / time.as_secs_f64()
     })
 }
+
+#[cfg(test)]
+mod tests;

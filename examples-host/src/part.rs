@@ -8,6 +8,7 @@ use crate::gantt::{Gantt, Rows};
 use crate::intervals::Recording;
 use crate::options::{Options, UsageError};
 use crate::output;
+use crate::plan::EqualWork;
 use crate::results::{self, Timed};
 use crate::size::ByteSize;
 use crate::statistics::Durations;
@@ -189,6 +190,11 @@ impl<'a> Part<'a> {
         self.claim(sentence, checked.is_ok(), found, REFERENCE);
     }
 
+    /// Claims that every run of every variant did the work planned.
+    pub fn claim_equal_work(&mut self, sentence: &str, work: &EqualWork) {
+        self.claim(sentence, work.holds(), work, "as planned");
+    }
+
     /// Claims that a share is at least `least`.
     pub fn claim_share_at_least(&mut self, sentence: &str, share: f64, least: f64) {
         self.claim(
@@ -273,6 +279,12 @@ impl<'a> Part<'a> {
             found,
             limit,
         );
+    }
+
+    /// What has been claimed so far.
+    #[cfg(test)]
+    pub(crate) fn claims(&self) -> &[Claim] {
+        self.verdict.claims()
     }
 
     fn labelled(&self, figure: String) -> String {

@@ -1,7 +1,7 @@
 //! What every variant of a part must do, declared once.
 //!
 //! Variants are comparable only if they do the same work. The plan states it; what a variant really
-//! enqueued is counted by [`crate::tally`], and a difference is an error of the example.
+//! enqueued is counted by [`crate::tally`], and a variant that differs makes the claim of equal work false.
 
 use crate::tally::Work;
 use std::fmt;
@@ -101,6 +101,49 @@ pub struct UnequalWork {
     pub differences: String,
 }
 
+/// What the runs of several variants enqueued, held against their plan.
+#[derive(Clone, Debug)]
+pub struct EqualWork {
+    plan: Plan,
+    runs: usize,
+    unequal: Option<UnequalWork>,
+}
+
+impl EqualWork {
+    /// Nothing has run yet.
+    pub const fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            runs: 0,
+            unequal: None,
+        }
+    }
+
+    /// Adds what a run of a variant enqueued. The first difference stays.
+    pub fn add(&mut self, variant: &str, done: Work) {
+        self.runs += 1;
+        if self.unequal.is_none() {
+            self.unequal = self.plan.check(variant, done).err();
+        }
+    }
+
+    /// Whether there were runs, and each did what was planned.
+    pub const fn holds(&self) -> bool {
+        self.runs > 0 && self.unequal.is_none()
+    }
+}
+
+impl fmt::Display for EqualWork {
+    /// The work that each run did, or what one of them did instead.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.unequal {
+            Some(unequal) => unequal.fmt(f),
+            None if self.runs == 0 => f.write_str("nothing was run"),
+            None => self.plan.fmt(f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +157,25 @@ mod tests {
             PLAN.to_string(),
             "4 KiB in, 4 KiB out, 4 launches over 1024 elements"
         );
+    }
+
+    #[test]
+    fn work_is_equal_when_each_run_was_as_planned_and_there_was_one() {
+        let mut equal = EqualWork::new(PLAN);
+        assert!(!equal.holds());
+        assert_eq!(equal.to_string(), "nothing was run");
+        equal.add("a", PLAN.work());
+        assert!(equal.holds());
+        assert_eq!(equal.to_string(), PLAN.to_string());
+        let more = Work {
+            launches: 5,
+            ..PLAN.work()
+        };
+        for (variant, done) in [("b", more), ("c", Work::default()), ("a", PLAN.work())] {
+            equal.add(variant, done);
+            assert!(!equal.holds());
+            assert!(equal.to_string().starts_with("variant b "), "{equal}");
+        }
     }
 
     #[test]

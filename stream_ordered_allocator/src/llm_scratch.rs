@@ -22,7 +22,7 @@ mod scratch;
 
 use crate::{distribution, require_pools};
 use anyhow::Context;
-use batches::{Batches, TOLERANCE};
+use batches::{Batches, Served, TOLERANCE};
 use examples_host::device::TimeSource;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
@@ -86,13 +86,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for kind in Kind::ALL {
         scratch.push(kind.scratch(&batches.stream, batches.most_scratch())?);
     }
-    let (times, checked) = serve(part, &mut batches, &mut scratch)?;
-    part.claim(
-        "all variants do the same work",
-        true,
-        batches.plan(),
-        "as planned",
-    );
+    let mut work = EqualWork::new(batches.plan());
+    let (times, checked) = serve(part, &mut batches, &mut scratch, &mut work)?;
+    part.claim_equal_work("all variants do the same work", &work);
     let sentence = "every element is right with each of them";
     part.claim_right(sentence, "elements", &checked);
     let error = batches.largest_error()?;
@@ -112,6 +108,7 @@ fn serve(
     part: &mut Part,
     batches: &mut Batches,
     scratch: &mut [Scratch],
+    work: &mut EqualWork,
 ) -> anyhow::Result<(Vec<Times>, Result<Checked, check::Mismatch>)> {
     let device = part.device();
     let mut times: Vec<Times> = scratch.iter().map(|_| Times::default()).collect();
@@ -123,18 +120,19 @@ fn serve(
     for round in 0..=last {
         for (kind, (scratch, times)) in Kind::ALL.iter().zip(scratch.iter_mut().zip(&mut times)) {
             batches.poison(scratch)?;
-            let mut found = Vec::new();
+            let mut served = Served::default();
             if round == last {
                 let recording = record(device, || {
-                    found = batches.serve(scratch)?;
+                    served = batches.serve(scratch)?;
                     anyhow::Ok(())
                 })?;
                 part.keep(kind.name(), &recording);
             } else {
-                found = batches.serve(scratch)?;
+                served = batches.serve(scratch)?;
             }
+            work.add(kind.name(), served.work);
             if timed.contains(&round) {
-                times.add(&found);
+                times.add(&served.times);
             }
             if round == last || part.options().validate {
                 check::add(&mut checked, batches.check())?;

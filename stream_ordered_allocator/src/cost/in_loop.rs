@@ -31,10 +31,10 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<(
         "allocator",
     ]);
     let mut work = Work::new(part.device(), streams, sizes)?;
-    let mut checked = Ok(Checked::default());
+    let (mut equal, mut checked) = (EqualWork::new(work.plan()), Ok(Checked::default()));
     let mut judged = None;
     for &bytes in sizes {
-        let found = work.at(part, bytes, &mut checked)?;
+        let found = work.at(part, bytes, (&mut equal, &mut checked))?;
         let size = units::bytes(bytes as u64);
         for (kind, one) in Kind::ALL.into_iter().zip(&found) {
             let calls = [distribution(&one.allocate), distribution(&one.free)].concat();
@@ -51,7 +51,7 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<(
     }
     part.say(table);
     let sentence = format!("{heading}: all loops do the same work");
-    part.claim(&sentence, true, work.plan(), "as planned");
+    part.claim_equal_work(&sentence, &equal);
     let sentence = format!("{heading}: every element is right");
     part.claim_right(&sentence, "elements", &checked);
     if let Some(found) = judged {
