@@ -22,11 +22,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 /// The recording without the gate, beginning when the gate opens.
 pub fn behind(recording: Recording) -> Recording {
-    let Recording { source, intervals } = recording;
-    let behind = intervals
-        .into_iter()
-        .filter(|interval| interval.name != names::SPIN);
-    Recording::new(source, behind.collect())
+    recording.only(|interval| interval.name != names::SPIN)
 }
 
 /// A gate, with a stream of its own.

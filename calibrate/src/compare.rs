@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use examples_host::options::UsageError;
 use examples_host::output;
-use examples_host::results::{Kind, Results, Timed};
+use examples_host::results::{Kind, Results};
 use examples_host::table::Table;
 use examples_host::units;
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ pub struct Arguments {
 /// Prints the comparison, and returns whether the model is right.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let modelled = read(&arguments.modelled, true)?;
-    let measured: Result<Vec<Results>> = arguments
+    let measured: Result<Vec<Medians>> = arguments
         .measured
         .iter()
         .map(|path| read(path, false))
@@ -47,26 +47,52 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// Longer is no median of a run, in µs.
 const LONGEST_US: f64 = 1e12;
 
-fn read(path: &Path, modelled: bool) -> Result<Results> {
-    let results = std::fs::read_to_string(path)
-        .map_err(Into::into)
-        .and_then(|text| Results::parse(&text));
+/// What is compared of a file.
+struct Medians(Vec<Timed>);
+
+/// One thing that was timed.
+struct Timed {
+    part: String,
+    group: String,
+    variant: String,
+    kind: Kind,
+    median_us: f64,
+    /// The distance between the quartiles as a share of the median.
+    spread: f64,
+}
+
+impl Medians {
+    fn of(results: &Results) -> Self {
+        let timed = results.timed().map(|(part, timed)| Timed {
+            part: part.to_owned(),
+            group: timed.group.clone(),
+            variant: timed.variant.clone(),
+            kind: timed.kind,
+            median_us: timed.median_us(),
+            spread: timed.spread(),
+        });
+        Self(timed.collect())
+    }
+}
+
+fn read(path: &Path, modelled: bool) -> Result<Medians> {
     let usage = |why: String| UsageError(format!("{}: {why}", path.display()));
-    let results = results.map_err(|error| usage(format!("{error:#}")))?;
+    let results = Results::read(path).map_err(|error| UsageError(error.to_string()))?;
     if results.are_modelled() != modelled {
         return Err(usage(format!("these results are {}", results.times)).into());
     }
-    if results.results.is_empty() {
+    let medians = Medians::of(&results);
+    if medians.0.is_empty() {
         return Err(usage("there are no results in it".to_owned()).into());
     }
-    for timed in &results.results {
+    for timed in &medians.0 {
         let time = timed.median_us;
         if !(time > 0.0 && time < LONGEST_US) {
             let (part, variant) = (&timed.part, &timed.variant);
             return Err(usage(format!("{part}: {variant}: {time} µs is no time")).into());
         }
     }
-    Ok(results)
+    Ok(medians)
 }
 
 /// One result of the model beside those of the device.
@@ -86,7 +112,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(modelled: &Timed, measured: &[Results]) -> Result<Self> {
+    fn new(modelled: &Timed, measured: &[Medians]) -> Result<Self> {
         let alike = |timed: &&Timed| {
             (&timed.part, &timed.group, &timed.variant)
                 == (&modelled.part, &modelled.group, &modelled.variant)
@@ -100,7 +126,7 @@ impl Line {
         let found: Result<Vec<&Timed>> = measured
             .iter()
             .map(|results| {
-                let found = results.results.iter().find(alike);
+                let found = results.0.iter().find(alike);
                 found.with_context(|| {
                     format!("{} was not measured: were the options the same?", name())
                 })
@@ -172,15 +198,15 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn new(measured: &[Results], modelled: &Results) -> Result<Self> {
+    fn new(measured: &[Medians], modelled: &Medians) -> Result<Self> {
         for results in measured {
-            for timed in &results.results {
+            for timed in &results.0 {
                 let is_modelled = |other: &Timed| {
                     (&timed.part, &timed.group, &timed.variant)
                         == (&other.part, &other.group, &other.variant)
                 };
                 ensure!(
-                    modelled.results.iter().any(is_modelled),
+                    modelled.0.iter().any(is_modelled),
                     "{}: {}: {} was not modelled: were the options the same?",
                     timed.part,
                     timed.group,
@@ -189,7 +215,7 @@ impl Comparison {
             }
         }
         let lines: Result<Vec<Line>> = modelled
-            .results
+            .0
             .iter()
             .map(|timed| Line::new(timed, measured))
             .collect();
@@ -350,7 +376,7 @@ fn markdown_table<const N: usize>(
 mod tests {
     use super::*;
 
-    fn results(times: &str, medians: &[(&str, Kind, f64, f64)]) -> Results {
+    fn results(medians: &[(&str, Kind, f64, f64)]) -> Medians {
         let timed = |&(variant, kind, median_us, spread): &(&str, Kind, f64, f64)| Timed {
             part: "part".into(),
             group: "group".into(),
@@ -358,23 +384,13 @@ mod tests {
             kind,
             median_us,
             spread,
-            runs: 10,
         };
-        Results {
-            version: 1,
-            device: "device".into(),
-            times: times.into(),
-            results: medians.iter().map(timed).collect(),
-        }
+        Medians(medians.iter().map(timed).collect())
     }
 
     fn holds(measured: &[&[(&str, Kind, f64, f64)]], modelled: &[(&str, Kind, f64, f64)]) -> bool {
-        let measured: Vec<Results> = measured
-            .iter()
-            .map(|medians| results("measured", medians))
-            .collect();
-        let comparison =
-            Comparison::new(&measured, &results("modelled", modelled)).expect("the same variants");
+        let measured: Vec<Medians> = measured.iter().map(|medians| results(medians)).collect();
+        let comparison = Comparison::new(&measured, &results(modelled)).expect("the same variants");
         assert_eq!(
             comparison.text(false).contains("FAILED"),
             !comparison.holds()
@@ -430,20 +446,17 @@ mod tests {
 
     #[test]
     fn other_variants_cannot_be_compared() {
-        let measured = [results("measured", &[("a", Makespan, 1.0, 0.0)])];
-        let modelled = results("modelled", &[("b", Makespan, 1.0, 0.0)]);
+        let measured = [results(&[("a", Makespan, 1.0, 0.0)])];
+        let modelled = results(&[("b", Makespan, 1.0, 0.0)]);
         assert!(Comparison::new(&measured, &modelled).is_err());
-        let more = results(
-            "modelled",
-            &[("a", Makespan, 1.0, 0.0), ("b", Makespan, 1.0, 0.0)],
-        );
+        let more = results(&[("a", Makespan, 1.0, 0.0), ("b", Makespan, 1.0, 0.0)]);
         assert!(Comparison::new(&measured, &more).is_err());
     }
 
     #[test]
     fn markdown_has_a_row_for_each_result() {
-        let measured = [results("measured", &[("a|b", Makespan, 1000.0, 0.0)])];
-        let modelled = results("modelled", &[("a|b", Makespan, 1100.0, 0.0)]);
+        let measured = [results(&[("a|b", Makespan, 1000.0, 0.0)])];
+        let modelled = results(&[("a|b", Makespan, 1100.0, 0.0)]);
         let text = Comparison::new(&measured, &modelled)
             .expect("alike")
             .text(true);

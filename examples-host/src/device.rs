@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, check, failed};
 use crate::options::UsageError;
+pub use chapter_results::device::TimeSource;
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::sys;
@@ -33,24 +34,6 @@ pub struct Limits {
     pub block: [u32; 3],
     /// Extent of a grid in x, y and z.
     pub grid: [u32; 3],
-}
-
-/// Where times come from: it labels every figure that is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeSource {
-    /// A GPU's and a host's clocks.
-    Measured,
-    /// The software GPU's model.
-    Modelled,
-}
-
-impl fmt::Display for TimeSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Measured => "measured",
-            Self::Modelled => "modelled",
-        })
-    }
 }
 
 /// The device lacks what an example needs. A program that ends with this error exits with code 3.

@@ -103,14 +103,14 @@ impl<'a> Example<'a> {
             let mut part = Part::new(*info, &device, &own);
             body(&mut part).with_context(|| format!("part {}", info.name))?;
             let finished = part.finish();
-            if !finished.holds {
+            if !finished.results.holds {
                 failed.push(info.name);
             }
             if let Some(trace) = &mut trace {
                 trace.add(info.name, finished.recordings);
             }
             if let Some(results) = &mut results {
-                results.add(finished.timed);
+                results.add(finished.results);
             }
         }
         let silent = races::conclude();
@@ -120,7 +120,9 @@ impl<'a> Example<'a> {
         if let Some(results) = results {
             output::line(format!(
                 "\nResults written to {}.",
-                results.write(&device)?.display()
+                results
+                    .write(self.name, &device, options, failed.is_empty() && silent)?
+                    .display()
             ));
         }
         if !failed.is_empty() {

@@ -29,15 +29,14 @@ pub mod error;
 pub mod event;
 pub mod example;
 pub mod exit;
+mod fingerprint;
 pub mod gantt;
 pub mod host_buffer;
 pub mod host_clock;
 mod host_function;
-pub mod intervals;
 pub mod kernel;
 pub mod measure;
 pub mod memory_pool;
-pub mod new_file;
 pub mod options;
 pub mod output;
 pub mod part;
@@ -50,16 +49,15 @@ pub mod ring;
 pub mod size;
 mod software_log;
 pub mod split;
-pub mod statistics;
 pub mod stream;
 pub mod sweep;
 pub mod table;
 pub mod tally;
 pub mod trace;
 mod uncached;
-pub mod units;
 pub mod verdict;
 
+pub use chapter_results::{intervals, new_file, statistics, units};
 pub use error::{Error, Result};
 
 /// What nearly every example uses.

@@ -71,6 +71,12 @@ pub struct Options {
 #[error("{0}")]
 pub struct UsageError(pub String);
 
+impl From<chapter_results::new_file::Refused> for UsageError {
+    fn from(refused: chapter_results::new_file::Refused) -> Self {
+        Self(refused.0)
+    }
+}
+
 /// The command that an example's options make: its parts are the possible values of `--part`,
 /// listed by `--help` with the options that each uses. An option that none of them uses is not shown.
 pub(crate) fn command<O: Args>(

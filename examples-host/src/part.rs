@@ -9,7 +9,7 @@ use crate::intervals::Recording;
 use crate::options::{Options, UsageError};
 use crate::output;
 use crate::plan::EqualWork;
-use crate::results::{self, Timed};
+use crate::results::{self, Bound, Figure, PartResults, Timed, Timeline, Unit};
 use crate::size::ByteSize;
 use crate::statistics::Durations;
 use crate::units;
@@ -25,15 +25,15 @@ pub struct Part<'a> {
     verdict: Verdict,
     recordings: Vec<(String, Recording)>,
     timed: Vec<Timed>,
+    bounds: Vec<Bound>,
     /// Whether the heading of the measurements is still to be printed.
     heading_due: bool,
 }
 
 /// What is left of a part when it has run.
 pub(crate) struct Finished {
-    pub(crate) holds: bool,
     pub(crate) recordings: Vec<(String, Recording)>,
-    pub(crate) timed: Vec<Timed>,
+    pub(crate) results: PartResults,
 }
 
 impl<'a> Part<'a> {
@@ -46,6 +46,7 @@ impl<'a> Part<'a> {
             verdict: Verdict::default(),
             recordings: Vec::new(),
             timed: Vec::new(),
+            bounds: Vec::new(),
             heading_due: false,
         }
     }
@@ -155,8 +156,7 @@ impl<'a> Part<'a> {
 
     /// Notes what was timed for `--json`: a variant of a group whose members can be ranked.
     pub fn timed(&mut self, group: &str, variant: &str, kind: results::Kind, times: &Durations) {
-        self.timed
-            .push(Timed::new(self.info.name, group, variant, kind, times));
+        self.timed.push(Timed::new(group, variant, kind, times));
     }
 
     /// Fails with [`MissingProperty`] unless the device has what the part needs.
@@ -167,12 +167,29 @@ impl<'a> Part<'a> {
     /// Claims that `sentence` is true, which `holds` says, with what was found and what is
     /// required.
     pub fn claim(&mut self, sentence: &str, holds: bool, found: impl Display, limit: impl Display) {
-        let (sentence, found, limit) = (sentence.to_owned(), found.to_string(), limit.to_string());
         self.verdict.add(Claim {
-            sentence,
-            found,
+            sentence: sentence.to_owned(),
+            found: found.to_string(),
+            limit: limit.to_string(),
+            holds,
+            figure: None,
+        });
+    }
+
+    /// As [`Part::claim`], with the number behind what was found.
+    fn claim_figure(&mut self, sentence: &str, holds: bool, figure: Figure, limit: String) {
+        let Figure { value, unit } = figure;
+        let found = match unit {
+            Unit::Share => units::percent(value),
+            Unit::Ratio => units::ratio(value),
+            Unit::Microseconds => units::time(Duration::from_secs_f64(value.max(0.0) / 1e6)),
+        };
+        self.verdict.add(Claim {
+            sentence: sentence.to_owned(),
+            found: format!("{found} {}", self.device.times()),
             limit,
             holds,
+            figure: Some(figure),
         });
     }
 
@@ -197,32 +214,24 @@ impl<'a> Part<'a> {
 
     /// Claims that a share is at least `least`.
     pub fn claim_share_at_least(&mut self, sentence: &str, share: f64, least: f64) {
-        self.claim(
-            sentence,
-            share >= least,
-            self.labelled(units::percent(share)),
-            format!("at least {}", units::percent(least)),
-        );
+        let limit = format!("at least {}", units::percent(least));
+        self.claim_figure(sentence, share >= least, share_of(share), limit);
     }
 
     /// Claims that a share is at most `most`.
     pub fn claim_share_at_most(&mut self, sentence: &str, share: f64, most: f64) {
-        self.claim(
-            sentence,
-            share <= most,
-            self.labelled(units::percent(share)),
-            format!("at most {}", units::percent(most)),
-        );
+        let limit = format!("at most {}", units::percent(most));
+        self.claim_figure(sentence, share <= most, share_of(share), limit);
     }
 
     /// Claims that a ratio of times is at least `least`.
     pub fn claim_ratio_at_least(&mut self, sentence: &str, ratio: f64, least: f64) {
-        self.claim(
-            sentence,
-            ratio >= least,
-            self.labelled(units::ratio(ratio)),
-            format!("at least {}", units::ratio(least)),
-        );
+        let figure = Figure {
+            value: ratio,
+            unit: Unit::Ratio,
+        };
+        let limit = format!("at least {}", units::ratio(least));
+        self.claim_figure(sentence, ratio >= least, figure, limit);
     }
 
     /// As [`Part::claim_ratio_at_least`], of a ratio that the model of a device cannot show, for the reason given: where
@@ -257,17 +266,17 @@ impl<'a> Part<'a> {
             units::percent(tolerance),
             units::time(expected)
         );
-        self.claim(
-            sentence,
-            off <= tolerance,
-            self.labelled(units::time(time)),
-            limit,
-        );
+        let figure = Figure {
+            value: time.as_nanos() as f64 / 1e3,
+            unit: Unit::Microseconds,
+        };
+        self.claim_figure(sentence, off <= tolerance, figure, limit);
     }
 
     /// Claims that a time is not below what the stages allow, but for 2 % of noise: if it is, the
     /// measurement is wrong.
     pub fn claim_not_below_bound(&mut self, variant: &str, stages: &Stages, time: Duration) {
+        self.note_bounds(stages);
         let checked = stages.check(variant, time, 0.02);
         let found = checked
             .as_ref()
@@ -287,6 +296,21 @@ impl<'a> Part<'a> {
         self.verdict.claims()
     }
 
+    /// Notes for `--json` what bounds the variants of the group that was timed last.
+    fn note_bounds(&mut self, stages: &Stages) {
+        let group = self.timed.last().map_or("", |timed| &timed.group);
+        for overlap in Overlap::ALL {
+            let bound = Bound {
+                group: group.to_owned(),
+                name: overlap.name().to_owned(),
+                us: stages.bound(overlap).as_nanos() as f64 / 1e3,
+            };
+            if !self.bounds.contains(&bound) {
+                self.bounds.push(bound);
+            }
+        }
+    }
+
     fn labelled(&self, figure: String) -> String {
         format!("{figure} {}", self.device.times())
     }
@@ -299,11 +323,31 @@ impl<'a> Part<'a> {
         if self.verdict.claims().is_empty() {
             output::line("    FAILED  nothing was claimed");
         }
-        Finished {
-            holds: self.verdict.holds(),
-            recordings: self.recordings,
+        let timelines = self.recordings.iter().map(|(variant, recording)| Timeline {
+            variant: variant.clone(),
+            recording: recording.clone(),
+        });
+        let results = PartResults {
+            name: self.info.name.to_owned(),
+            question: self.info.question.to_owned(),
+            workload: String::new(),
             timed: self.timed,
+            bounds: self.bounds,
+            timelines: timelines.collect(),
+            claims: self.verdict.claims().to_vec(),
+            holds: self.verdict.holds(),
+        };
+        Finished {
+            recordings: self.recordings,
+            results,
         }
+    }
+}
+
+fn share_of(value: f64) -> Figure {
+    Figure {
+        value,
+        unit: Unit::Share,
     }
 }
 

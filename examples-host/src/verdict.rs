@@ -1,33 +1,9 @@
 //! Whether the lesson holds: the claims of a part and what was found.
 
-use std::fmt;
-
-/// A claim that a part makes, and whether it was found to be true.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// What must be true.
-    pub sentence: String,
-    /// What was found.
-    pub found: String,
-    /// What is required of it.
-    pub limit: String,
-    /// Whether it is.
-    pub holds: bool,
-}
-
-impl fmt::Display for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = if self.holds { "ok    " } else { "FAILED" };
-        write!(
-            f,
-            "{word}  {}: {} ({})",
-            self.sentence, self.found, self.limit
-        )
-    }
-}
+pub use chapter_results::part::Claim;
 
 /// All claims of a part.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict(Vec<Claim>);
 
 impl Verdict {
@@ -57,6 +33,7 @@ mod tests {
             found: "97.0 %".into(),
             limit: "> 90 %".into(),
             holds,
+            figure: None,
         }
     }
 
@@ -68,17 +45,5 @@ mod tests {
         assert!(verdict.holds());
         verdict.add(claim(false));
         assert!(!verdict.holds());
-    }
-
-    #[test]
-    fn a_claim_is_one_line() {
-        assert_eq!(
-            claim(true).to_string(),
-            "ok      kernels overlap: 97.0 % (> 90 %)"
-        );
-        assert_eq!(
-            claim(false).to_string(),
-            "FAILED  kernels overlap: 97.0 % (> 90 %)"
-        );
     }
 }

@@ -3,12 +3,16 @@
 //! Overlap is read off intervals, never derived from a formula over durations.
 
 use crate::units;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// The part of the device that an operation occupies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// A copy from host to device.
     HostToDevice,
@@ -62,7 +66,8 @@ impl fmt::Display for Engine {
 }
 
 /// Where intervals come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
     Cupti,
@@ -72,6 +77,8 @@ pub enum Source {
     Events(String),
     /// The software GPU's own log.
     SoftwareGpu,
+    /// A report of Nsight Systems, exported as SQLite.
+    NsightSystems,
 }
 
 impl fmt::Display for Source {
@@ -80,12 +87,15 @@ impl fmt::Display for Source {
             Self::Cupti => f.write_str("CUPTI activity records"),
             Self::Events(why) => write!(f, "timing events around each operation ({why})"),
             Self::SoftwareGpu => f.write_str("the software GPU's log"),
+            Self::NsightSystems => f.write_str("Nsight Systems"),
         }
     }
 }
 
 /// A half-open stretch of time in nanoseconds since an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Span {
     /// First nanosecond.
     pub start: u64,
@@ -194,7 +204,7 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
 }
 
 /// One operation and when it ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// What it occupied.
     pub engine: Engine,
@@ -208,13 +218,55 @@ pub struct Interval {
     pub bytes: u64,
 }
 
+/// One operation had to wait for another, because an event was recorded behind the one and waited for before the other.
+/// Both are places in [`Recording::intervals`].
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Dependency {
+    /// What was waited for.
+    pub from: usize,
+    /// What waited.
+    pub to: usize,
+}
+
+/// A phase of the program, as its host thread marked it (NVTX).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// What the program calls it.
+    pub name: String,
+    /// The host thread's name.
+    pub thread: String,
+    /// When the thread was in it.
+    pub span: Span,
+}
+
+/// What a checker found about operations of the recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The whole report.
+    pub text: String,
+    /// The operations that it is about: places in [`Recording::intervals`].
+    pub intervals: Vec<usize>,
+}
+
 /// The intervals of one run, in order of their starts, on a clock that begins with the first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Where the intervals come from.
     pub source: Source,
     /// The intervals.
     pub intervals: Vec<Interval>,
+    /// Which of them waited for which through events, as far as it is known. What order within a stream, the host's waiting
+    /// and the legacy stream bring about is not listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<Dependency>,
+    /// Phases of the host's threads. They may begin before the first interval; then they are cut there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<Range>,
+    /// What the software GPU's checkers found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
 }
 
 impl Recording {
@@ -230,7 +282,79 @@ impl Recording {
             interval.span.start -= origin;
             interval.span.end -= origin;
         }
-        Self { source, intervals }
+        Self {
+            source,
+            intervals,
+            dependencies: Vec::new(),
+            ranges: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// The recording of some of the operations: the clock begins with the first of these, and what is known of the others is
+    /// left out.
+    pub fn only(self, keep: impl Fn(&Interval) -> bool) -> Self {
+        let mut next = 0..;
+        let places: Vec<Option<usize>> = self
+            .intervals
+            .iter()
+            .map(|interval| keep(interval).then(|| next.next()).flatten())
+            .collect();
+        let place = |old: usize| places.get(old).copied().flatten();
+        let kept = self.intervals.into_iter().filter(|interval| keep(interval));
+        let mut intervals: Vec<Interval> = kept.collect();
+        let origin = intervals.first().map_or(0, |interval| interval.span.start);
+        let shifted = |span: Span| Span {
+            start: span.start.saturating_sub(origin),
+            end: span.end.saturating_sub(origin),
+        };
+        for interval in &mut intervals {
+            interval.span = shifted(interval.span);
+        }
+        let dependency = |Dependency { from, to }| {
+            let (from, to) = (place(from)?, place(to)?);
+            Some(Dependency { from, to })
+        };
+        let ranges = self.ranges.into_iter().map(|range| Range {
+            span: shifted(range.span),
+            ..range
+        });
+        let findings = self.findings.into_iter().map(|finding| Finding {
+            intervals: finding.intervals.into_iter().filter_map(place).collect(),
+            text: finding.text,
+        });
+        Self {
+            source: self.source,
+            intervals,
+            dependencies: self
+                .dependencies
+                .into_iter()
+                .filter_map(dependency)
+                .collect(),
+            ranges: ranges.filter(|range| range.span.end > 0).collect(),
+            findings: findings.collect(),
+        }
+    }
+
+    /// What a recording read from a file may have wrong: spans that end before they start, places that are none.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let is_place = |place: &usize| *place < self.intervals.len();
+        let spans = self.intervals.iter().map(|interval| &interval.span);
+        let mut spans = spans.chain(self.ranges.iter().map(|range| &range.span));
+        let dependencies = self.dependencies.iter().flat_map(|d| [d.from, d.to]);
+        let findings = self
+            .findings
+            .iter()
+            .flat_map(|f| f.intervals.iter().copied());
+        if let Some(Span { start, end }) = spans.find(|span| span.end < span.start) {
+            return Some(format!(
+                "something begins at {start} ns and ends at {end} ns"
+            ));
+        }
+        dependencies
+            .chain(findings)
+            .find(|place| !is_place(place))
+            .map(|place| format!("operation {place} of {}", self.intervals.len()))
     }
 
     /// The spans of the intervals that satisfy `which`.
@@ -370,6 +494,44 @@ mod tests {
         assert_eq!(a.busy(Engine::Kernel), Duration::from_nanos(150));
         assert_eq!(a.max_concurrency(Engine::Kernel), 2);
         assert_eq!(a.streams(), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_recording_keeps_its_relations() {
+        let interval = |name: &str, start, end| Interval {
+            engine: Engine::Kernel,
+            name: name.into(),
+            stream: "a".into(),
+            span: span(start, end),
+            bytes: 0,
+        };
+        let intervals = vec![
+            interval("gate", 0, 50),
+            interval("x", 60, 70),
+            interval("y", 70, 90),
+        ];
+        let mut recording = Recording::new(Source::SoftwareGpu, intervals);
+        recording.dependencies = vec![Dependency { from: 0, to: 1 }, Dependency { from: 1, to: 2 }];
+        recording.findings = vec![Finding {
+            text: "race".into(),
+            intervals: vec![0, 2],
+        }];
+        let range = |name: &str, start, end| Range {
+            name: name.into(),
+            thread: "main".into(),
+            span: span(start, end),
+        };
+        recording.ranges = vec![range("before", 0, 55), range("work", 40, 90)];
+        assert_eq!(recording.contradiction(), None);
+        let left = recording.only(|interval| interval.name != "gate");
+        assert_eq!(
+            left.intervals,
+            [interval("x", 0, 10), interval("y", 10, 30)]
+        );
+        assert_eq!(left.dependencies, [Dependency { from: 0, to: 1 }]);
+        assert_eq!(left.findings[0].intervals, [1]);
+        assert_eq!(left.ranges, [range("work", 0, 30)]);
+        assert_eq!(left.contradiction(), None);
     }
 
     proptest! {

@@ -3,13 +3,17 @@
 //! A file is written beside its place and renamed into it. Only a regular file is ever replaced, the one
 //! that a symbolic link leads to instead of the link, and its successor has its permissions.
 
-use crate::options::UsageError;
 use anyhow::Context;
 use std::fs;
 use std::io::{BufWriter, Write};
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// No file can be written in this place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
 
 /// A file to be.
 #[derive(Debug)]
@@ -26,8 +30,8 @@ impl NewFile {
     ///
     /// # Errors
     /// When it cannot.
-    pub fn create(option: &str, path: PathBuf) -> Result<Self, UsageError> {
-        let refuse = |why: String| UsageError(format!("{option} {}: {why}", path.display()));
+    pub fn create(option: &str, path: PathBuf) -> Result<Self, Refused> {
+        let refuse = |why: String| Refused(format!("{option} {}: {why}", path.display()));
         let target = target_of(&path).map_err(refuse)?;
         // A nameless file: if the process dies, nothing of it is left.
         tempfile::tempfile_in(folder_of(&target))

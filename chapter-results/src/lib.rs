@@ -1,0 +1,18 @@
+//! What a run of an example leaves behind, as a file: written by the examples' `--json`, read by whoever compares,
+//! judges or draws runs. It knows nothing of CUDA.
+//!
+//! - [`results`]: the file, its version, how it is read; [`part`]: what it says of each part.
+//! - [`device`]: on what the run took place; [`workload`]: what it had to do, as a hash.
+//! - [`intervals`]: what ran when, and what can be said of it; [`statistics`], [`units`].
+//! - [`new_file`]: files that are whole or not there.
+
+pub mod device;
+pub mod intervals;
+pub mod new_file;
+pub mod part;
+pub mod results;
+pub mod statistics;
+pub mod units;
+pub mod workload;
+
+pub use results::{ReadError, Results, VERSION};

@@ -1,0 +1,242 @@
+//! The file: its version, its content, how it is read.
+
+use crate::device::{Fingerprint, TimeSource};
+use crate::part::{PartResults, Timed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The version of the form. A file of another one is refused.
+pub const VERSION: u32 = 2;
+
+/// What was asked of the example.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Bytes that each part works on, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Pieces, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<u64>,
+    /// Timed runs, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u32>,
+    /// Whether an event was left out on purpose.
+    #[serde(default)]
+    pub omit_event: bool,
+    /// Whether a profiler was attached: such a run's times are not to be recorded as expectations.
+    #[serde(default)]
+    pub profiled: bool,
+}
+
+/// What a run of an example left behind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Results {
+    /// The version of the form: 2.
+    pub version: u32,
+    /// The example's name.
+    pub example: String,
+    /// On what it ran.
+    pub device: Fingerprint,
+    /// Where the times come from.
+    pub times: TimeSource,
+    /// What was asked of it.
+    pub request: Request,
+    /// The parts that ran, in order.
+    pub parts: Vec<PartResults>,
+    /// What the software GPU's checkers found that was not shown on purpose, whole texts.
+    pub reports: Vec<String>,
+    /// Whether every part holds and nothing was found that counts as a failure.
+    pub holds: bool,
+}
+
+/// Why a file gives no results.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no such file.
+    #[error("{path} holds no results of an example: {source}")]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        source: serde_json::Error,
+    },
+    /// It is a file of another version of the form.
+    #[error(
+        "{path} has version {found} of the results' form; this program reads version {VERSION}: write it again with `--json`"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// It contradicts itself.
+    #[error("{path} holds no results of an example: {reason}")]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Results {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no such file, is one of another version, or contradicts itself.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let text = fs::read_to_string(path).map_err(|source| ReadError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a file; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Results::read`].
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ReadError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u64,
+        }
+        let form = |source| ReadError::Form {
+            path: path.to_owned(),
+            source,
+        };
+        // The version first: a later form may lack or have what this one does not know.
+        let Versioned { version: found } = serde_json::from_str(text).map_err(form)?;
+        if found != u64::from(VERSION) {
+            let path = path.to_owned();
+            return Err(ReadError::Version { path, found });
+        }
+        let results: Self = serde_json::from_str(text).map_err(form)?;
+        match results.contradiction() {
+            None => Ok(results),
+            Some(reason) => Err(ReadError::Content {
+                path: path.to_owned(),
+                reason,
+            }),
+        }
+    }
+
+    /// What the form's types cannot rule out.
+    fn contradiction(&self) -> Option<String> {
+        for part in &self.parts {
+            for timed in &part.timed {
+                let sane = |us: &f64| us.is_finite() && *us >= 0.0;
+                if timed.samples_us.is_empty() || !timed.samples_us.iter().all(sane) {
+                    let Timed { group, variant, .. } = timed;
+                    return Some(format!(
+                        "part {}: {group}, {variant}: no times, or impossible ones",
+                        part.name
+                    ));
+                }
+            }
+            for timeline in &part.timelines {
+                if let Some(reason) = timeline.recording.contradiction() {
+                    return Some(format!(
+                        "part {}: {}: {reason}",
+                        part.name, timeline.variant
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// The form as a JSON Schema (draft 2020-12), pretty-printed.
+    pub fn schema() -> String {
+        let schema = schemars::schema_for!(Results);
+        let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Whether they are a model's.
+    pub fn are_modelled(&self) -> bool {
+        self.times == TimeSource::Modelled
+    }
+
+    /// What was timed in all parts, with the part's name.
+    pub fn timed(&self) -> impl Iterator<Item = (&str, &Timed)> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.timed.iter().map(|timed| (part.name.as_str(), timed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::Kind;
+
+    fn results() -> Results {
+        Results {
+            version: VERSION,
+            example: "basic_streams".into(),
+            device: Fingerprint::default(),
+            times: TimeSource::Modelled,
+            request: Request::default(),
+            parts: vec![PartResults {
+                name: "kernels".into(),
+                question: "How many small kernels run at once?".into(),
+                workload: "0".into(),
+                timed: vec![Timed {
+                    group: "128 launches".into(),
+                    variant: "8 streams".into(),
+                    kind: Kind::Makespan,
+                    samples_us: vec![1.0, 2.5, 7.0],
+                }],
+                bounds: vec![],
+                timelines: vec![],
+                claims: vec![],
+                holds: false,
+            }],
+            reports: vec![],
+            holds: false,
+        }
+    }
+
+    fn parse(text: &str) -> Result<Results, ReadError> {
+        Results::parse(Path::new("r.json"), text)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let text = serde_json::to_string(&results()).unwrap();
+        assert_eq!(parse(&text).unwrap(), results());
+        let (part, timed) = parse(&text)
+            .map(|r| r.timed().map(|(p, t)| (p.to_owned(), t.clone())).next())
+            .unwrap()
+            .unwrap();
+        assert_eq!((part.as_str(), timed.median_us()), ("kernels", 2.5));
+    }
+
+    #[test]
+    fn what_is_no_results_is_refused_with_the_reason() {
+        let text = serde_json::to_string(&results()).unwrap();
+        let error = |text: &str| parse(text).unwrap_err().to_string();
+        assert!(error(&text[..text.len() / 2]).contains("r.json holds no results"));
+        assert!(error("[]").contains("r.json holds no results"));
+        let later = text.replacen("\"version\":2", "\"version\":3,\"more\":1", 1);
+        assert!(error(&later).contains("version 3 of the results' form"));
+        assert!(error(&text.replace("[1.0,2.5,7.0]", "[]")).contains("no times"));
+        assert!(error(&text.replace("[1.0,", "[-1.0,")).contains("no times, or impossible ones"));
+        assert!(error(&text.replace("\"reports\"", "\"rapports\"")).contains("rapports"));
+    }
+}

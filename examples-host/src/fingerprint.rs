@@ -1,0 +1,94 @@
+//! The device and its machine, as the files of results name them.
+
+use crate::device::Device;
+use crate::error::{Result, check};
+use chapter_results::device::Fingerprint;
+use cust::device::DeviceAttribute;
+use cust::sys;
+use libcuda::Driver;
+use nvml_wrapper::{Nvml, error::NvmlError};
+use sha2::{Digest, Sha256};
+
+impl Device {
+    /// What must be the same before absolute times of two runs may be compared.
+    ///
+    /// # Errors
+    /// When the driver does not answer.
+    pub fn fingerprint(&self) -> Result<Fingerprint> {
+        let megahertz = |attribute| Ok(self.attribute(attribute)?.cast_unsigned() / 1000);
+        let own = Fingerprint {
+            name: self.name().to_owned(),
+            driver: "software GPU".to_owned(),
+            cuda: cuda_version()?,
+            link: None,
+            clock_mhz: megahertz(DeviceAttribute::ClockRate)?,
+            memory_clock_mhz: megahertz(DeviceAttribute::MemoryClockRate)?,
+            multiprocessors: self.multiprocessors()?,
+            profile: None,
+        };
+        Ok(match self.driver() {
+            Driver::Software => Fingerprint {
+                profile: profile(),
+                ..own
+            },
+            Driver::Nvidia => {
+                let bus = format!(
+                    "{:08x}:{:02x}:{:02x}.0",
+                    self.attribute(DeviceAttribute::PciDomainId)?,
+                    self.attribute(DeviceAttribute::PciBusId)?,
+                    self.attribute(DeviceAttribute::PciDeviceId)?
+                );
+                let (driver, link) = managed(&bus).unwrap_or(("unknown".to_owned(), None));
+                Fingerprint {
+                    driver,
+                    link,
+                    ..own
+                }
+            }
+        })
+    }
+}
+
+/// The CUDA version that the driver supports (`cuDriverGetVersion`).
+fn cuda_version() -> Result<String> {
+    let mut version = 0;
+    // SAFETY: `version` outlives the call, which stores a number in it.
+    let result = unsafe { sys::cuDriverGetVersion(&mut version) };
+    check("cuDriverGetVersion", result, String::new)?;
+    Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
+}
+
+/// A hash of all figures of the software GPU's profile.
+fn profile() -> Option<String> {
+    let profile = libcuda::software::profile().ok()?;
+    let digest = Sha256::digest(format!("{profile:?}"));
+    let hash = digest[..4].iter().map(|byte| format!("{byte:02x}"));
+    Some(hash.collect())
+}
+
+/// What NVIDIA's management library tells: the driver's version, and the link to the host where it knows one.
+fn managed(bus: &str) -> Result<(String, Option<String>), NvmlError> {
+    let library = Nvml::init()?;
+    let driver = library.sys_driver_version()?;
+    let link = library.device_by_pci_bus_id(bus).and_then(|device| {
+        let (generation, width) = (device.max_pcie_link_gen()?, device.max_pcie_link_width()?);
+        Ok(format!("PCIe {generation} x{width}"))
+    });
+    Ok((driver, link.ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libcuda::Choice;
+
+    #[test]
+    fn the_software_gpu_names_its_profile_and_the_figures_of_the_device_it_models() {
+        let device = Device::open(Choice::Software).unwrap();
+        let fingerprint = device.fingerprint().unwrap();
+        assert_eq!(fingerprint.file_name(), "software-gpu-nvidia-h200");
+        assert_eq!(fingerprint.multiprocessors, 132);
+        assert_eq!(fingerprint, device.fingerprint().unwrap());
+        assert!(fingerprint.clock_mhz > 0 && fingerprint.memory_clock_mhz > 0);
+    }
+}
