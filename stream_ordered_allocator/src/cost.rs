@@ -23,7 +23,7 @@ mod source;
 use crate::{bytes_of_each, require_pools};
 use examples_host::prelude::*;
 
-/// Where the pool's worth is claimed.
+/// Where the pool's worth is claimed: one of the steps of [`sizes`], so that any `--size` from here on has it.
 const JUDGED: usize = 16 << 20;
 const STREAMS: usize = 8;
 
@@ -39,6 +39,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     calls::run(part, &sizes)?;
     for streams in [1, STREAMS] {
         in_loop::run(part, &sizes, streams)?;
+    }
+    if !sizes.contains(&JUDGED) {
+        let judged = units::bytes(JUDGED as u64);
+        part.say(format!(
+            "Not judged: what a pool removes and gains is claimed at {judged}, which is not among these sizes; it is with\n\
+             --size {} or more.",
+            judged.replace(' ', ""),
+        ));
     }
     Ok(())
 }

@@ -71,6 +71,11 @@ fn where_a_pool_does_not_pay_is_said() {
     let words = "a pool does not pay at 64 KiB, 1 MiB";
     assert!(cost.contains(words), "`{words}` is missing: {cost}");
     assert!(!cost.contains("16 MiB, "), "larger than asked for: {cost}");
+    assert!(cost.contains("Not judged: "), "{cost}");
+    let larger = said(&["--part", "cost", "--size", "17MiB"], 0);
+    assert!(!larger.contains("Not judged: "), "{larger}");
+    let words = "ok      16 MiB: the pool removes the cost of cuMemAlloc";
+    assert!(larger.contains(words), "`{words}` is missing: {larger}");
 }
 
 #[test]
