@@ -11,8 +11,8 @@
 //! ```
 //!
 //! First the calls alone are timed, each by itself: half of them, all but one in a hundred, and the slowest. Then they
-//! stand in a loop with real work, in one stream and in eight, beside a loop whose memory was allocated once: what a loop
-//! takes longer than that one is the allocator's share. A pool that does not remove nearly all of the cost of large
+//! stand in a loop with kernels that work in the first 4 KiB of the memory, whatever its size, in one stream and in eight,
+//! beside a loop whose memory was allocated once: what a loop takes longer than that one is the allocator's share. A pool that does not remove nearly all of the cost of large
 //! allocations would prove this wrong; small ones the driver keeps itself, and what a pool saves there is printed and
 //! not claimed.
 
@@ -37,14 +37,15 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ));
     let sizes = sizes(part)?;
     calls::run(part, &sizes)?;
+    in_loop::say_what_is_done(part, &sizes);
     for streams in [1, STREAMS] {
         in_loop::run(part, &sizes, streams)?;
     }
     if !sizes.contains(&JUDGED) {
         let judged = units::bytes(JUDGED as u64);
         part.say(format!(
-            "Not judged: what a pool removes and gains is claimed at {judged}, which is not among these sizes; it is with\n\
-             --size {} or more.",
+            "Not judged: what a pool removes and gains is claimed at {judged} only. That is among the sizes with --size {}\n\
+             or more.",
             judged.replace(' ', ""),
         ));
     }

@@ -72,6 +72,8 @@ fn where_a_pool_does_not_pay_is_said() {
     assert!(cost.contains(words), "`{words}` is missing: {cost}");
     assert!(!cost.contains("16 MiB, "), "larger than asked for: {cost}");
     assert!(cost.contains("Not judged: "), "{cost}");
+    let touched = "each step writes the first 4 KiB of its memory";
+    assert!(cost.contains(touched), "{cost}");
     let larger = said(&["--part", "cost", "--size", "17MiB"], 0);
     assert!(!larger.contains("Not judged: "), "{larger}");
     let words = "ok      16 MiB: the pool removes the cost of cuMemAlloc";
@@ -84,6 +86,9 @@ fn other_sizes_and_other_devices_hold_too() {
         &["--part", "llm-scratch", "--size", "4", "--iterations", "2"],
         0,
     );
+    let tiny = said(&["--part", "cost", "--size", "256"], 0);
+    let touched = "each step writes the first 256 B of its memory";
+    assert!(tiny.contains(touched), "{tiny}");
     said(
         &["--part", "llm-scratch", "--size", "40000", "--validate"],
         0,

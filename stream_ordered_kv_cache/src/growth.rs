@@ -130,6 +130,14 @@ fn say(part: &mut Part, rows: &[Row], page: u64, calls: Vec<Duration>) {
         ]);
     }
     part.say(table);
+    if let Some(first) = rows.iter().find(|row| row.reserved > 0) {
+        part.say(format!(
+            "Reserved are {} from the first pages on, for {} in use: a pool takes memory from the device in large\n\
+             pieces, which the driver chooses, and cuts the pages from them.",
+            units::bytes(first.reserved),
+            units::bytes(first.used),
+        ));
+    }
     if let Some(calls) = Durations::new(calls) {
         part.say(format!(
             "A page of {} is allocated in {} (median; p99 {}) of the host's time.",

@@ -1,4 +1,4 @@
-//! The calls in a loop that does something: each step allocates scratch memory, works in it, and frees it.
+//! The calls in a loop that does something: each step allocates scratch memory, works in the first of it, and frees it.
 
 mod steps;
 
@@ -7,7 +7,7 @@ use super::source::Kind;
 use crate::distribution;
 use examples_host::prelude::*;
 use examples_host::results;
-use steps::{Found, STEPS, Work};
+use steps::{Found, STEPS, Work, touched};
 
 /// Loops with a pool are at least so much faster than with cuMemAlloc at [`JUDGED`].
 const FASTER: f64 = 2.0;
@@ -15,6 +15,15 @@ const FASTER: f64 = 2.0;
 const KEPT: f64 = 1.1;
 /// The greatest share of the loop that a pool which keeps its memory may be.
 const SHARE: f64 = 0.5;
+
+/// Says what the steps of all loops do.
+pub fn say_what_is_done(part: &mut Part, sizes: &[usize]) {
+    part.say(format!(
+        "In the loops each step writes the first {} of its memory and adds them to its stream's result, whatever its\n\
+         size: what is compared is the allocators, not the memory.",
+        units::bytes((touched(sizes) * size_of::<f32>()) as u64),
+    ));
+}
 
 /// Times the variants at each size.
 pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<()> {

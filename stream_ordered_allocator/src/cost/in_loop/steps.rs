@@ -19,6 +19,13 @@ pub const STEPS: usize = BATCH * BATCHES;
 /// Elements that a step works on, however large its memory is: what is timed is the allocator.
 const TOUCHED: usize = 1024;
 const A: f32 = 0.5;
+
+/// Elements that a step works on when the memory has these sizes in bytes.
+pub fn touched(sizes: &[usize]) -> usize {
+    let smallest = sizes.iter().min();
+    smallest.map_or(1, |bytes| TOUCHED.min(bytes / size_of::<f32>()))
+}
+
 /// What a step stores in its memory.
 fn value(step: usize) -> f32 {
     (step + 1) as f32 / 64.0
@@ -76,11 +83,7 @@ impl Work {
 
     /// Streams, and results of as many elements as a step works on.
     pub fn new(device: &Device, count: usize, sizes: &[usize]) -> anyhow::Result<Self> {
-        let smallest = sizes
-            .iter()
-            .min()
-            .map_or(1, |bytes| bytes / size_of::<f32>());
-        let touched = smallest.min(TOUCHED);
+        let touched = touched(sizes);
         let streams =
             (0..count).map(|index| Stream::non_blocking(device, format!("stream {index}")));
         let streams: Vec<Stream> = streams.collect::<Result<_>>()?;
