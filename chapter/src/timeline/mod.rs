@@ -1,10 +1,11 @@
 //! `timeline`: what ran when, of a file that a run left behind.
 
+mod analysis;
+
 use anyhow::Result;
 use chapter_results::Results;
 use examples_host::exit::Exit;
 use examples_host::options::UsageError;
-use examples_host::output;
 use std::path::PathBuf;
 
 /// What is shown.
@@ -17,13 +18,6 @@ pub struct Arguments {
 /// Shows it.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let results = Results::read(&arguments.file).map_err(|error| UsageError(error.to_string()))?;
-    for part in &results.parts {
-        for timeline in &part.timelines {
-            output::line(format!(
-                "{}: {}: {}",
-                part.name, timeline.variant, timeline.recording
-            ));
-        }
-    }
+    analysis::print(&results);
     Ok(Exit::LessonHolds)
 }
