@@ -3,6 +3,8 @@
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. Whole output goes to results/.
 #
 #   run.sh [STEP..]      all steps, or those named: examples figures conformance twins software calibrate compare
+#
+# ROUNDS says how often twins starts each program in Rust and in C++; 5 times where it is not set.
 set -uo pipefail
 cd "$(dirname "$0")"
 results=${RESULTS:-results}
@@ -48,15 +50,36 @@ twins() {
         skipped+=("twins (no nvcc on the PATH)")
         return
     fi
-    # The GPU's own architecture, so that the twins get every instruction that it has.
-    local name twins=()
-    for name in elementwise matrices kv_cache tiles; do
-        step "nvcc_$name" nvcc -O3 -arch=native -cubin "cuda/kernels/$name.cu" -o "$results/$name.cubin" || return
-        twins+=("$results/$name.cubin")
+    step nvcc build_twins || return
+    local kernels=("${twin_kernels[@]/#/$results/twins/}")
+    kernels=("${kernels[@]/%/.cubin}")
+    step kernels_against_nvcc bin/kernels_against_nvcc "${kernels[@]}"
+    step launches_against_cuda bin/launches_against_cuda "$results/twins/launches.so"
+    step programs_against_cuda bin/programs_against_cuda --rounds "${ROUNDS:-5}" bin "$results/twins" "${kernels[@]}"
+}
+
+twin_kernels=(elementwise matrices kv_cache tiles)
+twin_programs=(stream_ordered_allocator stream_ordered_kv_cache multi_stream_pipeline)
+
+# Everything in CUDA C++, all at the same time. The kernels for this GPU's own architecture, so that they get every
+# instruction that it has.
+build_twins() {
+    local name job jobs=() code=0 to=$results/twins
+    mkdir -p "$to"
+    for name in "${twin_kernels[@]}"; do
+        nvcc -O3 -arch=native -cubin "cuda/kernels/$name.cu" -o "$to/$name.cubin" &
+        jobs+=($!)
     done
-    step nvcc_launches nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$results/launches.so" || return
-    step kernels_against_nvcc bin/kernels_against_nvcc "${twins[@]}"
-    step launches_against_cuda bin/launches_against_cuda "$results/launches.so"
+    for name in "${twin_programs[@]}"; do
+        nvcc -O3 -std=c++17 "cuda/programs/$name.cu" -lcuda -o "$to/$name" &
+        jobs+=($!)
+    done
+    nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$to/launches.so" &
+    jobs+=($!)
+    for job in "${jobs[@]}"; do
+        wait "$job" || code=1
+    done
+    return "$code"
 }
 
 software() { step basic_streams_software bin/basic_streams --device software --json "$results/modelled.json"; }

@@ -59,6 +59,9 @@ pub(crate) fn cupti() -> Result<&'static Cupti, &'static str> {
 
 impl Cupti {
     fn load() -> Result<Self, String> {
+        if env::var_os("CUPTI").is_some_and(|value| value == "off") {
+            return Err("CUPTI=off".to_owned());
+        }
         let library = candidates()
             // SAFETY: loading CUPTI runs its initialisers, which need no more than a loaded driver.
             .find_map(|path| unsafe { Library::new(path) }.ok())

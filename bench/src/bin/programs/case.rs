@@ -1,0 +1,137 @@
+//! The parts that have twins, and what both are told.
+
+use crate::results::Timed;
+use anyhow::{Context as _, Result};
+
+/// A part of an example.
+pub struct Case {
+    pub program: &'static str,
+    pub part: &'static str,
+    /// Bytes, where they are not the part's usual ones.
+    bytes: Option<usize>,
+    /// Bytes when nothing is timed.
+    bytes_to_check: usize,
+    /// What the part chooses by measuring, as options of its twin.
+    choose: fn(&[Timed]) -> Option<Vec<String>>,
+}
+
+const ALLOCATOR: &str = "stream_ordered_allocator";
+const CACHE: &str = "stream_ordered_kv_cache";
+const PIPELINE: &str = "multi_stream_pipeline";
+
+/// All of them. Append's prompt is fixed, so that its length is not chosen by measuring.
+pub const ALL: [Case; 6] = [
+    Case::new(ALLOCATOR, "cost", Some(16 << 20), 1 << 20, nothing),
+    Case::new(ALLOCATOR, "llm-scratch", None, 1 << 18, nothing),
+    Case::new(CACHE, "append", Some(8 << 20), 2 << 20, nothing),
+    Case::new(CACHE, "prefetch", Some(8 << 20), 2 << 20, sequences),
+    Case::new(PIPELINE, "event-chain", None, 4 << 20, nothing),
+    Case::new(PIPELINE, "warp-specialised", None, 4 << 20, balance),
+];
+
+impl Case {
+    const fn new(
+        program: &'static str,
+        part: &'static str,
+        bytes: Option<usize>,
+        bytes_to_check: usize,
+        choose: fn(&[Timed]) -> Option<Vec<String>>,
+    ) -> Self {
+        Self {
+            program,
+            part,
+            bytes,
+            bytes_to_check,
+            choose,
+        }
+    }
+
+    /// What both programs are told.
+    pub fn options(&self, check: bool) -> Vec<String> {
+        let option = |name: &str, value: usize| [format!("--{name}"), value.to_string()];
+        if check {
+            let size = option("size", self.bytes_to_check);
+            return [size, option("iterations", 1)].concat();
+        }
+        let size = self.bytes.map(|bytes| option("size", bytes));
+        size.into_iter().flatten().collect()
+    }
+
+    /// What the twin is told besides.
+    pub fn choices(&self, example: &[Timed]) -> Result<Vec<String>> {
+        (self.choose)(example).context("the example's results do not say what it chose")
+    }
+}
+
+fn nothing(_: &[Timed]) -> Option<Vec<String>> {
+    Some(Vec::new())
+}
+
+/// How many sequences share the prompt: there is a launch for each, in each of 8 steps and 4 layers.
+fn sequences(example: &[Timed]) -> Option<Vec<String>> {
+    const EACH: usize = 8 * 4;
+    let words: Vec<&str> = example.first()?.group.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "launches")?;
+    let launches: usize = words.get(at.checked_sub(1)?)?.parse().ok()?;
+    Some(vec!["--sequences".into(), (launches / EACH).to_string()])
+}
+
+/// The rounds where memory and arithmetic take about the same time, and the fastest of the specialised forms there: only
+/// those rounds are timed with two blocks per multiprocessor, too.
+fn balance(example: &[Timed]) -> Option<Vec<String>> {
+    let rounds_with = |timed: &Timed, blocks: u32| -> Option<u32> {
+        let end = format!(" rounds, {blocks} blocks per multiprocessor");
+        timed.group.strip_suffix(&end)?.parse().ok()
+    };
+    let rounds = example.iter().find_map(|timed| rounds_with(timed, 2))?;
+    let fastest = example
+        .iter()
+        .filter(|timed| rounds_with(timed, 1) == Some(rounds))
+        .filter(|timed| timed.variant.starts_with("specialised"))
+        .min_by(|a, b| a.median_us.total_cmp(&b.median_us))?;
+    let rounds = ["--rounds".to_owned(), rounds.to_string()];
+    let form = ["--form".to_owned(), fastest.variant.clone()];
+    Some([rounds, form].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(group: &str, variant: &str, median_us: f64) -> Timed {
+        Timed {
+            part: "part".into(),
+            group: group.into(),
+            variant: variant.into(),
+            median_us,
+        }
+    }
+
+    #[test]
+    fn the_sequences_follow_from_the_launches() {
+        let plan = "64 MiB in, 416 launches over 425984 elements";
+        let found = sequences(&[timed(plan, "one stream", 1.0)]);
+        assert_eq!(found.unwrap(), ["--sequences", "13"]);
+        assert_eq!(sequences(&[timed("64 MiB in", "one stream", 1.0)]), None);
+        assert_eq!(sequences(&[timed("launches", "one stream", 1.0)]), None);
+    }
+
+    #[test]
+    fn the_balance_is_where_two_blocks_are_timed_and_the_form_the_fastest_with_one() {
+        let one = |rounds: u32| format!("{rounds} rounds, 1 blocks per multiprocessor");
+        let example = [
+            timed(&one(32), "specialised: a", 1.0),
+            timed(&one(64), "unspecialised", 2.0),
+            timed(&one(64), "specialised: a", 4.0),
+            timed(&one(64), "specialised: b", 3.0),
+            timed(
+                "64 rounds, 2 blocks per multiprocessor",
+                "specialised: a",
+                1.0,
+            ),
+        ];
+        let expected = ["--rounds", "64", "--form", "specialised: b"];
+        assert_eq!(balance(&example).unwrap(), expected);
+        assert_eq!(balance(&example[..4]), None);
+    }
+}

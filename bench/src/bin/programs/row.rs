@@ -1,0 +1,137 @@
+//! A variant's times in both languages.
+
+use crate::results::Timed;
+use anyhow::{Context as _, Result, ensure};
+use bench::{LIMIT, median};
+use comfy_table::Table;
+
+/// One variant over all rounds.
+pub struct Row {
+    name: String,
+    /// Of each round the example's median and its twin's, in µs.
+    rounds: Vec<[f64; 2]>,
+}
+
+/// Adds a round: every variant of the twin has to be one of the example's, of the same group of the same work.
+pub fn add(rows: &mut Vec<Row>, example: &[Timed], twin: &[Timed]) -> Result<()> {
+    for (index, theirs) in twin.iter().enumerate() {
+        let names = |timed: &Timed| {
+            let Timed {
+                part,
+                group,
+                variant,
+                ..
+            } = timed;
+            format!("{part}: {group}: {variant}")
+        };
+        let ours = example
+            .iter()
+            .find(|ours| names(ours) == names(theirs))
+            .with_context(|| {
+                format!(
+                    "the example has no result to compare with \"{}\"",
+                    names(theirs)
+                )
+            })?;
+        if rows.len() == index {
+            rows.push(Row {
+                name: names(theirs),
+                rounds: Vec::new(),
+            });
+        }
+        let row = rows.get_mut(index).context("a result out of order")?;
+        // What a part chooses by measuring may differ between rounds; within a round it does not.
+        row.name = names(theirs);
+        row.rounds.push([ours.median_us, theirs.median_us]);
+    }
+    ensure!(
+        rows.len() == twin.len(),
+        "the twin wrote {} results, and {} before",
+        twin.len(),
+        rows.len()
+    );
+    Ok(())
+}
+
+impl Row {
+    fn ratio(&self) -> f64 {
+        median(
+            self.rounds
+                .iter()
+                .map(|[ours, theirs]| ours / theirs)
+                .collect(),
+        )
+    }
+
+    /// Median, least and greatest of one side, in µs.
+    fn figures(&self, side: usize) -> String {
+        let times: Vec<f64> = self.rounds.iter().map(|round| round[side]).collect();
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = times.iter().copied().fold(0.0, f64::max);
+        format!("{:.1} ({least:.1} to {greatest:.1})", median(times))
+    }
+}
+
+/// The names of those above the limit, with their ratios.
+pub fn above(rows: &[Row]) -> Vec<String> {
+    rows.iter()
+        .filter(|row| row.ratio() > LIMIT)
+        .map(|row| format!("{} ({:.3})", row.name, row.ratio()))
+        .collect()
+}
+
+pub fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.set_header(["variant", "Rust µs (range)", "C++ µs (range)", "Rust / C++"]);
+    for row in rows {
+        table.add_row([
+            row.name.clone(),
+            row.figures(0),
+            row.figures(1),
+            format!("{:.3}", row.ratio()),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(group: &str, variant: &str, median_us: f64) -> Timed {
+        Timed {
+            part: "p".into(),
+            group: group.into(),
+            variant: variant.into(),
+            median_us,
+        }
+    }
+
+    #[test]
+    fn the_median_of_the_rounds_ratios_is_judged() {
+        let mut rows = Vec::new();
+        for (ours, theirs) in [(100.0, 100.0), (206.0, 200.0), (103.0, 100.0)] {
+            let example = [timed("g", "other", 1.0), timed("g", "v", ours)];
+            add(&mut rows, &example, &[timed("g", "v", theirs)]).unwrap();
+        }
+        assert_eq!(above(&rows), ["p: g: v (1.030)"]);
+        assert!(table(&rows).to_string().contains("103.0 (100.0 to 206.0)"));
+        rows[0].rounds.push([100.0, 100.0]);
+        rows[0].rounds.push([100.0, 100.0]);
+        assert!(above(&rows).is_empty());
+    }
+
+    #[test]
+    fn other_work_is_not_compared() {
+        let (ours, theirs) = (
+            timed("32 launches", "v", 1.0),
+            timed("64 launches", "v", 1.0),
+        );
+        let error = add(&mut Vec::new(), &[ours.clone()], &[theirs]).unwrap_err();
+        assert!(error.to_string().contains("64 launches"), "{error}");
+        let mut rows = Vec::new();
+        let two = [ours.clone(), timed("32 launches", "w", 1.0)];
+        add(&mut rows, &two, &two).unwrap();
+        assert!(add(&mut rows, &two, &[ours]).is_err());
+    }
+}
