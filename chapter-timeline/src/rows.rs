@@ -1,0 +1,142 @@
+//! Where things stand in a chart: a row per engine, stream and host thread, with as many lanes as it takes for nothing to
+//! lie upon anything else.
+
+use chapter_results::intervals::{Engine, Recording, Span};
+use std::cmp::Reverse;
+
+/// What a row is a row of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The operations that occupied an engine.
+    Engine(Engine),
+    /// The operations of a stream.
+    Stream,
+    /// The phases of a host thread.
+    Thread,
+}
+
+/// One thing in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which: a place in [`Recording::intervals`], in a thread's row in [`Recording::ranges`].
+    pub index: usize,
+    /// The lane, from the top.
+    pub lane: usize,
+}
+
+/// A row of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is a row of.
+    pub kind: Kind,
+    /// The engine's, the stream's or the thread's name.
+    pub name: String,
+    /// How many lanes it has; at least one.
+    pub lanes: usize,
+    /// What stands in it, in order of the starts.
+    pub places: Vec<Place>,
+}
+
+/// The rows of a recording: engines that were used, streams in the order in which they first appear, host threads.
+pub fn rows(recording: &Recording) -> Vec<Row> {
+    let spans: Vec<Span> = recording.intervals.iter().map(|i| i.span).collect();
+    let intervals =
+        |which: &dyn Fn(usize) -> bool| (0..spans.len()).filter(|i| which(*i)).collect();
+    let mut rows = Vec::new();
+    for engine in Engine::ALL {
+        let own = intervals(&|i| recording.intervals[i].engine == engine);
+        rows.push(row(Kind::Engine(engine), &engine.to_string(), own, &spans));
+    }
+    for stream in recording.streams() {
+        let own = intervals(&|i| recording.intervals[i].stream == stream);
+        rows.push(row(Kind::Stream, stream, own, &spans));
+    }
+    let spans: Vec<Span> = recording.ranges.iter().map(|range| range.span).collect();
+    for thread in threads(recording) {
+        let own = (0..spans.len()).filter(|i| recording.ranges[*i].thread == thread);
+        rows.push(row(Kind::Thread, thread, own.collect(), &spans));
+    }
+    rows.retain(|row| !row.places.is_empty());
+    rows
+}
+
+/// The host threads, in the order in which they first appear.
+fn threads(recording: &Recording) -> Vec<&str> {
+    let mut threads: Vec<&str> = Vec::new();
+    for range in &recording.ranges {
+        if !threads.contains(&range.thread.as_str()) {
+            threads.push(&range.thread);
+        }
+    }
+    threads
+}
+
+/// Puts everything into the first lane that is free.
+fn row(kind: Kind, name: &str, mut own: Vec<usize>, spans: &[Span]) -> Row {
+    own.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i));
+    let mut ends: Vec<u64> = Vec::new();
+    let mut place = |index: usize| {
+        let Span { start, end } = spans[index];
+        let free = ends.iter().position(|taken| *taken <= start);
+        let lane = free.unwrap_or_else(|| {
+            ends.push(0);
+            ends.len() - 1
+        });
+        ends[lane] = end;
+        Place { index, lane }
+    };
+    let places = own.into_iter().map(&mut place).collect();
+    Row {
+        kind,
+        name: name.to_owned(),
+        lanes: ends.len().max(1),
+        places,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{interval, range, recording};
+    use proptest::prelude::*;
+
+    #[test]
+    fn engines_then_streams_then_threads() {
+        let mut recording = recording(vec![
+            interval(Engine::Kernel, "b", 10, 20),
+            interval(Engine::HostToDevice, "a", 0, 10),
+            interval(Engine::Kernel, "a", 15, 20),
+        ]);
+        recording.ranges = vec![range("all", "main", 0, 20), range("part", "main", 5, 10)];
+        let rows = rows(&recording);
+        let names: Vec<_> = rows.iter().map(|r| (r.name.as_str(), r.lanes)).collect();
+        assert_eq!(
+            names,
+            [("H2D", 1), ("kernel", 2), ("a", 1), ("b", 1), ("main", 2)]
+        );
+    }
+
+    #[test]
+    fn of_nothing_there_are_no_rows() {
+        assert_eq!(rows(&recording(vec![])), []);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_lies_upon_anything_and_no_lane_is_wasted(
+            spans in prop::collection::vec((0u64..200, 0u64..40), 1..40),
+        ) {
+            let kernels = spans.iter().map(|&(start, long)| interval(Engine::Kernel, "a", start, start + long));
+            let recording = recording(kernels.collect());
+            let row = &rows(&recording)[0];
+            let span = |place: &Place| recording.intervals[place.index].span;
+            for (i, a) in row.places.iter().enumerate() {
+                for b in row.places[..i].iter().filter(|b| b.lane == a.lane) {
+                    prop_assert!(span(b).end <= span(a).start);
+                }
+            }
+            prop_assert_eq!(row.places.len(), spans.len());
+            prop_assert!(row.lanes <= recording.max_concurrency(Engine::Kernel).max(1) + spans.iter().filter(|s| s.1 == 0).count());
+        }
+    }
+}

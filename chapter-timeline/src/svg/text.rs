@@ -1,0 +1,95 @@
+//! Text, numbers and rectangles in SVG.
+
+use std::fmt::Write;
+
+/// Text as XML may hold it: control characters, which it may not, become spaces.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push('\n'),
+            '\u{fffe}' | '\u{ffff}' => out.push(' '),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A length with at most one digit after the point.
+pub fn number(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
+/// About how wide a text in letters of 12 is; rather too much than too little.
+pub fn width(text: &str) -> f64 {
+    6.8 * text.chars().count() as f64
+}
+
+/// The text, or as much of it as fits in so many units with an ellipsis behind.
+pub fn shortened(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let letters = (room / width("x")).floor().max(1.0) as usize;
+    let kept: String = text.chars().take(letters - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// A rectangle.
+pub fn rect(out: &mut String, class: &str, x: f64, y: f64, width: f64, height: f64) {
+    let _ = writeln!(
+        out,
+        "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+        number(x),
+        number(y),
+        number(width),
+        number(height)
+    );
+}
+
+/// A bar, with what is shown while the pointer rests on it.
+pub fn titled(out: &mut String, class: &str, x: f64, y: f64, width: f64, height: f64, title: &str) {
+    let _ = writeln!(
+        out,
+        "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
+        number(x),
+        number(y),
+        number(width),
+        number(height),
+        escape(title)
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_forbids_is_replaced() {
+        assert_eq!(
+            escape("a<b> & \"c\"\u{1}\n"),
+            "a&lt;b&gt; &amp; &quot;c&quot; \n"
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [1.0, 0.25, 12.34, -0.0].map(number),
+            ["1", "0.2", "12.3", "-0"]
+        );
+    }
+
+    #[test]
+    fn long_text_ends_in_an_ellipsis() {
+        assert_eq!(shortened("compute", 100.0), "compute");
+        assert_eq!(shortened("a very long name", 70.0), "a very lo…");
+        assert_eq!(shortened("x", 0.0), "…");
+    }
+}

@@ -1,0 +1,53 @@
+//! Small recordings for tests.
+
+use chapter_results::intervals::{
+    Dependency, Engine, Finding, Interval, Range, Recording, Source, Span,
+};
+
+pub fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
+    let copy = matches!(engine, Engine::HostToDevice | Engine::DeviceToHost);
+    Interval {
+        engine,
+        name: if copy { "copy" } else { "affine" }.into(),
+        stream: stream.into(),
+        span: Span { start, end },
+        bytes: if copy { 1 << 20 } else { 0 },
+    }
+}
+
+pub fn range(name: &str, thread: &str, start: u64, end: u64) -> Range {
+    Range {
+        name: name.into(),
+        thread: thread.into(),
+        span: Span { start, end },
+    }
+}
+
+pub fn recording(intervals: Vec<Interval>) -> Recording {
+    Recording::new(Source::SoftwareGpu, intervals)
+}
+
+/// Two chunks that go in, through a kernel and out, each stage in a stream of its own; the last copy does not wait for its
+/// kernel.
+pub fn three_way() -> Recording {
+    let mut recording = recording(vec![
+        interval(Engine::HostToDevice, "in", 0, 20_000),
+        interval(Engine::HostToDevice, "in", 20_000, 40_000),
+        interval(Engine::Kernel, "compute", 20_500, 30_500),
+        interval(Engine::DeviceToHost, "out", 31_000, 51_000),
+        interval(Engine::Kernel, "compute", 40_500, 52_000),
+        interval(Engine::DeviceToHost, "out", 51_000, 71_000),
+    ]);
+    recording.dependencies = [(0, 2), (2, 3), (1, 4)]
+        .map(|(from, to)| Dependency { from, to })
+        .to_vec();
+    recording.ranges = vec![
+        range("enqueue", "main", 0, 12_000),
+        range("wait", "main", 12_000, 71_000),
+    ];
+    recording.findings = vec![Finding {
+        text: "race: \"affine\" writes what a copy reads\nbytes 0 to 1048576 of the buffer\nmissing: an event".into(),
+        intervals: vec![4, 5],
+    }];
+    recording
+}
