@@ -105,3 +105,92 @@ fn folder_of(path: &Path) -> &Path {
         _ => Path::new("."),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path) {
+        let file = NewFile::create("--trace", folder.join("file.json")).unwrap();
+        let path = file.write(|out| Ok(out.write_all(b"a trace")?)).unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"a trace");
+    }
+
+    #[test]
+    fn nothing_but_the_whole_file_is_ever_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.json");
+        let entries = || fs::read_dir(folder.path()).unwrap().count();
+        let file = || NewFile::create("--trace", path.clone()).unwrap();
+        drop(file());
+        assert_eq!(entries(), 0);
+        fs::write(&path, "an older trace").unwrap();
+        let failed = file().write(|out| {
+            out.write_all(b"half of it")?;
+            anyhow::bail!("interrupted")
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"an older trace");
+        assert_eq!(entries(), 1);
+        write(folder.path());
+        assert_eq!(entries(), 1);
+    }
+
+    #[test]
+    fn a_place_where_nothing_can_be_written_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing").join("file.json");
+        let error = NewFile::create("--trace", missing).unwrap_err();
+        assert!(error.0.contains("cannot write there"), "{error}");
+        let error = NewFile::create("--trace", folder.path().to_owned()).unwrap_err();
+        assert!(error.0.ends_with("this is a folder"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_its_file_keeps_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "file.json"].map(|name| folder.path().join(name));
+        fs::write(&file, "an older trace").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(folder.path());
+        assert!(link.is_symlink());
+        let metadata = fs::symlink_metadata(&file).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
+        assert_ne!(fs::read(&file).unwrap(), b"an older trace");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_has_the_permissions_of_any_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path());
+        fs::write(folder.path().join("other"), "").unwrap();
+        let mode = |name| {
+            fs::metadata(folder.path().join(name))
+                .unwrap()
+                .permissions()
+        };
+        assert_eq!(mode("file.json"), mode("other"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |name: &str| {
+            let path = folder.path().join(name);
+            NewFile::create("--trace", path).unwrap_err().0
+        };
+        let socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket"));
+        std::os::unix::fs::symlink("socket", folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).unwrap();
+        for name in ["socket", "link"] {
+            assert!(refused(name).ends_with("this is not a regular file"));
+        }
+        assert!(refused("dangling").ends_with("this link leads nowhere"));
+        assert!(socket.is_ok());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+}

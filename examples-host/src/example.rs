@@ -3,14 +3,16 @@
 use crate::child;
 use crate::device::Device;
 use crate::exit::{Exit, complain};
-use crate::options::{self, Options};
+use crate::options::{self, Options, UsageError};
 use crate::output;
 use crate::part::Part;
 use crate::part_option::{self, PartOption};
 use crate::races;
 use crate::results::ResultsFile;
-use crate::trace::Trace;
 use anyhow::Context;
+use chapter_results::new_file::NewFile;
+use chapter_timeline::perfetto::Trace;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What runs a part.
@@ -89,7 +91,8 @@ impl<'a> Example<'a> {
             output::silence();
         }
         part_option::refuse_unused(options, &self.infos())?;
-        let mut trace = options.trace.clone().map(Trace::create).transpose()?;
+        let trace_file = options.trace.clone().map(trace_file).transpose()?;
+        let mut trace = Trace::default();
         let mut results = options.json.clone().map(ResultsFile::create).transpose()?;
         races::choose(options)?;
         let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
@@ -103,19 +106,20 @@ impl<'a> Example<'a> {
             let mut part = Part::new(*info, &device, &own);
             body(&mut part).with_context(|| format!("part {}", info.name))?;
             let finished = part.finish();
-            if !finished.results.holds {
+            if !finished.holds {
                 failed.push(info.name);
             }
-            if let Some(trace) = &mut trace {
-                trace.add(info.name, finished.recordings);
+            for timeline in &finished.timelines {
+                trace.add(info.name, &timeline.variant, &timeline.recording);
             }
             if let Some(results) = &mut results {
-                results.add(finished.results);
+                results.add(finished);
             }
         }
         let silent = races::conclude();
-        if let Some(trace) = trace {
-            output::line(format!("\nTrace written to {}.", trace.write()?.display()));
+        if let Some(file) = trace_file {
+            let path = file.write(|out| Ok(trace.write(out)?))?;
+            output::line(format!("\nTrace written to {}.", path.display()));
         }
         if let Some(results) = results {
             output::line(format!(
@@ -133,4 +137,9 @@ impl<'a> Example<'a> {
         }
         Ok(failed.is_empty() && silent)
     }
+}
+
+/// The trace to be, if it can be written there.
+fn trace_file(path: PathBuf) -> Result<NewFile, UsageError> {
+    Ok(NewFile::create("--trace", path)?)
 }

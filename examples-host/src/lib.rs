@@ -11,8 +11,8 @@
 //!   stream, all its operations run there, and handing it to another stream makes that one wait.
 //! - **Fair comparison**: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every
 //!   element), [`measure`] (fork, join, in turn), [`statistics`], [`bound`].
-//! - **What really ran when**: [`recorder`], [`intervals`], and [`gantt`], [`trace`], [`table`] to
-//!   show it.
+//! - **What really ran when**: [`recorder`], [`intervals`], and [`gantt`], [`table`] to show it;
+//!   [`chapter_timeline`] draws traces and pictures.
 //!
 //! # An example, as an author writes it
 #![doc = concat!("```no_run\n", include_str!("../examples/three_way.rs"), "```")]
@@ -53,7 +53,6 @@ pub mod stream;
 pub mod sweep;
 pub mod table;
 pub mod tally;
-pub mod trace;
 mod uncached;
 pub mod verdict;
 

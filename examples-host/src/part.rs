@@ -30,12 +30,6 @@ pub struct Part<'a> {
     heading_due: bool,
 }
 
-/// What is left of a part when it has run.
-pub(crate) struct Finished {
-    pub(crate) recordings: Vec<(String, Recording)>,
-    pub(crate) results: PartResults,
-}
-
 impl<'a> Part<'a> {
     pub(crate) fn new(info: PartInfo, device: &'a Device, options: &'a Options) -> Self {
         output::line(format!("\n{}: {}", info.name, info.question));
@@ -315,7 +309,8 @@ impl<'a> Part<'a> {
         format!("{figure} {}", self.device.times())
     }
 
-    pub(crate) fn finish(self) -> Finished {
+    /// What is left of the part when it has run.
+    pub(crate) fn finish(self) -> PartResults {
         output::line("  Verdict");
         for claim in self.verdict.claims() {
             output::line(format!("    {claim}"));
@@ -323,11 +318,9 @@ impl<'a> Part<'a> {
         if self.verdict.claims().is_empty() {
             output::line("    FAILED  nothing was claimed");
         }
-        let timelines = self.recordings.iter().map(|(variant, recording)| Timeline {
-            variant: variant.clone(),
-            recording: recording.clone(),
-        });
-        let results = PartResults {
+        let recordings = self.recordings.into_iter();
+        let timelines = recordings.map(|(variant, recording)| Timeline { variant, recording });
+        PartResults {
             name: self.info.name.to_owned(),
             question: self.info.question.to_owned(),
             workload: String::new(),
@@ -336,10 +329,6 @@ impl<'a> Part<'a> {
             timelines: timelines.collect(),
             claims: self.verdict.claims().to_vec(),
             holds: self.verdict.holds(),
-        };
-        Finished {
-            recordings: self.recordings,
-            results,
         }
     }
 }

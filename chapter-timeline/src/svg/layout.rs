@@ -33,7 +33,7 @@ impl Frame {
             .map(|chart| chart.recording.makespan().as_nanos());
         let names = charts.iter().flat_map(|chart| rows(chart.recording));
         let widest = names.map(|row| text::width(&row.name)).fold(0.0, f64::max);
-        let labels = MARGIN + widest.clamp(50.0, 170.0);
+        let labels = MARGIN + widest.clamp(56.0, 180.0);
         Self {
             labels,
             left: labels + 8.0,

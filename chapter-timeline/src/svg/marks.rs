@@ -83,7 +83,7 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
     for (number_of, finding) in (1..).zip(recording.findings.iter().take(FINDINGS)) {
         let mut lines = finding.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or("a finding without a text");
-        line(&format!("{number_of}  {first}"), MARGIN, &finding.text);
+        line(&format!("{number_of}: {first}"), MARGIN, &finding.text);
         for more in lines.take(4) {
             line(more.trim(), MARGIN + 14.0, &finding.text);
         }

@@ -28,7 +28,7 @@ pub fn number(value: f64) -> String {
 
 /// About how wide a text in letters of 12 is; rather too much than too little.
 pub fn width(text: &str) -> f64 {
-    6.8 * text.chars().count() as f64
+    7.3 * text.chars().count() as f64
 }
 
 /// The text, or as much of it as fits in so many units with an ellipsis behind.
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn long_text_ends_in_an_ellipsis() {
         assert_eq!(shortened("compute", 100.0), "compute");
-        assert_eq!(shortened("a very long name", 70.0), "a very lo…");
+        assert_eq!(shortened("a very long name", 75.0), "a very lo…");
         assert_eq!(shortened("x", 0.0), "…");
     }
 }
