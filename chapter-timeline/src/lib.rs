@@ -1,8 +1,10 @@
 //! Timelines of runs: what they say, and how they are shown. It knows recordings, not CUDA.
 //!
+//! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
 //! - [`perfetto`], [`svg`]: the forms in which they are drawn.
 //! - [`rows`], [`axis`], [`overlap`]: what the forms have in common.
 
+pub mod analysis;
 pub mod axis;
 pub mod overlap;
 pub mod perfetto;

@@ -1,16 +1,215 @@
 //! What a recorded timeline shows, as text.
 
-use chapter_results::Results;
-use examples_host::output;
+use super::source::Recorded;
+use chapter_results::device::TimeSource;
+use chapter_results::intervals::{Engine, Recording, Source};
+use chapter_results::units;
+use chapter_timeline::analysis::cause::Likely;
+use chapter_timeline::analysis::gaps::Gaps;
+use chapter_timeline::analysis::{Analysis, Serialised, analyse};
+use examples_host::table::Table;
+use std::fmt::Display;
+use std::time::Duration;
 
-/// Prints it.
-pub fn print(results: &Results) {
-    for part in &results.parts {
-        for timeline in &part.timelines {
-            output::line(format!(
-                "{}: {}: {}",
-                part.name, timeline.variant, timeline.recording
-            ));
-        }
+/// All of it. Of the gaps, as many as asked for.
+pub fn text(timeline: &Recorded, most: usize) -> String {
+    let Recorded {
+        title,
+        recording,
+        facts,
+    } = timeline;
+    let analysis = analyse(recording, facts);
+    let page = Page {
+        recording,
+        source: time_source(recording),
+    };
+    let sections = [
+        Some(format!("{title}\n  {recording}\n")),
+        Some(page.engines(&analysis)),
+        page.overlaps(&analysis),
+        page.idle(&analysis, most),
+        page.engine_gaps(&analysis),
+        page.serialised(&analysis),
+    ];
+    let sections: Vec<String> = sections.into_iter().flatten().collect();
+    sections.join("\n")
+}
+
+/// Where a recording's times come from.
+fn time_source(recording: &Recording) -> TimeSource {
+    match recording.source {
+        Source::SoftwareGpu => TimeSource::Modelled,
+        Source::Cupti | Source::Events(_) | Source::NsightSystems => TimeSource::Measured,
     }
+}
+
+struct Page<'a> {
+    recording: &'a Recording,
+    source: TimeSource,
+}
+
+impl Page<'_> {
+    fn engines(&self, analysis: &Analysis) -> String {
+        let busy = format!("busy, {}", self.source);
+        let titles = [
+            "engine",
+            "operations",
+            &busy,
+            "of all",
+            "at once",
+            "together",
+        ];
+        let mut table = Table::new(titles);
+        for engine in &analysis.engines {
+            table.row([
+                engine.engine.to_string(),
+                engine.operations.to_string(),
+                units::time(engine.time),
+                self.share(engine.time),
+                engine.at_once.to_string(),
+                units::percent(engine.together),
+            ]);
+        }
+        indented(&table)
+    }
+
+    fn overlaps(&self, analysis: &Analysis) -> Option<String> {
+        if analysis.overlaps.is_empty() {
+            return None;
+        }
+        let time = format!("together, {}", self.source);
+        let mut table = Table::new(["overlap", &time, "of the shorter"]);
+        for overlap in &analysis.overlaps {
+            table.row([
+                format!("{} and {}", overlap.first, overlap.second),
+                units::time(overlap.time),
+                units::percent(overlap.of_shorter),
+            ]);
+        }
+        Some(indented(&table))
+    }
+
+    fn idle(&self, analysis: &Analysis, most: usize) -> Option<String> {
+        let gaps = &analysis.idle;
+        let shown = gaps.longest.iter().zip(&analysis.idle_causes).take(most);
+        let heading = format!(
+            "  The device was idle {} of the time, {} in {} ({})",
+            self.share(gaps.total),
+            units::time(gaps.total),
+            count(gaps.longest.len(), "gap"),
+            self.source
+        );
+        if gaps.longest.is_empty() {
+            return Some("  The device was never idle.\n".to_owned());
+        }
+        let mut text = heading + "\n";
+        for (gap, likely) in shown {
+            text += &format!(
+                "    {} at {}: after {}, before {}\n      {}\n",
+                units::time(Duration::from_nanos(gap.span.nanoseconds())),
+                units::time(Duration::from_nanos(gap.span.start)),
+                self.operation(gap.before),
+                self.operation(gap.after),
+                cause(likely)
+            );
+        }
+        Some(text)
+    }
+
+    fn engine_gaps(&self, analysis: &Analysis) -> Option<String> {
+        if analysis.engine_gaps.is_empty() {
+            return None;
+        }
+        let idle = format!("idle, {}", self.source);
+        let mut table = Table::new(["engine", "gaps", &idle, "longest", "at"]);
+        for gaps in &analysis.engine_gaps {
+            table.row(self.gaps_of_engine(gaps));
+        }
+        Some(indented(&table))
+    }
+
+    fn gaps_of_engine(&self, gaps: &Gaps) -> [String; 5] {
+        let name = gaps
+            .engine
+            .map_or(String::new(), |engine| engine.to_string());
+        let longest = gaps.longest.first().map(|gap| gap.span);
+        let time = |time: Option<u64>| units::time(Duration::from_nanos(time.unwrap_or(0)));
+        [
+            name,
+            gaps.longest.len().to_string(),
+            units::time(gaps.total),
+            time(longest.map(|span| span.nanoseconds())),
+            time(longest.map(|span| span.start)),
+        ]
+    }
+
+    fn serialised(&self, analysis: &Analysis) -> Option<String> {
+        if analysis.serialised.is_empty() {
+            return None;
+        }
+        let mut text = format!(
+            "  One after the other, though neither stream nor engine asked for it ({})\n",
+            self.source
+        );
+        for group in &analysis.serialised {
+            text += &self.group(group);
+        }
+        Some(text)
+    }
+
+    fn group(&self, group: &Serialised) -> String {
+        let Serialised { first, second, .. } = group;
+        let lost = if group.likely.cause.is_wanted() {
+            String::new()
+        } else {
+            format!(", at most {} together", units::time(group.at_stake))
+        };
+        let pair = &group.worst;
+        format!(
+            "    {first}, then {second}: {}{lost}\n      {}\n      such as {}, then {}\n",
+            count(group.pairs, "pair"),
+            cause(&group.likely),
+            self.operation(pair.first),
+            self.operation(pair.second)
+        )
+    }
+
+    /// An operation as a reader finds it in a picture.
+    fn operation(&self, place: usize) -> String {
+        let interval = &self.recording.intervals[place];
+        let at = units::time(Duration::from_nanos(interval.span.start));
+        let name = match interval.engine {
+            Engine::Kernel => format!("kernel {}", interval.name),
+            engine => engine.to_string(),
+        };
+        format!("{name} of stream {} at {at}", interval.stream)
+    }
+
+    fn share(&self, part: Duration) -> String {
+        let whole = self.recording.makespan();
+        if whole.is_zero() {
+            return units::percent(0.0);
+        }
+        units::percent(part.as_secs_f64() / whole.as_secs_f64())
+    }
+}
+
+fn cause(likely: &Likely) -> String {
+    let Likely { cause, evidence } = likely;
+    if evidence.is_empty() {
+        format!("likely cause: {cause}")
+    } else {
+        format!("likely cause: {cause} ({evidence})")
+    }
+}
+
+fn count(number: usize, of: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {of}{plural}")
+}
+
+fn indented(table: &impl Display) -> String {
+    let table = table.to_string();
+    let lines = table.lines().map(|line| format!("  {line}\n"));
+    lines.collect()
 }

@@ -1,11 +1,11 @@
 //! `timeline`: what ran when, of a file that a run left behind.
 
 mod analysis;
+mod source;
 
 use anyhow::Result;
-use chapter_results::Results;
 use examples_host::exit::Exit;
-use examples_host::options::UsageError;
+use examples_host::output;
 use std::path::PathBuf;
 
 /// What is shown.
@@ -13,11 +13,19 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// `--json` of an example
     file: PathBuf,
+    /// How many of the gaps to list, the longest first
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    gaps: usize,
 }
 
 /// Shows it.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
-    let results = Results::read(&arguments.file).map_err(|error| UsageError(error.to_string()))?;
-    analysis::print(&results);
+    let contents = source::read(&arguments.file)?;
+    for note in &contents.notes {
+        output::line(note);
+    }
+    for timeline in &contents.timelines {
+        output::line(analysis::text(timeline, arguments.gaps));
+    }
     Ok(Exit::LessonHolds)
 }

@@ -1,0 +1,278 @@
+//! Why one operation began only when another had ended: the likely cause, with what speaks for it.
+
+use crate::analysis::facts::{Facts, StreamKind};
+use crate::analysis::host::HostWaits;
+use chapter_results::intervals::{Dependency, Engine, Interval, Recording};
+use chapter_results::units;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+/// Hardware queues that streams share, unless the environment variable CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
+pub const CONNECTIONS: usize = 8;
+
+/// What held an operation up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The host was kept by a copy from or to pageable memory, or the operation waited for such a copy.
+    PageableCopy,
+    /// The host waited for the device before it asked for the operation.
+    HostWaited,
+    /// The host asked for the operation too late, for other reasons.
+    HostLate,
+    /// The legacy default stream and streams that are not non-blocking wait for one another.
+    LegacyStream,
+    /// The stream waited for an event, and the trace does not say for which.
+    UnknownEvent,
+    /// A kernel left no room on the multiprocessors.
+    FullMultiprocessors,
+    /// More streams than hardware queues: independent operations share one.
+    FalseDependency,
+    /// A host function ran in between.
+    HostFunction,
+    /// Nothing that the trace shows.
+    Unknown,
+    /// Both are in one stream.
+    SameStream,
+    /// The second waits for the first through an event: this order is wanted.
+    Event,
+}
+
+impl Cause {
+    /// Whether the program asked for this order, so that nothing is wrong with it.
+    pub fn is_wanted(self) -> bool {
+        matches!(self, Self::Event | Self::SameStream)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::PageableCopy => "pageable copy",
+            Self::HostWaited => "the host waited",
+            Self::HostLate => "the host came late",
+            Self::LegacyStream => "legacy stream",
+            Self::UnknownEvent => "an event",
+            Self::FullMultiprocessors => "full multiprocessors",
+            Self::FalseDependency => "false dependency",
+            Self::HostFunction => "a host function",
+            Self::Unknown => "not known from this trace",
+            Self::SameStream => "order of the stream",
+            Self::Event => "an event, so a real dependency",
+        })
+    }
+}
+
+/// A cause and what speaks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Likely {
+    /// The cause.
+    pub cause: Cause,
+    /// What speaks for it; empty when nothing is known.
+    pub evidence: String,
+}
+
+impl Likely {
+    fn new(cause: Cause, evidence: impl Into<String>) -> Self {
+        Self {
+            cause,
+            evidence: evidence.into(),
+        }
+    }
+}
+
+/// A recording with what is known besides, ready to be asked for causes.
+pub struct Causes<'a> {
+    recording: &'a Recording,
+    facts: &'a Facts,
+    dependencies: BTreeSet<Dependency>,
+    streams: usize,
+    host: HostWaits<'a>,
+}
+
+impl<'a> Causes<'a> {
+    /// Of a recording.
+    pub fn of(recording: &'a Recording, facts: &'a Facts) -> Self {
+        Self {
+            recording,
+            facts,
+            dependencies: recording.dependencies.iter().copied().collect(),
+            streams: recording.streams().len(),
+            host: HostWaits::of(recording, facts),
+        }
+    }
+
+    /// Why `second` began when `first`, of another stream, had ended.
+    pub fn of_pair(&self, first: usize, second: usize) -> Likely {
+        self.event(first, second)
+            .or_else(|| self.host(first, second))
+            .or_else(|| self.legacy_stream(first, second))
+            .or_else(|| self.unknown_event(second))
+            .or_else(|| self.full_multiprocessors(first, second))
+            .or_else(|| self.false_dependency(first, second))
+            .unwrap_or_else(|| Likely::new(Cause::Unknown, ""))
+    }
+
+    /// Why the device was idle between the end of `before` and the start of `after`.
+    pub fn of_gap(&self, before: usize, after: usize) -> Likely {
+        self.event(before, after)
+            .or_else(|| self.host(before, after))
+            .or_else(|| self.host_function(before, after))
+            .or_else(|| self.same_stream(before, after))
+            .or_else(|| self.legacy_stream(before, after))
+            .or_else(|| self.unknown_event(after))
+            .unwrap_or_else(|| Likely::new(Cause::Unknown, ""))
+    }
+
+    fn interval(&self, place: usize) -> &'a Interval {
+        &self.recording.intervals[place]
+    }
+
+    fn event(&self, from: usize, to: usize) -> Option<Likely> {
+        let known = self.dependencies.contains(&Dependency { from, to });
+        known.then(|| {
+            let (first, second) = (self.interval(from), self.interval(to));
+            let evidence = format!(
+                "stream {} waits for an event behind {} in stream {}",
+                second.stream, first.name, first.stream
+            );
+            Likely::new(Cause::Event, evidence)
+        })
+    }
+
+    /// The host asked for the second when the first had ended, and why.
+    fn host(&self, first: usize, second: usize) -> Option<Likely> {
+        let end = self.interval(first).span.end.cast_signed();
+        let Some(call) = self.facts.call(second) else {
+            return self.pageable_without_calls(first);
+        };
+        if call.start < end {
+            return None;
+        }
+        let late = format!(
+            "{} was called {} after the end of what ran before",
+            call.name,
+            nanoseconds(call.start - end)
+        );
+        let Some((waited, pageable)) = self.host.last(call, end) else {
+            return Some(Likely::new(Cause::HostLate, late));
+        };
+        let kept = format!(
+            "{} kept the host for {}, until {} before it called {}",
+            waited.name,
+            nanoseconds(waited.end - waited.start),
+            nanoseconds(call.start - waited.end),
+            call.name
+        );
+        let Some(copy) = pageable.map(|place| self.interval(place)) else {
+            return Some(Likely::new(Cause::HostWaited, kept));
+        };
+        let evidence = format!("{} of pageable memory: {kept}", units::bytes(copy.bytes));
+        Some(Likely::new(Cause::PageableCopy, evidence))
+    }
+
+    /// A pageable copy holds the host up; whether it did here, nothing says when calls are unknown.
+    fn pageable_without_calls(&self, first: usize) -> Option<Likely> {
+        let copy = self.interval(first);
+        self.facts.is_pageable(first).then(|| {
+            let bytes = units::bytes(copy.bytes);
+            let evidence = format!("{bytes} of pageable memory; the trace lacks the host's calls");
+            Likely::new(Cause::PageableCopy, evidence)
+        })
+    }
+
+    fn legacy_stream(&self, first: usize, second: usize) -> Option<Likely> {
+        let [a, b] = [first, second].map(|place| self.interval(place).stream.as_str());
+        let kind = |stream: &str| self.facts.streams.get(stream).copied();
+        let other = match (kind(a), kind(b)) {
+            (Some(StreamKind::Legacy), Some(StreamKind::Legacy)) => return None,
+            (Some(StreamKind::Legacy), _) => b,
+            (_, Some(StreamKind::Legacy)) => a,
+            _ => return None,
+        };
+        let evidence = match kind(other) {
+            Some(StreamKind::NonBlocking) => return None,
+            Some(_) => format!("stream {other} is not a non-blocking one"),
+            None => format!("unless stream {other} was created non-blocking"),
+        };
+        Some(Likely::new(Cause::LegacyStream, evidence))
+    }
+
+    /// A wait for an event was put between an operation and the one before it in its stream.
+    fn unknown_event(&self, second: usize) -> Option<Likely> {
+        let call = self.facts.call(second)?;
+        let stream = &self.interval(second).stream;
+        let waits = &self.facts.stream_waits;
+        let in_time = &waits[..waits.partition_point(|wait| wait.at <= call.start)];
+        let wait = in_time.iter().rev().find(|wait| wait.stream == *stream)?;
+        (!self.host.called_between(stream, wait.at, call.start)).then(|| {
+            let evidence = format!(
+                "stream {stream} was told to wait for an event before it; the trace does not say where that was recorded"
+            );
+            Likely::new(Cause::UnknownEvent, evidence)
+        })
+    }
+
+    fn full_multiprocessors(&self, first: usize, second: usize) -> Option<Likely> {
+        let kernels = [first, second].map(|place| self.interval(place).engine);
+        if kernels != [Engine::Kernel; 2] {
+            return None;
+        }
+        let launch = self.facts.of_operation(first)?.launch?;
+        let multiprocessors = self.facts.multiprocessors?;
+        multiprocessors.filled_by(&launch).then(|| {
+            let evidence = format!(
+                "{} of {} has {} blocks of {} threads; {} multiprocessors hold {} at once",
+                self.interval(first).name,
+                self.interval(first).stream,
+                launch.blocks,
+                launch.threads,
+                multiprocessors.count,
+                multiprocessors.capacity(&launch)
+            );
+            Likely::new(Cause::FullMultiprocessors, evidence)
+        })
+    }
+
+    fn false_dependency(&self, first: usize, second: usize) -> Option<Likely> {
+        let calls = [first, second].map(|place| self.facts.call(place));
+        let in_order = match calls {
+            [Some(a), Some(b)] => a.start < b.start,
+            _ => true,
+        };
+        (self.streams > CONNECTIONS && in_order).then(|| {
+            let evidence = format!(
+                "{} streams share {CONNECTIONS} hardware queues, unless CUDA_DEVICE_MAX_CONNECTIONS was set",
+                self.streams
+            );
+            Likely::new(Cause::FalseDependency, evidence)
+        })
+    }
+
+    fn host_function(&self, before: usize, after: usize) -> Option<Likely> {
+        let gap = (
+            self.interval(before).span.end,
+            self.interval(after).span.start,
+        );
+        let function = self.recording.intervals.iter().find(|interval| {
+            let span = interval.span;
+            interval.engine == Engine::HostFunction && span.start >= gap.0 && span.end <= gap.1
+        })?;
+        let evidence = format!(
+            "one of stream {} took {} of it",
+            function.stream,
+            units::time(Duration::from_nanos(function.span.nanoseconds()))
+        );
+        Some(Likely::new(Cause::HostFunction, evidence))
+    }
+
+    fn same_stream(&self, before: usize, after: usize) -> Option<Likely> {
+        let [a, b] = [before, after].map(|place| self.interval(place).stream.as_str());
+        (a == b).then(|| Likely::new(Cause::SameStream, format!("both are in stream {a}")))
+    }
+}
+
+/// A time that is not negative, for people.
+pub(super) fn nanoseconds(time: i64) -> String {
+    units::time(Duration::from_nanos(time.max(0).cast_unsigned()))
+}

@@ -1,0 +1,109 @@
+//! What may be known of a recording's operations besides when they ran. All of it is optional: the less is known, the fewer
+//! causes can be told apart.
+
+use crate::analysis::occupancy::{Launch, Multiprocessors};
+use chapter_results::intervals::Recording;
+use std::collections::BTreeMap;
+
+/// Where the host's side of a copy lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostMemory {
+    /// The program's own: the driver copies through a page-locked buffer of its own, and the call does not return before that is
+    /// done.
+    Pageable,
+    /// Page-locked.
+    Pinned,
+    /// Managed: it moves by itself.
+    Managed,
+}
+
+/// How a stream stands to the legacy default stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// It is the legacy default stream.
+    Legacy,
+    /// It waits for the legacy stream, which waits for it.
+    Blocking,
+    /// The two take no notice of each other.
+    NonBlocking,
+}
+
+/// A call of the host, in nanoseconds since the recording's first start; calls come earlier than what they ask for, so these may
+/// be negative.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The function's name.
+    pub name: String,
+    /// The host's thread.
+    pub thread: u64,
+    /// When it was called.
+    pub start: i64,
+    /// When it returned.
+    pub end: i64,
+}
+
+/// What is known of one operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operation {
+    /// For a copy from or to the host.
+    pub memory: Option<HostMemory>,
+    /// The call that asked for it.
+    pub call: Option<Call>,
+    /// For a kernel.
+    pub launch: Option<Launch>,
+}
+
+/// A stream was told to wait for an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The stream that waits.
+    pub stream: String,
+    /// When the host said so, in nanoseconds since the recording's first start.
+    pub at: i64,
+}
+
+/// What is known besides the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Of each of [`Recording::intervals`], in their order; empty when nothing is known of any.
+    pub operations: Vec<Operation>,
+    /// Of the streams, by name.
+    pub streams: BTreeMap<String, StreamKind>,
+    /// What the device's multiprocessors hold.
+    pub multiprocessors: Option<Multiprocessors>,
+    /// Calls in which the host waited: for a device, a stream or an event. In order of their starts.
+    pub host_waits: Vec<Call>,
+    /// Waits of streams whose event is not known; those whose event is known are [`Recording::dependencies`].
+    pub stream_waits: Vec<Wait>,
+}
+
+impl Facts {
+    /// What a recording says without more: which of its streams is the legacy one.
+    pub fn of(recording: &Recording) -> Self {
+        let legacy = recording.streams().into_iter().find(|&name| name == LEGACY);
+        let streams = legacy.map(|name| (name.to_owned(), StreamKind::Legacy));
+        Self {
+            streams: streams.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What is known of an operation.
+    pub fn of_operation(&self, place: usize) -> Option<&Operation> {
+        self.operations.get(place)
+    }
+
+    /// The call that asked for an operation.
+    pub fn call(&self, place: usize) -> Option<&Call> {
+        self.of_operation(place)?.call.as_ref()
+    }
+
+    /// Whether an operation is a copy from or to pageable memory.
+    pub fn is_pageable(&self, place: usize) -> bool {
+        self.of_operation(place)
+            .is_some_and(|operation| operation.memory == Some(HostMemory::Pageable))
+    }
+}
+
+/// What recordings call the legacy default stream.
+pub const LEGACY: &str = "legacy";

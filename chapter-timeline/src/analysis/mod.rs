@@ -1,0 +1,103 @@
+//! What a recording says: what overlapped, where nothing ran, what ran one after the other and likely why.
+
+pub mod cause;
+pub mod facts;
+pub mod gaps;
+mod host;
+pub mod occupancy;
+pub mod overlap;
+pub mod serialised;
+#[cfg(test)]
+mod testing;
+
+use cause::{Cause, Causes, Likely};
+use chapter_results::intervals::{Engine, Recording};
+use facts::Facts;
+use gaps::{Gap, Gaps};
+use overlap::{Busy, Overlap};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a recording says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// The engines that ran anything.
+    pub engines: Vec<Busy>,
+    /// Each pair of these.
+    pub overlaps: Vec<Overlap>,
+    /// When the device was idle.
+    pub idle: Gaps,
+    /// Why, of each of [`Self::idle`].
+    pub idle_causes: Vec<Likely>,
+    /// When each engine ran nothing between two of its operations; only those that had such times.
+    pub engine_gaps: Vec<Gaps>,
+    /// What ran one after the other.
+    pub serialised: Vec<Serialised>,
+}
+
+/// Pairs of operations of the same engines that ran one after the other for the same likely cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Serialised {
+    /// The engine of what ended.
+    pub first: Engine,
+    /// The engine of what began then.
+    pub second: Engine,
+    /// The likely cause, with what speaks for it in the pair that is shown.
+    pub likely: Likely,
+    /// How many such pairs there are.
+    pub pairs: usize,
+    /// How long they could have run together at most, all taken together.
+    pub at_stake: Duration,
+    /// The pair with the most at stake.
+    pub worst: serialised::Pair,
+}
+
+/// Reads a recording. `facts` is what is known besides.
+pub fn analyse(recording: &Recording, facts: &Facts) -> Analysis {
+    let causes = Causes::of(recording, facts);
+    let idle = gaps::of_device(recording);
+    let why = |gap: &Gap| causes.of_gap(gap.before, gap.after);
+    let of_engine = |busy: &Busy| gaps::of_engine(recording, busy.engine);
+    let engines = overlap::busy(recording);
+    Analysis {
+        overlaps: overlap::overlaps(recording),
+        idle_causes: idle.longest.iter().map(why).collect(),
+        idle,
+        engine_gaps: engines
+            .iter()
+            .map(of_engine)
+            .filter(|gaps| !gaps.longest.is_empty())
+            .collect(),
+        serialised: serialised(recording, &causes),
+        engines,
+    }
+}
+
+/// The pairs by cause and engines: those that nobody asked for first, and of these the ones with the most at stake.
+fn serialised(recording: &Recording, causes: &Causes) -> Vec<Serialised> {
+    let mut groups: BTreeMap<(Cause, Engine, Engine), Serialised> = BTreeMap::new();
+    for pair in serialised::pairs(recording, serialised::HAND_OVER) {
+        let [first, second] = [pair.first, pair.second].map(|at| recording.intervals[at].engine);
+        let likely = causes.of_pair(pair.first, pair.second);
+        let key = (likely.cause, first, second);
+        let group = groups.entry(key).or_insert_with(|| Serialised {
+            first,
+            second,
+            likely: likely.clone(),
+            pairs: 0,
+            at_stake: Duration::ZERO,
+            worst: pair,
+        });
+        group.pairs += 1;
+        group.at_stake += pair.at_stake;
+        if pair.at_stake > group.worst.at_stake {
+            (group.worst, group.likely) = (pair, likely);
+        }
+    }
+    let mut groups: Vec<Serialised> = groups.into_values().collect();
+    groups.sort_by_key(|group| {
+        let wanted = group.likely.cause.is_wanted();
+        (wanted, std::cmp::Reverse(group.at_stake))
+    });
+    groups
+}
