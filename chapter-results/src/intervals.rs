@@ -269,26 +269,47 @@ pub struct Recording {
     pub findings: Vec<Finding>,
 }
 
+/// What became of intervals that were put into a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The place of each of them in [`Recording::intervals`].
+    pub places: Vec<usize>,
+    /// What the recording's clock begins with, on the clock of the intervals.
+    pub origin: u64,
+}
+
 impl Recording {
     /// Puts intervals in order and moves the clock's origin to the first start. The streams' names
     /// break ties, so that the result does not depend on the order in which operations were
     /// reported.
-    pub fn new(source: Source, mut intervals: Vec<Interval>) -> Self {
-        intervals.sort_by(|a, b| {
+    pub fn new(source: Source, intervals: Vec<Interval>) -> Self {
+        Self::placed(source, intervals).0
+    }
+
+    /// As [`Recording::new`], and says what became of the intervals given.
+    pub fn placed(source: Source, intervals: Vec<Interval>) -> (Self, Placement) {
+        let mut numbered: Vec<(usize, Interval)> = intervals.into_iter().enumerate().collect();
+        numbered.sort_by(|(_, a), (_, b)| {
             (a.span, a.engine, &a.stream, &a.name).cmp(&(b.span, b.engine, &b.stream, &b.name))
         });
-        let origin = intervals.first().map_or(0, |interval| interval.span.start);
+        let mut places = vec![0; numbered.len()];
+        for (place, (number, _)) in numbered.iter().enumerate() {
+            places[*number] = place;
+        }
+        let origin = numbered.first().map_or(0, |(_, first)| first.span.start);
+        let mut intervals: Vec<Interval> = numbered.into_iter().map(|(_, own)| own).collect();
         for interval in &mut intervals {
             interval.span.start -= origin;
             interval.span.end -= origin;
         }
-        Self {
+        let recording = Self {
             source,
             intervals,
             dependencies: Vec::new(),
             ranges: Vec::new(),
             findings: Vec::new(),
-        }
+        };
+        (recording, Placement { places, origin })
     }
 
     /// The recording of some of the operations: the clock begins with the first of these, and what is known of the others is

@@ -36,6 +36,9 @@ const CONCURRENT_KERNEL: u32 = 10;
 const KINDS: [u32; 3] = [MEMCPY, MEMSET, CONCURRENT_KERNEL];
 /// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: hand back buffers that are not full, too.
 const FLUSH_FORCED: u32 = 1;
+/// Where the records that are read have their start, and behind it their end. A stream's operations start in the order in
+/// which they were enqueued.
+const START: usize = 16;
 /// A buffer for some ten thousand records.
 const BUFFER: Layout = match Layout::from_size_align(1 << 20, 8) {
     Ok(layout) => layout,
@@ -223,7 +226,8 @@ unsafe fn read(record: *const u8) -> Option<Record> {
                 engine: Engine::Kernel,
                 name: text(at(record, 104)),
                 stream: at::<u32>(record, 48).into(),
-                span: span(record, 16),
+                enqueued: at(record, START),
+                span: span(record, START),
                 bytes: 0,
             },
             MEMCPY => {
@@ -233,7 +237,8 @@ unsafe fn read(record: *const u8) -> Option<Record> {
                     engine,
                     name: name.to_owned(),
                     stream,
-                    span: span(record, 16),
+                    enqueued: at(record, START),
+                    span: span(record, START),
                     bytes,
                 }
             }
@@ -243,7 +248,8 @@ unsafe fn read(record: *const u8) -> Option<Record> {
                     engine: Engine::Set,
                     name: "set".to_owned(),
                     stream,
-                    span: span(record, 16),
+                    enqueued: at(record, START),
+                    span: span(record, START),
                     bytes,
                 }
             }
@@ -332,6 +338,7 @@ mod tests {
             engine: Engine::Kernel,
             name: "affine".into(),
             stream: 7,
+            enqueued: 100,
             span,
             bytes: 0,
         };

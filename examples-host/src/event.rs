@@ -4,6 +4,7 @@
 
 use crate::device::Device;
 use crate::error::{Result, check, failed};
+use crate::recorder;
 use crate::stream::Stream;
 use cust::sys::{self, CUevent, CUevent_flags_enum, CUresult};
 use std::time::Duration;
@@ -47,10 +48,12 @@ impl Event {
         // SAFETY: `raw` outlives the call, which stores a handle in it.
         let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
         check("cuEventCreate", result, || format!("timing {timing:?}"))?;
-        Ok(Self {
+        let event = Self {
             raw,
             _device: device.clone(),
-        })
+        };
+        recorder::event_created(&event);
+        Ok(event)
     }
 
     /// Captures what `stream` contains so far (`cuEventRecord`). Recording again replaces what was
@@ -61,7 +64,8 @@ impl Event {
         let result = unsafe { sys::cuEventRecord(self.raw, stream.raw()?) };
         check("cuEventRecord", result, || {
             format!("stream {}", stream.name())
-        })
+        })?;
+        recorder::event_recorded(self, stream)
     }
 
     /// Blocks the host until the event has happened (`cuEventSynchronize`).

@@ -23,6 +23,7 @@ pub mod check;
 pub mod child;
 mod cupti;
 pub mod data;
+mod dependencies;
 pub mod device;
 pub mod device_buffer;
 pub mod error;

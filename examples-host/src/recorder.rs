@@ -2,17 +2,19 @@
 //!
 //! [`record`] runs a body under observation, apart from the timed runs, and gives the intervals of
 //! what it enqueued. Where they come from depends on the device and on what is installed; see
-//! [`Source`]. Every enqueue of this crate passes through here, which costs one relaxed
-//! load when nothing is being recorded.
+//! [`Source`]. Every enqueue of this crate passes through here, and so does every record of an event and every
+//! wait for one, which costs one relaxed load when nothing is being recorded.
 
 use crate::cupti;
+use crate::dependencies::Noted;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
-use crate::intervals::{Engine, Interval, Recording, Source, Span};
+use crate::intervals::{Engine, Interval, Placement, Recording, Source, Span};
 use crate::software_log;
 use crate::stream::{Kind, Stream};
 use libcuda::Driver;
+use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,18 +22,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What every enqueue does besides: nothing, note its stream, or record events around itself.
 static MODE: AtomicU8 = AtomicU8::new(OFF);
 const OFF: u8 = 0;
-const NOTE_STREAMS: u8 = 1;
+const NOTE: u8 = 1;
 const RECORD_EVENTS: u8 = 2;
 
-static NOTES: Mutex<Notes> = Mutex::new(Notes {
-    streams: Vec::new(),
-    operations: Vec::new(),
-});
+static NOTES: Mutex<Notes> = Mutex::new(Notes::new());
 
 /// What enqueues left behind while recording.
 struct Notes {
-    /// Streams used, with the numbers that the device's own records have for them.
-    streams: Vec<(u64, Stream)>,
+    /// Streams used, with the numbers that the device's own records have for them. Two handles of a default stream are
+    /// one stream of the records.
+    streams: Vec<(Option<u64>, Stream)>,
+    /// Who waits for whom, by places in `streams`.
+    waits: Noted,
     /// Operations with events around them.
     operations: Vec<Operation>,
 }
@@ -39,10 +41,24 @@ struct Notes {
 struct Operation {
     engine: Engine,
     name: String,
-    stream: Stream,
+    stream: usize,
     bytes: u64,
     begin: Event,
     end: Event,
+}
+
+impl Notes {
+    const fn new() -> Self {
+        Self {
+            streams: Vec::new(),
+            waits: Noted::new(),
+            operations: Vec::new(),
+        }
+    }
+
+    fn stream_name(&self, stream: usize) -> String {
+        self.streams[stream].1.name().to_owned()
+    }
 }
 
 /// Enqueues an operation, and notes it while recording.
@@ -56,25 +72,65 @@ pub(crate) fn operation(
 ) -> Result<()> {
     match MODE.load(Ordering::Relaxed) {
         OFF => enqueue(),
-        NOTE_STREAMS => {
-            note_stream(stream)?;
-            enqueue()
-        }
+        NOTE => noted(stream, engine, enqueue),
         _ => between_events(stream, engine, name, bytes, enqueue),
     }
+}
+
+/// Notes while recording that an event was created.
+#[inline]
+pub(crate) fn event_created(event: &Event) {
+    if MODE.load(Ordering::Relaxed) != OFF {
+        notes().waits.event_created(event.raw() as usize);
+    }
+}
+
+/// Notes while recording that an event was recorded.
+#[inline]
+pub(crate) fn event_recorded(event: &Event, stream: &Stream) -> Result<()> {
+    if MODE.load(Ordering::Relaxed) != OFF {
+        let stream = stream_place(stream)?;
+        (notes().waits).event_recorded(stream, event.raw() as usize);
+    }
+    Ok(())
+}
+
+/// Notes while recording that a stream was told to wait for an event.
+#[inline]
+pub(crate) fn waited(stream: &Stream, event: &Event) -> Result<()> {
+    if MODE.load(Ordering::Relaxed) != OFF {
+        let stream = stream_place(stream)?;
+        notes().waits.waited(stream, event.raw() as usize);
+    }
+    Ok(())
 }
 
 // The notes are never locked across a driver call: on the modelled host such a call may wait for
 // another thread's.
 
+/// The stream's place in the notes.
 #[cold]
-fn note_stream(stream: &Stream) -> Result<()> {
-    if let Some(id) = record_id(stream)? {
-        let mut notes = notes();
-        if notes.streams.iter().all(|(known, _)| *known != id) {
-            notes.streams.push((id, stream.clone()));
-        }
+fn stream_place(stream: &Stream) -> Result<usize> {
+    let place =
+        |known: &dyn Fn(&(Option<u64>, Stream)) -> bool| notes().streams.iter().position(known);
+    if let Some(place) = place(&|(_, known)| known == stream) {
+        return Ok(place);
     }
+    let id = record_id(stream)?;
+    if let Some(place) = place(&|(known, _)| known.is_some() && *known == id) {
+        return Ok(place);
+    }
+    let streams = &mut notes().streams;
+    streams.push((id, stream.clone()));
+    Ok(streams.len() - 1)
+}
+
+#[cold]
+fn noted(stream: &Stream, engine: Engine, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
+    // First what can fail: behind the enqueue nobody expects it.
+    let place = stream_place(stream)?;
+    enqueue()?;
+    notes().waits.enqueued(place, engine);
     Ok(())
 }
 
@@ -86,7 +142,7 @@ fn between_events(
     bytes: usize,
     enqueue: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    let device = stream.device();
+    let (device, place) = (stream.device(), stream_place(stream)?);
     let (begin, end) = (
         Event::new(device, Timing::On)?,
         Event::new(device, Timing::On)?,
@@ -94,11 +150,13 @@ fn between_events(
     begin.record(stream)?;
     enqueue()?;
     end.record(stream)?;
-    let (name, stream, bytes) = (name.to_owned(), stream.clone(), bytes as u64);
-    notes().operations.push(Operation {
+    let (name, bytes) = (name.to_owned(), bytes as u64);
+    let mut notes = notes();
+    notes.waits.enqueued(place, engine);
+    notes.operations.push(Operation {
         engine,
         name,
-        stream,
+        stream: place,
         bytes,
         begin,
         end,
@@ -134,10 +192,7 @@ struct Observing;
 
 impl Observing {
     fn start(mode: u8) -> Self {
-        *notes() = Notes {
-            streams: Vec::new(),
-            operations: Vec::new(),
-        };
+        drop(take_notes());
         MODE.store(mode, Ordering::Relaxed);
         Self
     }
@@ -147,6 +202,10 @@ impl Drop for Observing {
     fn drop(&mut self) {
         MODE.store(OFF, Ordering::Relaxed);
     }
+}
+
+fn take_notes() -> Notes {
+    std::mem::replace(&mut *notes(), Notes::new())
 }
 
 /// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a
@@ -181,6 +240,8 @@ pub(crate) struct Record {
     pub(crate) engine: Engine,
     pub(crate) name: String,
     pub(crate) stream: u64,
+    /// Rises within a stream in the order of enqueueing.
+    pub(crate) enqueued: u64,
     pub(crate) span: Span,
     pub(crate) bytes: u64,
 }
@@ -191,7 +252,7 @@ fn by_records<E: From<Error>>(
     body: impl FnOnce() -> Result<(), E>,
     take: impl FnOnce() -> Vec<Record>,
 ) -> Result<Recording, E> {
-    let observing = Observing::start(NOTE_STREAMS);
+    let observing = Observing::start(NOTE);
     let done = body();
     drop(observing);
     let idle = device.synchronize();
@@ -199,22 +260,57 @@ fn by_records<E: From<Error>>(
     let records = take();
     done?;
     idle?;
-    let notes = notes();
-    let name_of = |id: u64| {
-        let noted = notes.streams.iter().find(|(known, _)| *known == id);
-        noted.map_or_else(
-            || format!("stream {id}"),
-            |(_, stream)| stream.name().to_owned(),
-        )
-    };
-    let intervals = records.into_iter().map(|record| Interval {
-        engine: record.engine,
-        stream: name_of(record.stream),
-        name: record.name,
-        span: record.span,
-        bytes: record.bytes,
+    let notes = take_notes();
+    let ran = records.into_iter().map(|record| {
+        let own = |(id, _): &(Option<u64>, Stream)| *id == Some(record.stream);
+        let stream = notes.streams.iter().position(own);
+        let interval = Interval {
+            engine: record.engine,
+            stream: match stream {
+                Some(place) => notes.stream_name(place),
+                None => format!("stream {}", record.stream),
+            },
+            name: record.name,
+            span: record.span,
+            bytes: record.bytes,
+        };
+        let enqueued = record.enqueued;
+        Ran {
+            stream,
+            enqueued,
+            interval,
+        }
     });
-    Ok(Recording::new(source, intervals.collect()))
+    Ok(recording(source, &notes.waits, ran.collect()))
+}
+
+/// An operation that ran.
+struct Ran {
+    /// The place of its stream in the notes.
+    stream: Option<usize>,
+    /// Rises within a stream in the order of enqueueing.
+    enqueued: u64,
+    interval: Interval,
+}
+
+fn recording(source: Source, waits: &Noted, ran: Vec<Ran>) -> Recording {
+    let mut queues: BTreeMap<usize, Vec<(u64, usize)>> = BTreeMap::new();
+    for (index, operation) in ran.iter().enumerate() {
+        if let Some(stream) = operation.stream {
+            (queues.entry(stream).or_default()).push((operation.enqueued, index));
+        }
+    }
+    let intervals = ran.into_iter().map(|operation| operation.interval);
+    let (mut recording, Placement { places, .. }) = Recording::placed(source, intervals.collect());
+    let in_order = |mut queue: Vec<(u64, usize)>| {
+        queue.sort_unstable();
+        queue.into_iter().map(|(_, index)| places[index]).collect()
+    };
+    let queues = queues
+        .into_iter()
+        .map(|(stream, queue)| (stream, in_order(queue)));
+    recording.dependencies = waits.dependencies(&recording, &queues.collect());
+    recording
 }
 
 fn by_events<E: From<Error>>(
@@ -230,35 +326,35 @@ fn by_events<E: From<Error>>(
     body()?;
     drop(observing);
     device.synchronize()?;
-    let operations = std::mem::take(&mut notes().operations);
-    let intervals = operations
+    let mut notes = take_notes();
+    let operations = std::mem::take(&mut notes.operations);
+    let ran = operations
         .into_iter()
-        .map(|operation| interval(&origin, operation))
+        .zip(0..)
+        .map(|(operation, enqueued)| {
+            Ok(Ran {
+                stream: Some(operation.stream),
+                enqueued,
+                interval: interval(&origin, &notes, operation)?,
+            })
+        })
         .collect::<Result<_>>()?;
-    Ok(Recording::new(Source::Events(why), intervals))
+    Ok(recording(Source::Events(why), &notes.waits, ran))
 }
 
-fn interval(origin: &Event, operation: Operation) -> Result<Interval> {
-    let Operation {
-        engine,
-        name,
-        stream,
-        bytes,
-        begin,
-        end,
-    } = operation;
+fn interval(origin: &Event, notes: &Notes, operation: Operation) -> Result<Interval> {
     let since_origin =
         |event: &Event| Ok::<_, Error>(event.elapsed_since(origin)?.as_nanos() as u64);
-    let start = since_origin(&begin)?;
+    let start = since_origin(&operation.begin)?;
     let span = Span {
         start,
-        end: since_origin(&end)?.max(start),
+        end: since_origin(&operation.end)?.max(start),
     };
     Ok(Interval {
-        engine,
-        name,
-        stream: stream.name().to_owned(),
+        engine: operation.engine,
+        name: operation.name,
+        stream: notes.stream_name(operation.stream),
         span,
-        bytes,
+        bytes: operation.bytes,
     })
 }

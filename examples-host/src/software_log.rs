@@ -51,6 +51,7 @@ fn of_activity(activity: Activity) -> Record {
         engine,
         name,
         stream: activity.stream,
+        enqueued: activity.correlation,
         span,
         bytes: activity.bytes,
     }

@@ -8,6 +8,7 @@
 use crate::device::Device;
 use crate::error::{Error, Result, check, failed, on};
 use crate::event::{Event, Timing};
+use crate::recorder;
 use cust::sys::{self, CUresult, CUstream, CUstream_flags_enum};
 use std::fmt;
 use std::sync::Arc;
@@ -169,7 +170,8 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<()> {
         // SAFETY: both handles live.
         let result = unsafe { sys::cuStreamWaitEvent(self.raw()?, event.raw(), 0) };
-        check("cuStreamWaitEvent", result, on(self))
+        check("cuStreamWaitEvent", result, on(self))?;
+        recorder::waited(self, event)
     }
 
     /// Everything enqueued here from now on runs after everything enqueued in `other` so far: an

@@ -1,0 +1,104 @@
+//! What a recording says besides when operations ran, on the software GPU.
+
+use examples_host::prelude::*;
+use gpu_kernels::names;
+use libcuda::Choice;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const LEN: usize = 1 << 16;
+
+kernels! {
+    unsafe struct Kernels {
+        fn affine(data: &mut [f32], a: f32, b: f32) = names::AFFINE;
+    }
+}
+
+/// Recordings of two tests would mix.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> (MutexGuard<'static, ()>, Device) {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    (alone, Device::open(Choice::Software).unwrap())
+}
+
+/// The dependencies as "engine of the one -> engine of the other".
+fn edges(recording: &Recording) -> Vec<String> {
+    let engine = |place: usize| recording.intervals[place].engine;
+    let edge = |(from, to)| format!("{} -> {}", engine(from), engine(to));
+    let pairs = recording.dependencies.iter().map(|d| (d.from, d.to));
+    pairs.map(edge).collect()
+}
+
+#[test]
+fn what_is_handed_from_stream_to_stream_depends_and_the_stopwatch_adds_nothing() {
+    let (_alone, device) = alone();
+    let [h, k, d] =
+        ["in", "kernel", "out"].map(|name| Stream::non_blocking(&device, name).unwrap());
+    let kernels = Kernels::load(&device, gpu_kernels::SM_70).unwrap();
+    let input = HostBuffer::page_locked(&device, LEN).unwrap();
+    let mut output = HostBuffer::page_locked(&device, LEN).unwrap();
+    let mut data = DeviceBuffer::<f32>::new(&h, LEN).unwrap();
+    let watch = Stopwatch::new(&device).unwrap();
+    let mut pass = || {
+        data.copy_from(&input)?;
+        data.hand_to(&k)?;
+        kernels.affine(Grid::cover(LEN, 256), &mut data, 2.0, 1.0)?;
+        data.hand_to(&d)?;
+        data.copy_to(&mut output)?;
+        data.hand_to(&h)
+    };
+    let timed = watch.time([&h, &k, &d], &mut pass).unwrap();
+    let mut recorded = None;
+    let twice = || {
+        recorded = Some(watch.time([&h, &k, &d], &mut pass)?);
+        pass()
+    };
+    let recording = record::<Error>(&device, twice).unwrap();
+    let once = ["H2D -> kernel", "kernel -> D2H"];
+    assert_eq!(
+        edges(&recording),
+        [&once[..], &["D2H -> H2D"], &once].concat()
+    );
+    assert!(recording.dependencies.is_sorted_by(|a, b| a < b));
+    assert_eq!(recorded, Some(timed), "recording changes no time");
+}
+
+#[test]
+fn two_handles_of_the_legacy_stream_are_one_stream() {
+    let (_alone, device) = alone();
+    let other = Stream::non_blocking(&device, "other").unwrap();
+    let mut buffers = [(); 2].map(|()| {
+        let stream = Stream::legacy(&device).unwrap();
+        DeviceBuffer::<f32>::new(&stream, LEN).unwrap()
+    });
+    let mut third = DeviceBuffer::<f32>::new(&other, LEN).unwrap();
+    let recording = record::<Error>(&device, || {
+        for buffer in &mut buffers {
+            buffer.fill_bytes(0)?;
+        }
+        other.wait_for(buffers[1].stream())?;
+        third.fill_bytes(0)
+    });
+    let recording = recording.unwrap();
+    assert_eq!(recording.streams(), ["legacy", "other"]);
+    let pairs = recording.dependencies.iter().map(|d| (d.from, d.to));
+    assert_eq!(pairs.collect::<Vec<_>>(), [(1, 2)]);
+}
+
+#[test]
+fn what_was_recorded_before_is_no_dependency() {
+    let (_alone, device) = alone();
+    let [first, second] =
+        ["first", "second"].map(|name| Stream::non_blocking(&device, name).unwrap());
+    let [mut a, mut b] =
+        [&first, &second].map(|stream| DeviceBuffer::<f32>::new(stream, LEN).unwrap());
+    let event = Event::new(&device, Timing::Off).unwrap();
+    a.fill_bytes(0).unwrap();
+    event.record(&first).unwrap();
+    let recording = record::<Error>(&device, || {
+        a.fill_bytes(1)?;
+        second.wait(&event)?;
+        b.fill_bytes(1)
+    });
+    assert_eq!(edges(&recording.unwrap()), [""; 0]);
+}
