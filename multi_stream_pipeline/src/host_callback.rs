@@ -36,6 +36,13 @@ const MEASURED: ByteSize = ByteSize::mib(64);
 /// The modelled host's memory is slow enough.
 const MODELLED: ByteSize = ByteSize::mib(16);
 
+/// The least share of its time that the program's thread has for itself while streams call the function.
+const FREE: f64 = 0.6;
+/// The least share of the bound that callbacks reach.
+const CALLBACK: f64 = 0.8;
+/// The same of a thread that polls: on a GPU's host it is now and then interrupted.
+const POLLING: f64 = 0.65;
+
 /// The streams of the copies out, of the host functions, and of the next stage.
 type Roles<'s> = [&'s Stream; 3];
 
@@ -190,9 +197,13 @@ fn judge(
     part.claim_share_at_least(
         "callback: the program's thread is free",
         shares.first().copied().unwrap_or(0.0),
-        0.3,
+        FREE,
     );
-    part.claim_share_at_least("callback comes near the bound", reached(callback), 0.5);
-    part.claim_share_at_least("polling thread comes near the bound", reached(polling), 0.6);
+    part.claim_share_at_least("callback comes near the bound", reached(callback), CALLBACK);
+    part.claim_share_at_least(
+        "polling thread comes near the bound",
+        reached(polling),
+        POLLING,
+    );
     Ok(())
 }

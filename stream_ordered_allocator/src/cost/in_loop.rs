@@ -10,11 +10,11 @@ use examples_host::results;
 use steps::{Found, STEPS, Work, touched};
 
 /// Loops with a pool are at least so much faster than with cuMemAlloc at [`JUDGED`].
-const FASTER: f64 = 2.0;
+const FASTER: f64 = 2.5;
 /// Loops with a pool that keeps its memory are at least so much faster than with one that does not.
-const KEPT: f64 = 1.1;
-/// The greatest share of the loop that a pool which keeps its memory may be.
-const SHARE: f64 = 0.5;
+const KEPT: f64 = 1.3;
+/// The greatest share of the loop in one stream that a pool which keeps its memory may be.
+const SHARE: f64 = 0.25;
 
 /// Says what the steps of all loops do.
 pub fn say_what_is_done(part: &mut Part, sizes: &[usize]) {
@@ -64,7 +64,7 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<(
     let sentence = format!("{heading}: every element is right");
     part.claim_right(&sentence, "elements", &checked);
     if let Some(found) = judged {
-        judge(part, &heading, &found);
+        judge(part, streams, &heading, &found);
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ fn share(one: &Found, all: &[Found]) -> f64 {
     1.0 - once / one.runs.median().as_secs_f64()
 }
 
-fn judge(part: &mut Part, heading: &str, all: &[Found]) {
+fn judge(part: &mut Part, streams: usize, heading: &str, all: &[Found]) {
     let [malloc, threshold_0, pool] = [0, 1, 2].map(|index| all[index].runs.median().as_secs_f64());
     let with = |sentence: &str| format!("{heading}, {}: {sentence}", units::bytes(JUDGED as u64));
     let sentence = with("a pool makes the loop faster than cuMemAlloc");
@@ -84,5 +84,13 @@ fn judge(part: &mut Part, heading: &str, all: &[Found]) {
     let sentence = with("keeping memory makes it faster than threshold 0");
     part.claim_ratio_at_least(&sentence, threshold_0 / pool, KEPT);
     let sentence = with("the allocator's share of the loop with a pool");
-    part.claim_share_at_most(&sentence, share(&all[2], all), SHARE);
+    let share = share(&all[2], all);
+    if streams == 1 {
+        return part.claim_share_at_most(&sentence, share, SHARE);
+    }
+    part.say(format!(
+        "Not claimed: {sentence}, {}. Before it\n\
+         gives out memory the driver looks for what the other streams have freed, and a step does little beside that.",
+        units::percent(share),
+    ));
 }
