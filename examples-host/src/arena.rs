@@ -26,9 +26,10 @@ impl<T: Pod> Arena<T> {
         })
     }
 
-    /// Elements of room that pieces of these lengths take, alignment included.
+    /// Elements of room that pieces of these lengths take, alignment included; `usize::MAX` for more than can be counted.
     pub fn room_for(lengths: impl IntoIterator<Item = usize>) -> usize {
-        lengths.into_iter().map(Self::aligned).sum()
+        let aligned = lengths.into_iter().map(Self::aligned);
+        aligned.fold(0, usize::saturating_add)
     }
 
     /// The next piece: as long as asked for, its contents undefined.
@@ -70,8 +71,16 @@ impl<T: Pod> Arena<T> {
         self.taken
     }
 
+    /// The elements of the next piece's start, if this one begins at a multiple of [`ALIGNMENT`]: the least number, `len`
+    /// or more, whose bytes are such a multiple.
     fn aligned(len: usize) -> usize {
-        len.next_multiple_of((ALIGNMENT / size_of::<T>().max(1)).max(1))
+        // Of the powers of two only: what the size of an element and the alignment have in common.
+        let common = 1
+            << size_of::<T>()
+                .trailing_zeros()
+                .min(ALIGNMENT.trailing_zeros());
+        len.checked_next_multiple_of(ALIGNMENT / common)
+            .unwrap_or(usize::MAX)
     }
 }
 
@@ -107,6 +116,33 @@ mod tests {
         arena.reset().unwrap();
         assert_eq!(arena.take(192).unwrap().len(), 192);
         assert_eq!(Arena::<f32>::room_for([1, 64, 65]), 256);
+    }
+
+    #[test]
+    fn pieces_are_aligned_whatever_the_size_of_an_element() {
+        fn starts<T: Pod>(stream: &Stream, lengths: [usize; 3]) -> [u64; 3] {
+            let room = Arena::<T>::room_for(lengths);
+            let mut arena = Arena::<T>::new(stream, room).unwrap();
+            let pieces = lengths.map(|len| arena.take(len).unwrap());
+            assert_eq!(arena.taken(), room);
+            pieces.map(|piece| piece.address())
+        }
+        let stream = Stream::non_blocking(&device(), "s").unwrap();
+        // 64 elements of 12 bytes are 3 times 256 bytes, 16 of 80 are 5 times.
+        let [a, b, c] = starts::<[f32; 3]>(&stream, [1, 64, 65]);
+        assert_eq!([b - a, c - b], [768, 768]);
+        let [a, b, c] = starts::<[f32; 20]>(&stream, [1, 17, 1]);
+        assert_eq!([b - a, c - b], [1280, 2560]);
+        let [a, b, c] = starts::<[u8; 512]>(&stream, [1, 3, 1]);
+        assert_eq!([b - a, c - b], [512, 1536]);
+        let [a, b, c] = starts::<u8>(&stream, [1, 257, 1]);
+        assert_eq!([b - a, c - b], [256, 512]);
+    }
+
+    #[test]
+    fn more_room_than_there_is_is_counted_as_the_most() {
+        assert_eq!(Arena::<[f32; 3]>::room_for([usize::MAX]), usize::MAX);
+        assert_eq!(Arena::<f32>::room_for([usize::MAX / 2 + 1; 2]), usize::MAX);
     }
 
     #[test]

@@ -34,6 +34,12 @@ pub enum Error {
         /// What the driver's PTX compiler said.
         log: String,
     },
+    /// A memory pool that may hold nothing.
+    #[error(
+        "a memory pool limited to 0 bytes: the driver takes 0 for no limit; limit it to at least 1 byte, or create it without \
+         a limit"
+    )]
+    PoolLimit,
     /// The arguments of one launch belong to different streams.
     #[error(
         "kernel {kernel}: argument {argument} belongs to stream {found}, the arguments before it to stream {expected}: \

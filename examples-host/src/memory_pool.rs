@@ -10,7 +10,7 @@
 
 use crate::device::Device;
 use crate::device_buffer::DeviceBuffer;
-use crate::error::{Result, check};
+use crate::error::{Error, Result, check};
 use crate::stream::Stream;
 use bytemuck::Pod;
 use cust::sys::{self, CUdevice, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool};
@@ -111,7 +111,13 @@ impl MemoryPool {
 
     /// A new pool that never reserves more than `bytes`, rounded up by the driver to what it reserves at once. Drivers
     /// before CUDA 12.2 know no such limit.
+    ///
+    /// # Errors
+    /// [`Error::PoolLimit`] for 0 bytes, which the driver would take for no limit.
     pub fn limited_to(device: &Device, bytes: usize) -> Result<Self> {
+        if bytes == 0 {
+            return Err(Error::PoolLimit);
+        }
         Self::create(device, bytes)
     }
 

@@ -75,6 +75,13 @@ fn a_pool_takes_no_more_than_its_limit() {
 }
 
 #[test]
+fn a_limit_of_nothing_is_refused_and_not_taken_for_none() {
+    let (device, ..) = scene();
+    let refused = MemoryPool::limited_to(&device, 0).err();
+    assert!(matches!(refused, Some(Error::PoolLimit)), "{refused:?}");
+}
+
+#[test]
 fn the_default_pool_serves_what_asks_for_no_pool() {
     let (device, stream, _) = scene();
     let pool = MemoryPool::default_of(&device).unwrap();
