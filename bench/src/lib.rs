@@ -1,7 +1,8 @@
 //! What the comparisons share: one context, interleaved timing, medians.
 //!
-//! Both binaries take something that `nvcc` made from `bench/cuda/`, and run it in turn with this project's route
-//! in one process, one context and one stream: A B A B, so that clock and temperature changes meet both alike.
+//! The comparisons take something that `nvcc` made from `bench/cuda/`, and run it in turn with this project's route: A B
+//! A B, so that clock and temperature changes meet both alike. Kernels and launches do so in one process, one context
+//! and one stream.
 
 use anyhow::{Context as _, Result, ensure};
 use cust::{

@@ -1,6 +1,7 @@
 //! The comparison of whole programs, with scripts in place of the programs: what it says and how it ends.
 #![cfg(unix)]
 
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -39,11 +40,25 @@ fn compared(example: &str, twin: &str) -> (Option<i32>, String) {
     (status.code(), said)
 }
 
+/// What an example writes, with one claim, which holds when the exit code is 0.
 fn example(us: f64, code: i32) -> String {
-    let (a, b) = (timed("host sync", 50.0), timed("events", us));
-    format!(
-        "echo '    FAILED  a sentence: found'; echo '{{\"results\": [{a}, {b}]}}' > $json; exit {code}"
-    )
+    let timed = |variant, us: f64| json!({"group": "g", "variant": variant, "kind": "makespan", "samples_us": [us]});
+    let claim = json!({"sentence": "a sentence", "found": "x", "limit": "y", "holds": code == 0});
+    let part = json!({
+        "name": "event-chain", "question": "?", "workload": "", "bounds": [], "timelines": [],
+        "timed": [timed("host sync", 50.0), timed("events", us)],
+        "claims": [claim], "holds": code == 0,
+    });
+    let device = json!({
+        "name": "d", "driver": "1", "cuda": "13.0", "clock_mhz": 1, "memory_clock_mhz": 1,
+        "multiprocessors": 1,
+    });
+    let file = json!({
+        "version": chapter_results::VERSION, "example": PROGRAM, "device": device,
+        "times": "measured", "request": {"omit_event": false, "profiled": false},
+        "parts": [part], "reports": [], "holds": code == 0,
+    });
+    format!("echo '{file}' > $json; exit {code}")
 }
 
 fn twin(variant: &str) -> String {
@@ -70,13 +85,13 @@ fn a_variant_above_the_limit_is_named() {
 fn a_lesson_that_does_not_hold_is_said_and_compared() {
     let (code, said) = compared(&example(10.0, 1), &twin("events"));
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("FAILED  a sentence: found"), "{said}");
+    assert!(said.contains("FAILED  a sentence: x"), "{said}");
 }
 
 #[test]
 fn what_cannot_be_compared_ends_with_2_and_a_reason() {
     for (example, twin, reason) in [
-        (example(10.0, 3), twin("events"), "exit code Some(3)"),
+        ("exit 3".into(), twin("events"), "exit code Some(3)"),
         (example(10.0, 0), twin("arena"), "event-chain: g: arena"),
         (
             example(10.0, 0),
@@ -84,7 +99,7 @@ fn what_cannot_be_compared_ends_with_2_and_a_reason() {
             "wrong results",
         ),
         (example(10.0, 0), "true".into(), "twin.json"),
-        ("echo '{' > $json".into(), twin("events"), "not the results"),
+        ("echo '{' > $json".into(), twin("events"), "example.json"),
     ] {
         let (code, said) = compared(&example, &twin);
         assert_eq!(code, Some(2), "{said}");

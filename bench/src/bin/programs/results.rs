@@ -1,6 +1,7 @@
 //! What the programs write: the examples' `--json`, and a line of JSON per variant from their twins.
 
 use anyhow::{Context as _, Result, ensure};
+use chapter_results::Results;
 use serde::Deserialize;
 
 /// The median time of a variant, in µs.
@@ -12,14 +13,15 @@ pub struct Timed {
     pub median_us: f64,
 }
 
-/// Reads an example's file: of each result the names and the median, whatever else is there.
-pub fn of_example(text: &str) -> Result<Vec<Timed>> {
-    #[derive(Deserialize)]
-    struct File {
-        results: Vec<Timed>,
-    }
-    let file: File = serde_json::from_str(text).context("not the results of an example")?;
-    some(file.results)
+/// What an example timed.
+pub fn of_example(results: &Results) -> Result<Vec<Timed>> {
+    let timed = results.timed().map(|(part, timed)| Timed {
+        part: part.to_owned(),
+        group: timed.group.clone(),
+        variant: timed.variant.clone(),
+        median_us: timed.median_us(),
+    });
+    some(timed.collect())
 }
 
 /// Reads a twin's file.
@@ -34,8 +36,8 @@ pub fn of_twin(text: &str) -> Result<Vec<Timed>> {
 
 fn some(results: Vec<Timed>) -> Result<Vec<Timed>> {
     ensure!(!results.is_empty(), "nothing was timed");
-    let timed = |result: &&Timed| result.median_us.is_nan() || result.median_us <= 0.0;
-    if let Some(Timed { variant, .. }) = results.iter().find(timed) {
+    let untimed = |result: &&Timed| result.median_us.is_nan() || result.median_us <= 0.0;
+    if let Some(Timed { variant, .. }) = results.iter().find(untimed) {
         anyhow::bail!("{variant} took no time");
     }
     Ok(results)
@@ -45,26 +47,21 @@ fn some(results: Vec<Timed>) -> Result<Vec<Timed>> {
 mod tests {
     use super::*;
 
-    const LINE: &str =
-        r#"{"part": "p", "group": "g", "variant": "v", "median_us": 2.5, "more": [1]}"#;
+    const LINE: &str = r#"{"part": "p", "group": "g", "variant": "v", "median_us": 2.5}"#;
 
     #[test]
-    fn both_forms_are_read_and_what_is_unknown_is_passed_over() {
-        let example = format!(r#"{{"version": 9, "device": {{}}, "results": [{LINE}]}}"#);
+    fn a_twins_line_is_read() {
         let expected = Timed {
             part: "p".into(),
             group: "g".into(),
             variant: "v".into(),
             median_us: 2.5,
         };
-        assert_eq!(of_example(&example).unwrap(), [expected.clone()]);
         assert_eq!(of_twin(&format!("{LINE}\n")).unwrap(), [expected]);
     }
 
     #[test]
     fn what_is_cut_off_empty_or_untimed_is_refused() {
-        assert!(of_example(r#"{"results": [{"part""#).is_err());
-        assert!(of_example(r#"{"results": []}"#).is_err());
         assert!(of_twin("").is_err());
         assert!(of_twin(&LINE[..20]).is_err());
         assert!(of_twin(&LINE.replace("2.5", "0")).is_err());

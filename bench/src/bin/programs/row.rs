@@ -127,7 +127,7 @@ mod tests {
             timed("32 launches", "v", 1.0),
             timed("64 launches", "v", 1.0),
         );
-        let error = add(&mut Vec::new(), &[ours.clone()], &[theirs]).unwrap_err();
+        let error = add(&mut Vec::new(), std::slice::from_ref(&ours), &[theirs]).unwrap_err();
         assert!(error.to_string().contains("64 launches"), "{error}");
         let mut rows = Vec::new();
         let two = [ours.clone(), timed("32 launches", "w", 1.0)];
