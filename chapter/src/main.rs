@@ -1,5 +1,7 @@
 //! One command for the chapter: `cargo chapter …`.
 
+mod check;
+mod expectations;
 mod timeline;
 
 use clap::{Parser, Subcommand};
@@ -16,12 +18,15 @@ struct Chapter {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Compares results with what is expected of them on this device
+    Check(check::Arguments),
     /// Says what a recorded timeline shows
     Timeline(timeline::Arguments),
 }
 
 fn main() -> ExitCode {
     let done = match Chapter::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
         Command::Timeline(arguments) => timeline::run(&arguments),
     };
     match done {

@@ -1,0 +1,63 @@
+//! `check`: results against what is expected of them.
+
+use crate::expectations;
+use anyhow::Result;
+use chapter_results::Results;
+use examples_host::exit::Exit;
+use examples_host::options::UsageError;
+use examples_host::output;
+use std::path::PathBuf;
+
+/// What is compared with what.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// `--json` of examples
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    expectations: ExpectationsArguments,
+}
+
+/// How runs are compared with expectations.
+#[derive(clap::Args)]
+pub struct ExpectationsArguments {
+    /// Where expectations are
+    #[arg(long, value_name = "FOLDER", default_value = "expectations")]
+    expectations: PathBuf,
+
+    /// Record these runs as what is expected from now on, several of a target on a device together
+    #[arg(long)]
+    update_expectations: bool,
+
+    /// Fail, too, when something could not be compared: no expectation, a void one, one of a part that did not run
+    #[arg(long, conflicts_with = "update_expectations")]
+    strict: bool,
+}
+
+/// Compares them, or records them.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let read = |file: &PathBuf| Results::read(file).map_err(|error| UsageError(error.to_string()));
+    let runs: Vec<Results> = arguments.files.iter().map(read).collect::<Result<_, _>>()?;
+    judge(&runs, &arguments.expectations)
+}
+
+/// Compares these runs, or records them.
+///
+/// # Errors
+/// When expectations cannot be read or written.
+pub fn judge(runs: &[Results], arguments: &ExpectationsArguments) -> Result<Exit> {
+    if arguments.update_expectations {
+        let updated = expectations::update(runs, &arguments.expectations)?;
+        updated.lines.iter().for_each(output::line);
+        if !updated.anything {
+            output::line("Nothing was recorded.");
+            return Ok(Exit::LessonFails);
+        }
+        return Ok(Exit::LessonHolds);
+    }
+    let outcome = expectations::check(runs, &arguments.expectations)?;
+    let lines = outcome.lines(arguments.strict);
+    lines.iter().for_each(output::line);
+    Ok(outcome.exit(arguments.strict))
+}

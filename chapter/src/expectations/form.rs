@@ -1,0 +1,219 @@
+//! The file: what was recorded of one target on one device.
+
+use super::lines;
+use chapter_results::device::{Fingerprint, TimeSource};
+use chapter_results::part::{Kind, Unit};
+use examples_host::options::UsageError;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The version of the form. A file of another one is refused.
+pub const VERSION: u32 = 1;
+
+/// What is expected of a target's runs on one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    /// The version of the form: 1.
+    pub version: u32,
+    /// The target: an example's name.
+    pub target: String,
+    /// The device that it was recorded on, or the last of several that count as the same.
+    pub device: Fingerprint,
+    /// Where its times come from: what is modelled is expected to the nanosecond.
+    pub times: TimeSource,
+    /// Its parts.
+    pub parts: Vec<ExpectedPart>,
+}
+
+/// What is expected of a part, as long as it does the same work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedPart {
+    /// The part's name.
+    pub name: String,
+    /// The hash of what it had to do.
+    pub workload: String,
+    /// How many runs were recorded.
+    pub runs: u32,
+    /// What was timed.
+    pub times: Vec<ExpectedTime>,
+    /// What was claimed.
+    pub claims: Vec<ExpectedClaim>,
+    /// What ran when; only of a model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timelines: Vec<ExpectedTimeline>,
+}
+
+/// A median.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedTime {
+    /// What the variant is a variant of.
+    pub group: String,
+    /// The variant.
+    pub variant: String,
+    /// What is timed.
+    pub kind: Kind,
+    /// The median of the runs' medians in microseconds.
+    pub us: f64,
+    /// How far from it a run may be, in microseconds. Absent for a model: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance_us: Option<f64>,
+    /// How many times as long the first variant of the group took. Absent for that variant itself, and for a model, whose
+    /// times already say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// How far from the ratio a run may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_tolerance: Option<f64>,
+}
+
+/// A claim, which holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedClaim {
+    /// What must be true.
+    pub sentence: String,
+    /// What was found, in words; only of a model and where there is no number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// The number behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// What it is a number of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
+    /// How far from the number a run may be, in its unit. Absent for a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+}
+
+/// When a variant's operations ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedTimeline {
+    /// The variant.
+    pub variant: String,
+    /// A hash of the operations and their times.
+    pub hash: String,
+}
+
+/// Where the file of a target and a device is: a folder for the device with a file for each target, so that recording one
+/// target changes no other's file.
+pub fn path(folder: &Path, device: &Fingerprint, target: &str) -> PathBuf {
+    folder
+        .join(device.file_name())
+        .join(format!("{target}.json"))
+}
+
+impl Expectations {
+    /// Reads the file of a target and a device; `None` when there is none.
+    ///
+    /// # Errors
+    /// When there is one that cannot be read, or that is not what it should be.
+    pub fn read(path: &Path, target: &str) -> Result<Option<Self>, UsageError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let path = path.display();
+                return Err(UsageError(format!("cannot read {path}: {error}")));
+            }
+        };
+        Self::parse(path, target, &text).map(Some)
+    }
+
+    fn parse(path: &Path, target: &str, text: &str) -> Result<Self, UsageError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u64,
+        }
+        let path = path.display();
+        let again = "write it again with `--update-expectations`";
+        let form = |error| UsageError(format!("{path} holds no expectations: {error}"));
+        // The version first: a later form may lack or have what this one does not know.
+        let Versioned { version: found } = serde_json::from_str(text).map_err(form)?;
+        if found != u64::from(VERSION) {
+            return Err(UsageError(format!(
+                "{path} has version {found} of the expectations' form; this program reads version {VERSION}: {again}"
+            )));
+        }
+        let expected: Self = serde_json::from_str(text).map_err(form)?;
+        if expected.target != target {
+            return Err(UsageError(format!(
+                "{path} holds expectations of {}, not of {target}: {again}",
+                expected.target
+            )));
+        }
+        Ok(expected)
+    }
+
+    /// The file's text: an entry is a line, so that a change of one is a change of that line.
+    pub fn text(&self) -> String {
+        lines::pretty(self).unwrap_or_default()
+    }
+
+    /// The entry of a part.
+    pub fn part(&self, name: &str) -> Option<&ExpectedPart> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expectations() -> Expectations {
+        Expectations {
+            version: VERSION,
+            target: "basic_streams".into(),
+            device: Fingerprint::default(),
+            times: TimeSource::Measured,
+            parts: vec![ExpectedPart {
+                name: "kernels".into(),
+                workload: "00ff".into(),
+                runs: 2,
+                times: vec![ExpectedTime {
+                    group: "128 launches".into(),
+                    variant: "8 streams".into(),
+                    kind: Kind::Makespan,
+                    us: 12.5,
+                    tolerance_us: Some(1.0),
+                    ratio: None,
+                    ratio_tolerance: None,
+                }],
+                claims: vec![],
+                timelines: vec![],
+            }],
+        }
+    }
+
+    fn parse(text: &str) -> Result<Expectations, String> {
+        Expectations::parse(Path::new("e.json"), "basic_streams", text).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_an_entry_is_a_line() {
+        let text = expectations().text();
+        assert_eq!(parse(&text).unwrap(), expectations());
+        let line = r#"        {"group": "128 launches", "variant": "8 streams", "kind": "makespan", "us": 12.5, "tolerance_us": 1.0}"#;
+        assert!(text.lines().any(|found| found == line), "{text}");
+        assert!(text.ends_with("}\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_expectation_is_refused_with_the_reason() {
+        let text = expectations().text();
+        let error = |text: &str| parse(text).unwrap_err();
+        assert!(error(&text[..text.len() / 2]).contains("e.json holds no expectations: EOF"));
+        let later = text.replacen("\"version\": 1", "\"version\": 7, \"more\": 1", 1);
+        assert!(error(&later).contains("version 7 of the expectations' form"));
+        assert!(error(&text.replace("basic_", "other_")).contains("of other_streams, not of"));
+        assert!(error(&text.replace("\"runs\"", "\"rums\"")).contains("rums"));
+        let absent = Expectations::read(Path::new("no/such.json"), "basic_streams");
+        assert_eq!(absent, Ok(None));
+    }
+}

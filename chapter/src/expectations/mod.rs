@@ -1,0 +1,153 @@
+//! What is expected of runs on a device: recorded once, compared with ever after.
+//!
+//! `expectations/DEVICE/TARGET.json` holds, for each part, a hash of its work, the median of everything that it times, each
+//! variant's ratio to the first of its group, and the figures of its claims, with the tolerances that several recorded runs
+//! give. DEVICE names the device, its link, its clocks and the driver's branch; the whole fingerprint is in the file.
+//!
+//! - A model's times are expected to the nanosecond, and so are the hashes of its timelines: a difference in either
+//!   direction is a regression.
+//! - A measured figure is a regression when it is worse than its tolerance allows. One that is better is said.
+//! - An entry is void when the work or the device is another one: it is said and counts as no success. When nothing else is
+//!   left, the comparison fails.
+//! - A run with a profiler, or with options that change its work, is neither recorded nor judged.
+
+mod form;
+mod judge;
+mod lines;
+mod outcome;
+mod record;
+mod update;
+
+pub use outcome::Outcome;
+pub use update::update;
+
+use chapter_results::Results;
+use chapter_results::device::{Fingerprint, TimeSource};
+use chapter_results::results::Request;
+use examples_host::options::UsageError;
+use form::Expectations;
+use outcome::{Judgement, TargetOutcome};
+use std::path::Path;
+
+/// Compares runs with what is expected of them in a folder of expectations.
+///
+/// # Errors
+/// When there are expectations that cannot be read.
+pub fn check(runs: &[Results], folder: &Path) -> Result<Outcome, UsageError> {
+    let targets = runs.iter().map(|run| check_one(run, folder));
+    Ok(Outcome {
+        targets: targets.collect::<Result<_, _>>()?,
+    })
+}
+
+fn check_one(run: &Results, folder: &Path) -> Result<TargetOutcome, UsageError> {
+    let file = form::path(folder, &run.device, &run.example);
+    let expected = Expectations::read(&file, &run.example)?;
+    let mut outcome = TargetOutcome {
+        target: run.example.clone(),
+        device: run.device.clone(),
+        file,
+        note: None,
+        parts: Vec::new(),
+        did_not_run: Vec::new(),
+    };
+    let all = |judgement: Judgement| {
+        let names = run.parts.iter().map(|part| part.name.clone());
+        names.map(|name| (name, judgement.clone())).collect()
+    };
+    let Some(expected) = expected else {
+        let file = outcome.file.display();
+        outcome.parts = all(Judgement::NotJudged(format!(
+            "nothing is recorded of this target on this device ({file})"
+        )));
+        return Ok(outcome);
+    };
+    let ran = |name: &str| run.parts.iter().any(|part| part.name == name);
+    let names = expected.parts.iter().map(|part| part.name.clone());
+    outcome.did_not_run = names.filter(|name| !ran(name)).collect();
+    if let Some(why) = unfit(run) {
+        outcome.parts = all(Judgement::NotJudged(why.to_owned()));
+        return Ok(outcome);
+    }
+    match other_device(&expected.device, &run.device) {
+        Some(why) => outcome.parts = all(Judgement::Void(why)),
+        None => {
+            outcome.note = other_driver(&expected.device, &run.device);
+            let parts = run.parts.iter();
+            let parts =
+                parts.map(|part| (part.name.clone(), judgement(run.times, &expected, part)));
+            outcome.parts = parts.collect();
+        }
+    }
+    Ok(outcome)
+}
+
+fn judgement(
+    times: TimeSource,
+    expected: &Expectations,
+    part: &chapter_results::part::PartResults,
+) -> Judgement {
+    match expected.part(&part.name) {
+        None => Judgement::NotJudged("nothing is recorded of this part".to_owned()),
+        Some(entry) if entry.workload != part.workload => Judgement::Void(format!(
+            "its work is another one than recorded (hash {}, recorded {})",
+            part.workload, entry.workload
+        )),
+        Some(entry) => judge::part(times, entry, part),
+    }
+}
+
+/// Why a run is neither recorded nor judged, if so.
+fn unfit(run: &Results) -> Option<&'static str> {
+    let Request {
+        size,
+        chunks,
+        iterations,
+        omit_event,
+        profiled,
+    } = run.request;
+    if profiled {
+        Some("a profiler was attached")
+    } else if size.is_some() || chunks.is_some() || omit_event {
+        Some("it ran with options that change its work")
+    } else if iterations.is_some() && run.are_modelled() {
+        Some("it ran with another number of iterations, and a model is compared exactly")
+    } else {
+        None
+    }
+}
+
+/// Why times of the two devices cannot be compared, if so.
+fn other_device(recorded: &Fingerprint, found: &Fingerprint) -> Option<String> {
+    let none = || "none".to_owned();
+    let figures = |device: &Fingerprint| {
+        [
+            ("name", device.name.clone()),
+            ("link", device.link.clone().unwrap_or_else(none)),
+            ("clock rate in MHz", device.clock_mhz.to_string()),
+            (
+                "memory's clock rate in MHz",
+                device.memory_clock_mhz.to_string(),
+            ),
+            (
+                "number of multiprocessors",
+                device.multiprocessors.to_string(),
+            ),
+            ("profile", device.profile.clone().unwrap_or_else(none)),
+        ]
+    };
+    figures(recorded)
+        .into_iter()
+        .zip(figures(found))
+        .find(|(recorded, found)| recorded != found)
+        .map(|((what, recorded), (_, found))| {
+            format!("it was recorded on another device ({what}: {found}, recorded {recorded})")
+        })
+}
+
+/// What to say of another driver than the recorded one, if it is: times are compared all the same.
+fn other_driver(recorded: &Fingerprint, found: &Fingerprint) -> Option<String> {
+    let version = |device: &Fingerprint| format!("{}, CUDA {}", device.driver, device.cuda);
+    let (recorded, found) = (version(recorded), version(found));
+    (recorded != found).then(|| format!("recorded with driver {recorded}; this is {found}"))
+}

@@ -1,0 +1,199 @@
+//! What a comparison with expectations gave, and how it is said.
+
+use chapter_results::device::Fingerprint;
+use examples_host::exit::Exit;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a figure's difference means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Worse than it may be; of a model, any.
+    Regression,
+    /// Better than the tolerance explains.
+    Better,
+}
+
+/// A figure that is not as expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it means.
+    pub change: Change,
+    /// Which figure, in words: of which variant of what.
+    pub figure: String,
+    /// What was found.
+    pub found: String,
+    /// What was expected.
+    pub expected: String,
+    /// How far from it would have been within what is tolerated.
+    pub tolerance: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            figure,
+            found,
+            expected,
+            tolerance,
+            ..
+        } = self;
+        write!(f, "{figure}: {found}, expected {expected} ({tolerance})")?;
+        match self.change {
+            Change::Regression => Ok(()),
+            Change::Better => f.write_str(": better than recorded, update?"),
+        }
+    }
+}
+
+/// What can be said of one part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// So many figures were compared, and these differ.
+    Compared(usize, Vec<Difference>),
+    /// The entry is of something else, for this reason.
+    Void(String),
+    /// There is nothing to compare it with, for this reason.
+    NotJudged(String),
+}
+
+impl Judgement {
+    /// What is worse than expected.
+    pub fn regressions(&self) -> impl Iterator<Item = &Difference> {
+        self.differences()
+            .iter()
+            .filter(|difference| difference.change == Change::Regression)
+    }
+
+    /// What is not as expected.
+    pub fn differences(&self) -> &[Difference] {
+        match self {
+            Self::Compared(_, differences) => differences,
+            Self::Void(_) | Self::NotJudged(_) => &[],
+        }
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let regressions = self.regressions().count();
+        match self {
+            Self::Compared(figures, _) if regressions == 0 => {
+                write!(f, "as expected, {figures} figures")
+            }
+            Self::Compared(figures, _) => {
+                write!(f, "NOT AS EXPECTED, {regressions} of {figures} figures")
+            }
+            Self::Void(why) => write!(f, "expectation void: {why}"),
+            Self::NotJudged(why) => write!(f, "not judged: {why}"),
+        }
+    }
+}
+
+/// A run of a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetOutcome {
+    /// The target.
+    pub target: String,
+    /// On what it ran.
+    pub device: Fingerprint,
+    /// Where its expectations are, or would be.
+    pub file: PathBuf,
+    /// What should be known of the comparison.
+    pub note: Option<String>,
+    /// Its parts.
+    pub parts: Vec<(String, Judgement)>,
+    /// Parts that are recorded and did not run.
+    pub did_not_run: Vec<String>,
+}
+
+/// All runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// In the order in which they were given.
+    pub targets: Vec<TargetOutcome>,
+}
+
+impl Outcome {
+    fn judgements(&self) -> impl Iterator<Item = &Judgement> {
+        let parts = self.targets.iter().flat_map(|target| &target.parts);
+        parts.map(|(_, judgement)| judgement)
+    }
+
+    /// What the command ends with. A regression is a failure; so is a comparison in which entries are void and nothing could
+    /// be compared at all. If all of it is asked for, whatever was not compared is one too.
+    pub fn exit(&self, all_of_it: bool) -> Exit {
+        let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared(..));
+        let void = |judgement: &Judgement| matches!(judgement, Judgement::Void(_));
+        let regressed = self
+            .judgements()
+            .any(|judgement| judgement.regressions().next().is_some());
+        let nothing = self.judgements().any(void) && !self.judgements().any(compared);
+        let incomplete = !self.judgements().all(compared)
+            || self
+                .targets
+                .iter()
+                .any(|target| !target.did_not_run.is_empty());
+        if regressed || nothing || all_of_it && incomplete {
+            Exit::LessonFails
+        } else {
+            Exit::LessonHolds
+        }
+    }
+
+    /// The lines that say it.
+    pub fn lines(&self, all_of_it: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        for target in &self.targets {
+            lines.push(format!("{} on {}", target.target, target.device));
+            lines.extend(target.note.iter().map(|note| format!("  {note}")));
+            let widest = target.parts.iter().map(|(name, _)| name.chars().count());
+            let widest = widest.max().unwrap_or(0);
+            match target.parts.as_slice() {
+                // One reason for all is said once.
+                [
+                    (_, first @ (Judgement::Void(_) | Judgement::NotJudged(_))),
+                    rest @ ..,
+                ] if rest.iter().all(|(_, other)| other == first) => {
+                    lines.push(format!("  {first}"));
+                }
+                parts => lines.extend(
+                    parts
+                        .iter()
+                        .map(|(name, judgement)| format!("  {name:widest$}  {judgement}")),
+                ),
+            }
+            if all_of_it {
+                let absent = target.did_not_run.iter();
+                lines.extend(
+                    absent.map(|name| format!("  {name:widest$}  recorded, but it did not run")),
+                );
+            }
+        }
+        lines.extend(self.differences());
+        if self.exit(all_of_it) == Exit::LessonFails {
+            lines.push(
+                "If that is meant to be, run it again with `--update-expectations` and keep the files that it writes."
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+
+    /// A line for each difference.
+    fn differences(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for target in &self.targets {
+            for (part, judgement) in &target.parts {
+                for difference in judgement.differences() {
+                    let word = match difference.change {
+                        Change::Regression => "REGRESSION",
+                        Change::Better => "note",
+                    };
+                    lines.push(format!("{word}: {} {part}: {difference}", target.target));
+                }
+            }
+        }
+        lines
+    }
+}

@@ -1,0 +1,219 @@
+//! From results to expectations: the middle of the runs, and how far a further run may be from it.
+
+use super::form::{ExpectedClaim, ExpectedPart, ExpectedTime, ExpectedTimeline};
+use chapter_results::device::TimeSource;
+use chapter_results::intervals::Recording;
+use chapter_results::part::{Claim, PartResults, Timed, Timeline, Unit};
+use sha2::{Digest, Sha256};
+
+/// How many times the distance between the quartiles of one run's samples a further run's median may be off.
+const SPREADS: f64 = 2.0;
+/// Of an event's clock: two medians this close are the same, in microseconds.
+const RESOLUTION_US: f64 = 1.0;
+/// Shares of what could be shared: two this close are the same.
+const SHARE: f64 = 0.05;
+
+/// The least tolerance as a share of the value. One run says nothing of how runs differ, two say little.
+fn floor(runs: usize) -> f64 {
+    match runs {
+        0 | 1 => 0.2,
+        2 => 0.1,
+        _ => 0.05,
+    }
+}
+
+/// The entry of a part, of at least one run of the same work; `None` when two runs of a model differ, which is against its
+/// nature, or there is none.
+pub fn part(times: TimeSource, runs: &[&PartResults]) -> Option<ExpectedPart> {
+    let first = *runs.first()?;
+    match times {
+        TimeSource::Modelled => {
+            let exact = modelled(first);
+            let same = |run: &&PartResults| modelled(run) == exact;
+            runs.iter().all(same).then_some(ExpectedPart {
+                runs: runs.len() as u32,
+                ..exact
+            })
+        }
+        TimeSource::Measured => Some(ExpectedPart {
+            name: first.name.clone(),
+            workload: first.workload.clone(),
+            runs: runs.len() as u32,
+            times: (0..first.timed.len())
+                .filter_map(|place| time(runs, place))
+                .collect(),
+            claims: claims(first)
+                .map(|(claim, nth)| measured_claim(runs, claim, nth))
+                .collect(),
+            timelines: Vec::new(),
+        }),
+    }
+}
+
+/// What a model gives: itself.
+pub fn modelled(part: &PartResults) -> ExpectedPart {
+    let time = |timed: &Timed| ExpectedTime {
+        us: timed.median_us(),
+        ..untimed(timed)
+    };
+    let claim = |claim: &Claim| ExpectedClaim {
+        sentence: claim.sentence.clone(),
+        found: claim.figure.is_none().then(|| claim.found.clone()),
+        value: claim.figure.map(|figure| figure.value),
+        unit: claim.figure.map(|figure| figure.unit),
+        tolerance: None,
+    };
+    let timeline = |timeline: &Timeline| ExpectedTimeline {
+        variant: timeline.variant.clone(),
+        hash: hash(&timeline.recording),
+    };
+    ExpectedPart {
+        name: part.name.clone(),
+        workload: part.workload.clone(),
+        runs: 1,
+        times: part.timed.iter().map(time).collect(),
+        claims: part.claims.iter().map(claim).collect(),
+        timelines: part.timelines.iter().map(timeline).collect(),
+    }
+}
+
+fn untimed(timed: &Timed) -> ExpectedTime {
+    ExpectedTime {
+        group: timed.group.clone(),
+        variant: timed.variant.clone(),
+        kind: timed.kind,
+        us: 0.0,
+        tolerance_us: None,
+        ratio: None,
+        ratio_tolerance: None,
+    }
+}
+
+/// How many times as long the first variant of its group took as what was timed in this place; `None` for that variant.
+pub fn ratio(part: &PartResults, place: usize) -> Option<f64> {
+    let timed = part.timed.get(place)?;
+    let is_sibling = |other: &&Timed| other.group == timed.group && other.kind == timed.kind;
+    let first = part.timed.iter().find(is_sibling)?;
+    let (first_us, us) = (first.median_us(), timed.median_us());
+    (first.variant != timed.variant && first_us > 0.0 && us > 0.0).then(|| first_us / us)
+}
+
+/// The claims with how many of the same sentence came before.
+pub fn claims(part: &PartResults) -> impl Iterator<Item = (&Claim, usize)> {
+    part.claims.iter().enumerate().map(|(place, claim)| {
+        let before = part.claims.iter().take(place);
+        let nth = before.filter(|other| other.sentence == claim.sentence);
+        (claim, nth.count())
+    })
+}
+
+/// What was measured in this place of each run.
+fn time(runs: &[&PartResults], place: usize) -> Option<ExpectedTime> {
+    let timed: Vec<&Timed> = runs.iter().filter_map(|run| run.timed.get(place)).collect();
+    let medians: Vec<f64> = timed.iter().map(|timed| timed.median_us()).collect();
+    let spread = timed.iter().map(|timed| timed.spread()).fold(0.0, f64::max);
+    let us = middle(&medians);
+    let within = (SPREADS * spread).max(floor(runs.len())) * us;
+    let tolerance_us = within.max(range(&medians)).max(RESOLUTION_US);
+    let ratios: Vec<f64> = runs.iter().filter_map(|run| ratio(run, place)).collect();
+    let ratio = (ratios.len() == runs.len()).then(|| middle(&ratios));
+    let ratio_tolerance = ratio.map(|ratio| {
+        // In a ratio of short times the clock's resolution weighs more.
+        let resolution = if us > 0.0 { RESOLUTION_US / us } else { 0.0 };
+        let share = (SPREADS * spread).max(floor(runs.len())).max(resolution);
+        range(&ratios).max(share * ratio)
+    });
+    Some(ExpectedTime {
+        us: rounded(us, 3),
+        tolerance_us: Some(rounded_up(tolerance_us, 3)),
+        ratio: ratio.map(|ratio| rounded(ratio, 4)),
+        ratio_tolerance: ratio_tolerance.map(|tolerance| rounded_up(tolerance, 4)),
+        ..untimed(timed.first()?)
+    })
+}
+
+/// What was found of the `nth` claim of this sentence in each run that makes it.
+fn measured_claim(runs: &[&PartResults], claim: &Claim, nth: usize) -> ExpectedClaim {
+    let in_run = |run: &&PartResults| {
+        let same = |(other, place): &(&Claim, usize)| {
+            other.sentence == claim.sentence
+                && *place == nth
+                && other.figure.map(|f| f.unit) == claim.figure.map(|f| f.unit)
+        };
+        claims(run)
+            .find(same)
+            .and_then(|(found, _)| found.figure)
+            .map(|figure| figure.value)
+    };
+    let values: Vec<f64> = runs.iter().filter_map(in_run).collect();
+    let value = claim.figure.map(|_| middle(&values));
+    let tolerance = claim.figure.zip(value).map(|(figure, value)| {
+        let share = floor(values.len());
+        let least = match figure.unit {
+            Unit::Share => share.max(SHARE),
+            Unit::Ratio => share * value.abs(),
+            Unit::Microseconds => (share * value.abs()).max(RESOLUTION_US),
+        };
+        least.max(range(&values))
+    });
+    ExpectedClaim {
+        sentence: claim.sentence.clone(),
+        found: None,
+        value: value.map(|value| rounded(value, 4)),
+        unit: claim.figure.map(|figure| figure.unit),
+        tolerance: tolerance.map(|tolerance| rounded_up(tolerance, 4)),
+    }
+}
+
+/// The middle value, or the mean of the middle two; 0 without values.
+fn middle(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match (sorted.get(half.wrapping_sub(1)), sorted.get(half)) {
+        (Some(below), Some(above)) if sorted.len().is_multiple_of(2) => (below + above) / 2.0,
+        (_, Some(middle)) => *middle,
+        _ => 0.0,
+    }
+}
+
+/// From the least to the greatest: twice what any of them can be off the point half-way.
+fn range(values: &[f64]) -> f64 {
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (greatest - least).max(0.0)
+}
+
+fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    (value * scale).round() / scale
+}
+
+/// One more than needed, because the value beside it is rounded too.
+fn rounded_up(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    ((value * scale).ceil() + 1.0) / scale
+}
+
+/// A hash of the operations, their times and what waited for what. Phases of the host and what a checker says of them in
+/// words are not in it.
+fn hash(recording: &Recording) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    for interval in &recording.intervals {
+        let (start, end) = (interval.span.start, interval.span.end);
+        add(&interval.engine.to_string());
+        add(&interval.name);
+        add(&interval.stream);
+        add(&format!("{start} {end} {}", interval.bytes));
+    }
+    for dependency in &recording.dependencies {
+        add(&format!("{} {}", dependency.from, dependency.to));
+    }
+    let digest = hash.finalize();
+    let bytes = digest.iter().take(8);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,160 @@
+//! Recording what is expected from now on.
+
+use super::form::{self, Expectations, ExpectedPart, VERSION};
+use super::{other_device, record, unfit};
+use anyhow::{Context, Result};
+use chapter_results::Results;
+use chapter_results::new_file::NewFile;
+use chapter_results::part::PartResults;
+use examples_host::options::UsageError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What was written and what was not, a line each, and whether anything was.
+#[derive(Debug, Default)]
+pub struct Updated {
+    /// The lines.
+    pub lines: Vec<String>,
+    /// Whether anything was written.
+    pub anything: bool,
+}
+
+/// Records runs as what is expected: those of one target on one device together, each part that holds. What is recorded of
+/// other parts on the same device stays.
+///
+/// # Errors
+/// When runs that should be alike are not, or a file cannot be read or written. Then nothing is written.
+pub fn update(runs: &[Results], folder: &Path) -> Result<Updated> {
+    let mut updated = Updated::default();
+    let mut places: Vec<PathBuf> = Vec::new();
+    for run in runs {
+        let path = form::path(folder, &run.device, &run.example);
+        if !places.contains(&path) {
+            places.push(path);
+        }
+    }
+    let mut files = Vec::new();
+    for path in places {
+        let same = |run: &&Results| form::path(folder, &run.device, &run.example) == path;
+        let together: Vec<&Results> = runs.iter().filter(same).collect();
+        let expected = merged(&path, &together, &mut updated.lines)?;
+        files.extend(expected.map(|expected| (path, expected)));
+    }
+    // All files can be written before any is.
+    let mut new_files = Vec::new();
+    for (path, expected) in files {
+        let parent = path.parent().unwrap_or(folder);
+        let refused = |error| UsageError(format!("cannot create {}: {error}", parent.display()));
+        fs::create_dir_all(parent).map_err(refused)?;
+        let file = NewFile::create("--update-expectations", path).map_err(UsageError::from)?;
+        new_files.push((file, expected));
+    }
+    for (file, expected) in new_files {
+        let text = expected.text();
+        let path = file.write(|out| Ok(out.write_all(text.as_bytes())?))?;
+        updated.anything = true;
+        updated.lines.push(format!("wrote {}", path.display()));
+    }
+    Ok(updated)
+}
+
+/// The file's new content; `None` when there is nothing to record.
+fn merged(path: &Path, runs: &[&Results], lines: &mut Vec<String>) -> Result<Option<Expectations>> {
+    let Some(last) = runs.last() else {
+        return Ok(None);
+    };
+    let target = &last.example;
+    for run in runs {
+        if let Some(why) = other_device(&last.device, &run.device) {
+            let error =
+                format!("{target}: runs of different devices cannot be recorded as one: {why}");
+            return Err(UsageError(error).into());
+        }
+    }
+    let (fit, rest): (Vec<&Results>, Vec<&Results>) =
+        runs.iter().copied().partition(|run| unfit(run).is_none());
+    for why in rest.into_iter().filter_map(unfit) {
+        lines.push(format!("{target}: a run is not recorded: {why}"));
+    }
+    let new = new_parts(target, &fit, lines)?;
+    if new.is_empty() {
+        return Ok(None);
+    }
+    let mut parts = old_parts(path, last, lines)?;
+    for part in new {
+        match parts.iter_mut().find(|old| old.name == part.name) {
+            Some(old) => *old = part,
+            None => parts.push(part),
+        }
+    }
+    Ok(Some(Expectations {
+        version: VERSION,
+        target: target.clone(),
+        device: last.device.clone(),
+        times: last.times,
+        parts,
+    }))
+}
+
+/// What stays of an earlier recording.
+fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<ExpectedPart>> {
+    // What cannot be read is what the message tells to write again.
+    let old = match Expectations::read(path, &run.example) {
+        Ok(old) => old,
+        Err(error) => {
+            lines.push(format!("{}: {error}: replaced", run.example));
+            None
+        }
+    };
+    let Some(old) = old else {
+        return Ok(Vec::new());
+    };
+    if let Some(why) = other_device(&old.device, &run.device) {
+        lines.push(format!(
+            "{}: what was recorded is dropped: {why}",
+            run.example
+        ));
+        return Ok(Vec::new());
+    }
+    Ok(old.parts)
+}
+
+/// The entries of the parts that hold, in the order in which they ran.
+fn new_parts(
+    target: &str,
+    runs: &[&Results],
+    lines: &mut Vec<String>,
+) -> Result<Vec<ExpectedPart>> {
+    let mut names: Vec<&str> = Vec::new();
+    for part in runs.iter().flat_map(|run| &run.parts) {
+        if !names.contains(&part.name.as_str()) {
+            names.push(&part.name);
+        }
+    }
+    let mut entries = Vec::new();
+    for name in names {
+        let all = runs.iter().flat_map(|run| &run.parts);
+        let all = all.filter(|part| part.name == name);
+        let (held, broken): (Vec<&PartResults>, Vec<&PartResults>) =
+            all.partition(|part| part.holds);
+        if !broken.is_empty() {
+            lines.push(format!(
+                "{target} {name}: {} of {} runs not recorded: what it teaches did not hold",
+                broken.len(),
+                broken.len() + held.len()
+            ));
+        }
+        let Some((first, last)) = held.first().zip(runs.last()) else {
+            continue;
+        };
+        if let Some(other) = held.iter().find(|part| part.workload != first.workload) {
+            let hashes = format!("{} and {}", first.workload, other.workload);
+            let error = format!("{target} {name}: the runs did different work: hashes {hashes}");
+            return Err(UsageError(error).into());
+        }
+        let entry = record::part(last.times, &held)
+            .with_context(|| format!("{target} {name}: two runs of the same model differ"))?;
+        entries.push(entry);
+    }
+    Ok(entries)
+}
