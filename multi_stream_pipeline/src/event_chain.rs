@@ -116,11 +116,37 @@ fn judge(
     let [host_sync, one_stream, events] = outcomes else {
         anyhow::bail!("{} outcomes of three variants", outcomes.len());
     };
-    let reached = |outcome: &Outcome| bound.as_secs_f64() / outcome.median().as_secs_f64();
-    let speed_up = |outcome: &Outcome| {
-        units::ratio(host_sync.median().as_secs_f64() / outcome.median().as_secs_f64())
-    };
-    let idle = |outcome: &Outcome| idle_share(&outcome.recording.on(slowest));
+    let found = table(part, outcomes, bound, slowest);
+    part.say(found);
+    part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
+    part.chart(&events.name, &events.recording, Rows::Streams);
+    part.keep(&one_stream.name, &one_stream.recording);
+
+    claim_order(part, [host_sync, events]);
+    let sentence = format!("host sync: the {slowest} is idle between chunks");
+    part.claim_share_at_least(&sentence, idle(host_sync, slowest), 0.4);
+    let sentence = format!("events: the {slowest} is idle between chunks");
+    part.claim_share_at_most(&sentence, idle(events, slowest), 0.2);
+    part.claim_share_at_least("events come near the bound", reached(events, bound), 0.85);
+    for outcome in outcomes {
+        let sentence = format!("{} is not faster than the bound", outcome.name);
+        part.claim_share_at_most(&sentence, reached(outcome, bound), 1.05);
+    }
+    Ok(())
+}
+
+/// How much of the bound a variant reached.
+fn reached(outcome: &Outcome, bound: Duration) -> f64 {
+    bound.as_secs_f64() / outcome.median().as_secs_f64()
+}
+
+/// The share of time that a stage was idle between its first chunk and its last.
+fn idle(outcome: &Outcome, stage: &str) -> f64 {
+    idle_share(&outcome.recording.on(stage))
+}
+
+fn table(part: &Part, outcomes: &[Outcome], bound: Duration, slowest: &str) -> Table {
+    let first = outcomes.first().map(Outcome::median).unwrap_or_default();
     let mut table = Table::new([
         "variant",
         &format!("median, {}", part.device().times()),
@@ -133,21 +159,21 @@ fn judge(
         table.row([
             outcome.name.clone(),
             units::time(outcome.median()),
-            speed_up(outcome),
-            units::percent(reached(outcome)),
+            units::ratio(first.as_secs_f64() / outcome.median().as_secs_f64()),
+            units::percent(reached(outcome, bound)),
             if chained {
-                units::percent(idle(outcome))
+                units::percent(idle(outcome, slowest))
             } else {
                 "-".to_owned()
             },
         ]);
     }
-    part.say(table);
-    part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
-    part.chart(&events.name, &events.recording, Rows::Streams);
-    part.keep(&one_stream.name, &one_stream.recording);
+    table
+}
 
-    for chained in [host_sync, events] {
+/// Claims that each chunk goes through its stages one after the other.
+fn claim_order(part: &mut Part, outcomes: [&Outcome; 2]) {
+    for chained in outcomes {
         let (wrong, of) = disorder(&chained.recording, STAGES);
         let sentence = format!(
             "{}: no chunk starts a stage before the last one ended",
@@ -160,20 +186,4 @@ fn judge(
             "none",
         );
     }
-    part.claim_share_at_least(
-        &format!("host sync: the {slowest} is idle between chunks"),
-        idle(host_sync),
-        0.4,
-    );
-    part.claim_share_at_most(
-        &format!("events: the {slowest} is idle between chunks"),
-        idle(events),
-        0.2,
-    );
-    part.claim_share_at_least("events come near the bound", reached(events), 0.85);
-    for outcome in outcomes {
-        let sentence = format!("{} is not faster than the bound", outcome.name);
-        part.claim_share_at_most(&sentence, reached(outcome), 1.05);
-    }
-    Ok(())
 }

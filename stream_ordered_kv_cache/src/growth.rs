@@ -42,66 +42,122 @@ struct Row {
     reserved: u64,
 }
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let longest = size::tokens(part)?.unwrap_or(256);
-    let page_tokens = size::page_tokens(part, longest)?;
-    let length = |percent: usize| (longest * percent).div_ceil(100);
-    predict(part, longest, page_tokens, &LENGTHS.map(length));
+/// What was found: when what was held, what was checked, and what went through the pool at the end.
+struct Found {
+    rows: Vec<Row>,
+    checked: Result<Checked, check::Mismatch>,
+    /// Bytes of the pages of the sequences that came and went.
+    passed: u64,
+    /// What each page's allocation took the host.
+    calls: Vec<Duration>,
+}
 
-    let append = Stream::non_blocking(part.device(), "append")?;
-    let kernels = Kernels::load(part.device(), SM_70)?;
-    let pool = MemoryPool::new(part.device())?;
-    pool.set_release_threshold(u64::MAX)?;
-    let begin = |number: usize, percent: usize| {
-        Sequence::new(&append, number, length(percent), page_tokens)
-    };
-    let mut sequences = (LENGTHS.iter().enumerate())
-        .map(|(number, &percent)| begin(number, percent))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let row = |when: &str, sequences: &[Sequence]| {
-        part.device().synchronize()?;
-        let held = pool.statistics()?;
-        anyhow::Ok(Row {
+/// Sequences of up to so many tokens, in pages of so many.
+struct Growth<'a> {
+    device: &'a Device,
+    append: Stream,
+    kernels: Kernels,
+    pool: MemoryPool,
+    longest: usize,
+    page_tokens: usize,
+}
+
+impl Growth<'_> {
+    fn length(&self, percent: usize) -> usize {
+        (self.longest * percent).div_ceil(100)
+    }
+
+    fn begin(&self, number: usize, percent: usize) -> anyhow::Result<Sequence> {
+        Sequence::new(&self.append, number, self.length(percent), self.page_tokens)
+    }
+
+    /// What the sequences hold and the pool has, when the host has waited for all.
+    fn row(&self, when: &str, sequences: &[Sequence]) -> anyhow::Result<Row> {
+        self.device.synchronize()?;
+        let held = self.pool.statistics()?;
+        Ok(Row {
             when: when.to_owned(),
             tokens: sequences.iter().map(Sequence::tokens).sum(),
             pages: sequences.iter().map(Sequence::pages).sum(),
             used: held.used,
             reserved: held.reserved,
         })
-    };
+    }
 
-    let mut rows = vec![row("nothing", &[])?];
-    for quarter in 1..=4 {
-        for sequence in &mut sequences {
-            sequence.grow_to(quarter, 4, &pool, &kernels)?;
+    /// Some sequences grow, one ends, others come and go, and all end.
+    fn live(&self) -> anyhow::Result<Found> {
+        let numbered = LENGTHS.iter().enumerate();
+        let mut sequences = numbered
+            .map(|(number, &percent)| self.begin(number, percent))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let mut found = Found {
+            rows: vec![self.row("nothing", &[])?],
+            checked: Ok(Checked::default()),
+            passed: 0,
+            calls: Vec::new(),
+        };
+        self.grow(&mut sequences, &mut found)?;
+        check_all(&sequences, &mut found)?;
+        drop(sequences.remove(ENDS));
+        found.rows.push(self.row("one ends", &sequences)?);
+        self.come_and_go(&mut found)?;
+        let when = format!("{COME} come and go");
+        found.rows.push(self.row(&when, &sequences)?);
+        check_all(&sequences, &mut found)?;
+        found.calls = sequences.iter().flat_map(Sequence::allocations).collect();
+        drop(sequences);
+        found.rows.push(self.row("all end", &[])?);
+        Ok(found)
+    }
+
+    fn grow(&self, sequences: &mut [Sequence], found: &mut Found) -> anyhow::Result<()> {
+        for quarter in 1..=4 {
+            for sequence in &mut *sequences {
+                sequence.grow_to(quarter, 4, &self.pool, &self.kernels)?;
+            }
+            let when = format!("{quarter} of 4 quarters");
+            found.rows.push(self.row(&when, sequences)?);
         }
-        rows.push(row(&format!("{quarter} of 4 quarters"), &sequences)?);
+        Ok(())
     }
-    let mut checked = Ok(Checked::default());
-    for sequence in &sequences {
-        check::add(&mut checked, sequence.check())?;
-    }
-    drop(sequences.remove(ENDS));
-    rows.push(row("one ends", &sequences)?);
-    let mut passed = 0;
-    for number in LENGTHS.len()..LENGTHS.len() + COME {
-        let mut sequence = begin(number, COMING)?;
-        sequence.grow_to(1, 1, &pool, &kernels)?;
-        check::add(&mut checked, sequence.check())?;
-        passed += sequence.pages() as u64 * page_bytes(page_tokens);
-    }
-    rows.push(row(&format!("{COME} come and go"), &sequences)?);
-    for sequence in &sequences {
-        check::add(&mut checked, sequence.check())?;
-    }
-    let calls = sequences.iter().flat_map(Sequence::allocations).collect();
-    drop(sequences);
-    rows.push(row("all end", &[])?);
 
-    say(part, &rows, page_bytes(page_tokens), calls);
-    part.claim_right("every element of every page is right", "elements", &checked);
-    judge(part, &rows, (longest, page_tokens), passed);
+    fn come_and_go(&self, found: &mut Found) -> anyhow::Result<()> {
+        for number in LENGTHS.len()..LENGTHS.len() + COME {
+            let mut sequence = self.begin(number, COMING)?;
+            sequence.grow_to(1, 1, &self.pool, &self.kernels)?;
+            check::add(&mut found.checked, sequence.check())?;
+            found.passed += sequence.pages() as u64 * page_bytes(self.page_tokens);
+        }
+        Ok(())
+    }
+}
+
+fn check_all(sequences: &[Sequence], found: &mut Found) -> anyhow::Result<()> {
+    sequences
+        .iter()
+        .try_for_each(|sequence| check::add(&mut found.checked, sequence.check()))
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let longest = size::tokens(part)?.unwrap_or(256);
+    let page_tokens = size::page_tokens(part, longest)?;
+    let growth = Growth {
+        device: part.device(),
+        append: Stream::non_blocking(part.device(), "append")?,
+        kernels: Kernels::load(part.device(), SM_70)?,
+        pool: MemoryPool::new(part.device())?,
+        longest,
+        page_tokens,
+    };
+    growth.pool.set_release_threshold(u64::MAX)?;
+    let lengths = LENGTHS.map(|percent| growth.length(percent));
+    predict(part, longest, page_tokens, &lengths);
+    let found = growth.live()?;
+    say(part, &found.rows, page_bytes(page_tokens), found.calls);
+    let sentence = "every element of every page is right";
+    part.claim_right(sentence, "elements", &found.checked);
+    judge(part, &found.rows, (longest, page_tokens), found.passed);
     Ok(())
 }
 

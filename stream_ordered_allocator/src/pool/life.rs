@@ -135,69 +135,67 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 }
 
 fn judge(part: &mut Part, one: u64, seen: &Seen) {
-    let mut claim = |sentence: &str, holds: bool, found: u64, limit: String| {
-        part.claim(sentence, holds, units::bytes(found), limit);
-    };
+    judge_allocating(part, one, seen);
+    judge_giving_back(part, one, seen);
+    judge_marks(part, seen);
+}
+
+/// Claims something of a number of bytes.
+fn claim(part: &mut Part, sentence: &str, holds: bool, found: u64, limit: String) {
+    part.claim(sentence, holds, units::bytes(found), limit);
+}
+
+fn least(bytes: u64) -> String {
+    format!("at least {}", units::bytes(bytes))
+}
+
+fn none() -> String {
+    units::bytes(0)
+}
+
+fn judge_allocating(part: &mut Part, one: u64, Seen { new, allocated, .. }: &Seen) {
     let all = BUFFERS as u64 * one;
-    let none = || units::bytes(0);
-    let least = |bytes| format!("at least {}", units::bytes(bytes));
-    let Seen { new, allocated, .. } = seen;
+    let holds = *new == PoolStatistics::default();
     claim(
+        part,
         "a new pool holds nothing",
-        *new == PoolStatistics::default(),
+        holds,
         new.reserved,
         none(),
     );
+    let sentence = "what is allocated counts as used";
     let counted = (all..all + PIECE).contains(&allocated.used);
-    claim(
-        "what is allocated counts as used",
-        counted,
-        allocated.used,
-        least(all),
-    );
-    let covered = allocated.reserved >= allocated.used;
-    claim(
-        "and is reserved",
-        covered,
-        allocated.reserved,
-        least(allocated.used),
-    );
+    claim(part, sentence, counted, allocated.used, least(all));
+    let (covered, limit) = (allocated.reserved >= allocated.used, least(allocated.used));
+    claim(part, "and is reserved", covered, allocated.reserved, limit);
+}
+
+fn judge_giving_back(part: &mut Part, one: u64, seen: &Seen) {
+    let sentence = "threshold 0: all is given back when the host waits";
     let found = seen.returned.reserved;
+    claim(part, sentence, found == 0, found, none());
+    let (found, all) = (seen.kept.reserved, BUFFERS as u64 * one);
+    let sentence = "greatest threshold: all is kept";
+    claim(part, sentence, found >= all, found, least(all));
+    let found = seen.trimmed.reserved;
+    let sentence = "trimming leaves what it is told to";
+    let holds = (one..one + PIECE).contains(&found);
+    claim(part, sentence, holds, found, least(one));
+    let found = seen.empty.reserved;
     claim(
-        "threshold 0: all is given back when the host waits",
+        part,
+        "trimming to 0 leaves nothing",
         found == 0,
         found,
         none(),
     );
-    let found = seen.kept.reserved;
-    claim(
-        "greatest threshold: all is kept",
-        found >= all,
-        found,
-        least(all),
-    );
-    let found = seen.trimmed.reserved;
-    claim(
-        "trimming leaves what it is told to",
-        (one..one + PIECE).contains(&found),
-        found,
-        least(one),
-    );
-    let found = seen.empty.reserved;
-    claim("trimming to 0 leaves nothing", found == 0, found, none());
-    let found = seen.empty.used_high;
-    let most = units::bytes(allocated.used);
-    claim(
-        "the marks keep the most that there was",
-        found == allocated.used,
-        found,
-        most,
-    );
-    let marks = (seen.reset.used_high, seen.reset.reserved_high);
-    claim(
-        "reset, they start from what there is",
-        marks == (0, 0),
-        marks.1,
-        none(),
-    );
+}
+
+fn judge_marks(part: &mut Part, seen: &Seen) {
+    let (found, most) = (seen.empty.used_high, seen.allocated.used);
+    let sentence = "the marks keep the most that there was";
+    claim(part, sentence, found == most, found, units::bytes(most));
+    let (used, reserved) = (seen.reset.used_high, seen.reset.reserved_high);
+    let sentence = "reset, they start from what there is";
+    claim(part, sentence, (used, reserved) == (0, 0), reserved, none());
 }
