@@ -12,9 +12,12 @@
 //!
 //! First the calls alone are timed, each by itself: half of them, all but one in a hundred, and the slowest. Then they
 //! stand in a loop with kernels that work in the first 4 KiB of the memory, whatever its size, in one stream and in eight,
-//! beside a loop whose memory was allocated once: what a loop takes longer than that one is the allocator's share. A pool that does not remove nearly all of the cost of large
-//! allocations would prove this wrong; small ones the driver keeps itself, and what a pool saves there is printed and
-//! not claimed.
+//! beside a loop whose memory was allocated once: what a loop takes longer than that one is the allocator's share.
+//!
+//! A pool that several streams share looks for memory that another of them has freed, unless its policies of reuse forbid
+//! it, and that search costs the host more than the rest of the call: so one variant forbids it. A pool that does not
+//! remove nearly all of the cost of large allocations would prove this wrong; small ones the driver keeps itself, and what a
+//! pool saves there is printed and not claimed.
 
 mod calls;
 mod in_loop;

@@ -89,9 +89,9 @@ fn judge(
     Ok(())
 }
 
-/// Batches of 8 MiB, unless they are too few to fill the pipeline or needlessly many.
+/// Batches of 4 MiB, unless they are too few to fill the pipeline or needlessly many.
 fn usual_count(elements: usize) -> usize {
-    (elements >> 21).clamp(32, 64)
+    (elements >> 20).clamp(32, 128)
 }
 
 /// Starting copies, filling and draining cost the less, the more data there is.

@@ -9,17 +9,20 @@ pub enum Kind {
     Malloc,
     /// A pool that gives free memory back whenever the host waits.
     Threshold0,
-    /// A pool that keeps its memory.
+    /// A pool that keeps its memory, with all policies of reuse, as pools have by default.
     ThresholdMax,
+    /// The same, but freed memory never crosses to another stream.
+    OwnStream,
     /// Memory that was allocated before, for each stream.
     Once,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Malloc,
         Self::Threshold0,
         Self::ThresholdMax,
+        Self::OwnStream,
         Self::Once,
     ];
 
@@ -28,6 +31,7 @@ impl Kind {
             Self::Malloc => "cuMemAlloc",
             Self::Threshold0 => "pool, threshold 0",
             Self::ThresholdMax => "pool, threshold max",
+            Self::OwnStream => "pool, own stream's",
             Self::Once => "allocated once",
         }
     }
@@ -44,15 +48,17 @@ pub enum Source {
 impl Source {
     /// The variant's source of memory for these streams, `elements` for each.
     pub fn new(kind: Kind, device: &Device, streams: &[Stream], elements: usize) -> Result<Self> {
-        let pool = |threshold| -> Result<_> {
+        let pool = |threshold, crossing: &[Reuse]| -> Result<_> {
             let pool = MemoryPool::new(device)?;
             pool.set_release_threshold(threshold)?;
+            pool.allow_only(crossing)?;
             Ok(Self::Pool(pool))
         };
         match kind {
             Kind::Malloc => Ok(Self::Malloc),
-            Kind::Threshold0 => pool(0),
-            Kind::ThresholdMax => pool(u64::MAX),
+            Kind::Threshold0 => pool(0, &Reuse::ALL),
+            Kind::ThresholdMax => pool(u64::MAX, &Reuse::ALL),
+            Kind::OwnStream => pool(u64::MAX, &[]),
             Kind::Once => {
                 let buffers = streams
                     .iter()
