@@ -35,11 +35,6 @@ const KNEE: f64 = 0.8;
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let device = part.device();
     let multiprocessors = device.multiprocessors()?;
-    part.require(
-        multiprocessors >= 8,
-        "multiprocessors",
-        "8, so that a block fills at most an eighth of them",
-    )?;
     let streams: Vec<Stream> = (0..KERNELS)
         .map(|index| Stream::non_blocking(device, format!("stream {index}")))
         .collect::<Result<_>>()?;

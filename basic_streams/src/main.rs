@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         &[Iterations],
         kernels::run,
     )
+    .needs(&[Need::Multiprocessors(8)])
     .part(
         "cpu-overlap",
         "Can the CPU work while the GPU does?",

@@ -2,10 +2,12 @@
 //! judges or draws runs. It knows nothing of CUDA.
 //!
 //! - [`results`]: the file, its version, how it is read; [`part`]: what it says of each part.
+//! - [`description`]: what an example says of itself without running.
 //! - [`device`]: on what the run took place; [`workload`]: what it had to do, as a hash.
 //! - [`intervals`]: what ran when, and what can be said of it; [`statistics`], [`units`].
 //! - [`new_file`]: files that are whole or not there.
 
+pub mod description;
 pub mod device;
 pub mod intervals;
 pub mod new_file;

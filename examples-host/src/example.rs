@@ -1,8 +1,10 @@
 //! An example: a program of parts, each a short lecture with a verdict.
 
 use crate::child;
+use crate::describe;
 use crate::device::Device;
 use crate::exit::{Exit, complain};
+use crate::need::{self, Need};
 use crate::options::{self, Options, UsageError};
 use crate::output;
 use crate::part::Part;
@@ -27,6 +29,8 @@ pub struct PartInfo {
     pub question: &'static str,
     /// What it uses of the options that not every part uses.
     pub uses: &'static [PartOption],
+    /// What it needs of the device.
+    pub needs: &'static [Need],
 }
 
 /// A program of parts.
@@ -59,8 +63,17 @@ impl<'a> Example<'a> {
             name,
             question,
             uses,
+            needs: &[],
         };
         self.parts.push((info, Box::new(body)));
+        self
+    }
+
+    /// Says what the part added last needs: it is not begun on a device that lacks it.
+    pub fn needs(mut self, needs: &'static [Need]) -> Self {
+        if let Some((info, _)) = self.parts.last_mut() {
+            info.needs = needs;
+        }
         self
     }
 
@@ -76,7 +89,12 @@ impl<'a> Example<'a> {
     }
 
     fn run(&self, options: &Options) -> Exit {
-        match self.lecture(options) {
+        let done = if options.describe {
+            self.describe(options)
+        } else {
+            self.lecture(options)
+        };
+        match done {
             Ok(true) => Exit::LessonHolds,
             Ok(false) => Exit::LessonFails,
             Err(error) => {
@@ -84,6 +102,12 @@ impl<'a> Example<'a> {
                 Exit::of(&error)
             }
         }
+    }
+
+    fn describe(&self, options: &Options) -> anyhow::Result<bool> {
+        let description = describe::describe(self.name, self.about, &self.infos(), options)?;
+        output::line(serde_json::to_string(&description)?);
+        Ok(true)
     }
 
     fn lecture(&self, options: &Options) -> anyhow::Result<bool> {
@@ -104,7 +128,9 @@ impl<'a> Example<'a> {
         for (info, body) in self.parts.iter().filter(|(info, _)| asked(info.name)) {
             let own = info.own(options);
             let mut part = Part::new(*info, &device, &own);
-            body(&mut part).with_context(|| format!("part {}", info.name))?;
+            need::check_all(info.needs, &device)
+                .and_then(|()| body(&mut part))
+                .with_context(|| format!("part {}", info.name))?;
             let finished = part.finish();
             if !finished.holds {
                 failed.push(info.name);

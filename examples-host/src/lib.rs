@@ -4,7 +4,7 @@
 //! here, one idea per module:
 //!
 //! - **The program**: [`example`] (parts, command line, exit code), [`part`] (what a part says and
-//!   claims), [`options`], [`part_option`], [`size`], [`exit`],
+//!   claims), [`options`], [`part_option`], [`need`], [`size`], [`exit`],
 //!   [`verdict`], [`child`] (settings that a process reads once).
 //! - **The device**: [`device`], [`stream`], [`event`], [`device_buffer`], [`memory_pool`],
 //!   [`arena`], [`host_buffer`], [`ring`], [`kernel`], [`host_clock`]. Order is in the types: a device buffer belongs to a
@@ -24,6 +24,7 @@ pub mod child;
 mod cupti;
 pub mod data;
 mod dependencies;
+mod describe;
 pub mod device;
 pub mod device_buffer;
 pub mod error;
@@ -38,6 +39,7 @@ mod host_function;
 pub mod kernel;
 pub mod measure;
 pub mod memory_pool;
+pub mod need;
 pub mod options;
 pub mod output;
 pub mod part;
@@ -79,6 +81,7 @@ pub mod prelude {
     pub use crate::kernels;
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch};
     pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
+    pub use crate::need::Need;
     pub use crate::part::Part;
     pub use crate::plan::{EqualWork, Plan};
     pub use crate::races::Watched;

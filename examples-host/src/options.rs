@@ -64,6 +64,14 @@ pub struct Options {
     /// and times nothing
     #[arg(long)]
     pub omit_event: bool,
+
+    /// Print what the example consists of, and what the device lacks for it, as JSON, and run nothing
+    #[arg(long, hide = true)]
+    pub describe: bool,
+
+    /// Mark the results as those of a run that a profiler watches
+    #[arg(long, hide = true)]
+    pub profiled: bool,
 }
 
 /// The request makes no sense. A program that ends with this error exits with code 2.
@@ -140,11 +148,13 @@ mod tests {
             name: "kernels",
             question: "Do small kernels overlap?",
             uses: &[PartOption::Iterations],
+            needs: &[],
         },
         PartInfo {
             name: "three-way",
             question: "How near to the bound?",
             uses: &[PartOption::Iterations, PartOption::Chunks],
+            needs: &[],
         },
     ];
 

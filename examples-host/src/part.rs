@@ -361,6 +361,7 @@ mod tests {
         name: "part",
         question: "Does it hold?",
         uses: &[],
+        needs: &[],
     };
 
     #[test]

@@ -103,11 +103,13 @@ mod tests {
         name: "kernels",
         question: "Do small kernels overlap?",
         uses: &[PartOption::Iterations],
+        needs: &[],
     };
     const THREE_WAY: PartInfo = PartInfo {
         name: "three-way",
         question: "How near to the bound?",
         uses: &[PartOption::Iterations, PartOption::Chunks],
+        needs: &[],
     };
 
     fn refused(asked: &[&str], options: Options) -> Option<String> {

@@ -66,6 +66,6 @@ fn request(options: &Options) -> Request {
         chunks: options.chunks.map(|chunks| chunks.get() as u64),
         iterations: options.iterations,
         omit_event: options.omit_event,
-        profiled: false,
+        profiled: options.profiled,
     }
 }

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         &[Iterations, Size, Chunks],
         warp_specialised::run,
     )
+    .needs(&[Need::MemoryPools])
     .part(
         "event-chain",
         "What closes the gaps between producer, consumer and output?",

@@ -23,7 +23,7 @@ mod calls;
 mod in_loop;
 mod source;
 
-use crate::{bytes_of_each, require_pools};
+use crate::bytes_of_each;
 use examples_host::prelude::*;
 
 /// Where the pool's worth is claimed: one of the steps of [`sizes`], so that any `--size` from here on has it.
@@ -32,7 +32,6 @@ const STREAMS: usize = 8;
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    require_pools(part)?;
     part.predict(format!(
         "From some size on cuMemAlloc and cuMemFree cost many microseconds; the pool's calls cost one or two at every\n\
          size, once it may keep its memory. At {} they remove 95 % of the cost or more.",

@@ -18,8 +18,8 @@
 //! which is what dropping a buffer does: then nobody waits, and the pool looks for other memory meanwhile. A racy program
 //! that the software GPU's checker does not report, or a wrong result of an ordered one, would prove this wrong.
 
+use crate::bytes_of_each;
 use crate::kernels::Kernels;
-use crate::{bytes_of_each, require_pools};
 use examples_host::check::Mismatch;
 use examples_host::prelude::*;
 use gpu_kernels::SM_70;
@@ -68,7 +68,6 @@ struct Found {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    require_pools(part)?;
     part.predict(
         "Freed by the writer without an event, the memory gets its next contents before the reader's kernel has read it.\n\
          Behind an event it does not. Freed by the reader it does not either, and the writer gets other memory at once.",

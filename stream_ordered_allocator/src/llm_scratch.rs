@@ -21,7 +21,7 @@ mod layer;
 mod reference;
 mod scratch;
 
-use crate::{distribution, require_pools};
+use crate::distribution;
 use anyhow::Context;
 use batches::{Batches, Served, TOLERANCE};
 use examples_host::device::TimeSource;
@@ -76,7 +76,6 @@ impl Times {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    require_pools(part)?;
     part.predict(format!(
         "cuMemAlloc: every batch waits for the device where it frees, and batches with large matrices for the operating\n\
          system too: they take at least {} as long as with a pool, and the slowest no less. Pool and arena: no batch\n\

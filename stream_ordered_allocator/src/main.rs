@@ -28,33 +28,29 @@ fn main() -> ExitCode {
         &[Iterations, Size],
         cost::run,
     )
+    .needs(&[Need::MemoryPools])
     .part(
         "pool",
         "What does a memory pool hold, and who gets freed memory again?",
         &[Size],
         pool::run,
     )
+    .needs(&[Need::MemoryPools])
     .part(
         "llm-scratch",
         "What do allocators do to the latency of batches whose sizes change?",
         &[Iterations, Size],
         llm_scratch::run,
     )
+    .needs(&[Need::MemoryPools])
     .part(
         "lifetime",
         "Who gets memory that is freed while another stream uses it?",
         &[Size],
         lifetime::run,
     )
+    .needs(&[Need::MemoryPools])
     .main()
-}
-
-/// Fails with exit code 3 on a device that does not allocate in stream order.
-fn require_pools(part: &Part) -> anyhow::Result<()> {
-    let has = part.device().has_memory_pools()?;
-    let property = "memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)";
-    part.require(has, property, "this part allocates in stream order")?;
-    Ok(())
 }
 
 /// Bytes of each of `count` allocations of `T` that are to live together: `--size`, or the part's default. Refuses more

@@ -17,12 +17,10 @@
 mod life;
 mod reuse;
 
-use crate::require_pools;
 use examples_host::prelude::*;
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    require_pools(part)?;
     part.predict(
         "With threshold 0 the pool gives all free memory back when the host waits, and the next allocation costs as much\n\
          as the first; with the greatest it keeps all, until it is trimmed. Freed memory crosses to another stream only\n\

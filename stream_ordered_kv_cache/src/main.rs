@@ -42,5 +42,6 @@ fn main() -> ExitCode {
         &[Size, Chunks],
         growth::run,
     )
+    .needs(&[Need::MemoryPools])
     .main()
 }

@@ -11,6 +11,7 @@ const PART: PartInfo = PartInfo {
     name: "part",
     question: "Is it the same work?",
     uses: &[],
+    needs: &[],
 };
 const ELEMENTS: usize = 256;
 const SENTENCE: &str = "all variants do the same work: ";

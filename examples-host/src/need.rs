@@ -1,0 +1,50 @@
+//! What a part needs of its device, as data: `--describe` says it, and the part is not begun without it.
+
+use crate::device::Device;
+use crate::error::Result;
+use std::fmt;
+
+/// A property without which a part has nothing to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Allocation in stream order.
+    MemoryPools,
+    /// So many multiprocessors at least.
+    Multiprocessors(u32),
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MemoryPools => {
+                f.write_str("memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)")
+            }
+            Self::Multiprocessors(count) => write!(f, "{count} multiprocessors"),
+        }
+    }
+}
+
+impl Need {
+    /// Whether the device has it.
+    ///
+    /// # Errors
+    /// When the driver does not answer.
+    pub fn is_met(self, device: &Device) -> Result<bool> {
+        match self {
+            Self::MemoryPools => device.has_memory_pools(),
+            Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
+        }
+    }
+}
+
+/// Refuses a device that lacks one of these.
+///
+/// # Errors
+/// [`crate::device::MissingProperty`], or when the driver does not answer.
+pub(crate) fn check_all(needs: &[Need], device: &Device) -> anyhow::Result<()> {
+    for need in needs {
+        let why = "the part has nothing to show without";
+        device.require(need.is_met(device)?, &need.to_string(), why)?;
+    }
+    Ok(())
+}
