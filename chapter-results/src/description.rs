@@ -61,6 +61,11 @@ pub struct NeedDescription {
 }
 
 impl PartDescription {
+    /// Whether `--iterations` means something to it.
+    pub fn uses_iterations(&self) -> bool {
+        self.options.iter().any(|option| option == "--iterations")
+    }
+
     /// What the device is known to lack.
     pub fn lacking(&self) -> Vec<&str> {
         let unmet = self.needs.iter().filter(|need| need.met == Some(false));

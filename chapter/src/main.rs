@@ -2,6 +2,12 @@
 
 mod check;
 mod expectations;
+mod folder;
+mod list;
+mod program;
+mod run;
+mod selection;
+mod targets;
 mod timeline;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +26,10 @@ struct Chapter {
 enum Command {
     /// Compares results with what is expected of them on this device
     Check(check::Arguments),
+    /// Lists the targets and their parts: what each asks and needs, and whether this machine has it
+    List(list::Arguments),
+    /// Runs targets, keeps their results, and says of each part whether its lesson holds
+    Run(run::Arguments),
     /// Says what a recorded timeline shows
     Timeline(timeline::Arguments),
 }
@@ -27,6 +37,8 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Chapter::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::List(arguments) => list::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Timeline(arguments) => timeline::run(&arguments),
     };
     match done {

@@ -1,0 +1,232 @@
+//! A folder of results: `run.json`, which says what ran and how it ended, and one `TARGET.json` for each example that
+//! left results behind. It is whole or not there: it is filled beside its place and renamed into it.
+
+use anyhow::{Context, Result};
+use chapter_results::Results;
+use examples_host::options::UsageError;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file that makes a folder one of results.
+const SUMMARY: &str = "run.json";
+
+/// The version of `run.json`.
+pub const VERSION: u32 = 1;
+
+/// What ran and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// The version of the form: 1.
+    pub version: u32,
+    /// What was kept besides the results: `none`, `minimal` or `deep`.
+    pub profile: String,
+    /// The device and why it was this one, in words.
+    pub device: String,
+    /// The targets, in the chapter's order.
+    pub targets: Vec<TargetSummary>,
+}
+
+/// How a target ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSummary {
+    /// Its name.
+    pub name: String,
+    /// Its exit code; absent when it was not started, or was killed.
+    pub exit_code: Option<i32>,
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// What it complained about when it left no results behind.
+    pub error: Option<String>,
+    /// Parts that were not run, each with what the device lacks.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A part that was not run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skipped {
+    /// The part.
+    pub part: String,
+    /// What the device lacks.
+    pub lacking: String,
+}
+
+/// A folder to be.
+pub struct NewFolder {
+    path: PathBuf,
+    /// Removed with all that is in it when dropped.
+    beside: tempfile::TempDir,
+}
+
+impl NewFolder {
+    /// Makes sure, before anything is run, that the folder can be written where it is wanted.
+    ///
+    /// # Errors
+    /// Something else is there, or nothing can be written there.
+    pub fn create(option: &str, path: PathBuf) -> Result<Self, UsageError> {
+        let refuse = |why: String| UsageError(format!("{option} {}: {why}", path.display()));
+        if path.exists() && !replaceable(&path) {
+            let why = format!("this is not empty and holds no {SUMMARY}: it is not replaced");
+            return Err(refuse(why));
+        }
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let beside = fs::create_dir_all(parent)
+            .and_then(|()| {
+                tempfile::Builder::new()
+                    .prefix(".chapter-")
+                    .tempdir_in(parent)
+            })
+            .map_err(|error| refuse(format!("cannot write there: {error}")))?;
+        let folder = Self { path, beside };
+        fs::create_dir(folder.place())
+            .map_err(|error| UsageError(format!("{option} {}: {error}", folder.path.display())))?;
+        Ok(folder)
+    }
+
+    /// The folder until it is in its place.
+    pub fn place(&self) -> PathBuf {
+        self.beside.path().join("new")
+    }
+
+    /// Writes the summary and puts the folder into its place, instead of the results that may be there.
+    ///
+    /// # Errors
+    /// When that is not possible; then nothing has changed.
+    pub fn finish(self, summary: &Summary) -> Result<PathBuf> {
+        let context = || format!("cannot write {}", self.path.display());
+        let mut text = serde_json::to_string_pretty(summary)?;
+        text.push('\n');
+        fs::write(self.place().join(SUMMARY), text).with_context(context)?;
+        let old = self.beside.path().join("old");
+        let replaced = self.path.exists();
+        if replaced {
+            fs::rename(&self.path, &old).with_context(context)?;
+        }
+        if let Err(error) = fs::rename(self.place(), &self.path) {
+            if replaced {
+                fs::rename(&old, &self.path).with_context(context)?;
+            }
+            return Err(error).with_context(context);
+        }
+        Ok(self.path)
+    }
+}
+
+/// Whether nothing is lost when the folder goes: it is empty, or holds a run's results.
+fn replaceable(path: &Path) -> bool {
+    let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    empty || path.join(SUMMARY).is_file()
+}
+
+/// Reads a folder's summary and the results in it, in the order in which they ran.
+///
+/// # Errors
+/// It is no such folder, or one of its files is none of results.
+pub fn read(path: &Path) -> Result<(Summary, Vec<Results>), UsageError> {
+    let file = path.join(SUMMARY);
+    let refuse = |why: String| UsageError(format!("{}: {why}", file.display()));
+    let text = fs::read_to_string(&file).map_err(|error| {
+        refuse(format!(
+            "{error}; `cargo chapter run` leaves such a folder behind"
+        ))
+    })?;
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u64,
+    }
+    let form = |error: serde_json::Error| refuse(format!("no summary of a run: {error}"));
+    // The version first: a later form may lack or have what this one does not know.
+    let Versioned { version } = serde_json::from_str(&text).map_err(form)?;
+    if version != u64::from(VERSION) {
+        let why = format!("version {version} of the form; this program reads version {VERSION}");
+        return Err(refuse(why));
+    }
+    let summary: Summary = serde_json::from_str(&text).map_err(form)?;
+    let names = summary.targets.iter().map(|target| &target.name);
+    let files = names.map(|name| path.join(format!("{name}.json")));
+    let results = files
+        .filter(|file| file.exists())
+        .map(|file| Results::read(&file).map_err(|error| UsageError(error.to_string())))
+        .collect::<Result<_, _>>()?;
+    Ok((summary, results))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(device: &str) -> Summary {
+        Summary {
+            version: VERSION,
+            profile: "none".into(),
+            device: device.into(),
+            targets: Vec::new(),
+        }
+    }
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn results_replace_results_and_nothing_is_left_beside_them() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("made/chapter");
+        for device in ["first", "second"] {
+            let new = NewFolder::create("--out", path.clone()).unwrap();
+            fs::write(new.place().join(device), "").unwrap();
+            new.finish(&summary(device)).unwrap();
+            assert_eq!(read(&path).unwrap().0.device, device);
+            assert_eq!(entries(&path), [device, SUMMARY]);
+            assert_eq!(entries(&home.path().join("made")), ["chapter"]);
+        }
+    }
+
+    #[test]
+    fn an_unfinished_folder_leaves_the_old_one() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("chapter");
+        NewFolder::create("--out", path.clone())
+            .unwrap()
+            .finish(&summary("old"))
+            .unwrap();
+        drop(NewFolder::create("--out", path.clone()).unwrap());
+        assert_eq!(read(&path).unwrap().0.device, "old");
+        assert_eq!(entries(home.path()), ["chapter"]);
+    }
+
+    #[test]
+    fn what_is_no_results_is_neither_replaced_nor_read() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("thesis"), "").unwrap();
+        let error = NewFolder::create("--out", home.path().to_owned())
+            .err()
+            .unwrap();
+        assert!(
+            error.0.ends_with("holds no run.json: it is not replaced"),
+            "{error}"
+        );
+        let error = read(home.path()).unwrap_err();
+        assert!(error.0.contains("`cargo chapter run` leaves"), "{error}");
+        for (text, reason) in [
+            ("{\"version\": 2, \"more\": 1}", "version 2 of the form"),
+            ("{\"version\": 1", "no summary of a run"),
+            ("{\"version\": 1}", "no summary of a run: missing field"),
+        ] {
+            fs::write(home.path().join(SUMMARY), text).unwrap();
+            let error = read(home.path()).unwrap_err();
+            assert!(error.0.contains(reason), "{error}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What every command that starts the examples can be told of the device, and how an example is asked what it is.
+
+use crate::targets::Program;
+use anyhow::{Context, anyhow};
+use chapter_results::description::Description;
+use examples_host::exit::Exit;
+use examples_host::options::UsageError;
+use std::process::{Command, Stdio};
+
+/// The device, as the examples know it.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct DeviceOptions {
+    /// The device: NVIDIA's driver, the software GPU, or the first of them that works. Without the option, the
+    /// environment variable CUDA_DRIVER says it
+    #[arg(long, value_name = "auto|nvidia|software", value_parser = ["auto", "nvidia", "software"], hide_possible_values = true)]
+    pub device: Option<String>,
+
+    /// The GPU that the software GPU models: h200, b200, h100, a100, l4, rtx4090, t4, or the path of a profile file.
+    /// Without the option, the environment variable SOFTWARE_GPU says it, else h200
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub gpu: Option<String>,
+}
+
+impl DeviceOptions {
+    /// As the examples' command lines have it.
+    pub fn arguments(&self) -> Vec<String> {
+        let device = self.device.iter().map(|name| format!("--device={name}"));
+        let gpu = self.gpu.iter().map(|name| format!("--gpu={name}"));
+        device.chain(gpu).collect()
+    }
+}
+
+impl Program {
+    /// Asks the program what it consists of, and what the device lacks for it.
+    ///
+    /// # Errors
+    /// The options make no sense to it, or it is no example.
+    pub fn describe(&self, device: &DeviceOptions) -> anyhow::Result<Description> {
+        let asked = || format!("{} --describe", self.path.display());
+        let output = Command::new(&self.path)
+            .arg("--describe")
+            .args(device.arguments())
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot start {}", self.path.display()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let reason = said.lines().last().unwrap_or("it does not say why");
+            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+            return Err(if output.status.code() == Some(Exit::Usage as i32) {
+                UsageError(reason.to_owned()).into()
+            } else {
+                anyhow!("{}: {}: {reason}", asked(), output.status)
+            });
+        }
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("{}: what it prints is no description", asked()))
+    }
+}

@@ -1,0 +1,303 @@
+//! `run`: runs examples, keeps their results in a folder, and says of each part whether its lesson holds.
+
+mod process;
+mod progress;
+mod verdict;
+
+use crate::folder::{NewFolder, Skipped, Summary, TargetSummary, VERSION};
+use crate::program::DeviceOptions;
+use crate::selection::{self, Selected};
+use crate::targets::Targets;
+use anyhow::{Result, anyhow};
+use chapter_results::Results;
+use chapter_results::description::Availability;
+use clap::ValueEnum;
+use examples_host::exit::{Exit, complain};
+use examples_host::options::UsageError;
+use process::{Ended, Order};
+use progress::Progress;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+use verdict::Outcome;
+
+/// What is run, and what is kept of it.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only these: TARGET or TARGET:PART
+    #[arg(value_name = "TARGET[:PART]")]
+    targets: Vec<String>,
+
+    #[command(flatten)]
+    device: DeviceOptions,
+
+    /// What is kept besides the results
+    #[arg(long, value_enum, default_value_t = Depth::None)]
+    profile: Depth,
+
+    /// Timed runs of each variant, in the parts that time several
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    iterations: Option<u32>,
+
+    /// The folder of the results; those of an earlier run are replaced. Without the option it is `chapter` in cargo's
+    /// target folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+
+    /// Build the examples optimised, as for a GPU's host
+    #[arg(long)]
+    release: bool,
+}
+
+/// What is kept besides the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Depth {
+    /// Nothing
+    None,
+    /// The timelines
+    Minimal,
+    /// Everything that the examples print and leave behind
+    Deep,
+}
+
+/// Runs it.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let targets = Targets::find()?;
+    let out = arguments.out.clone().unwrap_or_else(|| targets.results());
+    let folder = NewFolder::create("--out", out)?;
+    let device = &arguments.device;
+    let selected = selection::select(&targets, &arguments.targets, device, arguments.release)?;
+    check_iterations(arguments, &selected)?;
+    let device = match selected.first().map(|one| &one.description.device) {
+        Some(Availability::Present { introduction, .. }) => introduction.clone(),
+        Some(Availability::Absent { reason }) => {
+            complain(&anyhow!("{reason}"));
+            return Ok(Exit::DeviceLacks);
+        }
+        None => return Err(UsageError("the chapter has no targets".to_owned()).into()),
+    };
+    let start = Instant::now();
+    let mut run = Run {
+        progress: Progress::new(selected.iter().map(|one| one.parts().count()).sum()),
+        arguments,
+        folder,
+        done: 0,
+        tally: Tally::default(),
+    };
+    run.progress.line(&device);
+    let mut summaries = Vec::new();
+    for one in &selected {
+        summaries.push(run.target(one)?);
+    }
+    run.progress.end();
+    let tally = run.tally;
+    let place = run.folder.finish(&Summary {
+        version: VERSION,
+        profile: arguments
+            .profile
+            .to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned()),
+        device,
+        targets: summaries,
+    })?;
+    examples_host::output::line(format!(
+        "\n{tally}, in {:.1} s. Results in {}.",
+        start.elapsed().as_secs_f64(),
+        place.display()
+    ));
+    Ok(tally.exit())
+}
+
+/// Refuses `--iterations` when a part asked for by name, or all parts, would ignore it.
+fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), UsageError> {
+    if arguments.iterations.is_none() {
+        return Ok(());
+    }
+    let ignoring =
+        |one: &&Selected| !one.named.is_empty() && !one.parts().all(|part| part.uses_iterations());
+    let who = if let Some(one) = selected.iter().find(ignoring) {
+        format!("a part of {} that was asked for does", one.program.name)
+    } else if selected
+        .iter()
+        .all(|one| !one.parts().any(|part| part.uses_iterations()))
+    {
+        "what was asked for does".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(UsageError(format!(
+        "--iterations: {who} not use it; `cargo chapter list` shows who does"
+    )))
+}
+
+/// A run while it goes on.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    folder: NewFolder,
+    progress: Progress,
+    /// Parts that have been dealt with.
+    done: usize,
+    tally: Tally,
+}
+
+impl Run<'_> {
+    /// Runs one target: those of its parts that the device has everything for.
+    fn target(&mut self, one: &Selected) -> Result<TargetSummary> {
+        let (able, unable): (Vec<_>, Vec<_>) =
+            one.parts().partition(|part| part.lacking().is_empty());
+        let skipped = unable.iter().map(|part| Skipped {
+            part: part.name.clone(),
+            lacking: part.lacking().join(", "),
+        });
+        let skipped: Vec<Skipped> = skipped.collect();
+        let mut summary = TargetSummary {
+            name: one.program.name.clone(),
+            exit_code: None,
+            seconds: 0.0,
+            error: None,
+            skipped,
+        };
+        if !able.is_empty() {
+            let whole = able.len() == one.description.parts.len();
+            let names = able.iter().map(|part| part.name.as_str());
+            let order = Order {
+                device: &self.arguments.device,
+                parts: if whole { Vec::new() } else { names.collect() },
+                iterations: self
+                    .arguments
+                    .iterations
+                    .filter(|_| able.iter().any(|part| part.uses_iterations())),
+            };
+            let ended = self.start(one, &order)?;
+            summary.exit_code = ended.status.code();
+            summary.seconds = ended.time.as_secs_f64();
+            summary.error = self.outcomes(one, &ended);
+            if self.arguments.profile == Depth::Deep {
+                let text = [ended.output.as_str(), ended.errors.as_str()].concat();
+                fs::write(
+                    self.folder.place().join(format!("{}.txt", summary.name)),
+                    text,
+                )?;
+            }
+        }
+        for part in &summary.skipped {
+            let outcome = Outcome::Skipped(format!("the device lacks {}", part.lacking));
+            self.tell(&format!("{}:{}", summary.name, part.part), &outcome);
+            self.tally.named_skipped |= !one.named.is_empty();
+        }
+        self.done += one.parts().count();
+        Ok(summary)
+    }
+
+    fn start(&self, one: &Selected, order: &Order) -> Result<Ended> {
+        let name = &one.program.name;
+        let headings: Vec<String> = one
+            .parts()
+            .map(|part| format!("{}: {}", part.name, part.question))
+            .collect();
+        let json = self.folder.place().join(format!("{name}.json"));
+        self.progress.begin(self.done, name.clone());
+        let mut begun = 0;
+        process::run(&one.program, order, &json, |line| {
+            if let Some(part) = headings.iter().position(|heading| heading == line) {
+                self.progress
+                    .begin(self.done + begun, format!("{name}:{}", headings[part]));
+                begun += 1;
+            }
+        })
+    }
+
+    /// Tells how the parts of a target that ran ended. Returns why there are no results, when there are none.
+    fn outcomes(&mut self, one: &Selected, ended: &Ended) -> Option<String> {
+        let name = &one.program.name;
+        let file = self.folder.place().join(format!("{name}.json"));
+        let results = match Results::read(&file) {
+            Ok(results) => results,
+            Err(error) => {
+                let why = if file.exists() {
+                    error.to_string()
+                } else {
+                    ended.complaint()
+                };
+                let outcome = self.without_results(ended, why.clone());
+                self.tell(name, &outcome);
+                return Some(why);
+            }
+        };
+        for part in &results.parts {
+            self.tell(&format!("{name}:{}", part.name), &Outcome::of(part));
+        }
+        if !results.holds && results.parts.iter().all(|part| part.holds) {
+            let why = format!("{} reports of the checkers", results.reports.len());
+            self.tell(name, &Outcome::Broken(why));
+        }
+        None
+    }
+
+    /// How a target ended that left no results behind.
+    fn without_results(&mut self, ended: &Ended, why: String) -> Outcome {
+        match ended.status.code() {
+            Some(code) if code == Exit::DeviceLacks as i32 => {
+                self.tally.named_skipped = true;
+                Outcome::Skipped(why)
+            }
+            code => {
+                self.tally.usage |= code == Some(Exit::Usage as i32);
+                Outcome::Broken(why)
+            }
+        }
+    }
+
+    fn tell(&mut self, name: &str, outcome: &Outcome) {
+        self.tally.count(outcome);
+        self.progress.line(&format!("{name:44} {outcome}"));
+    }
+}
+
+/// How many parts ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    hold: usize,
+    fail: usize,
+    skipped: usize,
+    /// Something that was asked for by name was skipped.
+    named_skipped: bool,
+    /// An example did not understand what it was told.
+    usage: bool,
+}
+
+impl Tally {
+    fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Holds { .. } => self.hold += 1,
+            Outcome::Skipped(_) => self.skipped += 1,
+            Outcome::Fails(_) | Outcome::Broken(_) => self.fail += 1,
+        }
+    }
+
+    /// The worst of what happened: bad usage, then a lesson that does not hold, then a lack.
+    fn exit(&self) -> Exit {
+        match self {
+            Self { usage: true, .. } => Exit::Usage,
+            Self { fail: 1.., .. } => Exit::LessonFails,
+            Self {
+                named_skipped: true,
+                ..
+            } => Exit::DeviceLacks,
+            _ => Exit::LessonHolds,
+        }
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ok", self.hold)?;
+        if self.fail > 0 {
+            write!(f, ", {} FAILED", self.fail)?;
+        }
+        if self.skipped > 0 {
+            write!(f, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! The programs of the chapter: members of the workspace, built by cargo, or programs beside this one, on a machine
+//! without Rust.
+
+use anyhow::{Context, bail};
+use cargo_metadata::{Message, MetadataCommand, Package};
+use examples_host::options::UsageError;
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+/// Beside this program it lists the chapter's programs, one name a line, in the chapter's order.
+pub const LIST: &str = "chapter-targets.txt";
+
+/// Where the programs come from, and their names in the chapter's order.
+pub struct Targets {
+    home: Home,
+    names: Vec<String>,
+}
+
+enum Home {
+    /// Members of a workspace with a place in the chapter: `package.metadata.chapter.place` in their manifests.
+    Workspace {
+        cargo: OsString,
+        manifest: PathBuf,
+        target: PathBuf,
+    },
+    /// Programs in a folder.
+    Folder(PathBuf),
+}
+
+/// A program that can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The target's name.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl Targets {
+    /// The programs that are listed beside this one, else those of the workspace that the current folder is in.
+    ///
+    /// # Errors
+    /// There is no list, and cargo or the workspace is not there.
+    pub fn find() -> anyhow::Result<Self> {
+        let own = env::current_exe().context("cannot find this program's own file")?;
+        let folder = own.parent().unwrap_or(Path::new("."));
+        match fs::read_to_string(folder.join(LIST)) {
+            Ok(list) => Self::listed(folder, &list),
+            Err(_) => Self::of_workspace(),
+        }
+    }
+
+    fn listed(folder: &Path, list: &str) -> anyhow::Result<Self> {
+        let names = list.lines().map(str::trim).filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        if names.is_empty() {
+            let list = folder.join(LIST);
+            return Err(UsageError(format!("{} lists no program", list.display())).into());
+        }
+        let home = Home::Folder(folder.to_owned());
+        Ok(Self { home, names })
+    }
+
+    fn of_workspace() -> anyhow::Result<Self> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let metadata = MetadataCommand::new()
+            .cargo_path(&cargo)
+            .no_deps()
+            .exec()
+            .map_err(|error| {
+                UsageError(format!(
+                    "no {LIST} beside this program and no workspace to look for examples in: {error}"
+                ))
+            })?;
+        let mut members: Vec<(u64, String)> = metadata
+            .workspace_packages()
+            .into_iter()
+            .filter_map(|package| Some((place(package)?, package.name.to_string())))
+            .collect();
+        members.sort();
+        let manifest = metadata
+            .workspace_root
+            .join("Cargo.toml")
+            .into_std_path_buf();
+        if members.is_empty() {
+            let reason = format!(
+                "{}: no member has a place in a chapter (package.metadata.chapter.place)",
+                manifest.display()
+            );
+            return Err(UsageError(reason).into());
+        }
+        Ok(Self {
+            home: Home::Workspace {
+                cargo,
+                manifest,
+                target: metadata.target_directory.into_std_path_buf(),
+            },
+            names: members.into_iter().map(|(_, name)| name).collect(),
+        })
+    }
+
+    /// All names, in the chapter's order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Where a run's results go unless the command line says it.
+    pub fn results(&self) -> PathBuf {
+        match &self.home {
+            Home::Workspace { target, .. } => target.join("chapter"),
+            Home::Folder(_) => PathBuf::from("chapter-results"),
+        }
+    }
+
+    /// The programs of these names, built if need be: optimised when `release`.
+    ///
+    /// # Errors
+    /// One is not there, or does not build.
+    pub fn programs(&self, names: &[String], release: bool) -> anyhow::Result<Vec<Program>> {
+        let all = match &self.home {
+            Home::Workspace {
+                cargo, manifest, ..
+            } => build(cargo, manifest, names, release)?,
+            Home::Folder(folder) => names.iter().map(|name| in_folder(folder, name)).collect(),
+        };
+        for program in &all {
+            if !program.path.is_file() {
+                let path = program.path.display();
+                return Err(UsageError(format!("{path}, which {LIST} lists, is not there")).into());
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn place(package: &Package) -> Option<u64> {
+    package.metadata.get("chapter")?.get("place")?.as_u64()
+}
+
+fn in_folder(folder: &Path, name: &str) -> Program {
+    Program {
+        name: name.to_owned(),
+        path: folder.join(name),
+    }
+}
+
+/// Builds the members and returns their programs, as cargo names them.
+fn build(
+    cargo: &OsString,
+    manifest: &Path,
+    names: &[String],
+    release: bool,
+) -> anyhow::Result<Vec<Program>> {
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--locked"])
+        .arg("--message-format=json-render-diagnostics")
+        .arg("--manifest-path")
+        .arg(manifest)
+        .args(names.iter().flat_map(|name| ["--package", name]))
+        .args(release.then_some("--release"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().context("cannot start cargo")?;
+    let mut built = Vec::new();
+    if let Some(messages) = child.stdout.take() {
+        for message in Message::parse_stream(BufReader::new(messages)) {
+            if let Message::CompilerArtifact(artifact) = message.context("cargo's messages")?
+                && let Some(path) = artifact.executable
+            {
+                built.push((artifact.target.name, path.into_std_path_buf()));
+            }
+        }
+    }
+    if !child.wait()?.success() {
+        bail!("cargo build failed: see its messages above");
+    }
+    let program = |name: &String| {
+        let found = built.iter().find(|(built, _)| built == name);
+        let (_, path) = found.with_context(|| format!("cargo built no program {name}"))?;
+        Ok(Program {
+            name: name.clone(),
+            path: path.clone(),
+        })
+    };
+    names.iter().map(program).collect()
+}
