@@ -132,9 +132,7 @@ impl Pair {
     pub fn compare_results(&self, modules: &Modules, stream: &Stream) -> Result<()> {
         let mut results = Vec::new();
         for function in modules.find(self.name)? {
-            for (array, _) in &self.outputs {
-                array.reset()?;
-            }
+            self.reset()?;
             self.launch(&function, 1, stream)?;
             stream.synchronize()?;
             let contents = self.outputs.iter().map(|(array, _)| array.contents());
@@ -154,6 +152,7 @@ impl Pair {
     /// Median µs per launch of the Rust kernel and of its twin, in turn, the order changing each round.
     pub fn time(&self, modules: &Modules, stream: &Stream) -> Result<[f64; 2]> {
         let functions = modules.find(self.name)?;
+        self.reset()?;
         let mut times = [Vec::new(), Vec::new()];
         for round in 0..=ROUNDS {
             for turn in [round % 2, 1 - round % 2] {
@@ -164,6 +163,15 @@ impl Pair {
             }
         }
         Ok(times.map(median))
+    }
+
+    /// Gives every array its first contents: another pair may have been timed with it, which leaves zeros or infinities.
+    fn reset(&self) -> Result<()> {
+        let outputs = self.outputs.iter().map(|(array, _)| array);
+        self.inputs
+            .iter()
+            .chain(outputs)
+            .try_for_each(|array| array.reset())
     }
 
     fn launch(&self, function: &Function, launches: u32, stream: &Stream) -> Result<()> {
