@@ -39,7 +39,11 @@ public:
         const auto begin = Clock::now();
         for (const CUdeviceptr memory : all) {
             if (kind_ == Kind::Pool) CU(cuMemFreeAsync(memory, stream.raw));
-            if (kind_ == Kind::Malloc) CU(cuMemFree(memory));
+            if (kind_ == Kind::Malloc) {
+                // The same calls as the Rust program, which does not rely on cuMemFree to wait.
+                CU(cuStreamSynchronize(stream.raw));
+                CU(cuMemFree(memory));
+            }
         }
         calls_ += microseconds(Clock::now() - begin);
     }

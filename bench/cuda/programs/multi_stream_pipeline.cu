@@ -145,7 +145,7 @@ class Batches {
 public:
     Batches(const Program& program, const Forms& forms, uint32_t rounds)
         : forms_(forms), rounds_(rounds), elements_(program.number("size", 512 << 20) / sizeof(float)),
-          batches_(pieces(elements_, std::clamp<size_t>(elements_ >> 21, 32, 64))), pool_(new_pool(UINT64_MAX)),
+          batches_(pieces(elements_, std::clamp<size_t>(elements_ >> 20, 32, 128))), pool_(new_pool(UINT64_MAX)),
           expected_(expected_after(rounds)) {
         input_ = page_locked_floats(elements_);
         output_ = page_locked_floats(elements_);
