@@ -2,7 +2,7 @@
 # Runs on a machine with an NVIDIA GPU: every example, the checks of the computed bits, and, where nvcc is
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. Whole output goes to results/.
 #
-#   run.sh [STEP..]      all steps, or those named: examples figures conformance twins software calibrate compare
+#   run.sh [STEP..]      all steps, or those named: examples figures conformance twins sanitizer software calibrate compare
 #
 # ROUNDS says how often twins starts each program in Rust and in C++; 5 times where it is not set.
 set -uo pipefail
@@ -11,7 +11,7 @@ results=${RESULTS:-results}
 mkdir -p "$results"
 failed=()
 skipped=()
-all=(examples figures conformance twins software calibrate compare)
+all=(examples figures conformance twins sanitizer software calibrate compare)
 
 step() { # name, command..
     local name=$1
@@ -80,6 +80,14 @@ build_twins() {
         wait "$job" || code=1
     done
     return "$code"
+}
+
+sanitizer() {
+    if ! command -v compute-sanitizer >/dev/null && ! ls /usr/local/cuda*/bin/compute-sanitizer >/dev/null 2>&1; then
+        skipped+=("sanitizer (no compute-sanitizer)")
+        return
+    fi
+    step sanitizer ./sanitizer.sh
 }
 
 software() { step basic_streams_software bin/basic_streams --device software --json "$results/modelled.json"; }
