@@ -1,11 +1,13 @@
 //! Timelines of runs: what they say, and how they are shown. It knows recordings, not CUDA.
 //!
 //! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
+//! - [`nsight`]: reads the exports of Nsight Systems.
 //! - [`perfetto`], [`svg`]: the forms in which they are drawn.
 //! - [`rows`], [`axis`], [`overlap`]: what the forms have in common.
 
 pub mod analysis;
 pub mod axis;
+pub mod nsight;
 pub mod overlap;
 pub mod perfetto;
 pub mod rows;

@@ -30,6 +30,8 @@ pub struct Multiprocessors {
 
 /// Threads of a warp.
 const WARP: u64 = 32;
+/// Shared memory that a block takes besides its own, on devices of compute capability 8 and later.
+const RESERVED: u64 = 1024;
 /// Registers are given out to a warp in such portions.
 const REGISTER_PORTION: u64 = 256;
 
@@ -63,7 +65,7 @@ impl Multiprocessors {
         self.blocks
             .min(self.warps / warps)
             .min(by(self.registers, of_warp * warps))
-            .min(by(self.shared, launch.shared))
+            .min(by(self.shared, launch.shared.saturating_add(RESERVED)))
     }
 
     /// How many blocks of the launch the whole device holds at once.
@@ -104,6 +106,8 @@ mod tests {
         assert_eq!(H100.blocks_each(&launch(1, 1024, 16, 0)), 2, "warps");
         assert_eq!(H100.blocks_each(&launch(1, 256, 128, 0)), 2, "registers");
         assert_eq!(H100.blocks_each(&launch(1, 32, 16, 100_000)), 2, "shared");
+        let half = 233_472 / 2;
+        assert_eq!(H100.blocks_each(&launch(1, 32, 16, half)), 1, "reserved");
         assert_eq!(H100.blocks_each(&launch(1, 1024, 255, 0)), 0, "too many");
     }
 

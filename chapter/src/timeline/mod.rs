@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// What is shown.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// `--json` of an example
+    /// `--json` of an example, or an export of Nsight Systems (`nsys export --type sqlite`)
     file: PathBuf,
     /// How many of the gaps to list, the longest first
     #[arg(long, default_value_t = 5, value_name = "N")]

@@ -1,10 +1,13 @@
-//! What a file holds.
+//! What a file holds: an example's `--json`, or an export of Nsight Systems. The content decides, not the name.
 
 use anyhow::Result;
 use chapter_results::Results;
 use chapter_results::intervals::Recording;
 use chapter_timeline::analysis::facts::Facts;
+use chapter_timeline::nsight;
 use examples_host::options::UsageError;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// One timeline of a file.
@@ -28,21 +31,46 @@ pub struct Contents {
 /// Reads a file.
 ///
 /// # Errors
-/// [`UsageError`]: when it cannot be read, is no such file, or nothing ran in it.
+/// [`UsageError`]: when it cannot be read, is neither, or nothing ran in it.
 pub fn read(path: &Path) -> Result<Contents> {
-    let mut contents = of_example(path)?;
-    let all = contents.timelines.len();
-    contents
-        .timelines
-        .retain(|timeline| !timeline.recording.intervals.is_empty());
-    let nothing = |why: &str| UsageError(format!("{}: {why}", path.display()));
-    match (all, contents.timelines.len()) {
-        (0, _) => Err(nothing(
-            "no timelines: the parts that ran record none; try another `--part`",
-        ))?,
-        (_, 0) => Err(nothing("no operations: nothing ran on a device"))?,
-        _ => Ok(contents),
+    let mut contents = if is_database(path)? {
+        of_nsight_systems(path)?
+    } else {
+        of_example(path)?
+    };
+    let runs = |timeline: &Recorded| !timeline.recording.intervals.is_empty();
+    contents.timelines.retain(runs);
+    if contents.timelines.is_empty() {
+        let path = path.display();
+        let nothing =
+            format!("{path} holds no operations: nothing that ran on a device was recorded");
+        Err(UsageError(nothing))?;
     }
+    Ok(contents)
+}
+
+/// Whether a file begins as an SQLite database does.
+fn is_database(path: &Path) -> Result<bool, UsageError> {
+    const BEGIN: &[u8] = b"SQLite format 3\0";
+    let mut begin = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(BEGIN.len() as u64).read_to_end(&mut begin))
+        .map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))?;
+    Ok(begin == BEGIN)
+}
+
+fn of_nsight_systems(path: &Path) -> Result<Contents, UsageError> {
+    let export =
+        nsight::read(path).map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
+    let timelines = export.traces.into_iter().map(|trace| Recorded {
+        title: trace.title,
+        recording: trace.recording,
+        facts: trace.facts,
+    });
+    Ok(Contents {
+        notes: export.notes,
+        timelines: timelines.collect(),
+    })
 }
 
 fn of_example(path: &Path) -> Result<Contents, UsageError> {

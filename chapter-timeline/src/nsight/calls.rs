@@ -1,0 +1,113 @@
+//! What the host called, and when.
+
+use super::NsightError;
+use super::names::{Strings, process, thread};
+use super::table::rows;
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+/// A call, in nanoseconds on the export's clock.
+#[derive(Clone, Debug)]
+pub struct RawCall {
+    /// The function, without the version that Nsight appends.
+    pub name: String,
+    /// The process.
+    pub process: u64,
+    /// The thread.
+    pub thread: u64,
+    /// When it was called.
+    pub start: i64,
+    /// When it returned.
+    pub end: i64,
+}
+
+/// The calls of an export.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// By process and correlation, which operations have too.
+    by_correlation: BTreeMap<(u64, i64), RawCall>,
+    /// Those that wait for a device, a stream, an event, or everything.
+    pub waits: Vec<RawCall>,
+}
+
+impl Calls {
+    /// Of an export: the runtime's calls, the driver's, or both.
+    pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
+        let mut calls = Self::default();
+        for table in ["CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"] {
+            let optional = ["globalTid", "correlationId", "nameId"];
+            for row in rows(database, table, ["start", "end"], optional)? {
+                let times = row.integer(0).zip(row.integer(1));
+                let Some((start, end)) = times.filter(|&(start, end)| start <= end) else {
+                    continue;
+                };
+                let global = row.integer(2).unwrap_or(0);
+                let call = RawCall {
+                    name: plain(strings.of_column(&row, 4).unwrap_or("a call")).to_owned(),
+                    process: process(global),
+                    thread: thread(global),
+                    start,
+                    end,
+                };
+                calls.add(call, row.integer(3));
+            }
+        }
+        calls.waits.sort_by_key(|call| (call.start, call.end));
+        Ok(calls)
+    }
+
+    fn add(&mut self, call: RawCall, correlation: Option<i64>) {
+        if waits(&call.name) {
+            self.waits.push(call.clone());
+        }
+        let Some(correlation) = correlation else {
+            return;
+        };
+        let key = (call.process, correlation);
+        // A call of the runtime contains those of the driver.
+        let outer = self
+            .by_correlation
+            .entry(key)
+            .or_insert_with(|| call.clone());
+        if call.start < outer.start {
+            *outer = call;
+        }
+    }
+
+    /// The call that an operation of a process leads to.
+    pub fn get(&self, process: u64, correlation: Option<i64>) -> Option<&RawCall> {
+        self.by_correlation.get(&(process, correlation?))
+    }
+}
+
+/// `cudaMemcpyAsync` of `cudaMemcpyAsync_v3020`.
+fn plain(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((plain, version)) if version.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
+/// Whether the host waits in a function of this name.
+fn waits(name: &str) -> bool {
+    name.contains("Synchronize") || ["cudaFree", "cuMemFree", "cudaFreeHost"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_their_version_and_nothing_else() {
+        assert_eq!(plain("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(plain("cuMemcpyHtoDAsync_v2"), "cuMemcpyHtoDAsync");
+        assert_eq!(plain("cuda_vector_add"), "cuda_vector_add");
+        assert_eq!(plain("cuLaunchKernel"), "cuLaunchKernel");
+    }
+
+    #[test]
+    fn the_host_waits_in_synchronisations_and_frees() {
+        assert!(waits("cudaStreamSynchronize") && waits("cuCtxSynchronize") && waits("cudaFree"));
+        assert!(!waits("cudaFreeAsync") && !waits("cudaStreamWaitEvent"));
+    }
+}
