@@ -168,7 +168,7 @@ fn a_grid_that_fills_the_device_leaves_no_room() {
     assert_eq!(found.cause, Cause::FullMultiprocessors);
     assert_eq!(
         found.evidence,
-        "scale of a has 1056 blocks of 256 threads; 132 multiprocessors hold 1056 at once"
+        "scale of stream a has 1056 blocks of 256 threads; 132 multiprocessors hold 1056 at once"
     );
     facts.operations[0].launch = Some(launch(1055));
     assert_eq!(likely(&recording, &facts).cause, Cause::Unknown);

@@ -52,7 +52,10 @@ fn operations_have_times_streams_names_and_bytes() {
             export.range("before all", false, (-9900, -9600));
             export.range("steps", false, (1000, 5000));
         });
-        assert_eq!(trace.title, "device 0: NVIDIA H200");
+        assert_eq!(
+            trace.title,
+            "device 0: NVIDIA H200, from 1.000000 s of the report on"
+        );
         let recording = &trace.recording;
         assert_eq!(recording.source, Source::NsightSystems);
         let all = &recording.intervals;
@@ -206,8 +209,8 @@ fn devices_and_processes_are_kept_apart() {
         for (device, process) in [(1i64, 4242i64), (0, 4243)] {
             let name = export.string("other");
             let row = [
-                ("start", (export::BEGIN + 500).into()),
-                ("end", (export::BEGIN + 700).into()),
+                ("start", (export::BEGIN + 1000).into()),
+                ("end", (export::BEGIN + 1700).into()),
                 ("deviceId", device.into()),
                 ("globalPid", (process << 24).into()),
                 ("shortName", name),
@@ -219,9 +222,9 @@ fn devices_and_processes_are_kept_apart() {
     assert_eq!(
         titles,
         [
-            "device 0: a device, process 4242",
-            "device 1: a device, process 4242",
-            "device 0: a device, process 4243"
+            "device 0: a device, process 4242, from 1.000000 s of the report on",
+            "device 1: a device, process 4242, from 1.000001 s of the report on",
+            "device 0: a device, process 4243, from 1.000001 s of the report on"
         ]
     );
     assert!(

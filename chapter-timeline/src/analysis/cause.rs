@@ -2,6 +2,7 @@
 
 use crate::analysis::facts::{Facts, StreamKind};
 use crate::analysis::host::HostWaits;
+use crate::analysis::serialised::HAND_OVER;
 use chapter_results::intervals::{Dependency, Engine, Interval, Recording};
 use chapter_results::units;
 use std::collections::BTreeSet;
@@ -121,7 +122,19 @@ impl<'a> Causes<'a> {
             .or_else(|| self.same_stream(before, after))
             .or_else(|| self.legacy_stream(before, after))
             .or_else(|| self.unknown_event(after))
+            .or_else(|| self.hand_over(before, after))
             .unwrap_or_else(|| Likely::new(Cause::Unknown, ""))
+    }
+
+    /// A gap as long as a hand-over at most has the cause that the one had to wait for the other at all.
+    fn hand_over(&self, before: usize, after: usize) -> Option<Likely> {
+        let start = self.interval(after).span.start;
+        let gap = Duration::from_nanos(start.saturating_sub(self.interval(before).span.end));
+        if gap > HAND_OVER {
+            return None;
+        }
+        self.full_multiprocessors(before, after)
+            .or_else(|| self.false_dependency(before, after))
     }
 
     fn interval(&self, place: usize) -> &'a Interval {
@@ -222,7 +235,7 @@ impl<'a> Causes<'a> {
         let multiprocessors = self.facts.multiprocessors?;
         multiprocessors.filled_by(&launch).then(|| {
             let evidence = format!(
-                "{} of {} has {} blocks of {} threads; {} multiprocessors hold {} at once",
+                "{} of stream {} has {} blocks of {} threads; {} multiprocessors hold {} at once",
                 self.interval(first).name,
                 self.interval(first).stream,
                 launch.blocks,

@@ -70,3 +70,52 @@ fn share(part: Duration, whole: Duration) -> f64 {
     }
     part.as_secs_f64() / whole.as_secs_f64()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{operation, recording, recordings};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_share_is_of_the_less_busy_engine() {
+        let recording = recording([
+            operation(Engine::HostToDevice, "a", 0, 100),
+            operation(Engine::Kernel, "b", 90, 110),
+            operation(Engine::Kernel, "c", 100, 110),
+        ]);
+        let [pair] = &overlaps(&recording)[..] else {
+            panic!()
+        };
+        assert_eq!(
+            (pair.first, pair.second),
+            (Engine::HostToDevice, Engine::Kernel)
+        );
+        assert_eq!(
+            (pair.time, pair.of_shorter),
+            (Duration::from_nanos(10), 0.5)
+        );
+        assert_eq!(busy(&recording)[1].at_once, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn overlap_is_what_one_sees_nanosecond_by_nanosecond(recording in recordings()) {
+            let runs = |engine, time| {
+                let mut all = recording.intervals.iter();
+                all.any(|i| i.engine == engine && i.span.start <= time && time < i.span.end)
+            };
+            let pairs = overlaps(&recording);
+            let engines = busy(&recording).len();
+            prop_assert_eq!(pairs.len(), engines * engines.saturating_sub(1) / 2);
+            for pair in pairs {
+                let count = |which: &dyn Fn(u64) -> bool| (0..400).filter(|&time| which(time)).count() as u64;
+                let both = count(&|time| runs(pair.first, time) && runs(pair.second, time));
+                let shorter = count(&|time| runs(pair.first, time)).min(count(&|time| runs(pair.second, time)));
+                prop_assert_eq!(pair.time, Duration::from_nanos(both));
+                let share = if shorter == 0 { 0.0 } else { both as f64 / shorter as f64 };
+                prop_assert!((pair.of_shorter - share).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -48,10 +48,13 @@ pub fn all(database: &Connection, notes: &mut Vec<String>) -> Result<Vec<Trace>,
     let traces = divided.into_iter().map(|((process, device), raws)| {
         let name = report.devices.get(process, device);
         let name = name.map_or("a device", |device| device.name.as_str());
-        let title = match processes.len() {
-            1 => format!("device {device}: {name}"),
-            _ => format!("device {device}: {name}, process {process}"),
+        let process_too = match processes.len() {
+            1 => String::new(),
+            _ => format!(", process {process}"),
         };
+        let begin = raws.iter().map(|raw| raw.start).min().unwrap_or(0) as f64 / 1e9;
+        let title =
+            format!("device {device}: {name}{process_too}, from {begin:.6} s of the report on");
         report.trace(title, process, device, raws)
     });
     Ok(traces.collect())

@@ -107,7 +107,7 @@ impl Page<'_> {
             text += &format!(
                 "    {} at {}: after {}, before {}\n      {}\n",
                 units::time(Duration::from_nanos(gap.span.nanoseconds())),
-                units::time(Duration::from_nanos(gap.span.start)),
+                self.at(gap.span.start),
                 self.operation(gap.before),
                 self.operation(gap.after),
                 cause(likely)
@@ -139,7 +139,7 @@ impl Page<'_> {
             gaps.longest.len().to_string(),
             units::time(gaps.total),
             time(longest.map(|span| span.nanoseconds())),
-            time(longest.map(|span| span.start)),
+            longest.map_or(String::new(), |span| self.at(span.start)),
         ]
     }
 
@@ -148,7 +148,7 @@ impl Page<'_> {
             return None;
         }
         let mut text = format!(
-            "  One after the other, though neither stream nor engine asked for it ({})\n",
+            "  One after the other in different streams ({})\n",
             self.source
         );
         for group in &analysis.serialised {
@@ -177,12 +177,22 @@ impl Page<'_> {
     /// An operation as a reader finds it in a picture.
     fn operation(&self, place: usize) -> String {
         let interval = &self.recording.intervals[place];
-        let at = units::time(Duration::from_nanos(interval.span.start));
+        let at = self.at(interval.span.start);
         let name = match interval.engine {
             Engine::Kernel => format!("kernel {}", interval.name),
             engine => engine.to_string(),
         };
         format!("{name} of stream {} at {at}", interval.stream)
+    }
+
+    /// A time since the beginning, exact enough to find it in a picture.
+    fn at(&self, nanoseconds: u64) -> String {
+        let time = nanoseconds as f64;
+        if self.recording.makespan() < Duration::from_millis(100) {
+            format!("{:.1} µs", time / 1e3)
+        } else {
+            format!("{:.3} ms", time / 1e6)
+        }
     }
 
     fn share(&self, part: Duration) -> String {
