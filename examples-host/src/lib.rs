@@ -85,7 +85,7 @@ pub mod prelude {
     pub use crate::part::Part;
     pub use crate::plan::{EqualWork, Plan};
     pub use crate::races::Watched;
-    pub use crate::recorder::record;
+    pub use crate::recorder::{record, recorded};
     pub use crate::results::Kind;
     pub use crate::ring::Ring;
     pub use crate::size::ByteSize;

@@ -271,14 +271,10 @@ impl<'v, S> Comparison<'v, S> {
         state: &mut S,
     ) -> anyhow::Result<((Sample, Work), Recording)> {
         (self.prepare)(state)?;
-        let mut timed = None;
-        let run = || {
-            timed = Some(self.timed_unprepared(index, watch, state)?);
-            anyhow::Ok(())
-        };
-        let recording = recorder::record(&watch.device, run)?;
+        let run = || self.timed_unprepared(index, watch, state);
+        let (timed, recording) = recorder::recorded(&watch.device, run)?;
         self.all_joined(index, &recording)?;
-        Ok((timed.context("the recorded run did not finish")?, recording))
+        Ok((timed, recording))
     }
 
     /// Work in a stream that the timed region does not join would not be timed. A variant that

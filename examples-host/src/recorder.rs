@@ -10,10 +10,11 @@ use crate::dependencies::Noted;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
-use crate::intervals::{Engine, Interval, Placement, Recording, Source, Span};
+use crate::intervals::{Engine, Finding, Interval, Placement, Recording, Source, Span};
 use crate::software_log;
 use crate::stream::{Kind, Stream};
 use libcuda::Driver;
+use software_gpu::reports::Report;
 use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -220,6 +221,14 @@ pub fn record<E: From<Error>>(
     device: &Device,
     body: impl FnOnce() -> Result<(), E>,
 ) -> Result<Recording, E> {
+    recorded(device, body).map(|((), recording)| recording)
+}
+
+/// As [`record`], and returns what `body` does.
+pub fn recorded<R, E: From<Error>>(
+    device: &Device,
+    body: impl FnOnce() -> Result<R, E>,
+) -> Result<(R, Recording), E> {
     device.synchronize()?;
     if is_free(device) {
         software_log::start();
@@ -229,7 +238,7 @@ pub fn record<E: From<Error>>(
         .map_err(str::to_owned)
         .and_then(|cupti| cupti.start().map(|()| cupti))
     {
-        Ok(cupti) => by_records(device, Source::Cupti, body, || cupti.stop()),
+        Ok(cupti) => by_records(device, Source::Cupti, body, || (cupti.stop(), Vec::new())),
         Err(why) => by_events(device, why, body),
     }
 }
@@ -240,27 +249,28 @@ pub(crate) struct Record {
     pub(crate) engine: Engine,
     pub(crate) name: String,
     pub(crate) stream: u64,
-    /// Rises within a stream in the order of enqueueing.
+    /// Rises within a stream in the order of enqueueing. On the software GPU it is the operation's number in reports.
     pub(crate) enqueued: u64,
     pub(crate) span: Span,
     pub(crate) bytes: u64,
 }
 
-fn by_records<E: From<Error>>(
+fn by_records<R, E: From<Error>>(
     device: &Device,
     source: Source,
-    body: impl FnOnce() -> Result<(), E>,
-    take: impl FnOnce() -> Vec<Record>,
-) -> Result<Recording, E> {
+    body: impl FnOnce() -> Result<R, E>,
+    take: impl FnOnce() -> (Vec<Record>, Vec<Report>),
+) -> Result<(R, Recording), E> {
     let observing = Observing::start(NOTE);
     let done = body();
     drop(observing);
     let idle = device.synchronize();
     // Taken on every way out, so that the device stops recording.
-    let records = take();
-    done?;
+    let (records, reports) = take();
+    let result = done?;
     idle?;
     let notes = take_notes();
+    let numbers: Vec<u64> = records.iter().map(|record| record.enqueued).collect();
     let ran = records.into_iter().map(|record| {
         let own = |(id, _): &(Option<u64>, Stream)| *id == Some(record.stream);
         let stream = notes.streams.iter().position(own);
@@ -281,7 +291,26 @@ fn by_records<E: From<Error>>(
             interval,
         }
     });
-    Ok(recording(source, &notes.waits, ran.collect()))
+    let (mut recording, placement) = recording(source, &notes.waits, ran.collect());
+    recording.findings = findings(reports, &numbers, &placement.places);
+    Ok((result, recording))
+}
+
+/// The reports with the places of the operations that they are about. `numbers` are those of the operations, `places` the
+/// places in the same order.
+fn findings(reports: Vec<Report>, numbers: &[u64], places: &[usize]) -> Vec<Finding> {
+    let places: BTreeMap<u64, usize> = numbers
+        .iter()
+        .copied()
+        .zip(places.iter().copied())
+        .collect();
+    let finding = |report: Report| Finding {
+        text: report.text,
+        intervals: (report.operations.iter())
+            .filter_map(|number| places.get(number).copied())
+            .collect(),
+    };
+    reports.into_iter().map(finding).collect()
 }
 
 /// An operation that ran.
@@ -293,7 +322,7 @@ struct Ran {
     interval: Interval,
 }
 
-fn recording(source: Source, waits: &Noted, ran: Vec<Ran>) -> Recording {
+fn recording(source: Source, waits: &Noted, ran: Vec<Ran>) -> (Recording, Placement) {
     let mut queues: BTreeMap<usize, Vec<(u64, usize)>> = BTreeMap::new();
     for (index, operation) in ran.iter().enumerate() {
         if let Some(stream) = operation.stream {
@@ -301,29 +330,32 @@ fn recording(source: Source, waits: &Noted, ran: Vec<Ran>) -> Recording {
         }
     }
     let intervals = ran.into_iter().map(|operation| operation.interval);
-    let (mut recording, Placement { places, .. }) = Recording::placed(source, intervals.collect());
+    let (mut recording, placement) = Recording::placed(source, intervals.collect());
     let in_order = |mut queue: Vec<(u64, usize)>| {
         queue.sort_unstable();
-        queue.into_iter().map(|(_, index)| places[index]).collect()
+        queue
+            .into_iter()
+            .map(|(_, index)| placement.places[index])
+            .collect()
     };
     let queues = queues
         .into_iter()
         .map(|(stream, queue)| (stream, in_order(queue)));
     recording.dependencies = waits.dependencies(&recording, &queues.collect());
-    recording
+    (recording, placement)
 }
 
-fn by_events<E: From<Error>>(
+fn by_events<R, E: From<Error>>(
     device: &Device,
     why: String,
-    body: impl FnOnce() -> Result<(), E>,
-) -> Result<Recording, E> {
+    body: impl FnOnce() -> Result<R, E>,
+) -> Result<(R, Recording), E> {
     let clock = Stream::non_blocking(device, "clock")?;
     let origin = Event::new(device, Timing::On)?;
     origin.record(&clock)?;
     origin.synchronize()?;
     let observing = Observing::start(RECORD_EVENTS);
-    body()?;
+    let result = body()?;
     drop(observing);
     device.synchronize()?;
     let mut notes = take_notes();
@@ -339,7 +371,8 @@ fn by_events<E: From<Error>>(
             })
         })
         .collect::<Result<_>>()?;
-    Ok(recording(Source::Events(why), &notes.waits, ran))
+    let (recording, _) = recording(Source::Events(why), &notes.waits, ran);
+    Ok((result, recording))
 }
 
 fn interval(origin: &Event, notes: &Notes, operation: Operation) -> Result<Interval> {

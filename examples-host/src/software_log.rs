@@ -7,15 +7,18 @@ use crate::stream::Stream;
 use cust::sys::{CUresult, CUstream};
 use libcuda::symbols;
 use software_gpu::activity::{self, Activity};
+use software_gpu::reports::{self, Report};
 
 /// Starts the log; what was logged before is forgotten.
 pub(crate) fn start() {
     activity::start();
+    reports::start();
 }
 
-/// What was logged since.
-pub(crate) fn stop() -> Vec<Record> {
-    activity::take().into_iter().map(of_activity).collect()
+/// What was logged since, and what the checkers found.
+pub(crate) fn stop() -> (Vec<Record>, Vec<Report>) {
+    let records = activity::take().into_iter().map(of_activity);
+    (records.collect(), reports::take())
 }
 
 /// The log's number for a stream: `cuStreamGetId`, which cust's bindings do not declare.

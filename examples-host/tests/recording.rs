@@ -3,6 +3,7 @@
 use examples_host::prelude::*;
 use gpu_kernels::names;
 use libcuda::Choice;
+use software_gpu::reports;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const LEN: usize = 1 << 16;
@@ -47,6 +48,10 @@ fn what_is_handed_from_stream_to_stream_depends_and_the_stopwatch_adds_nothing()
         data.copy_to(&mut output)?;
         data.hand_to(&h)
     };
+    // The first copy may find that its engine has served another stream.
+    watch.time([&h, &k, &d], &mut pass).unwrap();
+    // As a recording does: the device has been idle for a while.
+    device.synchronize().unwrap();
     let timed = watch.time([&h, &k, &d], &mut pass).unwrap();
     let mut recorded = None;
     let twice = || {
@@ -101,4 +106,64 @@ fn what_was_recorded_before_is_no_dependency() {
         b.fill_bytes(1)
     });
     assert_eq!(edges(&recording.unwrap()), [""; 0]);
+}
+
+/// Copies in on one stream and out on another one, with nothing between.
+fn race(device: &Device) -> Recording {
+    let [h, d] = ["in", "out"].map(|name| Stream::non_blocking(device, name).unwrap());
+    let input = HostBuffer::page_locked(device, LEN).unwrap();
+    let mut output = HostBuffer::page_locked(device, LEN).unwrap();
+    let mut data = DeviceBuffer::<f32>::new(&h, LEN).unwrap();
+    data.fill_bytes(0).unwrap();
+    let recording = record::<Error>(device, || {
+        data.copy_from(&input)?;
+        // SAFETY: this is the bug, and stale bytes are numbers too.
+        unsafe { data.assume_ordered_on(&d) };
+        data.copy_to(&mut output)
+    });
+    recording.unwrap()
+}
+
+#[test]
+fn a_race_names_its_operations_even_where_it_is_collected_and_was_found_before() {
+    let (_alone, device) = alone();
+    let (recordings, reports) = reports::collect(|| {
+        let first = race(&device);
+        [first, reports::collect(|| race(&device)).0]
+    });
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    for recording in recordings {
+        assert_eq!(recording.findings.len(), 1, "{:?}", recording.findings);
+        let finding = &recording.findings[0];
+        assert!(finding.text.starts_with("race: "), "{}", finding.text);
+        let engines = finding.intervals.iter();
+        let mut engines: Vec<Engine> = engines
+            .map(|place| recording.intervals[*place].engine)
+            .collect();
+        engines.sort_unstable();
+        assert_eq!(engines, [Engine::HostToDevice, Engine::DeviceToHost]);
+    }
+}
+
+#[test]
+fn a_finding_keeps_those_of_its_operations_that_are_in_the_recording() {
+    let (_alone, device) = alone();
+    let [h, d] = ["in", "out"].map(|name| Stream::non_blocking(&device, name).unwrap());
+    let pool = MemoryPool::new(&device).unwrap();
+    let mut data = pool.allocate::<f32>(&h, LEN).unwrap();
+    let (recording, _) = reports::collect(|| {
+        record::<Error>(&device, || {
+            data.fill_bytes(0)?;
+            // SAFETY: this is the bug, and stale bytes are numbers too.
+            unsafe { data.assume_ordered_on(&d) };
+            // Its free is no operation of the recording.
+            drop(data);
+            Ok(())
+        })
+    });
+    let recording = recording.unwrap();
+    let findings = recording.findings.iter();
+    let about: Vec<&[usize]> = findings.map(|finding| &finding.intervals[..]).collect();
+    assert!(about.contains(&&[0][..]), "{:?}", recording.findings);
+    assert!(about.concat().iter().all(|place| *place == 0), "{about:?}");
 }

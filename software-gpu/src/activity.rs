@@ -23,7 +23,7 @@ pub struct Activity {
     pub end_ns: u64,
     /// Bytes copied or set; 0 for kernels and host functions.
     pub bytes: u64,
-    /// Unique, rising in the order of submission.
+    /// Unique, rising in the order of submission; reports name operations by it, too.
     pub correlation: u64,
 }
 
@@ -73,6 +73,12 @@ impl fmt::Display for Kind {
             Self::HostFunction => "host function",
         })
     }
+}
+
+/// The number of an operation in records and reports.
+pub(crate) fn correlation(op: u64) -> u64 {
+    // 0 is nobody's.
+    op + 1
 }
 
 /// Begins to record. What was recorded and not taken is dropped.

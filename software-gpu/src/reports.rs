@@ -51,6 +51,9 @@ pub struct Report {
     pub text: String,
     /// How often it was found. Findings that differ in the run of a loop only are one report.
     pub count: u64,
+    /// The operations that the text is about, by their [`correlation`](crate::activity::Activity::correlation): none, one or
+    /// two.
+    pub operations: Vec<u64>,
 }
 
 /// Neither `off` nor `report` nor `fail`.
@@ -102,6 +105,8 @@ struct Found {
     list: List,
     /// The list from before a [`collect`], while one is under way.
     outer: Option<List>,
+    /// What was found since a [`start`].
+    since: Option<List>,
 }
 
 #[derive(Default)]
@@ -109,6 +114,23 @@ struct List {
     reports: Vec<Report>,
     /// Places in `reports`, by what makes two findings the same.
     by_key: BTreeMap<(Kind, String), usize>,
+}
+
+impl List {
+    /// Whether this is the first finding with its key.
+    fn counts(&mut self, kind: Kind, key: &str) -> bool {
+        let place = self.by_key.get(&(kind, key.to_owned()));
+        let Some(report) = place.and_then(|place| self.reports.get_mut(*place)) else {
+            return true;
+        };
+        report.count += 1;
+        false
+    }
+
+    fn push(&mut self, key: String, report: Report) {
+        self.by_key.insert((report.kind, key), self.reports.len());
+        self.reports.push(report);
+    }
 }
 
 static FOUND: LazyLock<Mutex<Found>> = LazyLock::new(|| {
@@ -187,28 +209,45 @@ pub fn collect<R>(body: impl FnOnce() -> R) -> (R, Vec<Report>) {
     (result, reports)
 }
 
-/// Adds a finding. Those with the same `key` count as one; the first one's text is kept and printed.
-pub(crate) fn add(kind: Kind, key: String, text: impl FnOnce() -> String) {
+/// Begins to take note of what is found, besides: for recordings of a part of a program.
+pub fn start() {
+    found().since = Some(List::default());
+}
+
+/// What was found since [`start`], also if the same had been found before, and inside of [`collect`] as well. Nothing is
+/// noted any more.
+pub fn take() -> Vec<Report> {
+    let since = found().since.take();
+    since.map_or_else(Vec::new, |list| list.reports)
+}
+
+/// Adds a finding about these operations. Those with the same `key` count as one; the first one's text is kept and printed.
+pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOnce() -> String) {
     let mut found = found();
     if found.mode == Mode::Off {
         return;
     }
-    let print = found.outer.is_none();
-    let List { reports, by_key } = &mut found.list;
-    if let Some(report) = by_key
-        .get(&(kind, key.clone()))
-        .and_then(|place| reports.get_mut(*place))
-    {
-        report.count += 1;
+    let is_new = found.list.counts(kind, &key);
+    let since = found.since.as_mut();
+    let is_new_since = since.is_some_and(|list| list.counts(kind, &key));
+    if !is_new && !is_new_since {
         return;
     }
-    let text = text();
-    if print {
-        crate::say!("software GPU: {text}");
+    let report = Report {
+        kind,
+        text: text(),
+        count: 1,
+        operations,
+    };
+    if is_new {
+        if found.outer.is_none() {
+            crate::say!("software GPU: {}", report.text);
+        }
+        found.list.push(key.clone(), report.clone());
     }
-    by_key.insert((kind, key), reports.len());
-    let count = 1;
-    reports.push(Report { kind, text, count });
+    if let (true, Some(since)) = (is_new_since, &mut found.since) {
+        since.push(key, report);
+    }
 }
 
 #[cfg(test)]
@@ -216,11 +255,15 @@ mod tests {
     use super::*;
 
     fn find(key: &str) {
-        add(Kind::Race, key.to_owned(), || format!("{key}!"));
+        add(Kind::Race, key.to_owned(), vec![1, 2], || format!("{key}!"));
     }
+
+    /// Tests of the one list take turns.
+    static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]
     fn findings_with_one_key_are_one_report() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let (inner, outer) = collect(|| {
             find("a");
             let ((), inner) = collect(|| find("a"));
@@ -237,6 +280,26 @@ mod tests {
         assert_eq!(counts(&inner), [("a!".to_owned(), 1)]);
         assert_eq!(counts(&outer), [("a!".to_owned(), 2), ("b!".to_owned(), 1)]);
         assert_eq!(all(), []);
+    }
+
+    #[test]
+    fn what_is_found_since_the_start_is_noted_even_if_it_is_not_new() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let ((), outer) = collect(|| {
+            find("a");
+            start();
+            find("a");
+            collect(|| find("b"));
+            find("a");
+            let since = take();
+            find("c");
+            let found = |report: &Report| (report.text.clone(), report.count);
+            let found: Vec<_> = since.iter().map(found).collect();
+            assert_eq!(found, [("a!".to_owned(), 2), ("b!".to_owned(), 1)]);
+            assert_eq!(since[0].operations, [1, 2]);
+        });
+        assert_eq!(outer[0].count, 3);
+        assert_eq!(take(), []);
     }
 
     #[test]

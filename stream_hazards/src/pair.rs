@@ -14,6 +14,15 @@ pub enum Program {
     Fixed,
 }
 
+impl Program {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Racy => "racy",
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
 /// What a run computed.
 pub type Outcome = Result<Checked, Mismatch>;
 
@@ -36,11 +45,11 @@ impl Pair {
         let mut watched = |part: &mut Part, which| {
             let (outcome, watched) = part.watch(|| {
                 let mut data = Data::new(part)?;
-                let outcome = program(which, &mut data)?;
-                part.device().synchronize()?;
-                anyhow::Ok(outcome)
+                recorded(part.device(), || program(which, &mut data))
             });
-            anyhow::Ok((outcome?, watched))
+            let (outcome, recording) = outcome?;
+            part.keep(which.name(), &recording);
+            anyhow::Ok((outcome, watched))
         };
         let (racy, found) = watched(part, Program::Racy)?;
         self.judge_racy(part, &racy, &found);

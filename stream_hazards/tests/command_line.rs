@@ -52,6 +52,34 @@ fn each_racy_program_is_caught_and_each_fixed_one_is_silent() {
 }
 
 #[test]
+fn the_file_shows_each_race_in_its_recording_and_none_in_the_fixed_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    said(&run(&["--json", path.to_str().expect("UTF-8")]), 0);
+    let file = std::fs::File::open(path).expect("the file");
+    let results: serde_json::Value = serde_json::from_reader(file).expect("JSON");
+    let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    for part in list(&results["parts"]) {
+        let name = &part["name"];
+        let [racy, fixed] = &list(&part["timelines"])[..] else {
+            panic!("{name}: two timelines: {part}")
+        };
+        let found = |timeline: &serde_json::Value| list(&timeline["recording"]["findings"]).len();
+        assert_ne!(found(racy), 0, "{name}");
+        assert_eq!(found(fixed), 0, "{name}");
+    }
+    let race = &results["parts"][0]["timelines"][0]["recording"];
+    let about = list(&race["findings"][0]["intervals"]);
+    let engine = |place: &serde_json::Value| {
+        let interval = &race["intervals"][place.as_u64().expect("a place") as usize];
+        interval["engine"].as_str().expect("an engine").to_owned()
+    };
+    let mut engines: Vec<String> = about.iter().map(engine).collect();
+    engines.sort();
+    assert_eq!(engines, ["host-to-device", "kernel"]);
+}
+
+#[test]
 fn output_is_the_same_in_every_run() {
     assert_eq!(said(&run(&[]), 0), said(&run(&[]), 0));
 }

@@ -75,8 +75,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let mut table = Table::new(["variant", "next batch in", "result"]);
     let mut racy = Watched::Unchecked;
     for freed in Freed::ALL {
-        let (found, watched) = part.watch(|| program(part, freed));
-        let found = found?;
+        let (outcome, watched) = part.watch(|| recorded(part.device(), || program(part, freed)));
+        let (found, recording) = outcome?;
+        part.keep(freed.name(), &recording);
         let memory = match found.same_memory {
             true => "the same memory",
             false => "other memory",

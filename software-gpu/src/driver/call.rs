@@ -262,7 +262,7 @@ fn report_nested_call() {
     let place = CallSite::here()
         .locate()
         .unwrap_or_else(|| "unknown place".to_owned());
-    reports::add(Kind::HostFunction, place.clone(), || {
+    reports::add(Kind::HostFunction, place.clone(), Vec::new(), || {
         format!(
             "host function: a function that a stream calls has called the driver ({place})\n  \
              It gets CUDA_ERROR_NOT_PERMITTED. What the function waits for may be behind itself: waiting for its own \

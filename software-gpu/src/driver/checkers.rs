@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::kernel_reports;
 use super::operation::{Copy, Effect, Operation};
 use super::simulator::Simulator;
+use crate::activity;
 use crate::exec::Observed;
 use crate::memory::{Accesses, AddressSpace, ByteRanges};
 use crate::reports::{self, Kind};
@@ -21,7 +22,7 @@ impl Simulator {
             self.memory.assume_written();
             return;
         };
-        kernel_reports::report(&observed, &self.memory);
+        kernel_reports::report(activity::correlation(op.index()), &observed, &self.memory);
         let accesses = &observed.accesses;
         self.memory.mark_written(&accesses.writes);
         self.memory.mark_written(&accesses.atomics);
@@ -36,7 +37,7 @@ impl Simulator {
                 self.memory
                     .forget_written(start..start + allocation.bytes as u64);
             }
-            Effect::Copy(copy) => copied(copy, &copy.accesses(), &self.memory),
+            Effect::Copy(copy) => copied(operation, copy, &self.memory),
             Effect::Set(set) => self.memory.mark_written(&set.accesses().writes),
             Effect::WriteValue(value) => self.memory.mark_written(&value.range().into()),
             _ => {}
@@ -46,15 +47,15 @@ impl Simulator {
 
 /// A copy lands. Within the device it takes the state of its source along: moving what nobody has written is no
 /// mistake, looking at it is.
-fn copied(copy: &Copy, accesses: &Accesses, memory: &AddressSpace) {
-    let Accesses { reads, writes, .. } = accesses;
+fn copied(operation: &Operation, copy: &Copy, memory: &AddressSpace) {
+    let Accesses { reads, writes, .. } = &copy.accesses();
     let unwritten = reads.iter().find_map(|range| memory.first_unwritten(range));
     match (unwritten, copy.kind) {
         (None, _) => {}
         (Some(_), CopyKind::DeviceToDevice | CopyKind::PeerToPeer | CopyKind::PeerThroughHost) => {
             return moved(reads, writes, memory);
         }
-        (Some(range), _) => report_copy(copy, range, memory),
+        (Some(range), _) => report_copy(operation.correlation, copy, range, memory),
     }
     memory.mark_written(writes);
 }
@@ -86,10 +87,10 @@ fn moved(from: &ByteRanges, to: &ByteRanges, memory: &AddressSpace) {
 }
 
 /// A copy takes what nobody has written to the host.
-fn report_copy(copy: &Copy, range: Range<u64>, memory: &AddressSpace) {
+fn report_copy(operation: u64, copy: &Copy, range: Range<u64>, memory: &AddressSpace) {
     let allocation = memory.nearest_range(range.start);
     let key = format!("{:?} {allocation:x?}", copy.kind);
-    reports::add(Kind::NeverWritten, key, || {
+    reports::add(Kind::NeverWritten, key, vec![operation], || {
         format!(
             "never written: a copy of {} bytes from the device to the host takes memory that nobody has written\n  {} \
              from {:#x} on, {}\n  write them before with a copy, a memset or a kernel",

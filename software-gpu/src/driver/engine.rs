@@ -7,7 +7,7 @@ use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
 use super::stream::Stream;
 use super::table::Table;
-use crate::activity::{Activity, Kind};
+use crate::activity::{self, Activity, Kind};
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
 
 /// What [`Simulator::step`] did.
@@ -103,7 +103,7 @@ impl Simulator {
         let operation = Operation {
             context: state.context,
             stream,
-            correlation: op.index() + 1,
+            correlation: activity::correlation(op.index()),
             started: at,
             call_site: self.call_site(),
             effect,

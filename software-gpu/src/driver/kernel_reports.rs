@@ -5,22 +5,23 @@ use crate::exec::{DivergentBarrier, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
 use crate::reports::{self, Kind};
 
-/// Reports all that is wrong.
-pub(super) fn report(observed: &Observed, memory: &AddressSpace) {
+/// Reports all that is wrong with the kernel of the operation with this number.
+pub(super) fn report(operation: u64, observed: &Observed, memory: &AddressSpace) {
     for finding in &observed.never_written {
-        never_written(finding, memory);
+        never_written(operation, finding, memory);
     }
-    observed.shared_races.iter().for_each(shared_race);
-    observed
-        .divergent_barriers
-        .iter()
-        .for_each(divergent_barrier);
+    for race in &observed.shared_races {
+        shared_race(operation, race);
+    }
+    for found in &observed.divergent_barriers {
+        divergent_barrier(operation, found);
+    }
 }
 
-fn never_written(finding: &NeverWritten, memory: &AddressSpace) {
+fn never_written(operation: u64, finding: &NeverWritten, memory: &AddressSpace) {
     let place = &finding.place;
     let key = format!("{} {}", place.kernel, place.line);
-    reports::add(Kind::NeverWritten, key, || {
+    reports::add(Kind::NeverWritten, key, vec![operation], || {
         format!(
             "never written: {place}: {} of memory that nobody has written\n  {} from {:#x} on, {}\n  write them before \
              with a copy, a memset or a kernel",
@@ -32,11 +33,11 @@ fn never_written(finding: &NeverWritten, memory: &AddressSpace) {
     });
 }
 
-fn shared_race(race: &SharedRace) {
+fn shared_race(operation: u64, race: &SharedRace) {
     let place = &race.place;
     let (a, b) = (race.earlier_line, place.line);
     let key = format!("{} {} {}", place.kernel, a.min(b), a.max(b));
-    reports::add(Kind::SharedMemoryRace, key, || {
+    reports::add(Kind::SharedMemoryRace, key, vec![operation], || {
         let missing = if race.same_warp {
             "a warp barrier (bar.warp.sync, `__syncwarp`): the lanes of a warp do not run in step"
         } else {
@@ -58,10 +59,10 @@ fn shared_race(race: &SharedRace) {
     });
 }
 
-fn divergent_barrier(found: &DivergentBarrier) {
+fn divergent_barrier(operation: u64, found: &DivergentBarrier) {
     let place = &found.place;
     let key = format!("{} {}", place.kernel, place.line);
-    reports::add(Kind::DivergentBarrier, key, || {
+    reports::add(Kind::DivergentBarrier, key, vec![operation], || {
         format!(
             "divergent barrier: {place}: lanes {} of the warp come to barrier {} without lanes {}\n  all threads of a \
              warp must execute this barrier together: take it out of the branch, or let the others come too",

@@ -13,7 +13,7 @@ use super::operation::{Effect, Operation};
 use super::simulator::{Simulator, lock};
 use super::stream::Stream;
 use super::table::Table;
-use crate::activity::Kind;
+use crate::activity::{self, Kind};
 use crate::call_site::CallSite;
 use crate::memory::Accesses;
 use crate::order::{
@@ -42,7 +42,9 @@ impl Ordering {
         let checker = self.0.as_mut()?;
         let result = something(checker);
         for finding in checker.take_findings() {
-            reports::add(finding.kind, finding.key.clone(), || finding.to_string());
+            let operations = finding.operations().map(|id| activity::correlation(id.0));
+            let (key, operations) = (finding.key.clone(), operations.collect());
+            reports::add(finding.kind, key, operations, || finding.to_string());
         }
         Some(result)
     }

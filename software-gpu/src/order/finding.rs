@@ -153,6 +153,13 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
+    /// Those of its sides that are operations.
+    pub fn operations(&self) -> impl Iterator<Item = OperationId> {
+        [&self.first, &self.second]
+            .into_iter()
+            .filter_map(Party::operation)
+    }
+
     fn range(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.bytes;
         let bytes = end.saturating_sub(start);
