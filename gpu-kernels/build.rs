@@ -2,7 +2,9 @@
 //!
 //! `GPU_KERNELS_PTX=rebuild` compiles the modules even if they are up to date.
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+mod modules;
+
+use std::path::Path;
 
 fn main() {
     // The nested build, which compiles this very crate for the GPU.
@@ -10,15 +12,8 @@ fn main() {
         return;
     }
     println!("cargo::rerun-if-env-changed=GPU_KERNELS_PTX");
-    for (arch, module) in [
-        (NvvmArch::Compute70, "ptx/sm_70.ptx"),
-        (NvvmArch::Compute90, "ptx/sm_90.ptx"),
-    ] {
-        CudaBuilder::new(".")
-            .depends_on("../rust-cuda/cuda_std")
-            .depends_on("../rust-cuda/cuda_std_macros")
-            .arch(arch)
-            .copy_to(module)
+    for (_, module) in modules::of(Path::new(".")) {
+        module
             .rebuild(std::env::var("GPU_KERNELS_PTX").as_deref() == Ok("rebuild"))
             .build()
             .unwrap_or_else(|error| error.exit());

@@ -1,6 +1,9 @@
 //! One command for the chapter: `cargo chapter …`.
 
 mod check;
+mod compare;
+mod demos;
+mod doctor;
 mod expectations;
 mod folder;
 mod list;
@@ -26,6 +29,12 @@ struct Chapter {
 enum Command {
     /// Compares results with what is expected of them on this device
     Check(check::Arguments),
+    /// Shows what was timed: variants beside each other, with their bounds, or two runs
+    Compare(compare::Arguments),
+    /// Runs a part under the name of what it shows
+    Demos(demos::Arguments),
+    /// Says what this machine has, what would be used and why, and how to get what is missing
+    Doctor(doctor::Arguments),
     /// Lists the targets and their parts: what each asks and needs, and whether this machine has it
     List(list::Arguments),
     /// Runs targets, keeps their results, and says of each part whether its lesson holds
@@ -37,6 +46,9 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Chapter::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Demos(arguments) => demos::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Timeline(arguments) => timeline::run(&arguments),

@@ -107,6 +107,14 @@ impl Targets {
         &self.names
     }
 
+    /// The workspace's folder, where there is one.
+    pub fn workspace(&self) -> Option<&Path> {
+        match &self.home {
+            Home::Workspace { manifest, .. } => manifest.parent(),
+            Home::Folder(_) => None,
+        }
+    }
+
     /// Where a run's results go unless the command line says it.
     pub fn results(&self) -> PathBuf {
         match &self.home {

@@ -142,6 +142,20 @@ impl Cupti {
     }
 }
 
+/// The first CUPTI library that can be loaded, or why none is used.
+///
+/// # Errors
+/// There is none, or `CUPTI=off` says not to use it.
+pub fn profiling_library() -> Result<PathBuf, String> {
+    if env::var_os("CUPTI").is_some_and(|value| value == "off") {
+        return Err("CUPTI=off".to_owned());
+    }
+    candidates()
+        // SAFETY: loading CUPTI runs its initialisers, which need no more than a loaded driver.
+        .find(|path| unsafe { Library::new(path) }.is_ok())
+        .ok_or_else(|| "libcupti.so not found".to_owned())
+}
+
 /// Where CUPTI may be: what the system's search finds by name, then the usual folders of toolkits.
 fn candidates() -> impl Iterator<Item = PathBuf> {
     const NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];

@@ -60,6 +60,7 @@ mod uncached;
 pub mod verdict;
 
 pub use chapter_results::{intervals, new_file, statistics, units};
+pub use cupti::profiling_library;
 pub use error::{Error, Result};
 
 /// What nearly every example uses.

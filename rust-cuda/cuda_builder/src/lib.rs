@@ -94,8 +94,7 @@ impl CudaBuilder {
     /// An input cannot be read, the PTX is stale and there is no device toolchain, the kernels do not compile, or the
     /// PTX cannot be written.
     pub fn build(&self) -> Result<PathBuf, CudaBuilderError> {
-        let crates = || std::iter::once(&self.path_to_crate).chain(&self.inputs);
-        for path in crates() {
+        for path in self.crates() {
             println!("cargo::rerun-if-changed={}", path.join("src").display());
             println!(
                 "cargo::rerun-if-changed={}",
@@ -106,20 +105,7 @@ impl CudaBuilder {
         let destination = self.destination()?;
         println!("cargo::rerun-if-changed={}", destination.display());
 
-        let mut digest = Digest::new();
-        digest.text(DEVICE_RUSTC);
-        digest.text(ptx::FORMAT);
-        for setting in compile::settings(self.arch) {
-            digest.text(&setting);
-        }
-        for path in crates() {
-            digest.crate_folder(path)?;
-        }
-        let header = ptx::Header {
-            arch: self.arch,
-            digest,
-        };
-
+        let header = self.header()?;
         if !self.rebuild && header.is_of(&destination) {
             return Ok(destination);
         }
@@ -131,6 +117,35 @@ impl CudaBuilder {
         let assembly = compile::compile(&toolchain, &self.path_to_crate, self.arch, &out_dir()?)?;
         ptx::write(&destination, &header, &assembly)?;
         Ok(destination)
+    }
+
+    /// Whether the PTX is what the sources give, as far as its header tells; nothing is built.
+    ///
+    /// # Errors
+    /// An input cannot be read.
+    pub fn is_up_to_date(&self) -> Result<bool, CudaBuilderError> {
+        Ok(self.header()?.is_of(&self.destination()?))
+    }
+
+    fn crates(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.path_to_crate).chain(&self.inputs)
+    }
+
+    /// What the first lines of the module must say.
+    fn header(&self) -> Result<ptx::Header, CudaBuilderError> {
+        let mut digest = Digest::new();
+        digest.text(DEVICE_RUSTC);
+        digest.text(ptx::FORMAT);
+        for setting in compile::settings(self.arch) {
+            digest.text(&setting);
+        }
+        for path in self.crates() {
+            digest.crate_folder(path)?;
+        }
+        Ok(ptx::Header {
+            arch: self.arch,
+            digest,
+        })
     }
 
     fn destination(&self) -> Result<PathBuf, CudaBuilderError> {

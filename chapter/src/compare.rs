@@ -1,0 +1,144 @@
+//! `compare`: what was timed, as one table: the variants of a run beside each other, or two runs.
+
+mod pair;
+mod single;
+
+use crate::folder;
+use crate::targets::Targets;
+use anyhow::Result;
+use chapter_results::Results;
+use chapter_results::part::{PartResults, Timed};
+use examples_host::exit::Exit;
+use examples_host::options::UsageError;
+use examples_host::output;
+use std::path::{Path, PathBuf};
+
+/// What is compared.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders that `run` left behind, or files that an example's `--json` wrote. Two with the same target in both are
+    /// put beside each other, others into one table. Without any, the results of the last run
+    #[arg(value_name = "FOLDER|FILE.json")]
+    paths: Vec<PathBuf>,
+}
+
+/// Results with where they are from.
+struct Set {
+    path: PathBuf,
+    results: Vec<Results>,
+}
+
+/// Compares it.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let mut paths = arguments.paths.clone();
+    if paths.is_empty() {
+        paths.push(Targets::find()?.results());
+    }
+    let read = |path: &PathBuf| {
+        Ok(Set {
+            path: path.clone(),
+            results: read(path)?,
+        })
+    };
+    let sets: Vec<Set> = paths.iter().map(read).collect::<Result<_, UsageError>>()?;
+    if let [first, second] = &sets[..]
+        && first.results.iter().any(|one| has(second, &one.example))
+    {
+        output::line(pair::table(first, second));
+        return Ok(Exit::LessonHolds);
+    }
+    for (place, set) in sets.iter().enumerate() {
+        for one in &set.results {
+            if let Some(earlier) = sets[..place].iter().find(|set| has(set, &one.example)) {
+                return Err(UsageError(format!(
+                    "{} and {} both hold {}: compare two at a time",
+                    earlier.path.display(),
+                    set.path.display(),
+                    one.example
+                ))
+                .into());
+            }
+        }
+    }
+    let all: Vec<&Results> = sets.iter().flat_map(|set| &set.results).collect();
+    output::line(single::table(&all));
+    Ok(Exit::LessonHolds)
+}
+
+fn has(set: &Set, example: &str) -> bool {
+    set.results.iter().any(|results| results.example == example)
+}
+
+fn read(path: &Path) -> Result<Vec<Results>, UsageError> {
+    if path.is_dir() {
+        return folder::read(path).map(|(_, results)| results);
+    }
+    let results = Results::read(path).map_err(|error| UsageError(error.to_string()))?;
+    Ok(vec![results])
+}
+
+/// `ok`, or that it is not.
+fn verdict(holds: bool) -> &'static str {
+    if holds { "ok" } else { "FAILED" }
+}
+
+/// The groups of a part, in order, each with what was timed in it.
+fn groups(part: &PartResults) -> Vec<(&str, Vec<&Timed>)> {
+    let mut groups: Vec<(&str, Vec<&Timed>)> = Vec::new();
+    for timed in &part.timed {
+        match groups.iter_mut().find(|(group, _)| *group == timed.group) {
+            Some((_, members)) => members.push(timed),
+            None => groups.push((&timed.group, vec![timed])),
+        }
+    }
+    groups
+}
+
+/// Microseconds as people read them.
+fn time(us: f64) -> String {
+    examples_host::units::time(std::time::Duration::from_nanos((us * 1e3).round() as u64))
+}
+
+#[cfg(test)]
+mod testing {
+    use chapter_results::VERSION;
+    use chapter_results::device::{Fingerprint, TimeSource};
+    use chapter_results::part::{Bound, Kind, PartResults, Timed};
+    use chapter_results::results::{Request, Results};
+
+    /// Results of one part that times these variants of one group, each in some runs.
+    pub fn results(times: TimeSource, timed: &[(&str, &[f64])]) -> Results {
+        let timed = timed.iter().map(|(variant, samples)| Timed {
+            group: "16 MiB".into(),
+            variant: (*variant).into(),
+            kind: Kind::Makespan,
+            samples_us: samples.to_vec(),
+        });
+        Results {
+            version: VERSION,
+            example: "basic_streams".into(),
+            device: Fingerprint {
+                name: "NVIDIA H200".into(),
+                ..Fingerprint::default()
+            },
+            times,
+            request: Request::default(),
+            parts: vec![PartResults {
+                name: "three-way".into(),
+                question: "How near?".into(),
+                workload: "1f".into(),
+                timed: timed.collect(),
+                bounds: vec![Bound {
+                    group: "16 MiB".into(),
+                    name: "duplex".into(),
+                    us: 500.0,
+                }],
+                timelines: vec![],
+                claims: vec![],
+                holds: true,
+            }],
+            reports: vec![],
+            holds: true,
+        }
+    }
+}

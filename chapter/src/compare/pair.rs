@@ -1,0 +1,187 @@
+//! Two runs: the same variants of both beside each other.
+
+use super::{Set, groups, time, verdict};
+use chapter_results::Results;
+use chapter_results::part::{PartResults, Timed};
+use examples_host::table::Table;
+use examples_host::units;
+
+/// What the two sets are, then a table of what is in either.
+pub fn table(first: &Set, second: &Set) -> String {
+    let titles = [
+        "target:part, group, variant".to_owned(),
+        format!("first, {}", sources(first)),
+        format!("second, {}", sources(second)),
+        "second / first".to_owned(),
+        "verdicts".to_owned(),
+    ];
+    let mut table = Table::new(titles.each_ref().map(String::as_str));
+    let mut differing = Vec::new();
+    for (example, part) in parts(first, second) {
+        let both = [find(first, &example, &part), find(second, &example, &part)];
+        let name = format!("{example}:{part}");
+        let verdicts = both.map(|one| one.map_or("-", |part| verdict(part.holds)));
+        let verdicts = verdicts.join(" / ");
+        let empty = String::new;
+        table.row([name.clone(), empty(), empty(), empty(), verdicts]);
+        let same_work = match both {
+            [Some(first), Some(second)] => first.workload == second.workload,
+            _ => true,
+        };
+        if !same_work {
+            differing.push(name);
+        }
+        let mut last = None;
+        for (timed, [a, b]) in variants(both) {
+            if last != Some(&timed.group) {
+                let heading = format!("  {}", timed.group);
+                table.row([heading, empty(), empty(), empty(), empty()]);
+                last = Some(&timed.group);
+            }
+            let cell = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time);
+            let ratio = match (a, b) {
+                (Some(a), Some(b)) if a > 0.0 && same_work => units::ratio(b / a),
+                _ => "-".to_owned(),
+            };
+            let name = format!("    {}", timed.variant);
+            table.row([name, cell(a), cell(b), ratio, empty()]);
+        }
+    }
+    let mut text = format!(
+        "{}\n{}\n\n{table}",
+        heading("first", first),
+        heading("second", second)
+    );
+    if !differing.is_empty() {
+        let names = differing.join(", ");
+        text += &format!("\n\nNot the same work in both, so there is no ratio: {names}.");
+    }
+    text
+}
+
+/// Where the times of a set are from.
+fn sources(set: &Set) -> String {
+    let mut sources: Vec<String> = set
+        .results
+        .iter()
+        .map(|results| results.times.to_string())
+        .collect();
+    sources.dedup();
+    sources.join(" and ")
+}
+
+fn heading(name: &str, set: &Set) -> String {
+    let mut devices: Vec<String> = set
+        .results
+        .iter()
+        .map(|results| results.device.to_string())
+        .collect();
+    devices.dedup();
+    format!("{name}: {}: {}", set.path.display(), devices.join("; "))
+}
+
+/// All parts of both, those of the first set first.
+fn parts(first: &Set, second: &Set) -> Vec<(String, String)> {
+    let mut names = Vec::new();
+    for results in first.results.iter().chain(&second.results) {
+        for part in &results.parts {
+            let name = (results.example.clone(), part.name.clone());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+fn find<'a>(set: &'a Set, example: &str, part: &str) -> Option<&'a PartResults> {
+    let of_example = |results: &&Results| results.example == example;
+    let results = set.results.iter().find(of_example)?;
+    results.parts.iter().find(|one| one.name == part)
+}
+
+/// What was timed in either, group by group, with the median of each in microseconds.
+fn variants(both: [Option<&PartResults>; 2]) -> Vec<(&Timed, [Option<f64>; 2])> {
+    let same =
+        |a: &Timed, b: &Timed| (&a.group, &a.variant, a.kind) == (&b.group, &b.variant, b.kind);
+    let mut variants: Vec<(&Timed, [Option<f64>; 2])> = Vec::new();
+    for (place, part) in both.into_iter().enumerate() {
+        let timed = part
+            .into_iter()
+            .flat_map(groups)
+            .flat_map(|(_, members)| members);
+        for timed in timed {
+            let median = Some(timed.median_us());
+            match variants.iter_mut().find(|(other, _)| same(other, timed)) {
+                Some((_, medians)) => medians[place] = median,
+                None => {
+                    let mut medians = [None; 2];
+                    medians[place] = median;
+                    variants.push((timed, medians));
+                }
+            }
+        }
+    }
+    variants
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::results;
+    use chapter_results::device::TimeSource::{Measured, Modelled};
+
+    fn set(path: &str, results: Results) -> Set {
+        Set {
+            path: path.into(),
+            results: vec![results],
+        }
+    }
+
+    fn line<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+        let line = table
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no line {name}: {table}"));
+        line.split("  ")
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn what_only_one_has_is_shown_without_a_ratio() {
+        let first = set(
+            "gpu",
+            results(Measured, &[("one", &[1000.0]), ("two", &[500.0])]),
+        );
+        let second = set(
+            "model",
+            results(Modelled, &[("one", &[900.0]), ("three", &[300.0])]),
+        );
+        let table = table(&first, &second);
+        let titles = line(&table, "target:part");
+        assert_eq!(titles[1..3], ["first, measured", "second, modelled"]);
+        assert_eq!(line(&table, "one"), ["one", "1.00 ms", "900 µs", "0.90x"]);
+        assert_eq!(line(&table, "two"), ["two", "500 µs", "-", "-"]);
+        assert_eq!(line(&table, "three"), ["three", "-", "300 µs", "-"]);
+        assert_eq!(
+            line(&table, "basic_streams:three-way"),
+            ["basic_streams:three-way", "ok / ok"]
+        );
+        assert!(table.starts_with("first: gpu: NVIDIA H200"), "{table}");
+    }
+
+    #[test]
+    fn other_work_is_not_compared_and_said_so() {
+        let first = set("a", results(Measured, &[("one", &[1000.0])]));
+        let mut other = results(Measured, &[("one", &[10.0])]);
+        other.parts[0].workload = "2e".into();
+        let table = table(&first, &set("b", other));
+        assert_eq!(line(&table, "one"), ["one", "1.00 ms", "10.0 µs", "-"]);
+        assert!(
+            table.ends_with("there is no ratio: basic_streams:three-way."),
+            "{table}"
+        );
+    }
+}

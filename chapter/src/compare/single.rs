@@ -1,0 +1,155 @@
+//! One run: each variant with its spread, its bound, and how much faster it is than the first of its group.
+
+use super::{groups, time, verdict};
+use chapter_results::Results;
+use chapter_results::part::{PartResults, Timed};
+use examples_host::table::Table;
+use examples_host::units;
+
+/// A heading for each device and source of times, then one table. Where results of a GPU and of the model are in it, each
+/// time says which it is.
+pub fn table(all: &[&Results]) -> String {
+    let mut devices: Vec<String> = Vec::new();
+    for results in all {
+        let device = format!("{}: times are {}.", results.device, results.times);
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    let sources: Vec<_> = all.iter().map(|results| results.times).collect();
+    let mixed = sources.windows(2).any(|pair| pair[0] != pair[1]);
+    let median = match sources.first() {
+        Some(times) if !mixed => format!("median, {times}"),
+        _ => "median".to_owned(),
+    };
+    let titles = [
+        "target:part, group, variant",
+        &median,
+        "spread",
+        "bound",
+        "of bound",
+        "speed-up",
+        "verdict",
+    ];
+    let mut table = Table::new(titles);
+    for results in all {
+        let source = if mixed {
+            format!(" {}", results.times)
+        } else {
+            String::new()
+        };
+        for part in &results.parts {
+            let name = format!("{}:{}", results.example, part.name);
+            row(&mut table, 0, &name, [""; 5], verdict(part.holds));
+            for (group, members) in groups(part) {
+                row(&mut table, 2, group, [""; 5], "");
+                let bound = bound(part, group);
+                for timed in &members {
+                    let cells = cells(timed, &members, bound, &source);
+                    row(
+                        &mut table,
+                        4,
+                        &timed.variant,
+                        cells.each_ref().map(String::as_str),
+                        "",
+                    );
+                }
+            }
+        }
+    }
+    format!(
+        "{}\n\n{table}\n\nspread: between the quartiles, as a share of the median. speed-up: the first variant's time by this one's.",
+        devices.join("\n")
+    )
+}
+
+fn row(table: &mut Table, indent: usize, name: &str, cells: [&str; 5], verdict: &str) {
+    let name = format!("{:indent$}{name}", "");
+    let cells = std::iter::once(name.as_str()).chain(cells).chain([verdict]);
+    table.row(cells.map(str::to_owned));
+}
+
+/// The bound that counts: the last that the part names for the group.
+fn bound(part: &PartResults, group: &str) -> Option<f64> {
+    let of_group = part.bounds.iter().filter(|bound| bound.group == group);
+    of_group.last().map(|bound| bound.us)
+}
+
+fn cells(timed: &Timed, members: &[&Timed], bound: Option<f64>, source: &str) -> [String; 5] {
+    let median = timed.median_us();
+    let spread = match timed.samples_us.len() {
+        1 => "1 run".to_owned(),
+        _ => units::percent(timed.spread()),
+    };
+    let first = members.iter().find(|other| other.kind == timed.kind);
+    let ratio = first
+        .filter(|_| median > 0.0)
+        .map(|first| first.median_us() / median);
+    [
+        format!("{}{source}", time(median)),
+        spread,
+        bound.map_or_else(String::new, time),
+        bound
+            .filter(|_| median > 0.0)
+            .map_or_else(String::new, |bound| units::percent(bound / median)),
+        ratio.map_or_else(|| "-".to_owned(), units::ratio),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::results;
+    use chapter_results::device::TimeSource::{Measured, Modelled};
+
+    /// The words of the line that begins with `name`.
+    fn line<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+        let line = table
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no line {name}: {table}"));
+        line.split("  ")
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn variants_stand_beside_their_bound_and_the_first_of_them() {
+        let run = results(
+            Measured,
+            &[("one stream", &[1000.0]), ("three", &[640.0, 625.0, 600.0])],
+        );
+        let table = table(&[&run]);
+        assert_eq!(
+            line(&table, "basic_streams:three-way"),
+            ["basic_streams:three-way", "ok"]
+        );
+        assert_eq!(
+            line(&table, "one stream"),
+            [
+                "one stream",
+                "1.00 ms",
+                "1 run",
+                "500 µs",
+                "50.0 %",
+                "1.00x"
+            ]
+        );
+        assert_eq!(
+            line(&table, "three"),
+            ["three", "625 µs", "6.4 %", "500 µs", "80.0 %", "1.60x"]
+        );
+        assert!(line(&table, "target:part").contains(&"median, measured"));
+    }
+
+    #[test]
+    fn measured_and_modelled_times_in_one_column_each_say_which_they_are() {
+        let measured = results(Measured, &[("on a GPU", &[1000.0])]);
+        let modelled = results(Modelled, &[("of the model", &[900.0])]);
+        let table = table(&[&measured, &modelled]);
+        assert_eq!(line(&table, "target:part")[1], "median");
+        assert_eq!(line(&table, "on a GPU")[1], "1.00 ms measured");
+        assert_eq!(line(&table, "of the model")[1], "900 µs modelled");
+    }
+}

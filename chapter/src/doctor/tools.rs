@@ -1,0 +1,68 @@
+//! What a CUDA toolkit adds: no example needs it.
+
+use super::Finding;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// nvcc, nsys and CUPTI.
+pub fn findings() -> Vec<Finding> {
+    let nvcc = tool("nvcc").map_or_else(
+        || {
+            Finding::missing(
+                "nvcc",
+                "not found",
+                "only the comparison with CUDA C++ needs it: it comes with the CUDA toolkit; put its bin folder on PATH",
+            )
+        },
+        |path| Finding::there("nvcc", versioned(&path)),
+    );
+    let nsys = tool("nsys").map_or_else(
+        || {
+            Finding::missing(
+                "nsys",
+                "not found",
+                "`run --profile minimal` keeps the examples' own timelines without it; Nsight Systems comes with the CUDA\n\
+                 toolkit, or as the package nsight-systems-cli of NVIDIA's repository",
+            )
+        },
+        |path| Finding::there("nsys", versioned(&path)),
+    );
+    let cupti = match examples_host::profiling_library() {
+        Ok(path) => Finding::there("CUPTI", path.display().to_string()),
+        Err(reason) => Finding::missing(
+            "CUPTI",
+            reason,
+            "on an NVIDIA GPU, timelines are taken from timing events without it; it comes with the CUDA toolkit\n\
+             (extras/CUPTI), or as the package nvidia-cuda-cupti of PyPI: name its folder in LD_LIBRARY_PATH",
+        ),
+    };
+    vec![nvcc, nsys, cupti]
+}
+
+/// A program on the PATH, or where the toolkit is installed.
+pub fn tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain([PathBuf::from("/usr/local/cuda/bin")]);
+    let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+    folders
+        .map(|folder| folder.join(&file))
+        .find(|path| path.is_file())
+}
+
+/// The program with the line of `--version` that has a version in it.
+fn versioned(path: &Path) -> String {
+    let output = Command::new(path)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let said = said.unwrap_or_default();
+    let version = said
+        .lines()
+        .find(|line| line.to_lowercase().contains("version") || line.contains("release"));
+    match version {
+        Some(version) => format!("{} ({})", path.display(), version.trim()),
+        None => path.display().to_string(),
+    }
+}

@@ -1,0 +1,20 @@
+//! The modules that the kernels are compiled to.
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+use std::path::Path;
+
+/// Each module with its name, of the crate `gpu-kernels` in `folder`.
+pub fn of(folder: &Path) -> [(&'static str, CudaBuilder); 2] {
+    let module = |arch, name: &'static str| {
+        let builder = CudaBuilder::new(folder)
+            .depends_on(folder.join("../rust-cuda/cuda_std"))
+            .depends_on(folder.join("../rust-cuda/cuda_std_macros"))
+            .arch(arch)
+            .copy_to(folder.join("ptx").join(name));
+        (name, builder)
+    };
+    [
+        module(NvvmArch::Compute70, "sm_70.ptx"),
+        module(NvvmArch::Compute90, "sm_90.ptx"),
+    ]
+}
