@@ -1,7 +1,7 @@
 //! `doctor`: what this machine has, what would be used and why, and how to get what is missing.
 
 mod kernels;
-mod tools;
+pub mod tools;
 
 use crate::targets::Targets;
 use anyhow::Result;

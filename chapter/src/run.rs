@@ -1,9 +1,12 @@
 //! `run`: runs examples, keeps their results in a folder, and says of each part whether its lesson holds.
 
+mod artefacts;
 mod process;
 mod progress;
+mod tally;
 mod verdict;
 
+use crate::doctor::tools;
 use crate::folder::{NewFolder, Skipped, Summary, TargetSummary, VERSION};
 use crate::program::DeviceOptions;
 use crate::selection::{self, Selected};
@@ -11,6 +14,7 @@ use crate::targets::Targets;
 use anyhow::{Result, anyhow};
 use chapter_results::Results;
 use chapter_results::description::Availability;
+use chapter_results::device::TimeSource;
 use clap::ValueEnum;
 use examples_host::exit::{Exit, complain};
 use examples_host::options::UsageError;
@@ -19,6 +23,7 @@ use progress::Progress;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
+use tally::Tally;
 use verdict::Outcome;
 
 /// What is run, and what is kept of it.
@@ -171,14 +176,9 @@ impl Run<'_> {
             let ended = self.start(one, &order)?;
             summary.exit_code = ended.status.code();
             summary.seconds = ended.time.as_secs_f64();
-            summary.error = self.outcomes(one, &ended);
-            if self.arguments.profile == Depth::Deep {
-                let text = [ended.output.as_str(), ended.errors.as_str()].concat();
-                fs::write(
-                    self.folder.place().join(format!("{}.txt", summary.name)),
-                    text,
-                )?;
-            }
+            let results = self.results(one, &ended);
+            self.keep(one, &order, &ended, results.as_ref().ok())?;
+            summary.error = results.err();
         }
         for part in &summary.skipped {
             let outcome = Outcome::Skipped(format!("the device lacks {}", part.lacking));
@@ -207,21 +207,57 @@ impl Run<'_> {
         })
     }
 
-    /// Tells how the parts of a target that ran ended. Returns why there are no results, when there are none.
-    fn outcomes(&mut self, one: &Selected, ended: &Ended) -> Option<String> {
+    /// Keeps what the profile says.
+    fn keep(
+        &self,
+        one: &Selected,
+        order: &Order,
+        ended: &Ended,
+        results: Option<&Results>,
+    ) -> Result<()> {
+        let (folder, name) = (self.folder.place(), &one.program.name);
+        let deep = self.arguments.profile == Depth::Deep;
+        if self.arguments.profile == Depth::None {
+            return Ok(());
+        }
+        if deep {
+            artefacts::text(&folder, name, ended)?;
+        }
+        let Some(results) = results else {
+            return Ok(());
+        };
+        artefacts::trace(&folder, results)?;
+        if deep {
+            artefacts::pictures(&folder, results)?;
+        }
+        let Some(nsys) = tools::tool("nsys").filter(|_| results.times == TimeSource::Measured)
+        else {
+            return Ok(());
+        };
+        self.progress
+            .begin(self.done, format!("{name}, watched by nsys"));
+        if let Some(why) = artefacts::nsys(&nsys, &folder, &one.program, order, deep)? {
+            self.progress
+                .line(&format!("{name}: no report of Nsight Systems: {why}"));
+        }
+        Ok(())
+    }
+
+    /// The results of a target, after telling how its parts ended; without results, why there are none.
+    fn results(&mut self, one: &Selected, ended: &Ended) -> Result<Results, String> {
         let name = &one.program.name;
         let file = self.folder.place().join(format!("{name}.json"));
         let results = match Results::read(&file) {
             Ok(results) => results,
             Err(error) => {
-                let why = if file.exists() {
-                    error.to_string()
-                } else {
-                    ended.complaint()
+                // What is no results must not lie among them.
+                let why = match fs::remove_file(&file) {
+                    Ok(()) => error.to_string(),
+                    Err(_) => ended.complaint(),
                 };
                 let outcome = self.without_results(ended, why.clone());
                 self.tell(name, &outcome);
-                return Some(why);
+                return Err(why);
             }
         };
         for part in &results.parts {
@@ -231,7 +267,7 @@ impl Run<'_> {
             let why = format!("{} reports of the checkers", results.reports.len());
             self.tell(name, &Outcome::Broken(why));
         }
-        None
+        Ok(results)
     }
 
     /// How a target ended that left no results behind.
@@ -251,53 +287,5 @@ impl Run<'_> {
     fn tell(&mut self, name: &str, outcome: &Outcome) {
         self.tally.count(outcome);
         self.progress.line(&format!("{name:44} {outcome}"));
-    }
-}
-
-/// How many parts ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    hold: usize,
-    fail: usize,
-    skipped: usize,
-    /// Something that was asked for by name was skipped.
-    named_skipped: bool,
-    /// An example did not understand what it was told.
-    usage: bool,
-}
-
-impl Tally {
-    fn count(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Holds { .. } => self.hold += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
-            Outcome::Fails(_) | Outcome::Broken(_) => self.fail += 1,
-        }
-    }
-
-    /// The worst of what happened: bad usage, then a lesson that does not hold, then a lack.
-    fn exit(&self) -> Exit {
-        match self {
-            Self { usage: true, .. } => Exit::Usage,
-            Self { fail: 1.., .. } => Exit::LessonFails,
-            Self {
-                named_skipped: true,
-                ..
-            } => Exit::DeviceLacks,
-            _ => Exit::LessonHolds,
-        }
-    }
-}
-
-impl std::fmt::Display for Tally {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ok", self.hold)?;
-        if self.fail > 0 {
-            write!(f, ", {} FAILED", self.fail)?;
-        }
-        if self.skipped > 0 {
-            write!(f, ", {} skipped", self.skipped)?;
-        }
-        Ok(())
     }
 }
