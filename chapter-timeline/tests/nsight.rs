@@ -70,8 +70,8 @@ fn operations_have_times_streams_names_and_bytes() {
         assert_eq!(
             all[1].span,
             Span {
-                start: 1100,
-                end: 2000
+                start: 1_100_000,
+                end: 2_000_000
             }
         );
         assert_eq!(
@@ -84,7 +84,7 @@ fn operations_have_times_streams_names_and_bytes() {
         let call = facts.call(1).unwrap();
         assert_eq!(
             (call.name.as_str(), call.start, call.end),
-            ("cuLaunchKernel", -7000, -6000)
+            ("cuLaunchKernel", -7_000_000, -6_000_000)
         );
         assert_eq!(facts.call(0).unwrap().name, "cudaMemcpyAsync");
         let launch = facts.operations[1].launch.unwrap();
@@ -103,7 +103,10 @@ fn operations_have_times_streams_names_and_bytes() {
         };
         assert_eq!(
             recording.ranges,
-            [range("warm-up", 0, 900), range("steps", 1000, 5000)]
+            [
+                range("warm-up", 0, 900_000),
+                range("steps", 1_000_000, 5_000_000)
+            ]
         );
     }
 }
@@ -116,7 +119,7 @@ fn with_event(export: &mut Export) {
     export.record(5, 77, 13, -7900);
     // The event is recorded again later: that one is not meant.
     export.wait(5, 77, 14, -7000);
-    export.kernel("scale", 4, 14, (-6000, -5500), (1010, 2000));
+    export.kernel("scale", 4, 14, (-6000, -5500), (1002, 2000));
     export.copy(1, 1, 13, (-5000, -4500), (1000, 3000));
     export.record(5, 78, 13, -4400);
     export.kernel("scale", 4, 14, (-4000, -3500), (2000, 2500));
@@ -143,7 +146,7 @@ fn without_a_shared_number_a_wait_is_for_the_last_record_before_it() {
         export.kernel("second", 4, 13, (-8000, -7900), (1000, 2000));
         export.record(5, NONE, 13, -7800);
         export.wait(5, NONE, 14, -7000);
-        export.kernel("third", 4, 14, (-6000, -5900), (2010, 3000));
+        export.kernel("third", 4, 14, (-6000, -5900), (2002, 3000));
         export.record(5, NONE, 14, -5000);
     });
     let expected = Dependency { from: 1, to: 2 };
@@ -156,29 +159,29 @@ fn each_cause_is_found_in_an_export_that_has_it() {
         let legacy = trace(version, |export| {
             export.stream(13, 1);
             export.kernel("scale", 4, 13, (-9000, -8900), (0, 1000));
-            export.kernel("scale", 4, 7, (-8000, -7900), (1010, 2000));
+            export.kernel("scale", 4, 7, (-8000, -7900), (1002, 2000));
         });
         assert_eq!(causes(&legacy), [Cause::LegacyStream]);
         let full = trace(version, |export| {
             export.device();
             export.kernel("scale", 8 * 132, 13, (-9000, -8900), (0, 1000));
-            export.kernel("scale", 4, 14, (-8000, -7900), (1010, 2000));
+            export.kernel("scale", 4, 14, (-8000, -7900), (1002, 2000));
         });
         assert_eq!(causes(&full), [Cause::FullMultiprocessors]);
         let pageable = trace(version, |export| {
-            export.copy(1, 0, 13, (-500, 1050), (0, 1000));
-            export.kernel("scale", 4, 14, (1100, 1200), (1300, 2000));
+            export.copy(1, 0, 13, (-500, 1001), (0, 1000));
+            export.kernel("scale", 4, 14, (1002, 1003), (1004, 2000));
         });
         assert_eq!(causes(&pageable), [Cause::PageableCopy]);
         let waited = trace(version, |export| {
             export.kernel("scale", 4, 13, (-900, -800), (0, 1000));
-            export.call("cudaStreamSynchronize_v3020", (-700, 1050));
-            export.kernel("scale", 4, 14, (1100, 1200), (1300, 2000));
+            export.call("cudaStreamSynchronize_v3020", (-700, 1001));
+            export.kernel("scale", 4, 14, (1002, 1003), (1004, 2000));
         });
         assert_eq!(causes(&waited), [Cause::HostWaited]);
         let late = trace(version, |export| {
             export.kernel("scale", 4, 13, (-900, -800), (0, 1000));
-            export.kernel("scale", 4, 14, (1100, 1200), (1300, 2000));
+            export.kernel("scale", 4, 14, (1002, 1003), (1004, 2000));
         });
         assert_eq!(causes(&late), [Cause::HostLate]);
         let queues = trace(version, |export| {
@@ -197,7 +200,7 @@ fn a_non_blocking_stream_takes_no_notice_of_the_legacy_one() {
     let trace = trace(Version::V2026, |export| {
         export.stream(13, 2);
         export.kernel("scale", 4, 13, (-9000, -8900), (0, 1000));
-        export.kernel("scale", 4, 7, (-8000, -7900), (1010, 2000));
+        export.kernel("scale", 4, 7, (-8000, -7900), (1002, 2000));
     });
     assert_eq!(causes(&trace), [Cause::Unknown]);
 }

@@ -116,25 +116,24 @@ fn write_export(path: &Path, version: Version) {
     for (stream, flag) in [(13, 2), (14, 2), (15, 1)] {
         export.stream(stream, flag);
     }
-    let us = |(start, end): (i64, i64)| (start * 1000, end * 1000);
     // A pageable copy keeps the host.
-    export.copy(1, 0, 13, us((-20, 602)), us((0, 600)));
-    export.kernel("scale", 64, 14, us((604, 606)), us((608, 700)));
+    export.copy(1, 0, 13, (-20, 602), (0, 600));
+    export.kernel("scale", 64, 14, (604, 606), (608, 700));
     // An event.
-    export.copy(1, 1, 13, us((607, 608)), us((612, 690)));
-    export.record(1, 1, 14, 609_000);
-    export.wait(1, 1, 13, 610_000);
-    export.copy(2, 1, 13, us((611, 612)), us((702, 780)));
+    export.copy(1, 1, 13, (607, 608), (612, 690));
+    export.record(1, 1, 14, 609);
+    export.wait(1, 1, 13, 610);
+    export.copy(2, 1, 13, (611, 612), (702, 780));
     // The legacy stream.
-    export.kernel("add", 64, 15, us((613, 614)), us((700, 800)));
-    export.kernel("scale", 4096, 7, us((615, 616)), us((802, 900)));
+    export.kernel("add", 64, 15, (613, 614), (700, 800));
+    export.kernel("scale", 4096, 7, (615, 616), (802, 900));
     // A grid that fills the device.
-    export.kernel("add", 4096, 14, us((617, 618)), us((900, 1000)));
-    export.kernel("add", 64, 13, us((619, 620)), us((1001, 1100)));
+    export.kernel("add", 4096, 14, (617, 618), (900, 1000));
+    export.kernel("add", 64, 13, (619, 620), (1001, 1100));
     // A late host.
-    export.call("cudaDeviceSynchronize_v3020", us((621, 1104)));
-    export.kernel("scale", 64, 14, us((1110, 1112)), us((1115, 1200)));
-    export.range("step 1", false, us((600, 1110)));
+    export.call("cudaDeviceSynchronize_v3020", (621, 1104));
+    export.kernel("scale", 64, 14, (1110, 1112), (1115, 1200));
+    export.range("step 1", false, (600, 1110));
 }
 
 #[test]

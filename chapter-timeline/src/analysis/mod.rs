@@ -68,15 +68,16 @@ pub fn analyse(recording: &Recording, facts: &Facts) -> Analysis {
             .map(of_engine)
             .filter(|gaps| !gaps.longest.is_empty())
             .collect(),
-        serialised: serialised(recording, &causes),
+        serialised: serialised(recording, facts, &causes),
         engines,
     }
 }
 
 /// The pairs by cause and engines: those that nobody asked for first, and of these the ones with the most at stake.
-fn serialised(recording: &Recording, causes: &Causes) -> Vec<Serialised> {
+fn serialised(recording: &Recording, facts: &Facts, causes: &Causes) -> Vec<Serialised> {
     let mut groups: BTreeMap<(Cause, Engine, Engine), Serialised> = BTreeMap::new();
-    for pair in serialised::pairs(recording, serialised::HAND_OVER) {
+    let called = |place| Some(facts.call(place)?.start);
+    for pair in serialised::pairs(recording, serialised::HAND_OVER, called) {
         let [first, second] = [pair.first, pair.second].map(|at| recording.intervals[at].engine);
         let likely = causes.of_pair(pair.first, pair.second);
         let key = (likely.cause, first, second);

@@ -26,8 +26,13 @@ fn is_exclusive(engine: Engine) -> bool {
 }
 
 /// The pairs, in order of the second's start. `hand_over` is the longest time between the end of the one and the start of the
-/// other.
-pub fn pairs(recording: &Recording, hand_over: Duration) -> Vec<Pair> {
+/// other; with less at stake than that, two operations are no pair: in a busy trace, something has always just ended.
+/// `called` is when the host asked for an operation, in nanoseconds, where that is known: before, it could not have begun.
+pub fn pairs(
+    recording: &Recording,
+    hand_over: Duration,
+    called: impl Fn(usize) -> Option<i64>,
+) -> Vec<Pair> {
     let ends = Ends::of(recording);
     let dependencies: BTreeSet<Dependency> = recording.dependencies.iter().copied().collect();
     let reach = u64::try_from(hand_over.as_nanos()).unwrap_or(u64::MAX);
@@ -51,14 +56,16 @@ pub fn pairs(recording: &Recording, hand_over: Duration) -> Vec<Pair> {
                     )
                 })?;
             let first = recording.intervals[waited_for].span;
-            (first.end > free).then(|| {
-                let together = first.end - first.start.max(free);
-                Pair {
-                    first: waited_for,
-                    second: place,
-                    at_stake: Duration::from_nanos(together.min(second.span.nanoseconds())),
-                }
-            })
+            // A call that came too late is a cause, and no excuse.
+            let asked = called(place).and_then(|time| u64::try_from(time).ok());
+            let asked = asked.filter(|&time| time < first.end).unwrap_or(0);
+            let together = first.end.checked_sub(first.start.max(free).max(asked))?;
+            let pair = Pair {
+                first: waited_for,
+                second: place,
+                at_stake: Duration::from_nanos(together.min(second.span.nanoseconds())),
+            };
+            (first.end > free && pair.at_stake >= hand_over).then_some(pair)
         })
         .collect()
 }
@@ -141,8 +148,8 @@ mod tests {
             second: 1,
             at_stake: Duration::from_nanos(10),
         };
-        assert_eq!(pairs(&recording, REACH), [pair], "36 is too late");
-        assert!(pairs(&recording, Duration::from_nanos(1)).is_empty());
+        assert_eq!(pairs(&recording, REACH, |_| None), [pair], "36 is too late");
+        assert!(pairs(&recording, Duration::from_nanos(1), |_| None).is_empty());
     }
 
     #[test]
@@ -151,19 +158,19 @@ mod tests {
             operation(Engine::HostToDevice, "a", 0, 10),
             operation(Engine::Kernel, "a", 10, 20),
         ]);
-        assert!(pairs(&one_stream, REACH).is_empty());
+        assert!(pairs(&one_stream, REACH, |_| None).is_empty());
         let one_engine = recording([
             operation(Engine::HostToDevice, "a", 0, 10),
             operation(Engine::Kernel, "c", 0, 10),
             operation(Engine::HostToDevice, "b", 10, 20),
         ]);
-        assert!(pairs(&one_engine, REACH).is_empty());
+        assert!(pairs(&one_engine, REACH, |_| None).is_empty());
         let own_stream_later = recording([
             operation(Engine::HostToDevice, "a", 0, 10),
             operation(Engine::Kernel, "b", 0, 11),
             operation(Engine::Kernel, "b", 11, 20),
         ]);
-        assert!(pairs(&own_stream_later, REACH).is_empty());
+        assert!(pairs(&own_stream_later, REACH, |_| None).is_empty());
     }
 
     #[test]
@@ -173,14 +180,31 @@ mod tests {
             operation(Engine::HostToDevice, "b", 0, 70),
             operation(Engine::Kernel, "b", 100, 200),
         ]);
-        let found = pairs(&recording, REACH);
+        let found = pairs(&recording, REACH, |_| None);
         assert_eq!(found[0].at_stake, Duration::from_nanos(30));
+    }
+
+    #[test]
+    fn what_the_host_had_not_asked_for_yet_is_not_at_stake() {
+        let recording = recording([
+            operation(Engine::Kernel, "a", 0, 100),
+            operation(Engine::Kernel, "b", 100, 200),
+        ]);
+        let at_stake = |called| {
+            let found = pairs(&recording, REACH, |_| Some(called));
+            found.first().map(|pair| pair.at_stake)
+        };
+        let nanoseconds = |time| Some(Duration::from_nanos(time));
+        assert_eq!(at_stake(-20), nanoseconds(100));
+        assert_eq!(at_stake(80), nanoseconds(20));
+        assert_eq!(at_stake(96), None, "it began as soon as it could");
+        assert_eq!(at_stake(101), nanoseconds(100), "the host came late");
     }
 
     proptest! {
         #[test]
         fn each_pair_touches_and_was_held_up_by_nothing_else(recording in recordings()) {
-            let found = pairs(&recording, REACH);
+            let found = pairs(&recording, REACH, |_| None);
             let all = &recording.intervals;
             for (place, second) in all.iter().enumerate() {
                 let start = second.span.start;
@@ -188,19 +212,18 @@ mod tests {
                 let own = all.iter().filter(long).filter(|i| i.span.end <= start)
                     .filter(|i| i.stream == second.stream || (i.engine == second.engine && i.engine != Engine::Kernel));
                 let free = own.map(|i| i.span.end).max().unwrap_or(0);
-                let touching = all.iter().filter(long).filter(|i| may_run_together(i, second))
-                    .filter(|i| i.span.end <= start && start - i.span.end <= 5);
-                let last = touching.map(|i| i.span.end).max();
-                let expected = second.span.start < second.span.end && last.is_some_and(|end| end > free);
-                let pair = found.iter().find(|pair| pair.second == place);
-                prop_assert_eq!(pair.is_some(), expected);
-                if let Some(pair) = pair {
-                    let first = all[pair.first].span;
-                    prop_assert_eq!(Some(first.end), last);
-                    let together = (0..400).filter(|&time| first.start <= time && time < first.end && time >= free).count();
-                    let most = (together as u64).min(second.span.nanoseconds());
-                    prop_assert_eq!(pair.at_stake, Duration::from_nanos(most));
-                }
+                let touching = all.iter().enumerate().filter(|(_, i)| long(i) && may_run_together(i, second))
+                    .filter(|(_, i)| i.span.end <= start && start - i.span.end <= 5);
+                let first = touching.max_by_key(|(at, i)| (i.span.end, std::cmp::Reverse(*at)));
+                let expected = first.filter(|_| long(&second)).and_then(|(at, first)| {
+                    let runs = |time: &u64| first.span.start <= *time && *time < first.span.end;
+                    let together = (free..400).filter(runs).count() as u64;
+                    let at_stake = together.min(second.span.nanoseconds());
+                    let pair = Pair { first: at, second: place, at_stake: Duration::from_nanos(at_stake) };
+                    (first.span.end > free && at_stake >= 5).then_some(pair)
+                });
+                let pair = found.iter().find(|pair| pair.second == place).copied();
+                prop_assert_eq!(pair, expected);
             }
         }
     }

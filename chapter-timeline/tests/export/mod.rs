@@ -17,7 +17,7 @@ const GLOBAL_PROCESS: i64 = 1 << 48 | PROCESS << 24;
 /// The main thread, as `globalTid` says it.
 pub const THREAD: i64 = GLOBAL_PROCESS | PROCESS;
 
-/// The session's clock when the first operation of a test runs.
+/// The session's clock when the first operation of a test runs, in nanoseconds. All other times are in microseconds since then.
 pub const BEGIN: i64 = 1_000_000_000;
 
 const KERNEL: &str = "start,end,deviceId,contextId,GREEN,streamId,correlationId,globalPid,demangledName,shortName,mangledName,\
@@ -29,6 +29,11 @@ const MEMSET: &str = "start,end,deviceId,contextId,GREEN,streamId,correlationId,
 const RUNTIME: &str = "start,end,eventClass,globalTid,correlationId,nameId,returnValue,callchainId";
 const NVTX: &str =
     "start,end,eventType,rangeId,category,color,text,globalTid,endGlobalTid,textId,domainId";
+
+/// A time as the export has it.
+fn at(microseconds: i64) -> Value {
+    (BEGIN + 1000 * microseconds).into()
+}
 
 /// An export that is being written.
 pub struct Export {
@@ -204,13 +209,13 @@ impl Export {
         self.insert("TARGET_INFO_GPU", &row);
     }
 
-    /// A call, in nanoseconds since [`BEGIN`]; returns its correlation.
+    /// A call; returns its correlation.
     pub fn call(&mut self, name: &str, times: (i64, i64)) -> i64 {
         self.correlation += 1;
         let name = self.string(name);
         let row = [
-            ("start", (BEGIN + times.0).into()),
-            ("end", (BEGIN + times.1).into()),
+            ("start", at(times.0)),
+            ("end", at(times.1)),
             ("globalTid", THREAD.into()),
             ("correlationId", self.correlation.into()),
             ("nameId", name),
@@ -226,8 +231,8 @@ impl Export {
         correlation: i64,
     ) -> Vec<(&'static str, Value)> {
         vec![
-            ("start", (BEGIN + times.0).into()),
-            ("end", (BEGIN + times.1).into()),
+            ("start", at(times.0)),
+            ("end", at(times.1)),
             ("deviceId", 0.into()),
             ("contextId", 1.into()),
             ("streamId", stream.into()),
@@ -278,7 +283,7 @@ impl Export {
 
     /// An event is recorded in a stream at a time of the host's.
     pub fn record(&mut self, event: i64, sync: i64, stream: i64, at: i64) {
-        let correlation = self.call("cudaEventRecord_v3020", (at, at + 500));
+        let correlation = self.call("cudaEventRecord_v3020", (at, at + 1));
         let mut row = self.operation(stream, (0, 0), correlation);
         row.extend([("eventId", event.into()), ("eventSyncId", sync.into())]);
         if self.version == Version::V2026 {
@@ -288,8 +293,8 @@ impl Export {
 
     /// A stream is told to wait for an event.
     pub fn wait(&mut self, event: i64, sync: i64, stream: i64, at: i64) {
-        let correlation = self.call("cudaStreamWaitEvent_v3020", (at, at + 500));
-        let mut row = self.operation(stream, (at, at + 500), correlation);
+        let correlation = self.call("cudaStreamWaitEvent_v3020", (at, at + 1));
+        let mut row = self.operation(stream, (at, at + 1), correlation);
         row.extend([("eventId", event.into()), ("eventSyncId", sync.into())]);
         row.push(("syncType", 2.into()));
         self.insert("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", &row);
@@ -303,8 +308,8 @@ impl Export {
             false => ("textId", number),
         };
         let row = [
-            ("start", (BEGIN + times.0).into()),
-            ("end", (BEGIN + times.1).into()),
+            ("start", at(times.0)),
+            ("end", at(times.1)),
             ("eventType", 59.into()),
             ("globalTid", THREAD.into()),
             name,
