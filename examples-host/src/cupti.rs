@@ -26,6 +26,7 @@ pub(crate) struct Cupti {
     flush_all: unsafe extern "C" fn(flags: u32) -> Status,
     next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status,
     stream_id: unsafe extern "C" fn(CUcontext, CUstream, per_thread: u8, *mut u32) -> Status,
+    timestamp: unsafe extern "C" fn(*mut u64) -> Status,
     _library: Library,
 }
 
@@ -92,6 +93,7 @@ impl Cupti {
                 flush_all: *library.get(b"cuptiActivityFlushAll")?,
                 next_record: *library.get(b"cuptiActivityGetNextRecord")?,
                 stream_id: *library.get(b"cuptiGetStreamIdEx")?,
+                timestamp: *library.get(b"cuptiGetTimestamp")?,
                 _library: library,
             })
         }
@@ -125,6 +127,14 @@ impl Cupti {
             // SAFETY: the kind is one of CUPTI's.
             unsafe { (self.disable)(kind) };
         }
+    }
+
+    /// The present on the clock of records, in nanoseconds.
+    pub(crate) fn now(&self) -> Option<u64> {
+        let mut now = 0;
+        // SAFETY: `now` outlives the call.
+        let status = unsafe { (self.timestamp)(&mut now) };
+        (status == 0).then_some(now)
     }
 
     /// The number that records have for a stream of the context; for a default stream, give the

@@ -10,6 +10,7 @@ use crate::output;
 use crate::part::Part;
 use crate::part_option::{self, PartOption};
 use crate::races;
+use crate::range::range;
 use crate::results::ResultsFile;
 use anyhow::Context;
 use chapter_results::new_file::NewFile;
@@ -127,10 +128,12 @@ impl<'a> Example<'a> {
         let mut failed = Vec::new();
         for (info, body) in self.parts.iter().filter(|(info, _)| asked(info.name)) {
             let own = info.own(options);
+            let phase = range(info.name);
             let mut part = Part::new(*info, &device, &own);
             need::check_all(info.needs, &device)
                 .and_then(|()| body(&mut part))
                 .with_context(|| format!("part {}", info.name))?;
+            drop(phase);
             let finished = part.finish();
             if !finished.holds {
                 failed.push(info.name);

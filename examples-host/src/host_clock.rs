@@ -6,6 +6,7 @@
 
 use crate::device::Device;
 use crate::error::Result;
+use crate::range;
 use crate::tally;
 use libcuda::Driver;
 use std::time::{Duration, Instant};
@@ -52,6 +53,7 @@ pub fn threads<R: Send>(
 ) -> Result<Vec<R>> {
     let results = libcuda::host::threads(count, |index| {
         device.make_current()?;
+        range::name_thread(&format!("host thread {index}"));
         let before = tally::enqueued();
         let result = body(index)?;
         Ok((result, tally::enqueued() - before))

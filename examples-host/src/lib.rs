@@ -11,7 +11,7 @@
 //!   stream, all its operations run there, and handing it to another stream makes that one wait.
 //! - **Fair comparison**: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every
 //!   element), [`measure`] (fork, join, in turn), [`statistics`], [`bound`].
-//! - **What really ran when**: [`recorder`], [`intervals`], and [`gantt`], [`table`] to show it;
+//! - **What really ran when**: [`recorder`], [`range`], [`intervals`], and [`gantt`], [`table`] to show it;
 //!   [`chapter_timeline`] draws traces and pictures.
 //!
 //! # An example, as an author writes it
@@ -46,6 +46,7 @@ pub mod part;
 pub mod part_option;
 pub mod plan;
 pub mod races;
+pub mod range;
 pub mod recorder;
 pub mod results;
 pub mod ring;
@@ -86,6 +87,7 @@ pub mod prelude {
     pub use crate::part::Part;
     pub use crate::plan::{EqualWork, Plan};
     pub use crate::races::Watched;
+    pub use crate::range::range;
     pub use crate::recorder::{record, recorded};
     pub use crate::results::Kind;
     pub use crate::ring::Ring;

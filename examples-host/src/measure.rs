@@ -14,6 +14,7 @@ use crate::host_clock;
 use crate::intervals::Recording;
 use crate::part::Part;
 use crate::plan::{EqualWork, Plan};
+use crate::range::range;
 use crate::recorder;
 use crate::results::Kind;
 use crate::statistics::Durations;
@@ -70,7 +71,9 @@ impl Stopwatch {
             self.origin.wait_for(stream)?;
         }
         self.end.record(&self.origin)?;
+        let waiting = range("wait for the end");
         self.end.synchronize()?;
+        drop(waiting);
         let host = host_clock::now() - begin;
         Ok(Sample {
             event: self.end.elapsed_since(&self.start)?,
@@ -245,8 +248,13 @@ impl<'v, S> Comparison<'v, S> {
         watch: &Stopwatch,
         state: &mut S,
     ) -> anyhow::Result<(Sample, Work)> {
-        (self.prepare)(state)?;
+        self.prepared(state)?;
         self.timed_unprepared(index, watch, state)
+    }
+
+    fn prepared(&mut self, state: &mut S) -> anyhow::Result<()> {
+        let _phase = range("prepare");
+        (self.prepare)(state)
     }
 
     /// The times of a run, and the work that it enqueued.
@@ -257,6 +265,7 @@ impl<'v, S> Comparison<'v, S> {
         state: &mut S,
     ) -> anyhow::Result<(Sample, Work)> {
         let variant = &mut self.variants[index];
+        let _phase = range(&variant.name);
         let before = tally::enqueued();
         let sample = watch
             .time(&variant.streams, || (variant.body)(state))
@@ -270,7 +279,7 @@ impl<'v, S> Comparison<'v, S> {
         watch: &Stopwatch,
         state: &mut S,
     ) -> anyhow::Result<((Sample, Work), Recording)> {
-        (self.prepare)(state)?;
+        self.prepared(state)?;
         let run = || self.timed_unprepared(index, watch, state);
         let (timed, recording) = recorder::recorded(&watch.device, run)?;
         self.all_joined(index, &recording)?;
@@ -305,6 +314,7 @@ impl<'v, S> Comparison<'v, S> {
         let (Some(check), None | Some(Ok(_))) = (&mut self.check, &checked) else {
             return Ok(());
         };
+        let _phase = range("check");
         *checked = Some(match check(state) {
             Ok(right) => Ok(right),
             Err(error) => {

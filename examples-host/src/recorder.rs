@@ -10,11 +10,13 @@ use crate::dependencies::Noted;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
-use crate::intervals::{Engine, Finding, Interval, Placement, Recording, Source, Span};
+use crate::host_clock;
+use crate::intervals::{Engine, Finding, Interval, Placement, Range, Recording, Source, Span};
 use crate::software_log;
 use crate::stream::{Kind, Stream};
 use libcuda::Driver;
 use software_gpu::reports::Report;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -28,13 +30,16 @@ const RECORD_EVENTS: u8 = 2;
 
 static NOTES: Mutex<Notes> = Mutex::new(Notes::new());
 
+/// A stream, with the number that the device's own records have for it. Two handles of a default stream have one.
+type Used = (Option<u64>, Stream);
+
 /// What enqueues left behind while recording.
 struct Notes {
-    /// Streams used, with the numbers that the device's own records have for them. Two handles of a default stream are
-    /// one stream of the records.
-    streams: Vec<(Option<u64>, Stream)>,
+    streams: Vec<Used>,
     /// Who waits for whom, by places in `streams`.
     waits: Noted,
+    /// Phases of host threads, on the clock of the device's records.
+    phases: Vec<Range>,
     /// Operations with events around them.
     operations: Vec<Operation>,
 }
@@ -53,6 +58,7 @@ impl Notes {
         Self {
             streams: Vec::new(),
             waits: Noted::new(),
+            phases: Vec::new(),
             operations: Vec::new(),
         }
     }
@@ -109,11 +115,40 @@ pub(crate) fn waited(stream: &Stream, event: &Event) -> Result<()> {
 // The notes are never locked across a driver call: on the modelled host such a call may wait for
 // another thread's.
 
+/// The present on the clock of the device's records, in nanoseconds, while something is recorded with them.
+#[inline]
+pub(crate) fn now() -> Option<u64> {
+    if MODE.load(Ordering::Relaxed) == NOTE {
+        now_of_records()
+    } else {
+        None
+    }
+}
+
+#[cold]
+fn now_of_records() -> Option<u64> {
+    match libcuda::selected()?.driver {
+        Driver::Software => u64::try_from(host_clock::now().as_nanos()).ok(),
+        Driver::Nvidia => cupti::cupti().ok()?.now(),
+    }
+}
+
+/// Notes a phase of a thread that began at `start` and ends now, while something is recorded.
+#[cold]
+pub(crate) fn phase(name: String, thread: String, start: u64) {
+    if let Some(end) = now() {
+        let span = Span {
+            start,
+            end: end.max(start),
+        };
+        notes().phases.push(Range { name, thread, span });
+    }
+}
+
 /// The stream's place in the notes.
 #[cold]
 fn stream_place(stream: &Stream) -> Result<usize> {
-    let place =
-        |known: &dyn Fn(&(Option<u64>, Stream)) -> bool| notes().streams.iter().position(known);
+    let place = |known: &dyn Fn(&Used) -> bool| notes().streams.iter().position(known);
     if let Some(place) = place(&|(_, known)| known == stream) {
         return Ok(place);
     }
@@ -269,10 +304,11 @@ fn by_records<R, E: From<Error>>(
     let (records, reports) = take();
     let result = done?;
     idle?;
-    let notes = take_notes();
+    let mut notes = take_notes();
+    let phases = std::mem::take(&mut notes.phases);
     let numbers: Vec<u64> = records.iter().map(|record| record.enqueued).collect();
     let ran = records.into_iter().map(|record| {
-        let own = |(id, _): &(Option<u64>, Stream)| *id == Some(record.stream);
+        let own = |(id, _): &Used| *id == Some(record.stream);
         let stream = notes.streams.iter().position(own);
         let interval = Interval {
             engine: record.engine,
@@ -292,8 +328,27 @@ fn by_records<R, E: From<Error>>(
         }
     });
     let (mut recording, placement) = recording(source, &notes.waits, ran.collect());
+    recording.ranges = ranges(phases, placement.origin);
     recording.findings = findings(reports, &numbers, &placement.places);
     Ok((result, recording))
+}
+
+/// The phases on the recording's clock, which begins at `origin`, in order of their starts; an enclosing one comes before
+/// those within it. What was over before is left out.
+fn ranges(phases: Vec<Range>, origin: u64) -> Vec<Range> {
+    let mut ranges: Vec<Range> = phases
+        .into_iter()
+        .filter(|phase| phase.span.end > origin)
+        .collect();
+    ranges.sort_by(|a, b| {
+        let key = |range: &Range| (range.span.start, Reverse(range.span.end));
+        (key(a), &a.thread, &a.name).cmp(&(key(b), &b.thread, &b.name))
+    });
+    for range in &mut ranges {
+        range.span.start = range.span.start.saturating_sub(origin);
+        range.span.end -= origin;
+    }
+    ranges
 }
 
 /// The reports with the places of the operations that they are about. `numbers` are those of the operations, `places` the

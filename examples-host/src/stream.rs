@@ -8,6 +8,7 @@
 use crate::device::Device;
 use crate::error::{Error, Result, check, failed, on};
 use crate::event::{Event, Timing};
+use crate::range;
 use crate::recorder;
 use cust::sys::{self, CUresult, CUstream, CUstream_flags_enum};
 use std::fmt;
@@ -106,6 +107,7 @@ impl Stream {
         check("cuStreamCreateWithPriority", result, || {
             format!("stream {name}, priority {priority}")
         })?;
+        range::name_stream(raw, &name);
         Self::wrap(device, name, kind, raw)
     }
 

@@ -5,6 +5,7 @@ use gpu_kernels::names;
 use libcuda::Choice;
 use software_gpu::reports;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 const LEN: usize = 1 << 16;
 
@@ -166,4 +167,72 @@ fn a_finding_keeps_those_of_its_operations_that_are_in_the_recording() {
     let about: Vec<&[usize]> = findings.map(|finding| &finding.intervals[..]).collect();
     assert!(about.contains(&&[0][..]), "{:?}", recording.findings);
     assert!(about.concat().iter().all(|place| *place == 0), "{about:?}");
+}
+
+#[test]
+fn phases_nest_and_lie_around_the_work_that_they_enqueue_and_wait_for() {
+    let (_alone, device) = alone();
+    let stream = Stream::non_blocking(&device, "work").unwrap();
+    let mut data = DeviceBuffer::<f32>::new(&stream, LEN).unwrap();
+    let before = range("begun before the recording");
+    let recording = record::<Error>(&device, || {
+        data.fill_bytes(0)?;
+        let _all = range("all");
+        {
+            let _first = range("first half");
+            data.fill_bytes(1)?;
+            stream.synchronize()?;
+        }
+        let _second = range("second half");
+        host_clock::threads(&device, 1, |_| {
+            let _phase = range("on a thread");
+            host_clock::spend(Duration::from_micros(5));
+            Ok(())
+        })?;
+        Ok(())
+    });
+    drop(before);
+    let recording = recording.unwrap();
+    let names = |thread: &str| -> Vec<&str> {
+        let own = recording
+            .ranges
+            .iter()
+            .filter(|range| range.thread == thread);
+        own.map(|range| range.name.as_str()).collect()
+    };
+    let thread = std::thread::current().name().unwrap().to_owned();
+    assert_eq!(names(&thread), ["all", "first half", "second half"]);
+    assert_eq!(names("host thread 0"), ["on a thread"]);
+    let span = |name: &str| {
+        recording
+            .ranges
+            .iter()
+            .find(|range| range.name == name)
+            .unwrap()
+            .span
+    };
+    let [all, first, second, other] = ["all", "first half", "second half", "on a thread"].map(span);
+    assert!(all.start <= first.start && first.end <= second.start && second.end <= all.end);
+    assert!(second.start < other.start && other.end <= second.end);
+    assert_eq!(other.nanoseconds(), 5_000);
+    // It waited for the second of the two, and began before that was started.
+    let work = recording.intervals[1].span;
+    assert!(first.start <= work.start && work.end <= first.end);
+}
+
+#[test]
+fn a_stopwatch_shows_how_long_the_host_waits() {
+    let (_alone, device) = alone();
+    let stream = Stream::non_blocking(&device, "work").unwrap();
+    let mut data = DeviceBuffer::<f32>::new(&stream, LEN).unwrap();
+    let watch = Stopwatch::new(&device).unwrap();
+    let recording = record::<Error>(&device, || {
+        watch.time([&stream], || data.fill_bytes(0)).map(drop)
+    });
+    let recording = recording.unwrap();
+    let [waiting] = &recording.ranges[..] else {
+        panic!("{:?}", recording.ranges)
+    };
+    assert_eq!(waiting.name, "wait for the end");
+    assert!(waiting.span.end >= recording.intervals[0].span.end);
 }
