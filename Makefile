@@ -2,7 +2,7 @@
 CARGO ?= cargo
 EXAMPLES := basic_streams multi_stream_pipeline stream_hazards stream_ordered_allocator stream_ordered_kv_cache
 
-.PHONY: all help $(EXAMPLES) test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) test browser-test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -15,6 +15,9 @@ help: ## this list
 
 test: ## every test of the workspace; needs no GPU
 	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
+
+browser-test: ## the timelines' page in headless Chromium; needs chromium, node and npm
+	scripts/browser-test
 
 fuzz: ## fuzz the software GPU for 2 × 5 minutes; needs a C++ compiler
 	scripts/fuzz 300

@@ -1,12 +1,15 @@
 //! Timelines of runs: what they say, and how they are shown. It knows recordings, not CUDA.
 //!
+//! - [`nsight`]: reads the exports of Nsight Systems; behind the feature of that name, for it takes SQLite along.
 //! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
-//! - [`nsight`]: reads the exports of Nsight Systems.
-//! - [`perfetto`], [`svg`]: the forms in which they are drawn.
-//! - [`rows`], [`axis`], [`overlap`]: what the forms have in common.
+//! - [`perfetto`], [`svg`], [`html`]: the forms in which they are drawn.
+//! - [`figure`]: which recordings are drawn together; [`rows`], [`axis`], [`overlap`]: what the forms have in common.
 
 pub mod analysis;
 pub mod axis;
+pub mod figure;
+pub mod html;
+#[cfg(feature = "nsight")]
 pub mod nsight;
 pub mod overlap;
 pub mod perfetto;
@@ -15,7 +18,7 @@ pub mod svg;
 #[cfg(test)]
 mod testing;
 
-use chapter_results::intervals::Interval;
+use chapter_results::intervals::{Engine, Interval, Recording};
 use chapter_results::units;
 use std::time::Duration;
 
@@ -24,4 +27,25 @@ fn bytes_per_second(interval: &Interval) -> Option<String> {
     let nanoseconds = interval.span.nanoseconds();
     (interval.bytes > 0 && nanoseconds > 0)
         .then(|| units::bandwidth(interval.bytes, Duration::from_nanos(nanoseconds)))
+}
+
+/// What a recording is, in one line.
+fn summary(recording: &Recording) -> String {
+    if recording.intervals.is_empty() {
+        return format!("nothing was recorded by {}", recording.source);
+    }
+    let share = units::percent(overlap::overlapped_share(recording));
+    format!("{recording}; two or more engines busy for {share} of the time")
+}
+
+/// The class that gives an engine its colour in the assets' palette.
+fn class(engine: Engine) -> &'static str {
+    match engine {
+        Engine::HostToDevice => "h2d",
+        Engine::Kernel => "kernel",
+        Engine::DeviceToHost => "d2h",
+        Engine::DeviceToDevice => "d2d",
+        Engine::Set => "set",
+        Engine::HostFunction => "function",
+    }
 }

@@ -11,10 +11,12 @@ mod layout;
 mod marks;
 mod text;
 
+use crate::class;
 use chapter_results::intervals::{Engine, Recording};
 use layout::Frame;
 use std::fmt::Write;
-use text::{escape, number};
+pub(crate) use text::escape;
+use text::number;
 
 /// How wide a picture is, in its own units.
 pub const WIDTH: f64 = 1000.0;
@@ -41,25 +43,14 @@ pub fn draw(charts: &[Chart<'_>]) -> String {
     let (width, height) = (number(WIDTH), number(y + layout::MARGIN));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"timeline\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>\n{}</style>\n<defs>\
+         height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>\n{}{}</style>\n<defs>\
          <marker id=\"timeline-arrow\" viewBox=\"0 0 6 6\" refX=\"5\" refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" \
          orient=\"auto\"><path class=\"tip\" d=\"M0 0L6 3L0 6z\"/></marker></defs>\n\
          <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n",
         escape(&format!("Timeline: {}", titles.join("; "))),
+        include_str!("assets/palette.css"),
         include_str!("svg/style.css"),
     )
-}
-
-/// The class that gives an engine its colour.
-fn class(engine: Engine) -> &'static str {
-    match engine {
-        Engine::HostToDevice => "h2d",
-        Engine::Kernel => "kernel",
-        Engine::DeviceToHost => "d2h",
-        Engine::DeviceToDevice => "d2d",
-        Engine::Set => "set",
-        Engine::HostFunction => "function",
-    }
 }
 
 /// What the colours and signs mean, as far as the charts have them.

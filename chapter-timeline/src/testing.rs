@@ -1,8 +1,12 @@
-//! Small recordings for tests.
+//! Small recordings and results for tests.
 
+use chapter_results::device::{Fingerprint, TimeSource};
 use chapter_results::intervals::{
     Dependency, Engine, Finding, Interval, Range, Recording, Source, Span,
 };
+use chapter_results::part::{PartResults, Timeline};
+use chapter_results::results::Request;
+use chapter_results::{Results, VERSION};
 
 pub fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
     let copy = matches!(engine, Engine::HostToDevice | Engine::DeviceToHost);
@@ -50,4 +54,41 @@ pub fn three_way() -> Recording {
         intervals: vec![4, 5],
     }];
     recording
+}
+
+/// The results of an example with one part, `three-way`.
+pub fn results(times: TimeSource, timelines: Vec<(&str, Recording)>) -> Results {
+    let timelines = timelines.into_iter().map(|(variant, recording)| Timeline {
+        variant: variant.into(),
+        recording,
+    });
+    let part = PartResults {
+        name: "three-way".into(),
+        question: "Do copies and kernels overlap?".into(),
+        workload: "0".into(),
+        timed: vec![],
+        bounds: vec![],
+        timelines: timelines.collect(),
+        claims: vec![],
+        holds: true,
+    };
+    Results {
+        version: VERSION,
+        example: "basic_streams".into(),
+        device: Fingerprint {
+            name: "NVIDIA H200".into(),
+            driver: "580.159".into(),
+            cuda: "13.0".into(),
+            link: Some("PCIe 5 x16".into()),
+            clock_mhz: 1980,
+            memory_clock_mhz: 3201,
+            multiprocessors: 132,
+            profile: None,
+        },
+        times,
+        request: Request::default(),
+        parts: vec![part],
+        reports: vec![],
+        holds: true,
+    }
 }

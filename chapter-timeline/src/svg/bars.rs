@@ -1,10 +1,9 @@
 //! What ran, as bars in their rows.
 
-use super::class;
 use super::layout::{self, Frame};
 use super::text::{escape, number, titled, width};
-use crate::bytes_per_second;
 use crate::rows::{Kind, Row};
+use crate::{bytes_per_second, class};
 use chapter_results::intervals::{Recording, Span};
 use chapter_results::units;
 use std::collections::BTreeSet;

@@ -4,10 +4,10 @@ use super::layout::{self, Frame, MARGIN};
 use super::text::{escape, number, rect, shortened};
 use super::{Chart, bars, marks};
 use crate::axis;
-use crate::overlap::{overlapped, overlapped_share};
+use crate::overlap::overlapped;
 use crate::rows::{Kind, Row, rows};
+use crate::summary;
 use chapter_results::intervals::{Recording, Span};
-use chapter_results::units;
 use std::fmt::Write;
 
 /// Distance between rows.
@@ -41,15 +41,6 @@ pub fn draw(out: &mut String, frame: &Frame, chart: &Chart<'_>, y: f64) -> f64 {
     marks::arrows(out, recording, &bars);
     marks::flags(out, recording, &bars);
     marks::reports(out, recording, bottom + 36.0)
-}
-
-/// What the recording is, in one line.
-fn summary(recording: &Recording) -> String {
-    if recording.intervals.is_empty() {
-        return format!("nothing was recorded by {}", recording.source);
-    }
-    let share = units::percent(overlapped_share(recording));
-    format!("{recording}; two or more engines busy for {share} of the time")
 }
 
 /// The rows' tops, and the bottom of the last. A group of rows begins with its heading.

@@ -17,6 +17,7 @@ pub fn text(timeline: &Recorded, most: usize) -> String {
         title,
         recording,
         facts,
+        ..
     } = timeline;
     let analysis = analyse(recording, facts);
     let page = Page {

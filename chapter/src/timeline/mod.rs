@@ -1,12 +1,16 @@
 //! `timeline`: what ran when, of a file that a run left behind.
 
 mod analysis;
+mod draw;
 mod source;
 
 use anyhow::Result;
 use examples_host::exit::Exit;
+use examples_host::options::UsageError;
 use examples_host::output;
-use std::path::PathBuf;
+use source::Contents;
+use std::iter;
+use std::path::{Path, PathBuf};
 
 /// What is shown.
 #[derive(clap::Args)]
@@ -16,16 +20,42 @@ pub struct Arguments {
     /// How many of the gaps to list, the longest first
     #[arg(long, default_value_t = 5, value_name = "N")]
     gaps: usize,
+    /// Show this part only
+    #[arg(long)]
+    part: Option<String>,
+    /// Show this variant only
+    #[arg(long)]
+    variant: Option<String>,
+    #[command(flatten)]
+    drawings: draw::Drawings,
 }
 
 /// Shows it.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
-    let contents = source::read(&arguments.file)?;
+    let read = |path: &Path| {
+        let contents = source::read(path)?;
+        let (part, variant) = (arguments.part.as_deref(), arguments.variant.as_deref());
+        anyhow::Ok(contents.only(part, variant)?)
+    };
+    let contents = read(&arguments.file)?;
+    let beside = arguments.drawings.beside.as_deref().map(read).transpose()?;
+    if let Some(beside) = &beside
+        && beside.subject != contents.subject
+    {
+        let (subject, other) = (&contents.subject, &beside.subject);
+        let what = format!("--beside: one file is of {subject}, the other of {other}");
+        return Err(UsageError(what).into());
+    }
+    let files: Vec<&Contents> = iter::once(&contents).chain(&beside).collect();
+    let written = arguments.drawings.draw(&files)?;
     for note in &contents.notes {
         output::line(note);
     }
     for timeline in &contents.timelines {
         output::line(analysis::text(timeline, arguments.gaps));
+    }
+    for line in written {
+        output::line(line);
     }
     Ok(Exit::LessonHolds)
 }

@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use chapter_results::Results;
+use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_timeline::analysis::facts::Facts;
+use chapter_timeline::html;
 use chapter_timeline::nsight;
 use examples_host::options::UsageError;
 use std::fs::File;
@@ -14,6 +16,12 @@ use std::path::Path;
 pub struct Recorded {
     /// What it is of.
     pub title: String,
+    /// The part of the example; of another program's timelines the file's name.
+    pub part: String,
+    /// The question that the part answers.
+    pub question: String,
+    /// The variant, or which device and process.
+    pub variant: String,
     /// What ran when.
     pub recording: Recording,
     /// What else is known of it.
@@ -22,10 +30,55 @@ pub struct Recorded {
 
 /// What a file holds.
 pub struct Contents {
+    /// The example, or the file's name.
+    pub subject: String,
+    /// Where the times come from.
+    pub times: TimeSource,
+    /// On what it ran, in a word.
+    pub device: String,
+    /// On what it ran, in a line.
+    pub device_note: String,
     /// What is to be known before its timelines are looked at.
     pub notes: Vec<String>,
     /// The timelines; those without an operation are left out. Never empty.
     pub timelines: Vec<Recorded>,
+}
+
+impl Contents {
+    /// The timelines of one part, of variants of one name, or both.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn only(mut self, part: Option<&str>, variant: Option<&str>) -> Result<Self, UsageError> {
+        let timelines = &mut self.timelines;
+        if let Some(name) = part {
+            keep("--part", name, timelines, |timeline| &timeline.part)?;
+        }
+        if let Some(name) = variant {
+            keep("--variant", name, timelines, |timeline| &timeline.variant)?;
+        }
+        Ok(self)
+    }
+}
+
+/// Keeps the timelines that are called so.
+fn keep(
+    option: &str,
+    name: &str,
+    timelines: &mut Vec<Recorded>,
+    of: impl Fn(&Recorded) -> &str,
+) -> Result<(), UsageError> {
+    let mut known: Vec<String> = timelines.iter().map(|t| of(t).to_owned()).collect();
+    known.dedup();
+    timelines.retain(|timeline| of(timeline) == name);
+    match timelines.is_empty() {
+        false => Ok(()),
+        true => {
+            let known = known.join(", ");
+            let what = format!("{option} {name}: there are timelines of {known}");
+            Err(UsageError(what))
+        }
+    }
 }
 
 /// Reads a file.
@@ -62,12 +115,20 @@ fn is_database(path: &Path) -> Result<bool, UsageError> {
 fn of_nsight_systems(path: &Path) -> Result<Contents, UsageError> {
     let export =
         nsight::read(path).map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let timelines = export.traces.into_iter().map(|trace| Recorded {
+        part: stem.clone().into_owned(),
+        question: String::new(),
+        variant: trace.title.clone(),
         title: trace.title,
         recording: trace.recording,
         facts: trace.facts,
     });
     Ok(Contents {
+        subject: stem.clone().into_owned(),
+        times: TimeSource::Measured,
+        device: "Nsight Systems".to_owned(),
+        device_note: format!("measured: Nsight Systems, {}", path.display()),
         notes: export.notes,
         timelines: timelines.collect(),
     })
@@ -82,18 +143,27 @@ fn of_example(path: &Path) -> Result<Contents, UsageError> {
         };
         UsageError(format!("{error}{hint}"))
     })?;
+    let device_note = html::device_note(&results);
     let example = results.example;
     let parts = results.parts.into_iter();
     let timelines = parts.flat_map(|part| {
         let title = format!("{example}, {}", part.name);
         part.timelines.into_iter().map(move |timeline| Recorded {
             title: format!("{title}: {}", timeline.variant),
+            part: part.name.clone(),
+            question: part.question.clone(),
+            variant: timeline.variant,
             facts: Facts::of(&timeline.recording),
             recording: timeline.recording,
         })
     });
+    let timelines = timelines.collect();
     Ok(Contents {
+        subject: example,
+        times: results.times,
+        device: results.device.name,
+        device_note,
         notes: Vec::new(),
-        timelines: timelines.collect(),
+        timelines,
     })
 }

@@ -1,0 +1,82 @@
+//! Writes the pages that the tests in a browser open, into a folder.
+
+#[path = "../src/testing.rs"]
+#[allow(dead_code, missing_docs)]
+mod testing;
+
+use chapter_results::Results;
+use chapter_results::device::TimeSource;
+use chapter_results::intervals::{Engine, Recording};
+use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::html;
+use std::path::PathBuf;
+use std::{env, fs, io};
+use testing::{interval, range, recording, results, three_way};
+
+/// Chunks in three streams, one kernel in the middle of each, so many operations in all.
+fn many(operations: u64) -> Recording {
+    let stage = |n: u64| {
+        let start = (n / 3) * 1_000 + (n % 3) * 900;
+        match n % 3 {
+            0 => interval(Engine::HostToDevice, "in", start, start + 900),
+            1 => interval(Engine::Kernel, "compute", start, start + 700),
+            _ => interval(Engine::DeviceToHost, "out", start, start + 950),
+        }
+    };
+    recording((0..operations).map(stage).collect())
+}
+
+/// Names that must not become part of the page.
+fn hostile() -> Recording {
+    let mut recording = three_way();
+    recording.intervals[0].name = "</script><script>document.title = 'taken'</script>".into();
+    recording.intervals[0].stream = "<!--<b onclick=x>&amp;\"'".into();
+    recording.ranges = vec![range("<img src=x>", "main", 0, 71_000)];
+    recording
+}
+
+/// Kernels of many streams at once.
+fn crowd() -> Recording {
+    let kernels = (0..48u64).map(|n| {
+        let stream = format!("a stream with quite a long name {}", n % 24);
+        interval(Engine::Kernel, &stream, n * 700, n * 700 + 16_000)
+    });
+    recording(kernels.collect())
+}
+
+fn main() -> io::Result<()> {
+    let folder = PathBuf::from(env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
+    let page = |name: &str, files: &[&Results]| {
+        let sources: Vec<Source<'_>> = files.iter().map(|results| Source::of(results)).collect();
+        let notes: Vec<String> = files
+            .iter()
+            .map(|results| html::device_note(results))
+            .collect();
+        let page = html::page("basic_streams", &notes, &figures(&sources));
+        fs::write(folder.join(name), page)
+    };
+    let mut faster = three_way();
+    for interval in &mut faster.intervals {
+        interval.span.start = interval.span.start * 9 / 10;
+        interval.span.end = interval.span.end * 9 / 10;
+    }
+    faster.findings.clear();
+    let timelines = vec![
+        ("three streams", three_way()),
+        ("crowd", crowd()),
+        ("empty", recording(vec![])),
+    ];
+    let measured = results(TimeSource::Measured, timelines);
+    let modelled = results(TimeSource::Modelled, vec![("three streams", faster)]);
+    page("one.html", &[&measured])?;
+    page("two.html", &[&measured, &modelled])?;
+    page(
+        "many.html",
+        &[&results(TimeSource::Measured, vec![("many", many(30_000))])],
+    )?;
+    page(
+        "hostile.html",
+        &[&results(TimeSource::Measured, vec![("hostile", hostile())])],
+    )?;
+    page("empty.html", &[&results(TimeSource::Measured, vec![])])
+}

@@ -1,0 +1,37 @@
+// Figures as people read them: three significant digits and a unit.
+
+function digits(value) {
+  const size = Math.abs(value);
+  return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+function time(nanoseconds) {
+  const units = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
+  const [unit, name] = units.find(([unit]) => nanoseconds / unit < 999.5) ?? units[3];
+  return `${unit === 1 ? nanoseconds.toFixed(0) : digits(nanoseconds / unit)} ${name}`;
+}
+
+function bytes(amount) {
+  const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+  const [unit, name] = units.find(([unit]) => amount > 0 && amount % unit === 0) ?? [1, "B"];
+  return `${amount / unit} ${name}`;
+}
+
+// Bytes per nanosecond are gigabytes per second.
+function bandwidth(amount, nanoseconds) {
+  return `${digits(amount / nanoseconds)} GB/s`;
+}
+
+// The marks between two times, at most so many: round steps, all in the unit that suits them.
+function ticks(start, end, most) {
+  const least = (end - start) / Math.max(most, 1);
+  let step = Math.max(10 ** Math.floor(Math.log10(least)), 1);
+  step *= [1, 2, 5, 10].find((factor) => step * factor >= least) ?? 10;
+  const [unit, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([unit]) => end >= unit) ?? [1, "ns"];
+  const decimals = Math.max(0, Math.round(Math.log10(unit) - Math.floor(Math.log10(step))));
+  const marks = [];
+  for (let at = Math.ceil(start / step) * step; at <= end; at += step) {
+    marks.push({ at, label: at === 0 ? "0" : `${(at / unit).toFixed(decimals)} ${name}` });
+  }
+  return marks;
+}

@@ -1,0 +1,117 @@
+//! Timelines as files: an HTML page, an SVG picture, a Chrome trace.
+
+use super::source::Contents;
+use anyhow::Result;
+use chapter_results::new_file::NewFile;
+use chapter_timeline::figure::{Figure, Source, Timeline, figures};
+use chapter_timeline::html;
+use chapter_timeline::perfetto::Trace;
+use chapter_timeline::svg::{self, Chart};
+use examples_host::options::UsageError;
+use std::path::PathBuf;
+
+/// What is drawn, and where to.
+#[derive(clap::Args)]
+pub struct Drawings {
+    /// Draw the timelines of a second file together with these, a model's above those that were measured
+    #[arg(long, value_name = "FILE")]
+    pub beside: Option<PathBuf>,
+    /// Write a page that shows the timelines in any browser, without a network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the timelines of one part as a picture, on one scale
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write a Chrome trace, which Perfetto (ui.perfetto.dev) opens
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+impl Drawings {
+    /// Draws what was asked for, if anything was, of one file or of two. Returns what was written where, in a line each.
+    pub fn draw(&self, files: &[&Contents]) -> Result<Vec<String>> {
+        let create = |option, path: &Option<PathBuf>| {
+            let file = path.clone().map(|path| NewFile::create(option, path));
+            file.transpose().map_err(UsageError::from)
+        };
+        let html = create("--html", &self.html)?;
+        let svg = create("--svg", &self.svg)?;
+        let trace = create("--trace", &self.trace)?;
+        let sources: Vec<Source<'_>> = files.iter().map(|file| source(file)).collect();
+        let figures = figures(&sources);
+        let mut written = Vec::new();
+        if let Some(file) = svg {
+            written.push(write(file, "Picture", &picture(&figures)?)?);
+        }
+        if let Some(file) = html {
+            written.push(write(file, "Page", &page(files, &figures))?);
+        }
+        if let Some(file) = trace {
+            let path = file.write(|out| Ok(chrome_trace(&figures).write(out)?))?;
+            written.push(format!("Trace written to {}.", path.display()));
+        }
+        Ok(written)
+    }
+}
+
+fn source(contents: &Contents) -> Source<'_> {
+    let timelines = contents.timelines.iter().map(|recorded| Timeline {
+        part: &recorded.part,
+        question: &recorded.question,
+        variant: &recorded.variant,
+        recording: &recorded.recording,
+    });
+    Source {
+        times: contents.times,
+        device: contents.device.clone(),
+        timelines: timelines.collect(),
+    }
+}
+
+fn write(file: NewFile, what: &str, text: &str) -> Result<String> {
+    let path = file.write(|out| Ok(out.write_all(text.as_bytes())?))?;
+    Ok(format!("{what} written to {}.", path.display()))
+}
+
+fn page(files: &[&Contents], figures: &[Figure<'_>]) -> String {
+    let devices = files.iter().map(|file| file.device_note.clone());
+    let notes = files.iter().flat_map(|file| file.notes.clone());
+    let notes: Vec<String> = devices.chain(notes).collect();
+    let subject = files.first().map_or("", |file| file.subject.as_str());
+    html::page(subject, &notes, figures)
+}
+
+/// All variants of the one part that there must be.
+fn picture(figures: &[Figure<'_>]) -> Result<String, UsageError> {
+    let mut parts: Vec<&str> = figures.iter().map(|figure| figure.part).collect();
+    parts.dedup();
+    if parts.len() != 1 {
+        let parts = parts.join(", ");
+        let what = format!("--svg: a picture is of one part; choose with --part: {parts}");
+        return Err(UsageError(what));
+    }
+    let drawn = figures
+        .iter()
+        .flat_map(|figure| figure.drawn.iter().map(move |drawn| (figure, drawn)));
+    let titled: Vec<_> = drawn
+        .map(|(figure, drawn)| {
+            let title = format!("{}: {} ({})", figure.part, figure.variant, drawn.label);
+            (title, drawn.recording)
+        })
+        .collect();
+    let charts = titled
+        .iter()
+        .map(|(title, recording)| Chart { title, recording });
+    Ok(svg::draw(&charts.collect::<Vec<_>>()))
+}
+
+fn chrome_trace(figures: &[Figure<'_>]) -> Trace {
+    let mut trace = Trace::default();
+    for figure in figures {
+        for drawn in &figure.drawn {
+            let variant = format!("{} ({})", figure.variant, drawn.label);
+            trace.add(figure.part, &variant, drawn.recording);
+        }
+    }
+    trace
+}
