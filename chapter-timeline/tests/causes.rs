@@ -231,6 +231,8 @@ fn a_gap_within_a_stream_is_its_order_and_a_host_function_is_named() {
     };
     let cause = |recording: &Recording| Causes::of(recording, &Facts::default()).of_gap(0, 1).cause;
     assert_eq!(cause(&recording), Cause::SameStream);
+    recording.intervals[1].span.start = 11_001;
+    assert_eq!(cause(&recording), Cause::Unknown, "too long for that");
     let mut function = recording.intervals[0].clone();
     function.engine = Engine::HostFunction;
     function.span = Span {
@@ -239,4 +241,21 @@ fn a_gap_within_a_stream_is_its_order_and_a_host_function_is_named() {
     };
     recording.intervals.push(function);
     assert_eq!(cause(&recording), Cause::HostFunction);
+}
+
+#[test]
+fn between_two_copies_in_one_direction_lies_their_engine() {
+    let mut recording = kernels("a", "b");
+    recording.intervals[1].span = Span {
+        start: 2000,
+        end: 3000,
+    };
+    let cause = |recording: &Recording| Causes::of(recording, &Facts::default()).of_gap(0, 1).cause;
+    assert_eq!(cause(&recording), Cause::Unknown);
+    recording.intervals[0].engine = Engine::DeviceToHost;
+    assert_eq!(cause(&recording), Cause::Unknown);
+    recording.intervals[1].engine = Engine::DeviceToHost;
+    assert_eq!(cause(&recording), Cause::SameEngine);
+    recording.intervals[1].span.start = 6001;
+    assert_eq!(cause(&recording), Cause::Unknown, "too long for that");
 }

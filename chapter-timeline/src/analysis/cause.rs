@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Hardware queues that streams share, unless the environment variable CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
 pub const CONNECTIONS: usize = 8;
 
+/// What passes between two operations of one stream at most. From a copy to one in the other direction it is more than
+/// [`HAND_OVER`].
+const NEXT_IN_STREAM: Duration = Duration::from_micros(10);
+
 /// What held an operation up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
@@ -35,6 +39,8 @@ pub enum Cause {
     Unknown,
     /// Both are in one stream.
     SameStream,
+    /// Both need an engine that runs one operation at a time.
+    SameEngine,
     /// The second waits for the first through an event: this order is wanted.
     Event,
 }
@@ -42,7 +48,7 @@ pub enum Cause {
 impl Cause {
     /// Whether the program asked for this order, so that nothing is wrong with it.
     pub fn is_wanted(self) -> bool {
-        matches!(self, Self::Event | Self::SameStream)
+        matches!(self, Self::Event | Self::SameStream | Self::SameEngine)
     }
 }
 
@@ -59,6 +65,7 @@ impl fmt::Display for Cause {
             Self::HostFunction => "a host function",
             Self::Unknown => "not known from this trace",
             Self::SameStream => "order of the stream",
+            Self::SameEngine => "order of the engine",
             Self::Event => "an event, so a real dependency",
         })
     }
@@ -128,13 +135,21 @@ impl<'a> Causes<'a> {
 
     /// A gap as long as a hand-over at most has the cause that the one had to wait for the other at all.
     fn hand_over(&self, before: usize, after: usize) -> Option<Likely> {
-        let start = self.interval(after).span.start;
-        let gap = Duration::from_nanos(start.saturating_sub(self.interval(before).span.end));
-        if gap > HAND_OVER {
+        if self.between(before, after) > HAND_OVER {
             return None;
         }
-        self.full_multiprocessors(before, after)
+        self.same_engine(before, after)
+            .or_else(|| self.full_multiprocessors(before, after))
             .or_else(|| self.false_dependency(before, after))
+    }
+
+    /// From the end of the one to the start of the other.
+    fn between(&self, before: usize, after: usize) -> Duration {
+        let (end, start) = (
+            self.interval(before).span.end,
+            self.interval(after).span.start,
+        );
+        Duration::from_nanos(start.saturating_sub(end))
     }
 
     fn interval(&self, place: usize) -> &'a Interval {
@@ -281,7 +296,14 @@ impl<'a> Causes<'a> {
 
     fn same_stream(&self, before: usize, after: usize) -> Option<Likely> {
         let [a, b] = [before, after].map(|place| self.interval(place).stream.as_str());
-        (a == b).then(|| Likely::new(Cause::SameStream, format!("both are in stream {a}")))
+        let soon = self.between(before, after) <= NEXT_IN_STREAM;
+        (a == b && soon).then(|| Likely::new(Cause::SameStream, format!("both are in stream {a}")))
+    }
+
+    fn same_engine(&self, before: usize, after: usize) -> Option<Likely> {
+        let [a, b] = [before, after].map(|place| self.interval(place).engine);
+        (a == b && a != Engine::Kernel)
+            .then(|| Likely::new(Cause::SameEngine, format!("one {a} runs at a time")))
     }
 }
 

@@ -35,6 +35,24 @@ pub struct Analysis {
     pub serialised: Vec<Serialised>,
 }
 
+impl Analysis {
+    /// How long the device was idle in all for each likely cause, and in how many gaps, the longest time first.
+    pub fn idle_by_cause(&self) -> Vec<(Cause, Duration, usize)> {
+        let mut by_cause: BTreeMap<Cause, (Duration, usize)> = BTreeMap::new();
+        for (gap, likely) in self.idle.longest.iter().zip(&self.idle_causes) {
+            let (time, gaps) = by_cause.entry(likely.cause).or_default();
+            *time += Duration::from_nanos(gap.span.nanoseconds());
+            *gaps += 1;
+        }
+        let all = by_cause.into_iter();
+        let mut all: Vec<_> = all
+            .map(|(cause, (time, gaps))| (cause, time, gaps))
+            .collect();
+        all.sort_by_key(|&(_, time, _)| std::cmp::Reverse(time));
+        all
+    }
+}
+
 /// Pairs of operations of the same engines that ran one after the other for the same likely cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Serialised {
@@ -101,4 +119,23 @@ fn serialised(recording: &Recording, facts: &Facts, causes: &Causes) -> Vec<Seri
         (wanted, std::cmp::Reverse(group.at_stake))
     });
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use testing::recordings;
+
+    proptest! {
+        #[test]
+        fn causes_share_all_the_idle_time(recording in recordings()) {
+            let analysis = analyse(&recording, &Facts::of(&recording));
+            let by_cause = analysis.idle_by_cause();
+            let time: Duration = by_cause.iter().map(|&(_, time, _)| time).sum();
+            let gaps: usize = by_cause.iter().map(|&(.., gaps)| gaps).sum();
+            prop_assert_eq!((time, gaps), (analysis.idle.total, analysis.idle.longest.len()));
+            prop_assert!(by_cause.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+        }
+    }
 }

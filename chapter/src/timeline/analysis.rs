@@ -104,6 +104,13 @@ impl Page<'_> {
             return Some("  The device was never idle.\n".to_owned());
         }
         let mut text = heading + "\n";
+        for (cause, time, gaps) in analysis.idle_by_cause() {
+            let (time, gaps) = (units::time(time), count(gaps, "gap"));
+            text += &format!("    {time} in {gaps}, likely cause: {cause}\n");
+        }
+        if most > 0 {
+            text += "  The longest of them\n";
+        }
         for (gap, likely) in shown {
             text += &format!(
                 "    {} at {}: after {}, before {}\n      {}\n",
