@@ -151,3 +151,6 @@ fn other_driver(recorded: &Fingerprint, found: &Fingerprint) -> Option<String> {
     let (recorded, found) = (version(recorded), version(found));
     (recorded != found).then(|| format!("recorded with driver {recorded}; this is {found}"))
 }
+
+#[cfg(test)]
+mod tests;

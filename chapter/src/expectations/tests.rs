@@ -1,0 +1,404 @@
+//! Recording and comparing, through the two functions that the command calls.
+
+use super::*;
+use chapter_results::intervals::{Engine, Interval, Recording, Source, Span};
+use chapter_results::part::{Claim, Figure, Kind, PartResults, Timed, Timeline, Unit};
+use examples_host::exit::Exit;
+use outcome::Change;
+use proptest::prelude::*;
+use std::fs;
+use tempfile::{TempDir, tempdir};
+
+const VARIANTS: [&str; 3] = ["one stream", "two streams", "four streams"];
+
+/// A part whose variants took these times.
+fn part(name: &str, variants: &[Vec<f64>]) -> PartResults {
+    let timed = variants.iter().zip(VARIANTS).map(|(samples, variant)| {
+        let mut samples_us = samples.clone();
+        samples_us.sort_by(f64::total_cmp);
+        Timed {
+            group: "16 MiB in 8 chunks".into(),
+            variant: variant.into(),
+            kind: Kind::Makespan,
+            samples_us,
+        }
+    });
+    let mut part = PartResults {
+        name: name.into(),
+        question: "Do copies overlap?".into(),
+        workload: "00ff".into(),
+        timed: timed.collect(),
+        bounds: vec![],
+        timelines: vec![],
+        claims: vec![],
+        holds: true,
+    };
+    let last = record::ratio(&part, part.timed.len() - 1).unwrap_or(1.0);
+    part.claims = vec![
+        claim("every element is right", "2048 elements", None),
+        claim("streams pay", "1.83x", Some((last, Unit::Ratio))),
+    ];
+    part
+}
+
+fn claim(sentence: &str, found: &str, figure: Option<(f64, Unit)>) -> Claim {
+    Claim {
+        sentence: sentence.into(),
+        found: found.into(),
+        limit: "at least 1.00x".into(),
+        holds: true,
+        figure: figure.map(|(value, unit)| Figure { value, unit }),
+    }
+}
+
+fn run(times: TimeSource, parts: Vec<PartResults>) -> Results {
+    Results {
+        version: chapter_results::VERSION,
+        example: "basic_streams".into(),
+        device: Fingerprint {
+            name: "NVIDIA H200".into(),
+            driver: "580.126".into(),
+            cuda: "13.0".into(),
+            link: Some("PCIe 5 x16".into()),
+            ..Fingerprint::default()
+        },
+        times,
+        request: Request::default(),
+        parts,
+        reports: vec![],
+        holds: true,
+    }
+}
+
+fn measured(variants: &[Vec<f64>]) -> Results {
+    run(TimeSource::Measured, vec![part("three-way", variants)])
+}
+
+fn modelled() -> Results {
+    let mut part = part("three-way", &[vec![2000.0; 3], vec![1200.0; 3]]);
+    let interval = |engine, start| Interval {
+        engine,
+        name: "scale".into(),
+        stream: "one".into(),
+        span: Span {
+            start,
+            end: start + 100,
+        },
+        bytes: 0,
+    };
+    part.timelines.push(Timeline {
+        variant: "two streams".into(),
+        recording: Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval(Engine::HostToDevice, 0),
+                interval(Engine::Kernel, 100),
+            ],
+        ),
+    });
+    run(TimeSource::Modelled, vec![part])
+}
+
+/// A folder in which these runs are recorded.
+fn recorded(runs: &[Results]) -> TempDir {
+    let folder = tempdir().unwrap();
+    let updated = update(runs, folder.path()).unwrap();
+    assert!(updated.anything, "{:?}", updated.lines);
+    folder
+}
+
+fn judged(run: &Results, folder: &TempDir) -> Outcome {
+    check(std::slice::from_ref(run), folder.path()).unwrap()
+}
+
+/// The lines that start with a word.
+fn lines(outcome: &Outcome, word: &str) -> Vec<String> {
+    let lines = outcome.lines(false).into_iter();
+    lines.filter(|line| line.starts_with(word)).collect()
+}
+
+/// A few runs with a few samples of each variant, within the same order of magnitude.
+fn runs() -> impl Strategy<Value = Vec<Vec<Vec<f64>>>> {
+    let samples = prop::collection::vec(
+        (1000u32..2_000_000).prop_map(|ns| f64::from(ns) / 1e3),
+        1..9,
+    );
+    let variants = prop::collection::vec(samples, VARIANTS.len());
+    prop::collection::vec(variants, 1..5)
+}
+
+proptest! {
+    #[test]
+    fn runs_are_as_expected_from_themselves(runs in runs()) {
+        let runs: Vec<Results> = runs.iter().map(|variants| measured(variants)).collect();
+        let folder = recorded(&runs);
+        let outcome = check(&runs, folder.path()).unwrap();
+        prop_assert_eq!(outcome.exit(true), Exit::LessonHolds, "{:#?}", outcome.lines(true));
+        prop_assert_eq!(lines(&outcome, "note"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_slow_down_beyond_the_tolerance_is_named_and_one_within_is_not(
+        runs in runs(),
+        slowed in 0..VARIANTS.len(),
+        beyond in 0.01f64..10.0,
+    ) {
+        let runs: Vec<Results> = runs.iter().map(|variants| measured(variants)).collect();
+        let folder = recorded(&runs);
+        let path = form::path(folder.path(), &runs[0].device, "basic_streams");
+        let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+        let expected = &entry.parts[0].times[slowed];
+        let limit = expected.us + expected.tolerance_us.unwrap();
+        let named = |us: f64| {
+            let mut slow = runs[0].clone();
+            slow.parts[0].timed[slowed].samples_us = vec![us];
+            let figure = format!("16 MiB in 8 chunks, {}, makespan:", VARIANTS[slowed]);
+            let outcome = judged(&slow, &folder);
+            let regressions = lines(&outcome, "REGRESSION: basic_streams three-way: ");
+            let named = regressions.iter().any(|line| line.contains(&figure));
+            (named, outcome.exit(false))
+        };
+        prop_assert_eq!(named(limit * (1.0 + beyond) + 0.001), (true, Exit::LessonFails));
+        prop_assert!(!named(limit - 0.001).0);
+    }
+
+    #[test]
+    fn of_a_model_a_nanosecond_is_a_difference(nanoseconds in 1u32..1000, variant in 0..2usize, longer: bool) {
+        let folder = recorded(&[modelled()]);
+        let mut other = modelled();
+        let off = f64::from(nanoseconds) / 1e3 * if longer { 1.0 } else { -1.0 };
+        for us in &mut other.parts[0].timed[variant].samples_us {
+            *us += off;
+        }
+        let outcome = judged(&other, &folder);
+        let regressions = lines(&outcome, "REGRESSION");
+        prop_assert_eq!(regressions.len(), 1);
+        let found = other.parts[0].timed[variant].median_us();
+        let end = format!("{}, makespan: {found:.3} µs, expected", VARIANTS[variant]);
+        prop_assert!(regressions[0].contains(&end), "{}", regressions[0]);
+        prop_assert_eq!(outcome.exit(false), Exit::LessonFails);
+    }
+}
+
+#[test]
+fn of_a_model_another_schedule_of_the_same_length_is_a_difference() {
+    let folder = recorded(&[modelled()]);
+    assert_eq!(judged(&modelled(), &folder).exit(true), Exit::LessonHolds);
+    let mut other = modelled();
+    other.parts[0].timelines[0].recording.intervals[1]
+        .span
+        .start -= 1;
+    let outcome = judged(&other, &folder);
+    let regressions = lines(
+        &outcome,
+        "REGRESSION: basic_streams three-way: timeline of two streams",
+    );
+    assert_eq!(regressions.len(), 1);
+    assert_eq!(outcome.exit(false), Exit::LessonFails);
+}
+
+#[test]
+fn of_a_model_what_is_claimed_is_expected_too() {
+    let folder = recorded(&[modelled()]);
+    let mut other = modelled();
+    other.parts[0].claims[0].found = "2049 elements".into();
+    other.parts[0].claims.push(claim("it is new", "so", None));
+    let outcome = judged(&other, &folder);
+    let regressions = lines(&outcome, "REGRESSION");
+    assert_eq!(regressions.len(), 2, "{regressions:?}");
+    assert!(regressions[0].contains("2049 elements, expected 2048 elements (exactly)"));
+    assert!(regressions[1].contains("it is new: claimed, expected not claimed"));
+}
+
+#[test]
+fn a_claim_that_fails_and_one_with_a_worse_figure_are_named() {
+    let times = [vec![2000.0; 3], vec![1000.0; 3]];
+    let folder = recorded(&[measured(&times)]);
+    let mut other = measured(&times);
+    other.parts[0].claims[0].holds = false;
+    other.parts[0].claims[1].figure = Some(Figure {
+        value: 1.5,
+        unit: Unit::Ratio,
+    });
+    let regressions = lines(&judged(&other, &folder), "REGRESSION");
+    assert_eq!(regressions.len(), 2, "{regressions:?}");
+    assert!(
+        regressions[0]
+            .contains("\"every element is right\": 2048 elements, expected that it holds")
+    );
+    assert!(regressions[1].ends_with("\"streams pay\": 1.50x, expected 2.00x (± 0.40x)"));
+}
+
+#[test]
+fn a_much_faster_run_is_said_and_no_failure() {
+    let folder = recorded(&[measured(&[vec![2000.0], vec![1000.0]])]);
+    let outcome = judged(&measured(&[vec![2000.0], vec![500.0]]), &folder);
+    let notes = lines(&outcome, "note");
+    assert!(notes[0].ends_with(
+        "two streams, makespan: 500 µs, expected 1.00 ms (± 200 µs): better than recorded, update?"
+    ));
+    assert_eq!(notes.len(), 3, "time, ratio and claim: {notes:?}");
+    assert_eq!(outcome.exit(true), Exit::LessonHolds);
+    let change = outcome.targets[0].parts[0].1.differences()[0].change;
+    assert_eq!(change, Change::Better);
+}
+
+#[test]
+fn runs_that_differ_widen_the_tolerance() {
+    let runs = [1000.0, 1100.0, 1500.0].map(|us| measured(&[vec![us]]));
+    let folder = recorded(&runs);
+    let path = form::path(folder.path(), &runs[0].device, "basic_streams");
+    let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+    let time = &entry.parts[0].times[0];
+    assert_eq!((time.us, time.tolerance_us), (1100.0, Some(500.001)));
+    assert_eq!(entry.parts[0].runs, 3);
+    let folder = recorded(&runs[..1]);
+    let outcome = judged(&runs[2], &folder);
+    assert_eq!(outcome.exit(false), Exit::LessonFails);
+}
+
+#[test]
+fn a_changed_plan_makes_the_entry_void() {
+    let both = |workload: &str| {
+        let mut three_way = part("three-way", &[vec![2000.0]]);
+        three_way.workload = workload.into();
+        run(
+            TimeSource::Measured,
+            vec![part("kernels", &[vec![10.0]]), three_way],
+        )
+    };
+    let folder = recorded(&[both("00ff")]);
+    let outcome = judged(&both("0100"), &folder);
+    let said = "  three-way  expectation void: its work is another one than recorded (hash 0100, recorded 00ff)";
+    assert!(
+        outcome.lines(false).iter().any(|line| line == said),
+        "{:?}",
+        outcome.lines(false)
+    );
+    assert_eq!(
+        outcome.exit(false),
+        Exit::LessonHolds,
+        "kernels were compared"
+    );
+    assert_eq!(outcome.exit(true), Exit::LessonFails);
+    let mut alone = both("0100");
+    alone.parts.remove(0);
+    assert_eq!(
+        judged(&alone, &folder).exit(false),
+        Exit::LessonFails,
+        "nothing was"
+    );
+}
+
+#[test]
+fn another_device_voids_and_another_driver_is_said() {
+    let times = [vec![2000.0]];
+    let folder = recorded(&[measured(&times)]);
+    let mut other = measured(&times);
+    other.device.driver = "580.159".into();
+    let outcome = judged(&other, &folder);
+    let said = "  recorded with driver 580.126, CUDA 13.0; this is 580.159, CUDA 13.0";
+    assert_eq!(outcome.lines(false)[1], said);
+    assert_eq!(outcome.exit(true), Exit::LessonHolds);
+    other.device.memory_clock_mhz = 1;
+    let outcome = judged(&other, &folder);
+    let said = "  expectation void: it was recorded on another device (memory's clock rate in MHz: 1, recorded 0)";
+    assert_eq!(outcome.lines(false)[1], said);
+    assert_eq!(outcome.exit(false), Exit::LessonFails);
+}
+
+#[test]
+fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
+    let times = [vec![2000.0]];
+    let folder = recorded(&[measured(&times)]);
+    let mut profiled = measured(&[vec![9000.0]]);
+    profiled.request.profiled = true;
+    let mut larger = measured(&[vec![9000.0]]);
+    larger.request.size = Some(1 << 30);
+    for other in [profiled, larger] {
+        let outcome = judged(&other, &folder);
+        assert!(
+            outcome.lines(false)[1].starts_with("  not judged: "),
+            "{:?}",
+            outcome.lines(false)
+        );
+        assert_eq!(outcome.exit(false), Exit::LessonHolds);
+        assert_eq!(outcome.exit(true), Exit::LessonFails);
+        let updated = update(&[other], folder.path()).unwrap();
+        assert!(!updated.anything);
+        assert!(updated.lines[0].starts_with("basic_streams: a run is not recorded: "));
+    }
+    assert_eq!(
+        judged(&measured(&times), &folder).exit(true),
+        Exit::LessonHolds
+    );
+    let mut often = modelled();
+    often.request.iterations = Some(100);
+    let outcome = judged(&often, &recorded(&[modelled()]));
+    assert!(outcome.lines(false)[1].contains("another number of iterations"));
+}
+
+#[test]
+fn nothing_recorded_is_said() {
+    let outcome = judged(&measured(&[vec![1.0]]), &tempdir().unwrap());
+    let said = &outcome.lines(false)[1];
+    assert!(said.starts_with("  not judged: nothing is recorded of this target on this device ("));
+    assert!(said.ends_with("basic_streams.json)"), "{said}");
+    assert_eq!(outcome.exit(false), Exit::LessonHolds);
+    assert_eq!(outcome.exit(true), Exit::LessonFails);
+}
+
+#[test]
+fn recording_one_part_keeps_the_others_and_strictness_sees_what_did_not_run() {
+    let with = |names: &[&str], us: f64| {
+        let parts = names.iter().map(|name| part(name, &[vec![us]]));
+        run(TimeSource::Measured, parts.collect())
+    };
+    let folder = recorded(&[with(&["kernels", "three-way"], 1000.0)]);
+    update(&[with(&["three-way"], 5000.0)], folder.path()).unwrap();
+    let outcome = judged(&with(&["three-way"], 5000.0), &folder);
+    assert_eq!(outcome.exit(false), Exit::LessonHolds);
+    assert_eq!(outcome.exit(true), Exit::LessonFails);
+    let absent = "  three-way  recorded, but it did not run".replace("three-way", "kernels  ");
+    assert!(
+        outcome.lines(true).contains(&absent),
+        "{:?}",
+        outcome.lines(true)
+    );
+    let kernels = judged(&with(&["kernels"], 1000.0), &folder);
+    assert_eq!(kernels.exit(false), Exit::LessonHolds);
+}
+
+#[test]
+fn what_does_not_hold_or_does_not_agree_is_not_recorded() {
+    let mut broken = measured(&[vec![1.0]]);
+    broken.parts[0].holds = false;
+    let folder = tempdir().unwrap();
+    let updated = update(&[broken], folder.path()).unwrap();
+    assert!(!updated.anything);
+    assert!(
+        updated.lines[0]
+            .contains("three-way: 1 of 1 runs not recorded: what it teaches did not hold")
+    );
+    let mut other = modelled();
+    other.parts[0].timed[0].samples_us = vec![1.0];
+    let error = update(&[modelled(), other], folder.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("two runs of the same model differ")
+    );
+    let mut other = measured(&[vec![1.0]]);
+    other.parts[0].workload = "1".into();
+    let error = update(&[measured(&[vec![1.0]]), other], folder.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("did different work: hashes 00ff and 1")
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing is left behind"
+    );
+}
