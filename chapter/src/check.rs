@@ -1,6 +1,7 @@
 //! `check`: results against what is expected of them.
 
 use crate::expectations;
+use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
 use examples_host::exit::Exit;
@@ -22,9 +23,9 @@ pub struct Arguments {
 /// How runs are compared with expectations.
 #[derive(clap::Args)]
 pub struct ExpectationsArguments {
-    /// Where expectations are
-    #[arg(long, value_name = "FOLDER", default_value = "expectations")]
-    expectations: PathBuf,
+    /// Where expectations are: unless it is said, in the folder `expectations` of the workspace, or beside this program
+    #[arg(long, value_name = "FOLDER")]
+    expectations: Option<PathBuf>,
 
     /// Record these runs as what is expected from now on, several of a target on a device together
     #[arg(long)]
@@ -39,16 +40,22 @@ pub struct ExpectationsArguments {
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let read = |file: &PathBuf| Results::read(file).map_err(|error| UsageError(error.to_string()));
     let runs: Vec<Results> = arguments.files.iter().map(read).collect::<Result<_, _>>()?;
-    judge(&runs, &arguments.expectations)
+    let usual = || Targets::find().map_or_else(|_| "expectations".into(), |t| t.expectations());
+    judge(&runs, &arguments.expectations, usual)
 }
 
-/// Compares these runs, or records them.
+/// Compares these runs, or records them. `usual` is the folder of expectations if none was named.
 ///
 /// # Errors
 /// When expectations cannot be read or written.
-pub fn judge(runs: &[Results], arguments: &ExpectationsArguments) -> Result<Exit> {
+pub fn judge(
+    runs: &[Results],
+    arguments: &ExpectationsArguments,
+    usual: impl FnOnce() -> PathBuf,
+) -> Result<Exit> {
+    let folder = arguments.expectations.clone().unwrap_or_else(usual);
     if arguments.update_expectations {
-        let updated = expectations::update(runs, &arguments.expectations)?;
+        let updated = expectations::update(runs, &folder)?;
         updated.lines.iter().for_each(output::line);
         if !updated.anything {
             output::line("Nothing was recorded.");
@@ -56,7 +63,7 @@ pub fn judge(runs: &[Results], arguments: &ExpectationsArguments) -> Result<Exit
         }
         return Ok(Exit::LessonHolds);
     }
-    let outcome = expectations::check(runs, &arguments.expectations)?;
+    let outcome = expectations::check(runs, &folder)?;
     let lines = outcome.lines(arguments.strict);
     lines.iter().for_each(output::line);
     Ok(outcome.exit(arguments.strict))

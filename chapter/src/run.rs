@@ -6,6 +6,7 @@ mod progress;
 mod tally;
 mod verdict;
 
+use crate::check::{self, ExpectationsArguments};
 use crate::doctor::tools;
 use crate::folder::{NewFolder, Skipped, Summary, TargetSummary, VERSION};
 use crate::program::DeviceOptions;
@@ -49,6 +50,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
+    #[command(flatten)]
+    expectations: ExpectationsArguments,
+
     /// Build the examples optimised, as for a GPU's host
     #[arg(long)]
     release: bool,
@@ -88,6 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         folder,
         done: 0,
         tally: Tally::default(),
+        results: Vec::new(),
     };
     run.progress.line(&device);
     let mut summaries = Vec::new();
@@ -95,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         summaries.push(run.target(one)?);
     }
     run.progress.end();
-    let tally = run.tally;
+    let (tally, results) = (run.tally, run.results);
     let place = run.folder.finish(&Summary {
         version: VERSION,
         profile: arguments
@@ -110,7 +115,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         start.elapsed().as_secs_f64(),
         place.display()
     ));
-    Ok(tally.exit())
+    let expected = check::judge(&results, &arguments.expectations, || targets.expectations())?;
+    Ok(match tally.exit() {
+        Exit::LessonHolds => expected,
+        worse => worse,
+    })
 }
 
 /// Refuses `--iterations` when a part asked for by name, or all parts, would ignore it.
@@ -143,6 +152,8 @@ struct Run<'a> {
     /// Parts that have been dealt with.
     done: usize,
     tally: Tally,
+    /// Of the targets that left some behind.
+    results: Vec<Results>,
 }
 
 impl Run<'_> {
@@ -178,7 +189,10 @@ impl Run<'_> {
             summary.seconds = ended.time.as_secs_f64();
             let results = self.results(one, &ended);
             self.keep(one, &order, &ended, results.as_ref().ok())?;
-            summary.error = results.err();
+            match results {
+                Ok(results) => self.results.push(results),
+                Err(why) => summary.error = Some(why),
+            }
         }
         for part in &summary.skipped {
             let outcome = Outcome::Skipped(format!("the device lacks {}", part.lacking));

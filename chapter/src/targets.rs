@@ -123,6 +123,15 @@ impl Targets {
         }
     }
 
+    /// Where the chapter's expectations are unless the command line says it.
+    pub fn expectations(&self) -> PathBuf {
+        let home = match &self.home {
+            Home::Workspace { manifest, .. } => manifest.parent().unwrap_or(Path::new(".")),
+            Home::Folder(folder) => folder,
+        };
+        home.join("expectations")
+    }
+
     /// The programs of these names, built if need be: optimised when `release`.
     ///
     /// # Errors

@@ -107,6 +107,55 @@ pub struct TargetOutcome {
     pub did_not_run: Vec<String>,
 }
 
+impl TargetOutcome {
+    /// The lines that say it: one, where all parts are alike.
+    fn lines(&self, all_of_it: bool) -> Vec<String> {
+        let target = &self.target;
+        let mut lines = match self.alike() {
+            Some(judgement) => vec![format!("  {target}: {judgement}")],
+            None => {
+                let widest = self.parts.iter().map(|(name, _)| name.chars().count());
+                let widest = widest.max().unwrap_or(0);
+                let part = |(name, judgement): &(String, Judgement)| {
+                    format!("    {name:widest$}  {judgement}")
+                };
+                let parts = self.parts.iter().map(part);
+                std::iter::once(format!("  {target}:"))
+                    .chain(parts)
+                    .collect()
+            }
+        };
+        lines.extend(self.note.iter().map(|note| format!("    {note}")));
+        if all_of_it {
+            let absent = self.did_not_run.iter();
+            lines.extend(absent.map(|name| format!("    {name}: recorded, but it did not run")));
+        }
+        lines
+    }
+
+    /// What can be said of all parts at once, if anything.
+    fn alike(&self) -> Option<String> {
+        let (_, first) = self.parts.first()?;
+        match first {
+            Judgement::Compared(..) => {
+                let figures = |(_, judgement): &(String, Judgement)| match judgement {
+                    Judgement::Compared(figures, _) if judgement.regressions().next().is_none() => {
+                        Some(*figures)
+                    }
+                    _ => None,
+                };
+                let figures: usize = self.parts.iter().map(figures).sum::<Option<usize>>()?;
+                let parts = self.parts.len();
+                Some(format!("as expected, {figures} figures of {parts} parts"))
+            }
+            _ => {
+                let same = self.parts.iter().all(|(_, other)| other == first);
+                same.then(|| first.to_string())
+            }
+        }
+    }
+}
+
 /// All runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
@@ -144,31 +193,13 @@ impl Outcome {
     /// The lines that say it.
     pub fn lines(&self, all_of_it: bool) -> Vec<String> {
         let mut lines = Vec::new();
+        let mut device = None;
         for target in &self.targets {
-            lines.push(format!("{} on {}", target.target, target.device));
-            lines.extend(target.note.iter().map(|note| format!("  {note}")));
-            let widest = target.parts.iter().map(|(name, _)| name.chars().count());
-            let widest = widest.max().unwrap_or(0);
-            match target.parts.as_slice() {
-                // One reason for all is said once.
-                [
-                    (_, first @ (Judgement::Void(_) | Judgement::NotJudged(_))),
-                    rest @ ..,
-                ] if rest.iter().all(|(_, other)| other == first) => {
-                    lines.push(format!("  {first}"));
-                }
-                parts => lines.extend(
-                    parts
-                        .iter()
-                        .map(|(name, judgement)| format!("  {name:widest$}  {judgement}")),
-                ),
+            if device != Some(&target.device) {
+                lines.push(format!("Expectations of {}", target.device));
+                device = Some(&target.device);
             }
-            if all_of_it {
-                let absent = target.did_not_run.iter();
-                lines.extend(
-                    absent.map(|name| format!("  {name:widest$}  recorded, but it did not run")),
-                );
-            }
+            lines.extend(target.lines(all_of_it));
         }
         lines.extend(self.differences());
         if self.exit(all_of_it) == Exit::LessonFails {

@@ -269,7 +269,7 @@ fn a_changed_plan_makes_the_entry_void() {
     };
     let folder = recorded(&[both("00ff")]);
     let outcome = judged(&both("0100"), &folder);
-    let said = "  three-way  expectation void: its work is another one than recorded (hash 0100, recorded 00ff)";
+    let said = "    three-way  expectation void: its work is another one than recorded (hash 0100, recorded 00ff)";
     assert!(
         outcome.lines(false).iter().any(|line| line == said),
         "{:?}",
@@ -297,12 +297,12 @@ fn another_device_voids_and_another_driver_is_said() {
     let mut other = measured(&times);
     other.device.driver = "580.159".into();
     let outcome = judged(&other, &folder);
-    let said = "  recorded with driver 580.126, CUDA 13.0; this is 580.159, CUDA 13.0";
-    assert_eq!(outcome.lines(false)[1], said);
+    let said = "    recorded with driver 580.126, CUDA 13.0; this is 580.159, CUDA 13.0";
+    assert_eq!(outcome.lines(false)[2], said);
     assert_eq!(outcome.exit(true), Exit::LessonHolds);
     other.device.memory_clock_mhz = 1;
     let outcome = judged(&other, &folder);
-    let said = "  expectation void: it was recorded on another device (memory's clock rate in MHz: 1, recorded 0)";
+    let said = "  basic_streams: expectation void: it was recorded on another device (memory's clock rate in MHz: 1, recorded 0)";
     assert_eq!(outcome.lines(false)[1], said);
     assert_eq!(outcome.exit(false), Exit::LessonFails);
 }
@@ -318,7 +318,7 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
     for other in [profiled, larger] {
         let outcome = judged(&other, &folder);
         assert!(
-            outcome.lines(false)[1].starts_with("  not judged: "),
+            outcome.lines(false)[1].starts_with("  basic_streams: not judged: "),
             "{:?}",
             outcome.lines(false)
         );
@@ -342,7 +342,9 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
 fn nothing_recorded_is_said() {
     let outcome = judged(&measured(&[vec![1.0]]), &tempdir().unwrap());
     let said = &outcome.lines(false)[1];
-    assert!(said.starts_with("  not judged: nothing is recorded of this target on this device ("));
+    assert!(said.starts_with(
+        "  basic_streams: not judged: nothing is recorded of this target on this device ("
+    ));
     assert!(said.ends_with("basic_streams.json)"), "{said}");
     assert_eq!(outcome.exit(false), Exit::LessonHolds);
     assert_eq!(outcome.exit(true), Exit::LessonFails);
@@ -359,7 +361,7 @@ fn recording_one_part_keeps_the_others_and_strictness_sees_what_did_not_run() {
     let outcome = judged(&with(&["three-way"], 5000.0), &folder);
     assert_eq!(outcome.exit(false), Exit::LessonHolds);
     assert_eq!(outcome.exit(true), Exit::LessonFails);
-    let absent = "  three-way  recorded, but it did not run".replace("three-way", "kernels  ");
+    let absent = "    kernels: recorded, but it did not run".to_owned();
     assert!(
         outcome.lines(true).contains(&absent),
         "{:?}",
