@@ -38,6 +38,10 @@ pub struct ExpectedPart {
     pub workload: String,
     /// How many runs were recorded.
     pub runs: u32,
+    /// A hash of the work of the parts that ran before it in the same process. A model's clock and its device go on from
+    /// part to part: what ran before decides the last nanoseconds. Absent where times are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// What was timed.
     pub times: Vec<ExpectedTime>,
     /// What was claimed.
@@ -176,6 +180,7 @@ mod tests {
                 name: "kernels".into(),
                 workload: "00ff".into(),
                 runs: 2,
+                after: None,
                 times: vec![ExpectedTime {
                     group: "128 launches".into(),
                     variant: "8 streams".into(),

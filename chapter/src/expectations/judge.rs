@@ -8,8 +8,13 @@ use chapter_results::part::{Claim, Kind, PartResults, Unit};
 use chapter_results::units;
 use std::time::Duration;
 
-/// What can be said of a part that did the work that the entry is of.
-pub fn part(times: TimeSource, expected: &ExpectedPart, found: &PartResults) -> Judgement {
+/// What can be said of a part that did the work that the entry is of. `exactly`, or else within the entry's tolerances.
+pub fn part(
+    times: TimeSource,
+    exactly: bool,
+    expected: &ExpectedPart,
+    found: &PartResults,
+) -> Judgement {
     let mut figures = Figures::default();
     for (place, expected) in expected.times.iter().enumerate() {
         time(&mut figures, times, expected, found, place);
@@ -25,7 +30,7 @@ pub fn part(times: TimeSource, expected: &ExpectedPart, found: &PartResults) -> 
             None => figures.changed(sentence, "not claimed", "claimed"),
         }
     }
-    if times == TimeSource::Modelled {
+    if exactly {
         timelines(&mut figures, expected, found);
         claims_that_are_new(&mut figures, expected, found);
     }

@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 const SPREADS: f64 = 2.0;
 /// Of an event's clock: two medians this close are the same, in microseconds.
 const RESOLUTION_US: f64 = 1.0;
+/// How near a model's figures are to the recorded ones when other parts ran before.
+const NEAR: f64 = 0.01;
 /// Shares of what could be shared: two this close are the same.
 const SHARE: f64 = 0.05;
 
@@ -22,31 +24,50 @@ fn floor(runs: usize) -> f64 {
     }
 }
 
+/// A part in a run, with the hash of what ran before it.
+pub struct Run<'a> {
+    /// The part.
+    pub part: &'a PartResults,
+    /// See [`after`].
+    pub after: String,
+}
+
 /// The entry of a part, of at least one run of the same work; `None` when two runs of a model differ, which is against its
 /// nature, or there is none.
-pub fn part(times: TimeSource, runs: &[&PartResults]) -> Option<ExpectedPart> {
-    let first = *runs.first()?;
+pub fn part(times: TimeSource, runs: &[Run<'_>]) -> Option<ExpectedPart> {
+    let first = runs.first()?;
     match times {
         TimeSource::Modelled => {
-            let exact = modelled(first);
-            let same = |run: &&PartResults| modelled(run) == exact;
+            let exact = |run: &Run<'_>| ExpectedPart {
+                after: Some(run.after.clone()),
+                ..modelled(run.part)
+            };
+            let same = |run: &Run<'_>| exact(run) == exact(first);
             runs.iter().all(same).then_some(ExpectedPart {
                 runs: runs.len() as u32,
-                ..exact
+                ..exact(first)
             })
         }
-        TimeSource::Measured => Some(ExpectedPart {
-            name: first.name.clone(),
-            workload: first.workload.clone(),
-            runs: runs.len() as u32,
-            times: (0..first.timed.len())
-                .filter_map(|place| time(runs, place))
-                .collect(),
-            claims: claims(first)
-                .map(|(claim, nth)| measured_claim(runs, claim, nth))
-                .collect(),
-            timelines: Vec::new(),
-        }),
+        TimeSource::Measured => Some(measured(
+            first.part,
+            &runs.iter().map(|run| run.part).collect::<Vec<_>>(),
+        )),
+    }
+}
+
+fn measured(first: &PartResults, runs: &[&PartResults]) -> ExpectedPart {
+    ExpectedPart {
+        name: first.name.clone(),
+        workload: first.workload.clone(),
+        runs: runs.len() as u32,
+        after: None,
+        times: (0..first.timed.len())
+            .filter_map(|place| time(runs, place))
+            .collect(),
+        claims: claims(first)
+            .map(|(claim, nth)| measured_claim(runs, claim, nth))
+            .collect(),
+        timelines: Vec::new(),
     }
 }
 
@@ -65,16 +86,48 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
     };
     let timeline = |timeline: &Timeline| ExpectedTimeline {
         variant: timeline.variant.clone(),
-        hash: hash(&timeline.recording),
+        hash: timeline_hash(&timeline.recording),
     };
     ExpectedPart {
         name: part.name.clone(),
         workload: part.workload.clone(),
         runs: 1,
+        after: None,
         times: part.timed.iter().map(time).collect(),
         claims: part.claims.iter().map(claim).collect(),
         timelines: part.timelines.iter().map(timeline).collect(),
     }
+}
+
+/// What is expected of a model's part that runs after others than the recorded ones: the same, but for 1 % or the clock's
+/// resolution, and no timelines.
+pub fn loosened(exact: &ExpectedPart) -> ExpectedPart {
+    let us_tolerance = |us: f64| (NEAR * us.abs()).max(RESOLUTION_US);
+    let time = |time: &ExpectedTime| ExpectedTime {
+        tolerance_us: Some(us_tolerance(time.us)),
+        ..time.clone()
+    };
+    let claim = |claim: &ExpectedClaim| ExpectedClaim {
+        found: None,
+        tolerance: claim.value.zip(claim.unit).map(|(value, unit)| match unit {
+            Unit::Share => NEAR,
+            Unit::Ratio => NEAR * value.abs(),
+            Unit::Microseconds => us_tolerance(value),
+        }),
+        ..claim.clone()
+    };
+    ExpectedPart {
+        times: exact.times.iter().map(time).collect(),
+        claims: exact.claims.iter().map(claim).collect(),
+        timelines: Vec::new(),
+        ..exact.clone()
+    }
+}
+
+/// A hash of the names and the work of the parts before the one of this name.
+pub fn after(parts: &[PartResults], name: &str) -> String {
+    let before = parts.iter().take_while(|part| part.name != name);
+    hash(before.flat_map(|part| [part.name.clone(), part.workload.clone()]))
 }
 
 fn untimed(timed: &Timed) -> ExpectedTime {
@@ -197,21 +250,27 @@ fn rounded_up(value: f64, decimals: i32) -> f64 {
 
 /// A hash of the operations, their times and what waited for what. Phases of the host and what a checker says of them in
 /// words are not in it.
-fn hash(recording: &Recording) -> String {
+fn timeline_hash(recording: &Recording) -> String {
+    let intervals = recording.intervals.iter().flat_map(|interval| {
+        let (start, end) = (interval.span.start, interval.span.end);
+        [
+            interval.engine.to_string(),
+            interval.name.clone(),
+            interval.stream.clone(),
+            format!("{start} {end} {}", interval.bytes),
+        ]
+    });
+    let dependencies = recording.dependencies.iter();
+    let dependencies = dependencies.map(|known| format!("{} {}", known.from, known.to));
+    hash(intervals.chain(dependencies))
+}
+
+/// The first 8 bytes of the texts' SHA-256, in hexadecimal.
+fn hash(texts: impl Iterator<Item = String>) -> String {
     let mut hash = Sha256::new();
-    let mut add = |text: &str| {
+    for text in texts {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text);
-    };
-    for interval in &recording.intervals {
-        let (start, end) = (interval.span.start, interval.span.end);
-        add(&interval.engine.to_string());
-        add(&interval.name);
-        add(&interval.stream);
-        add(&format!("{start} {end} {}", interval.bytes));
-    }
-    for dependency in &recording.dependencies {
-        add(&format!("{} {}", dependency.from, dependency.to));
     }
     let digest = hash.finalize();
     let bytes = digest.iter().take(8);

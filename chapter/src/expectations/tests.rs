@@ -198,6 +198,31 @@ fn of_a_model_another_schedule_of_the_same_length_is_a_difference() {
 }
 
 #[test]
+fn of_a_model_a_part_that_runs_after_others_is_compared_less_exactly() {
+    let with_another_before = |us: f64| {
+        let mut run = modelled();
+        run.parts[0].timed[0].samples_us = vec![us];
+        run.parts[0].timelines[0].recording.intervals.pop();
+        run.parts.insert(0, part("kernels", &[vec![1.0]]));
+        run
+    };
+    let folder = recorded(&[modelled()]);
+    let outcome = judged(&with_another_before(2001.5), &folder);
+    let note =
+        "    after other parts than recorded: compared within 1 %, and no timelines".to_owned();
+    assert!(
+        outcome.lines(false).contains(&note),
+        "{:?}",
+        outcome.lines(false)
+    );
+    assert_eq!(outcome.exit(false), Exit::LessonHolds);
+    let outcome = judged(&with_another_before(2021.0), &folder);
+    let regressions = lines(&outcome, "REGRESSION");
+    assert_eq!(regressions.len(), 1, "{regressions:?}");
+    assert!(regressions[0].ends_with("2021.000 µs, expected 2000.000 µs (± 20.000 µs)"));
+}
+
+#[test]
 fn of_a_model_what_is_claimed_is_expected_too() {
     let folder = recorded(&[modelled()]);
     let mut other = modelled();

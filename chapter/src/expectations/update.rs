@@ -1,11 +1,11 @@
 //! Recording what is expected from now on.
 
 use super::form::{self, Expectations, ExpectedPart, VERSION};
-use super::{other_device, record, unfit};
+use super::record::{self, Run};
+use super::{other_device, unfit};
 use anyhow::{Context, Result};
 use chapter_results::Results;
 use chapter_results::new_file::NewFile;
-use chapter_results::part::PartResults;
 use examples_host::options::UsageError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -133,10 +133,14 @@ fn new_parts(
     }
     let mut entries = Vec::new();
     for name in names {
-        let all = runs.iter().flat_map(|run| &run.parts);
-        let all = all.filter(|part| part.name == name);
-        let (held, broken): (Vec<&PartResults>, Vec<&PartResults>) =
-            all.partition(|part| part.holds);
+        let all = runs.iter().flat_map(|run| {
+            let parts = run.parts.iter().filter(|part| part.name == name);
+            parts.map(|part| Run {
+                part,
+                after: record::after(&run.parts, name),
+            })
+        });
+        let (held, broken): (Vec<Run<'_>>, Vec<Run<'_>>) = all.partition(|run| run.part.holds);
         if !broken.is_empty() {
             lines.push(format!(
                 "{target} {name}: {} of {} runs not recorded: what it teaches did not hold",
@@ -147,8 +151,9 @@ fn new_parts(
         let Some((first, last)) = held.first().zip(runs.last()) else {
             continue;
         };
-        if let Some(other) = held.iter().find(|part| part.workload != first.workload) {
-            let hashes = format!("{} and {}", first.workload, other.workload);
+        let workload = &first.part.workload;
+        if let Some(other) = held.iter().find(|run| run.part.workload != *workload) {
+            let hashes = format!("{workload} and {}", other.part.workload);
             let error = format!("{target} {name}: the runs did different work: hashes {hashes}");
             return Err(UsageError(error).into());
         }
