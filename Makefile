@@ -2,13 +2,16 @@
 CARGO ?= cargo
 EXAMPLES := basic_streams multi_stream_pipeline stream_hazards stream_ordered_allocator stream_ordered_kv_cache
 
-.PHONY: all help $(EXAMPLES) test browser-test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter test browser-test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
 
 $(EXAMPLES): ## build and run one example
 	$(CARGO) run --locked -p $@
+
+chapter: ## run the whole chapter and say of each part whether its lesson holds
+	$(CARGO) chapter run
 
 help: ## this list
 	@sed -n 's/^\([a-z$$][^:]*\):.*## /\1: /p' Makefile | sed 's/$$(EXAMPLES)/$(EXAMPLES)/' | column -ts:

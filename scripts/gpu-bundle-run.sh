@@ -2,7 +2,7 @@
 # Runs on a machine with an NVIDIA GPU: every example, the checks of the computed bits, and, where nvcc is
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. Whole output goes to results/.
 #
-#   run.sh [STEP..]      all steps, or those named: examples figures conformance twins sanitizer software calibrate compare
+#   run.sh [STEP..]      all steps, or those named: examples chapter figures conformance twins sanitizer software calibrate compare
 #
 # ROUNDS says how often twins starts each program in Rust and in C++; 5 times where it is not set.
 set -uo pipefail
@@ -11,7 +11,7 @@ results=${RESULTS:-results}
 mkdir -p "$results"
 failed=()
 skipped=()
-all=(examples figures conformance twins sanitizer software calibrate compare)
+all=(examples chapter figures conformance twins sanitizer software calibrate compare)
 
 step() { # name, command..
     local name=$1
@@ -31,6 +31,14 @@ examples() {
     step stream_hazards bin/stream_hazards --device nvidia
     step stream_ordered_allocator bin/stream_ordered_allocator --device nvidia
     step stream_ordered_kv_cache bin/stream_ordered_kv_cache --device nvidia
+}
+
+# The examples again, through the command for all of them, with timelines; then its table.
+chapter() {
+    step chapter_doctor bin/chapter doctor
+    step chapter_list bin/chapter list --device nvidia
+    step chapter_run bin/chapter run --device nvidia --profile minimal --out "$results/chapter"
+    step chapter_compare bin/chapter compare "$results/chapter"
 }
 
 figures() {

@@ -63,9 +63,9 @@ pub struct Arguments {
 enum Depth {
     /// Nothing
     None,
-    /// The timelines
+    /// The timelines, as a page and for Perfetto; on an NVIDIA GPU also a report of Nsight Systems, where it is installed
     Minimal,
-    /// Everything that the examples print and leave behind
+    /// Also pictures of the timelines, all that the examples print, and the report as SQLite
     Deep,
 }
 
@@ -240,7 +240,7 @@ impl Run<'_> {
         let Some(results) = results else {
             return Ok(());
         };
-        artefacts::trace(&folder, results)?;
+        artefacts::timelines(&folder, results)?;
         if deep {
             artefacts::pictures(&folder, results)?;
         }

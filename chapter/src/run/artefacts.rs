@@ -5,6 +5,8 @@ use crate::targets::Program;
 use anyhow::{Context, Result};
 use chapter_results::Results;
 use chapter_results::part::PartResults;
+use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::html;
 use chapter_timeline::perfetto::Trace;
 use chapter_timeline::svg::{self, Chart};
 use std::fs::{self, File};
@@ -12,14 +14,19 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// Writes the timelines of all parts as one Chrome trace, which Perfetto opens: `TARGET.trace.json`.
+/// Writes the timelines of all parts as a page for any browser, `TARGET.html`, and as a Chrome trace, which Perfetto opens:
+/// `TARGET.trace.json`.
 ///
 /// # Errors
-/// When it cannot be written.
-pub fn trace(folder: &Path, results: &Results) -> Result<()> {
+/// When one cannot be written.
+pub fn timelines(folder: &Path, results: &Results) -> Result<()> {
     if results.parts.iter().all(|part| part.timelines.is_empty()) {
         return Ok(());
     }
+    let page = folder.join(format!("{}.html", results.example));
+    let notes = [html::device_note(results)];
+    let text = html::page(&results.example, &notes, &figures(&[Source::of(results)]));
+    fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;
     let path = folder.join(format!("{}.trace.json", results.example));
     let write = || {
         let mut out = BufWriter::new(File::create(&path)?);
