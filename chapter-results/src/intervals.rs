@@ -166,9 +166,10 @@ pub fn max_concurrency(spans: impl IntoIterator<Item = Span>) -> usize {
 /// follow one another, 1 when none is ever alone.
 pub fn overlapped_share(spans: impl IntoIterator<Item = Span>) -> f64 {
     let steps = profile(spans);
-    let (mut all, mut together) = (0u64, 0u64);
+    // A file may hold any spans.
+    let (mut all, mut together) = (0u128, 0u128);
     for (span, open) in steps {
-        let time = span.nanoseconds() * open as u64;
+        let time = u128::from(span.nanoseconds()) * open as u128;
         all += time;
         together += if open > 1 { time } else { 0 };
     }

@@ -8,6 +8,7 @@ use chapter_timeline::analysis::facts::{HostMemory, StreamKind};
 use chapter_timeline::analysis::{Analysis, analyse};
 use chapter_timeline::nsight::{self, NsightError, Trace};
 use export::{Export, Version};
+use proptest::prelude::*;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -297,4 +298,47 @@ fn a_strange_database_is_refused_with_the_reason() {
     std::fs::write(&path, bytes).unwrap();
     let error = nsight::read(&path).unwrap_err().to_string();
     assert!(error.starts_with("SQLite cannot read it: "), "{error}");
+}
+
+/// Numbers at which sums, differences and conversions go wrong, and plain ones.
+fn number() -> impl Strategy<Value = rusqlite::types::Value> {
+    let odd = [
+        i64::MIN,
+        i64::MIN + 1,
+        -1,
+        0,
+        1,
+        2,
+        7,
+        59,
+        0xffff_ffff,
+        1 << 60,
+        i64::MAX,
+    ];
+    let any = prop_oneof![prop::sample::select(odd.to_vec()), -5000i64..5000];
+    prop_oneof![
+        8 => any.prop_map(Into::into),
+        1 => Just(rusqlite::types::Value::Null),
+        1 => Just("text".to_owned().into()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whatever_stands_in_its_columns_an_export_is_read_or_refused(
+        rows in prop::collection::vec((0..export::TABLES.len(), prop::collection::vec(number(), 32)), 1..40)
+    ) {
+        let (_folder, path) = folder();
+        let mut export = Export::create(&path, Version::V2026);
+        for (table, values) in rows {
+            export.fill(export::TABLES[table], &values);
+        }
+        drop(export);
+        let read = nsight::read(&path).unwrap();
+        for trace in &read.traces {
+            let analysis = analyse(&trace.recording, &trace.facts);
+            prop_assert!(!analysis.engines.is_empty());
+        }
+    }
 }

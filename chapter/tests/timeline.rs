@@ -1,6 +1,7 @@
 //! `cargo chapter timeline FILE`: what it prints, and how it refuses what it cannot read.
 
 #[path = "../../chapter-timeline/tests/export/mod.rs"]
+#[allow(dead_code, reason = "the reader's own tests need more of it")]
 mod export;
 
 use chapter_results::device::{Fingerprint, TimeSource};

@@ -57,20 +57,24 @@ impl Multiprocessors {
     /// How many blocks of the launch one multiprocessor holds; 0 when not even one fits.
     pub fn blocks_each(&self, launch: &Launch) -> u64 {
         let warps = launch.threads.max(1).div_ceil(WARP);
-        let of_warp = (launch.registers * WARP).next_multiple_of(REGISTER_PORTION);
+        let portions = launch
+            .registers
+            .saturating_mul(WARP)
+            .div_ceil(REGISTER_PORTION);
+        let of_warp = portions.saturating_mul(REGISTER_PORTION);
         let by = |whole: Option<u64>, part: u64| match whole {
             Some(whole) if part > 0 => whole / part,
             _ => u64::MAX,
         };
         self.blocks
             .min(self.warps / warps)
-            .min(by(self.registers, of_warp * warps))
+            .min(by(self.registers, of_warp.saturating_mul(warps)))
             .min(by(self.shared, launch.shared.saturating_add(RESERVED)))
     }
 
     /// How many blocks of the launch the whole device holds at once.
     pub fn capacity(&self, launch: &Launch) -> u64 {
-        self.count * self.blocks_each(launch)
+        self.count.saturating_mul(self.blocks_each(launch))
     }
 
     /// Whether the launch leaves no room for a block like its own.

@@ -37,7 +37,7 @@ impl Calls {
         for table in ["CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"] {
             let optional = ["globalTid", "correlationId", "nameId"];
             for row in rows(database, table, ["start", "end"], optional)? {
-                let times = row.integer(0).zip(row.integer(1));
+                let times = row.time(0).zip(row.time(1));
                 let Some((start, end)) = times.filter(|&(start, end)| start <= end) else {
                     continue;
                 };

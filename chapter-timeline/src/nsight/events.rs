@@ -45,7 +45,7 @@ pub fn waits(database: &Connection, calls: &Calls) -> Result<Vec<RawWait>, Nsigh
         let Some(place) = place(&row).filter(|_| is_wait) else {
             continue;
         };
-        let Some(at) = call_time(&row, place.process, calls).or(row.integer(7)) else {
+        let Some(at) = call_time(&row, place.process, calls).or(row.time(7)) else {
             continue;
         };
         let recorded = records.find(place.process, known(&row, 4), known(&row, 5), at);

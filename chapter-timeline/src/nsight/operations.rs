@@ -151,7 +151,7 @@ impl Operations {
 
     /// What all three tables say in their first columns.
     fn begin(&mut self, row: &Row, engine: Engine, name: String) -> Option<Raw> {
-        let times = row.integer(0).zip(row.integer(1));
+        let times = row.time(0).zip(row.time(1));
         // Both are 0 when the profiler could not tell.
         let Some((start, end)) = times.filter(|&(start, end)| start <= end && end != 0) else {
             self.without_times += 1;

@@ -26,7 +26,7 @@ pub fn of(database: &Connection, strings: &Strings) -> Result<Vec<RawRange>, Nsi
     let columns = ["end", "eventType", "globalTid", "text", "textId"];
     let mut ranges = Vec::new();
     for row in rows(database, "NVTX_EVENTS", ["start"], columns)? {
-        let times = row.integer(0).zip(row.integer(1));
+        let times = row.time(0).zip(row.time(1));
         let Some((start, end)) = times.filter(|&(start, end)| start <= end) else {
             continue;
         };

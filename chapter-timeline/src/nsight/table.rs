@@ -28,6 +28,12 @@ impl Row {
         }
     }
 
+    /// A column as a time in nanoseconds. What lies decades away is none: differences and sums of times must not overflow.
+    pub fn time(&self, column: usize) -> Option<i64> {
+        let possible = |time: &i64| time.unsigned_abs() < 1 << 60;
+        self.integer(column).filter(possible)
+    }
+
     /// A column as a number that cannot be negative.
     pub fn natural(&self, column: usize) -> Option<u64> {
         u64::try_from(self.integer(column)?).ok()

@@ -35,6 +35,19 @@ fn at(microseconds: i64) -> Value {
     (BEGIN + 1000 * microseconds).into()
 }
 
+/// The tables that can be filled with anything.
+pub const TABLES: [&str; 9] = [
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+    "NVTX_EVENTS",
+    "TARGET_INFO_GPU",
+    "TARGET_INFO_CUDA_STREAM",
+];
+
 /// An export that is being written.
 pub struct Export {
     database: Connection,
@@ -165,6 +178,13 @@ impl Export {
         self.database
             .execute(&sql, params_from_iter(values))
             .unwrap();
+    }
+
+    /// Writes a row of a table's columns in turn; too many values are left out.
+    pub fn fill(&mut self, table: &str, values: &[Value]) {
+        let columns = self.columns(table);
+        let row: Vec<(&str, Value)> = columns.split(',').zip(values.iter().cloned()).collect();
+        self.insert(table, &row);
     }
 
     /// The number of a string.
