@@ -14,7 +14,7 @@ mod tiles;
 // The kernels that are in the baseline module only.
 macro_rules! baseline {
     ($($topic:ident)*) => {$(
-        #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx80")))]
+        #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx71")))]
         mod $topic;
     )*};
 }
@@ -33,6 +33,12 @@ pub use tiles::{CONSUMERS, PLAIN_PRODUCERS, STAGES, TILE};
 #[cfg(not(target_os = "cuda"))]
 pub static SM_70: &str = include_str!("../ptx/sm_70.ptx");
 
-/// The kernels that need Hopper or later: asynchronous copies that complete on mbarriers.
+/// The kernels that need Ampere or later, and a driver of CUDA 11.1 or later: `cp.async` and mbarriers.
+#[cfg(not(target_os = "cuda"))]
+pub static SM_80: &str = include_str!("../ptx/sm_80.ptx");
+
+/// The kernels that need Hopper or later, and a driver of CUDA 12 or later: bulk copies that complete on mbarriers; and
+/// those of [`SM_80`] once more, whose warps sleep while they wait for an mbarrier, where before Hopper they ask over and
+/// over.
 #[cfg(not(target_os = "cuda"))]
 pub static SM_90: &str = include_str!("../ptx/sm_90.ptx");

@@ -89,11 +89,14 @@ pub const FMA_TILES_UNSPECIALISED: &str = "fma_tiles_unspecialised";
 pub const FMA_TILES_NAMED_BARRIERS: &str = "fma_tiles_named_barriers";
 
 /// [`FMA_TILES_UNSPECIALISED`] with a producer warp that issues `cp.async` copies; mbarriers hand the tiles over. In the
-/// sm_90 module. The same parameters; blocks of [`CONSUMERS`](crate::CONSUMERS) + 32 threads.
+/// modules of sm_80 and sm_90. The same parameters; blocks of [`CONSUMERS`](crate::CONSUMERS) + 32 threads.
 pub const FMA_TILES_CP_ASYNC: &str = "fma_tiles_cp_async";
 
-/// [`FMA_TILES_CP_ASYNC`] with one bulk copy per tile.
+/// [`FMA_TILES_CP_ASYNC`] with one bulk copy per tile. In the module of sm_90.
 pub const FMA_TILES_BULK: &str = "fma_tiles_bulk";
+
+/// Every kernel of the sm_80 module.
+pub const ALL_SM_80: &[&str] = &[FMA_TILES_CP_ASYNC];
 
 /// Every kernel of the sm_90 module.
 pub const ALL_SM_90: &[&str] = &[FMA_TILES_BULK, FMA_TILES_CP_ASYNC];

@@ -1,6 +1,6 @@
 //! The committed PTX is what the host code believes it to be.
 
-use gpu_kernels::{SM_70, SM_90, names};
+use gpu_kernels::{SM_70, SM_80, SM_90, names};
 
 /// The entries of a module, with their parameters' types.
 fn entries(ptx: &str) -> Vec<(&str, Vec<&str>)> {
@@ -28,7 +28,11 @@ fn body<'a>(ptx: &'a str, kernel: &str) -> &'a str {
 
 #[test]
 fn the_names_are_exactly_the_entries() {
-    for (module, names) in [(SM_70, names::ALL), (SM_90, names::ALL_SM_90)] {
+    for (module, names) in [
+        (SM_70, names::ALL),
+        (SM_80, names::ALL_SM_80),
+        (SM_90, names::ALL_SM_90),
+    ] {
         let mut entries: Vec<_> = entries(module).into_iter().map(|(name, _)| name).collect();
         let mut names = names.to_vec();
         entries.sort_unstable();
@@ -92,11 +96,13 @@ fn the_parameters_are_those_that_the_names_document() {
         (names::FMA_TILES_BULK, tiles),
         (names::SPIN, vec![".u64", ".u64"]),
     ];
-    let entries = [entries(SM_70), entries(SM_90)].concat();
-    assert_eq!(entries.len(), expected.len());
-    for (name, parameters) in expected {
-        let entry = entries.iter().find(|entry| entry.0 == name).expect(name);
-        assert_eq!(entry.1, parameters, "{name}");
+    let entries = [entries(SM_70), entries(SM_80), entries(SM_90)].concat();
+    for (name, parameters) in &entries {
+        let expected = expected.iter().find(|expected| expected.0 == *name);
+        assert_eq!(*parameters, expected.expect(name).1, "{name}");
+    }
+    for (name, _) in expected {
+        assert!(entries.iter().any(|entry| entry.0 == name), "{name}");
     }
 }
 
@@ -104,6 +110,15 @@ fn the_parameters_are_those_that_the_names_document() {
 fn the_baseline_loads_on_every_driver() {
     assert!(SM_70.contains("\n.version 6.0\n"), "CUDA 9's PTX version");
     assert!(SM_70.contains("\n.target sm_70\n"));
+}
+
+#[test]
+fn the_sm_80_module_loads_on_every_driver_since_cuda_11_1() {
+    assert!(
+        SM_80.contains("\n.version 7.1\n"),
+        "CUDA 11.1's PTX version"
+    );
+    assert!(SM_80.contains("\n.target sm_80\n"));
 }
 
 #[test]
@@ -120,18 +135,20 @@ fn specialised_kernels_have_the_barriers_and_copies_that_their_names_promise() {
     let main_loop_barrier = |body: &str| body.matches("bar.sync \t0").count();
     let named = body(SM_70, names::FMA_TILES_NAMED_BARRIERS);
     assert!(named.contains("bar.arrive") && main_loop_barrier(named) == 0);
-    for (name, copy) in [
-        (names::FMA_TILES_CP_ASYNC, "cp.async.cg.shared.global"),
-        (
-            names::FMA_TILES_BULK,
-            "cp.async.bulk.shared::cluster.global",
-        ),
+    let cp_async = (names::FMA_TILES_CP_ASYNC, "cp.async.cg.shared.global");
+    let bulk = (
+        names::FMA_TILES_BULK,
+        "cp.async.bulk.shared::cluster.global",
+    );
+    let (asks, sleeps) = ("mbarrier.test_wait.parity", "mbarrier.try_wait.parity");
+    for (module, (name, copy), wait, not) in [
+        (SM_80, cp_async, asks, sleeps),
+        (SM_90, cp_async, sleeps, asks),
+        (SM_90, bulk, sleeps, asks),
     ] {
-        let text = body(SM_90, name);
-        assert!(
-            text.contains(copy) && text.contains("mbarrier.try_wait.parity"),
-            "{name}"
-        );
+        let text = body(module, name);
+        assert!(text.contains(copy), "{name} copies by {copy}");
+        assert!(text.contains(wait) && !text.contains(not), "{name}: {wait}");
         // The one after the initialisation of the mbarriers.
         assert_eq!(main_loop_barrier(text), 1, "{name}");
     }
@@ -171,6 +188,8 @@ fn multiplication_and_addition_are_fused() {
 #[test]
 fn no_kernel_can_panic_or_call() {
     for word in ["trap", "call", ".func", ".local"] {
-        assert!(!SM_70.contains(word) && !SM_90.contains(word), "{word}");
+        for module in [SM_70, SM_80, SM_90] {
+            assert!(!module.contains(word), "{word}");
+        }
     }
 }

@@ -7,7 +7,8 @@
 //!   computes it loads nothing.
 //! - `fma_tiles_named_barriers`: producer warps load tiles by plain loads, consumer warps compute; named barriers hand the
 //!   stages over. It runs on every GPU.
-//! - `fma_tiles_cp_async` and `fma_tiles_bulk`, in the sm_90 module: one producer warp, asynchronous copies, mbarriers.
+//! - `fma_tiles_cp_async`, in the modules of sm_80 and sm_90: one producer warp, `cp.async`, mbarriers.
+//! - `fma_tiles_bulk`, in that of sm_90: one producer thread, bulk copies, mbarriers.
 //!
 //! The specialised kernels have [`STAGES`] tiles in shared memory: while consumers compute with one, the others are being
 //! filled. A stage has a *full* barrier, which the producers complete and the consumers wait for, and an *empty* one for
@@ -23,9 +24,13 @@ use crate::float4::Float4;
 use crate::rounds::{FACTOR, SUMMAND, repeat};
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
-mod asynchronous;
-#[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx80")))]
+mod bulk;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
+mod cp_async;
+#[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx71")))]
 mod plain;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
+mod ring;
 
 /// Elements of a tile.
 pub const TILE: u32 = 2048;

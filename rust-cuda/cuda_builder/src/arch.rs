@@ -9,13 +9,13 @@ pub enum NvvmArch {
     Compute70,
     /// Turing.
     Compute75,
-    /// Ampere, A100.
+    /// Ampere, A100, and with it every GPU since: `cp.async`, mbarriers.
     Compute80,
     /// Ampere, GeForce.
     Compute86,
     /// Ada.
     Compute89,
-    /// Hopper: clusters, distributed shared memory, asynchronous barriers.
+    /// Hopper: clusters, distributed shared memory, bulk copies.
     Compute90,
 }
 
@@ -33,13 +33,13 @@ impl NvvmArch {
     }
 
     /// The PTX version to ask for, which `cuda_std` sees as `target_feature`: the one that introduced the architecture,
-    /// for Hopper the next, since LLVM's `barrier.cluster` needs it. Volta's own, 6.0, is LLVM's default and the one
-    /// that every driver loads.
+    /// for the A100 and Hopper the next, since `mbarrier.test_wait.parity` and LLVM's `barrier.cluster` need it. Volta's
+    /// own, 6.0, is LLVM's default and the one that every driver loads.
     pub(crate) fn target_feature(self) -> Option<&'static str> {
         match self {
             Self::Compute70 => None,
             Self::Compute75 => Some("+ptx63"),
-            Self::Compute80 => Some("+ptx70"),
+            Self::Compute80 => Some("+ptx71"),
             Self::Compute86 => Some("+ptx71"),
             Self::Compute89 => Some("+ptx78"),
             Self::Compute90 => Some("+ptx80"),

@@ -4,7 +4,7 @@
 //! of the thread's own groups are complete. Other threads see the copied bytes after a barrier behind that wait, or through an
 //! mbarrier object: [`Mbarrier::arrive_after_copies`](crate::mbarrier::Mbarrier::arrive_after_copies).
 //!
-//! The module needs sm_80; in a module for older GPUs it does not exist.
+//! All of this needs sm_80 (and PTX 7.1, for mbarriers); in a build for older GPUs it does not exist.
 //!
 //! PTX ISA, *Data Movement and Conversion Instructions: cp.async, cp.async.commit_group, cp.async.wait_group*.
 

@@ -54,7 +54,7 @@
 // The macros name this crate by its path, also inside it.
 extern crate self as cuda_std;
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx70"))]
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
 pub mod async_copy;
 pub mod atomic;
 pub mod barrier;
@@ -67,7 +67,7 @@ pub mod fence;
 pub mod float;
 #[cfg(target_os = "cuda")]
 mod intrinsics;
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx70"))]
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
 pub mod mbarrier;
 pub mod misc;
 #[cfg(target_os = "cuda")]

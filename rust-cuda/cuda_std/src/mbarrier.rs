@@ -5,8 +5,8 @@
 //! waits names the phase by its parity: 0 for the first, 1 for the second, 0 for the third. Waiting for parity 1 at
 //! a fresh object returns at once, as if a phase before the first had completed.
 //!
-//! Every method needs sm_80, those that say so sm_90; in a module for older GPUs the methods do not exist. An arrival
-//! releases and a wait acquires: what a thread did before it arrived is visible to those that waited for the phase.
+//! Every method needs sm_80 and PTX 7.1, those that say so sm_90; in a build for older GPUs the methods do not exist. An
+//! arrival releases and a wait acquires: what a thread did before it arrived is visible to those that waited for the phase.
 //!
 //! The methods share their safety contract: the pointer is to 8 aligned bytes of the block's shared memory, which hold an
 //! initialised object, and no phase gets more arrivals than it waits for.
@@ -153,7 +153,11 @@ impl Mbarrier {
         }
     }
 
-    /// Whether the phase of this parity is complete (PTX `mbarrier.test_wait.parity`, PTX 7.1).
+    /// Whether the phase of this parity is complete, without waiting (PTX `mbarrier.test_wait.parity`, PTX 7.1).
+    ///
+    /// PTX ISA, *mbarrier.test_wait, mbarrier.try_wait*: the parity tells only the current phase and the one just before it
+    /// apart, so a thread that asks has to be at most one phase behind. `true` makes visible what was done before the
+    /// arrivals at that phase, asynchronous copies that the object was told of included; `false` makes nothing visible.
     ///
     /// # Safety
     /// The module's contract; the phase is the current one or the one before.
@@ -174,7 +178,8 @@ impl Mbarrier {
         complete != 0
     }
 
-    /// The same, after waiting for a time that the hardware chooses (PTX `mbarrier.try_wait.parity`, sm_90).
+    /// The same, but where the phase is not complete the thread may sleep until it is, or until a time that the hardware
+    /// chooses has passed (PTX `mbarrier.try_wait.parity`, sm_90).
     ///
     /// # Safety
     /// As for [`test_wait_parity`](Self::test_wait_parity).
@@ -196,8 +201,8 @@ impl Mbarrier {
         complete != 0
     }
 
-    /// Waits until the phase of this parity is complete: [`try_wait_parity`](Self::try_wait_parity) in a loop, or
-    /// [`test_wait_parity`](Self::test_wait_parity) where that does not exist.
+    /// Waits until the phase of this parity is complete: [`try_wait_parity`](Self::try_wait_parity) in a loop, or before sm_90,
+    /// where that does not exist, [`test_wait_parity`](Self::test_wait_parity), which makes the warp ask over and over.
     ///
     /// # Safety
     /// As for [`test_wait_parity`](Self::test_wait_parity).

@@ -1,325 +1,15 @@
 //! Everything in the crate becomes the PTX instruction that it documents: one kernel per row, compiled as one module.
 //! What synchronises and copies is also executed.
 
+mod cases;
 mod executed;
 
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use cases::{AMPERE, AMPERE_NAMES, BEFORE_HOPPER, BY_VERSION, CASES, HOPPER, HOPPER_NAMES};
 use cuda_builder::{CudaBuilder, NvvmArch, Toolchain};
-
-/// What a kernel stores into `out`, and the instruction that has to be in it. `a: u32`, `f: f32`, `d: f64` and
-/// `p: *mut u32` are parameters of the kernel.
-const CASES: &[(&str, &str)] = &[
-    // thread
-    ("thread::thread_idx_x()", "%tid.x;"),
-    ("thread::thread_idx().y", "%tid.y;"),
-    ("thread::thread_idx_z()", "%tid.z;"),
-    ("thread::block_idx_x()", "%ctaid.x;"),
-    ("thread::block_idx_y()", "%ctaid.y;"),
-    ("thread::block_idx().z", "%ctaid.z;"),
-    ("thread::block_dim_x()", "%ntid.x;"),
-    ("thread::block_dim().y", "%ntid.y;"),
-    ("thread::block_dim_z()", "%ntid.z;"),
-    ("thread::grid_dim_x()", "%nctaid.x;"),
-    ("thread::grid_dim_y()", "%nctaid.y;"),
-    ("thread::grid_dim().z", "%nctaid.z;"),
-    ("thread::index_1d()", "mad.lo.s32"),
-    ("thread::index_2d().y", "mad.lo.s32"),
-    ("thread::index_3d().z", "mad.lo.s32"),
-    ("thread::index()", "mad.lo.s32"),
-    ("u32::from(thread::first())", "%ctaid.z;"),
-    ("{ thread::sync_threads(); a }", "bar.sync"),
-    ("thread::sync_threads_count(a)", "bar.red.popc.u32"),
-    ("thread::sync_threads_and(a)", "bar.red.and.pred"),
-    ("thread::sync_threads_or(a)", "bar.red.or.pred"),
-    ("{ thread::block_fence(); a }", "membar.cta;"),
-    ("{ thread::grid_fence(); a }", "membar.gl;"),
-    ("{ thread::device_fence(); a }", "membar.gl;"),
-    ("{ thread::system_fence(); a }", "membar.sys;"),
-    // warp
-    ("warp::lane_id()", "%laneid;"),
-    ("{ warp::sync_warp(a); a }", "bar.warp.sync"),
-    (
-        "u32::from(warp::warp_vote_all(a, f > 0.0))",
-        "vote.sync.all.pred",
-    ),
-    (
-        "u32::from(warp::warp_vote_any(a, f > 0.0))",
-        "vote.sync.any.pred",
-    ),
-    ("warp::warp_vote_ballot(a, f > 0.0)", "vote.sync.ballot.b32"),
-    ("warp::warp_match_any(a, f)", "match.any.sync.b32"),
-    ("warp::warp_match_any(a, d)", "match.any.sync.b64"),
-    ("warp::warp_match_all(a, f).0", "match.any.sync.b32"),
-    (
-        "warp::warp_shuffle_up(a, f, 1, 32).0.to_bits()",
-        "shfl.sync.up.b32",
-    ),
-    (
-        "warp::warp_shuffle_down(a, f, 1, 16).0.to_bits()",
-        "1, 4127,",
-    ),
-    (
-        "warp::warp_shuffle_idx(a, f, 3, 32).0.to_bits()",
-        "shfl.sync.idx.b32",
-    ),
-    (
-        "warp::warp_shuffle_xor(a, d, 1, 32).0 as u32",
-        "shfl.sync.bfly.b32",
-    ),
-    (
-        "warp::warp_reduce(u32::MAX, a, warp::WarpReductionOp::Max)",
-        "max.u32",
-    ),
-    (
-        "warp::warp_reduce(7, a as i32, warp::WarpReductionOp::Add) as u32",
-        "shfl.sync.idx.b32",
-    ),
-    // shared memory
-    (
-        "*shared_array![u32; 16 + 16].add(a as usize)",
-        "cvta.shared.u64",
-    ),
-    (
-        "*shared::dynamic_shared_mem::<u32>().add(a as usize)",
-        "cuda_std_dynamic_shared;",
-    ),
-    (
-        "shared::SharedPtr::new(shared_array![u32; 8]).add(a).read()",
-        "ld.shared.b32",
-    ),
-    (
-        "shared::SharedPtr::<f64>::at(8).read() as u32",
-        "ld.shared.b64",
-    ),
-    (
-        "{ shared::SharedPtr::<f32>::at(a).write(f); a }",
-        "st.shared.b32",
-    ),
-    (
-        "shared::SharedPtr::<f32>::at(a).read_x4()[1].to_bits()",
-        "ld.shared.v4.b32",
-    ),
-    (
-        "{ shared::SharedPtr::<f32>::at(a).write_x4([f; 4]); a }",
-        "st.shared.v4.b32",
-    ),
-    (
-        "*shared::SharedPtr::<u32>::at(a).as_ptr()",
-        "cvta.shared.u64",
-    ),
-    // atomics
-    ("AtomicU32::from_ptr(p).load(Relaxed)", "ld.relaxed.gpu.b32"),
-    ("AtomicU32::from_ptr(p).load(Acquire)", "ld.acquire.gpu.b32"),
-    ("SystemAtomicU32::from_ptr(p).load(SeqCst)", "fence.sc.sys;"),
-    (
-        "{ BlockAtomicU32::from_ptr(p).store(a, Release); a }",
-        "st.release.cta.b32",
-    ),
-    (
-        "{ AtomicU32::from_ptr(p).store(a, Relaxed); a }",
-        "st.relaxed.gpu.b32",
-    ),
-    (
-        "AtomicU32::from_ptr(p).swap(a, AcqRel)",
-        "atom.acq_rel.gpu.global.exch.b32",
-    ),
-    (
-        "AtomicU32::from_ptr(p).fetch_add(a, Relaxed)",
-        "atom.relaxed.gpu.global.add.u32",
-    ),
-    (
-        "AtomicI32::from_ptr(p.cast()).fetch_add(1, Release) as u32",
-        "atom.release.gpu.global.add.s32",
-    ),
-    (
-        "AtomicU64::from_ptr(p.cast()).fetch_add(1, Acquire) as u32",
-        "atom.acquire.gpu.global.add.u64",
-    ),
-    (
-        "AtomicI64::from_ptr(p.cast()).fetch_max(1, Relaxed) as u32",
-        "atom.relaxed.gpu.global.max.s64",
-    ),
-    (
-        "AtomicF32::from_ptr(p.cast()).fetch_add(f, Relaxed) as u32",
-        "atom.relaxed.gpu.global.add.f32",
-    ),
-    (
-        "BlockAtomicF64::from_ptr(p.cast()).fetch_sub(d, Relaxed) as u32",
-        "atom.relaxed.cta.global.add.f64",
-    ),
-    ("AtomicU32::from_ptr(p).fetch_sub(a, Relaxed)", "neg.s32"),
-    (
-        "AtomicU32::from_ptr(p).fetch_and(a, Relaxed)",
-        "atom.relaxed.gpu.global.and.b32",
-    ),
-    (
-        "AtomicU32::from_ptr(p).fetch_or(a, Relaxed)",
-        "atom.relaxed.gpu.global.or.b32",
-    ),
-    (
-        "AtomicU32::from_ptr(p).fetch_xor(a, Relaxed)",
-        "atom.relaxed.gpu.global.xor.b32",
-    ),
-    (
-        "AtomicI32::from_ptr(p.cast()).fetch_min(1, Relaxed) as u32",
-        "atom.relaxed.gpu.global.min.s32",
-    ),
-    (
-        "AtomicU32::from_ptr(p).fetch_max(a, SeqCst)",
-        "fence.sc.gpu;",
-    ),
-    (
-        "AtomicU32::from_ptr(p).compare_exchange(a, 1, AcqRel, Acquire).is_ok() as u32",
-        "atom.acq_rel.gpu.global.cas.b32",
-    ),
-    // An address that LLVM cannot place is generic.
-    (
-        "BlockAtomicU32::from_ptr(shared_array![u32; 1]).fetch_add(a, Relaxed)",
-        "atom.relaxed.cta.add.u32",
-    ),
-    // maths
-    ("f.floor().to_bits()", "cvt.rmi.f32.f32"),
-    ("f.ceil().to_bits()", "cvt.rpi.f32.f32"),
-    ("f.trunc().to_bits()", "cvt.rzi.f32.f32"),
-    ("f.sqrt().to_bits()", "sqrt.rn.f32"),
-    ("d.sqrt() as u32", "sqrt.rn.f64"),
-    ("f.mul_add(2.0, f).to_bits()", "fma.rn.f32"),
-    ("d.mul_add(2.0, d) as u32", "fma.rn.f64"),
-    ("(f / 3.0).to_bits()", "div.rn.f32"),
-    (
-        "(f.round() + f.powi(5) + f.rem_euclid(3.0)).to_bits()",
-        "mul.rn.f32",
-    ),
-    (
-        "(f.sin() + f.cos() + f.tan() + f.exp() + f.ln() + f.powf(f)).to_bits()",
-        "mul.rn.f64",
-    ),
-    (
-        "(d.sin() + d.exp2() + d.log10() + d.atan2(d) + d.tanh() + d.cbrt()) as u32",
-        "mul.rn.f64",
-    ),
-    ("f.fast_sin().to_bits()", "sin.approx.f32"),
-    ("f.fast_cos().to_bits()", "cos.approx.f32"),
-    ("f.fast_exp().to_bits()", "ex2.approx.f32"),
-    ("f.fast_ln().to_bits()", "lg2.approx.f32"),
-    ("f.fast_div(3.0).to_bits()", "div.approx.f32"),
-    ("f.fast_recip().to_bits()", "rcp.approx.f32"),
-    ("f.fast_sqrt().to_bits()", "sqrt.approx.f32"),
-    ("f.rsqrt().to_bits()", "rsqrt.approx.f32"),
-    // named barriers
-    ("{ barrier::sync(1, 64); a }", "bar.sync"),
-    ("{ barrier::arrive(1, 64); a }", "bar.arrive"),
-    // clocks and assertions
-    ("misc::clock()", "%clock;"),
-    ("misc::clock64() as u32", "%clock64;"),
-    ("misc::global_timer() as u32", "%globaltimer;"),
-    ("{ assert!(a < 5, \"{a}\"); a }", "trap;"),
-];
-
-/// What the rows below use.
-const HOPPER_NAMES: &str = "\
-    use cuda_std::{async_copy, bulk, cluster, fence, mbarrier::Mbarrier, shared::SharedPtr};\n";
-
-/// What only Hopper has.
-const HOPPER: &[(&str, &str)] = &[
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).init(3); a }",
-        "mbarrier.init.shared.b64",
-    ),
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).inval(); a }",
-        "mbarrier.inval.shared.b64",
-    ),
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).arrive(); a }",
-        "mbarrier.arrive.shared.b64",
-    ),
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).arrive_after_copies(); a }",
-        "cp.async.mbarrier.arrive.noinc.shared.b64",
-    ),
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).arrive_expect_tx(16); a }",
-        "mbarrier.arrive.expect_tx.shared.b64",
-    ),
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).expect_tx(16); a }",
-        "mbarrier.expect_tx.relaxed.cta.shared.b64",
-    ),
-    (
-        "u32::from(Mbarrier::at(SharedPtr::at(a)).test_wait_parity(0))",
-        "mbarrier.test_wait.parity.shared.b64",
-    ),
-    (
-        "{ Mbarrier::at(SharedPtr::at(a)).wait_parity(0); a }",
-        "mbarrier.try_wait.parity.shared.b64",
-    ),
-    (
-        "{ async_copy::copy_4(SharedPtr::at(a), p); a }",
-        "cp.async.ca.shared.global",
-    ),
-    ("{ async_copy::copy_8(SharedPtr::at(a), p); a }", "], 8;"),
-    (
-        "{ async_copy::copy_16(SharedPtr::at(a), p); a }",
-        "cp.async.cg.shared.global",
-    ),
-    (
-        "{ async_copy::commit_group(); a }",
-        "cp.async.commit_group;",
-    ),
-    (
-        "{ async_copy::wait_group::<2>(); a }",
-        "cp.async.wait_group 2;",
-    ),
-    ("{ async_copy::wait_all(); a }", "cp.async.wait_all;"),
-    (
-        "{ bulk::copy_to_shared(SharedPtr::at(a), p, 16, Mbarrier::at(SharedPtr::at(a))); a }",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
-    ),
-    (
-        "{ bulk::copy_to_global(p, SharedPtr::at(a), 16); a }",
-        "cp.async.bulk.global.shared::cta.bulk_group",
-    ),
-    ("{ bulk::commit_group(); a }", "cp.async.bulk.commit_group;"),
-    (
-        "{ bulk::wait_group::<1>(); a }",
-        "cp.async.bulk.wait_group 1;",
-    ),
-    (
-        "{ bulk::wait_group_read::<1>(); a }",
-        "cp.async.bulk.wait_group.read 1;",
-    ),
-    ("{ fence::proxy_async(); a }", "fence.proxy.async;"),
-    (
-        "{ fence::proxy_async_shared(); a }",
-        "fence.proxy.async.shared::cta;",
-    ),
-    (
-        "{ fence::mbarrier_init(); a }",
-        "fence.mbarrier_init.release.cluster;",
-    ),
-    ("cluster::block_rank()", "%cluster_ctarank;"),
-    ("cluster::block_count()", "%cluster_nctarank;"),
-    ("cluster::cluster_idx_x()", "%clusterid.x;"),
-    ("cluster::grid_clusters_x()", "%nclusterid.x;"),
-    ("{ cluster::sync(); a }", "barrier.cluster.arrive"),
-    ("{ cluster::wait(); a }", "barrier.cluster.wait"),
-    (
-        "cluster::map_shared_rank(SharedPtr::<u32>::at(a), 1).address()",
-        "mapa.shared::cluster.u32",
-    ),
-    (
-        "cluster::map_shared_rank(SharedPtr::<u32>::at(a), 1).read()",
-        "ld.shared::cluster.b32",
-    ),
-    (
-        "{ cluster::map_shared_rank(SharedPtr::<f64>::at(a), 1).write(d); a }",
-        "st.shared::cluster.b64",
-    ),
-];
 
 fn source(cases: &[(&str, &str)]) -> String {
     let mut source = "#![no_std]\n\
@@ -367,16 +57,6 @@ fn compile(arch: NvvmArch, folder: &Path) -> String {
     fs::read_to_string(file).unwrap()
 }
 
-/// The same for what the baseline's PTX version has no instruction for: its substitute, and the later instruction.
-const BY_VERSION: &[(&str, &str, &str)] = &[
-    (
-        "{ thread::nanosleep(a); a }",
-        "%globaltimer;",
-        "nanosleep.u32",
-    ),
-    ("warp::activemask()", "vote.ballot.b32", "activemask.b32"),
-];
-
 fn check(arch: NvvmArch, folder: &Path, expected: &[(&str, &str)]) {
     let ptx = compile(arch, folder);
     assert!(
@@ -406,7 +86,7 @@ fn everything_becomes_its_instruction_and_does_what_it_says() {
         eprintln!("not compiled, no device toolchain: {tried:?}");
         return;
     }
-    let (baseline, hopper): (Vec<_>, Vec<_>) = BY_VERSION
+    let (baseline, later): (Vec<_>, Vec<_>) = BY_VERSION
         .iter()
         .map(|&(expression, substitute, instruction)| {
             ((expression, substitute), (expression, instruction))
@@ -420,10 +100,18 @@ fn everything_becomes_its_instruction_and_does_what_it_says() {
     let expected = [CASES, &baseline].concat();
     write_crate(folder, &source(&expected));
     check(NvvmArch::Compute70, folder, &expected);
-    let expected = [CASES, &hopper, HOPPER].concat();
-    write_crate(folder, &(source(&expected) + HOPPER_NAMES));
+    let expected = [CASES, &later, AMPERE, BEFORE_HOPPER].concat();
+    write_crate(folder, &(source(&expected) + AMPERE_NAMES));
+    check(NvvmArch::Compute80, folder, &expected);
+    let expected = [CASES, &later, AMPERE, HOPPER].concat();
+    write_crate(folder, &(source(&expected) + AMPERE_NAMES + HOPPER_NAMES));
     check(NvvmArch::Compute90, folder, &expected);
 
-    write_crate(folder, &format!("#![no_std]\n{}", executed::KERNELS));
-    executed::run_all(&compile(NvvmArch::Compute90, folder));
+    let (ampere, hopper) = (executed::AMPERE, executed::HOPPER);
+    write_crate(folder, &format!("#![no_std]\n{ampere}"));
+    executed::run_all(&compile(NvvmArch::Compute80, folder), executed::ON_AMPERE);
+    write_crate(folder, &format!("#![no_std]\n{ampere}{hopper}"));
+    let module = compile(NvvmArch::Compute90, folder);
+    executed::run_all(&module, executed::ON_AMPERE);
+    executed::run_all(&module, executed::ON_HOPPER);
 }

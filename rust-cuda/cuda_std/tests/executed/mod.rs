@@ -5,8 +5,11 @@ mod exec_support;
 
 use exec_support::{Device, Launch, Parameters, launch, load};
 
-/// The kernels' source.
-pub const KERNELS: &str = include_str!("kernels.rs");
+/// The source of the kernels of sm_80 and later.
+pub const AMPERE: &str = include_str!("ampere.rs");
+
+/// The source of those of sm_90 and later, which goes behind the other.
+pub const HOPPER: &str = include_str!("hopper.rs");
 
 /// Threads per block.
 const THREADS: u32 = 64;
@@ -15,12 +18,20 @@ const THREADS: u32 = 64;
 type Expected = fn(u32) -> u32;
 
 /// A kernel, its blocks, its parameters' number, and the outcome.
-const RUNS: &[(&str, u32, bool, Expected)] = &[
+type Run = (&'static str, u32, bool, Expected);
+
+/// What [`AMPERE`] is to do.
+pub const ON_AMPERE: &[Run] = &[
     ("named_barriers", 1, true, |i| {
         if i < 32 { 0 } else { 100 + i - 32 }
     }),
-    ("mbarriers", 1, true, |i| 100 + 63 - i + 1),
+    ("mbarriers", 1, true, |i| 100 + 63 - i + 3),
     ("async_copies", 1, false, |i| 100 + i),
+];
+
+/// What [`HOPPER`] is to do.
+pub const ON_HOPPER: &[Run] = &[
+    ("phases", 1, true, |i| 100 + i + 3),
     ("bulk_copies", 1, false, |i| 100 + i + 1),
     // Four blocks are two clusters of two.
     ("clusters", 4, true, |i| {
@@ -31,10 +42,10 @@ const RUNS: &[(&str, u32, bool, Expected)] = &[
     ("cluster_copies", 4, true, |i| 100 + (i ^ THREADS)),
 ];
 
-/// Runs every kernel of a module that was made of [`KERNELS`].
-pub fn run_all(ptx: &str) {
+/// Runs these kernels of a module.
+pub fn run_all(ptx: &str, runs: &[Run]) {
     let module = load(ptx).unwrap_or_else(|error| panic!("{error}"));
-    for &(kernel, blocks, has_length, expected) in RUNS {
+    for &(kernel, blocks, has_length, expected) in runs {
         let mut device = Device::new();
         let input: Vec<u32> = (0..blocks * THREADS).map(|i| 100 + i).collect();
         let (out, data) = (
