@@ -113,6 +113,8 @@ mod tests {
         let half = 233_472 / 2;
         assert_eq!(H100.blocks_each(&launch(1, 32, 16, half)), 1, "reserved");
         assert_eq!(H100.blocks_each(&launch(1, 1024, 255, 0)), 0, "too many");
+        let absurd = launch(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
+        assert_eq!(H100.capacity(&absurd), 0, "a file may say so");
     }
 
     #[test]

@@ -180,10 +180,16 @@ impl Export {
             .unwrap();
     }
 
-    /// Writes a row of a table's columns in turn; too many values are left out.
+    /// Writes a row of a table's columns in turn; too many values are left out. What rows are brought together by is the same
+    /// in all.
     pub fn fill(&mut self, table: &str, values: &[Value]) {
         let columns = self.columns(table);
-        let row: Vec<(&str, Value)> = columns.split(',').zip(values.iter().cloned()).collect();
+        let value = |(column, value): (&'_ str, &Value)| match column {
+            "globalPid" | "globalTid" | "deviceId" | "contextId" | "correlationId" => 0.into(),
+            _ => value.clone(),
+        };
+        let names = columns.split(',');
+        let row: Vec<(&str, Value)> = names.zip(values).map(|(n, v)| (n, value((n, v)))).collect();
         self.insert(table, &row);
     }
 
