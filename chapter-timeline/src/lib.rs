@@ -34,6 +34,10 @@ fn summary(recording: &Recording) -> String {
     if recording.intervals.is_empty() {
         return format!("nothing was recorded by {}", recording.source);
     }
+    let used = Engine::ALL.map(|engine| recording.intervals.iter().any(|i| i.engine == engine));
+    if used.iter().filter(|used| **used).count() < 2 {
+        return recording.to_string();
+    }
     let share = units::percent(overlap::overlapped_share(recording));
     format!("{recording}; two or more engines busy for {share} of the time")
 }

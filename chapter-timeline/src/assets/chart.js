@@ -91,7 +91,7 @@ function firstAfter(lane, at) {
 function facts(thing) {
   const long = thing.end - thing.start;
   const facts = thing.engine ? [["Engine", thing.engine], ["Stream", thing.stream]] : [["Host thread", thing.thread]];
-  facts.push(["Start", time(thing.start)], ["Duration", time(long)]);
+  facts.push(["Start", moment(thing.start)], ["Duration", time(long)]);
   if (thing.bytes > 0) facts.push(["Bytes", bytes(thing.bytes)]);
   if (thing.bytes > 0 && long > 0) facts.push(["Bandwidth", bandwidth(thing.bytes, long)]);
   const names = (thing.waitsFor ?? []).slice(0, 4).map((other) => `${other.name} (${other.stream})`);

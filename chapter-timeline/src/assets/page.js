@@ -30,7 +30,7 @@ function render() {
     frame = 0;
     const scene = { view, colours, pointed, pointer, overlap: byId("overlap").checked, dependencies: byId("dependencies").checked };
     for (const { chart, canvas } of shown) if (canvas) paint(chart, canvas, scene);
-    byId("window").value = shown.some(({ canvas }) => canvas) ? `${time(view.start)} – ${time(view.end)}` : "";
+    byId("window").value = shown.some(({ canvas }) => canvas) ? stretch(view.start, view.end) : "";
     placeFocus();
   });
 }
@@ -69,7 +69,7 @@ function choose() {
   if (!figure) byId("charts").append(element("p", { textContent: "No timeline was recorded." }));
   view.total = Math.max(1, ...shown.map(({ chart }) => chart.end));
   const names = shown.flatMap(({ chart }) => chart.rows.map((row) => row.name.length));
-  byId("charts").style.setProperty("--labels", `${Math.min(Math.max(70, ...names.map((long) => long * 8 + 14)), 220)}px`);
+  byId("charts").style.setProperty("--labels", `${Math.min(Math.max(70, ...names.map((long) => long * 8 + 14)), 230)}px`);
   byId("dependencies").disabled = !shown.some(({ chart }) => chart.dependencies.length);
   byId("overlap").disabled = !shown.some(({ chart }) => chart.overlap.length);
   legend();
@@ -103,9 +103,17 @@ function section(entry) {
 }
 
 function label(text, y, className) {
-  const made = element("span", { textContent: text, title: text, className });
+  const made = element("span", { textContent: middleShortened(text, 26), title: text, className });
   made.style.top = `${y}px`;
   return made;
+}
+
+// Names often differ in their last letters, so it is the middle that is left out.
+function middleShortened(text, most) {
+  const letters = [...text];
+  if (letters.length <= most) return text;
+  const half = Math.floor((most - 1) / 2);
+  return `${letters.slice(0, most - 1 - half).join("")}…${letters.slice(-half).join("")}`;
 }
 
 function findings(chart) {
@@ -127,7 +135,7 @@ function findings(chart) {
 function legend() {
   const entries = new Map();
   for (const { chart } of shown) {
-    for (const operation of chart.operations) entries.set(operation.colour, operation.engine);
+    for (const row of chart.rows) if (row.kind === "engine") entries.set(row.lanes[0][0].colour, row.name);
     if (chart.ranges.length) entries.set("range", "phase of the host");
     if (chart.overlap.length) entries.set("overlap", "two or more engines busy");
   }

@@ -151,6 +151,7 @@ function arrow(lines, heads, fromX, fromY, toX, toY) {
 
 // A frame around the operations of a finding, and its number.
 function paintFindings({ context, width, x, colours }, chart) {
+  const flags = new Map();
   chart.findings.forEach((finding, n) => {
     for (const operation of new Set(finding.operations.map((index) => chart.operations[index]))) {
       const { top, height } = operation.stands.at(-1);
@@ -160,7 +161,10 @@ function paintFindings({ context, width, x, colours }, chart) {
       context.strokeStyle = context.fillStyle = colours.alarm;
       context.lineWidth = 2;
       context.strokeRect(left, top + 1, right - left, height - 1);
-      const middle = Math.min(Math.max((left + right) / 2, 9), width - 9);
+      // The numbers of one operation stand side by side.
+      const before = flags.get(operation) ?? 0;
+      flags.set(operation, before + 1);
+      const middle = Math.min(Math.max(left, 0) + 9 + 18 * before, width - 9);
       context.beginPath();
       context.arc(middle, top + 1, 8, 0, 2 * Math.PI);
       context.fill();

@@ -11,6 +11,25 @@ function time(nanoseconds) {
   return `${unit === 1 ? nanoseconds.toFixed(0) : digits(nanoseconds / unit)} ${name}`;
 }
 
+// A moment to the nanosecond.
+function moment(nanoseconds) {
+  const [unit, name] = unitOf(nanoseconds);
+  return `${nanoseconds / unit} ${name}`;
+}
+
+// From when until when, with as many digits as tell them apart, and how long that is.
+function stretch(start, end) {
+  const [unit, name] = unitOf(end);
+  const decimals = Math.max(0, Math.round(Math.log10(unit)) - Math.floor(Math.log10(end - start)) + 2);
+  const [from, to] = [start, end].map((at) => (at / unit).toFixed(Math.min(decimals, 9)));
+  return `${from} – ${to} ${name} (${time(end - start)})`;
+}
+
+// The unit that leaves something before the point.
+function unitOf(nanoseconds) {
+  return [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([unit]) => nanoseconds >= unit) ?? [1, "ns"];
+}
+
 function bytes(amount) {
   const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
   const [unit, name] = units.find(([unit]) => amount > 0 && amount % unit === 0) ?? [1, "B"];
@@ -27,7 +46,7 @@ function ticks(start, end, most) {
   const least = (end - start) / Math.max(most, 1);
   let step = Math.max(10 ** Math.floor(Math.log10(least)), 1);
   step *= [1, 2, 5, 10].find((factor) => step * factor >= least) ?? 10;
-  const [unit, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([unit]) => end >= unit) ?? [1, "ns"];
+  const [unit, name] = unitOf(end);
   const decimals = Math.max(0, Math.round(Math.log10(unit) - Math.floor(Math.log10(step))));
   const marks = [];
   for (let at = Math.ceil(start / step) * step; at <= end; at += step) {

@@ -1,6 +1,6 @@
 //! What ran, as bars in their rows.
 
-use super::layout::{self, Frame};
+use super::layout::{self, Frame, Stand};
 use super::text::{escape, number, titled, width};
 use crate::rows::{Kind, Row};
 use crate::{bytes_per_second, class};
@@ -24,10 +24,11 @@ pub struct Bar {
 
 /// Neighbours that are too narrow to be seen alone.
 struct Crowd {
-    left: f64,
-    right: f64,
+    bar: Bar,
     count: usize,
     class: &'static str,
+    /// Of the first.
+    title: String,
 }
 
 /// A thing to be drawn.
@@ -40,48 +41,45 @@ struct Thing<'a> {
 }
 
 /// Draws all rows; returns where the operations stand.
-pub fn draw(
-    out: &mut String,
-    frame: &Frame,
-    recording: &Recording,
-    rows: &[Row],
-    tops: &[f64],
-) -> Vec<Bar> {
+pub fn draw(out: &mut String, frame: &Frame, recording: &Recording, stands: &[Stand]) -> Vec<Bar> {
     let found = recording
         .findings
         .iter()
         .flat_map(|finding| &finding.intervals);
     let marked: BTreeSet<usize> = found.copied().collect();
     let mut bars = vec![Bar::default(); recording.intervals.len()];
-    for (row, top) in rows.iter().zip(tops) {
-        let lane = layout::lane(row);
+    for stand in stands {
+        let row = &stand.row;
+        let edges = |lane: usize| {
+            let top = stand.top + 1.0 + stand.lane * lane as f64;
+            (top, top + layout::bar(stand.lane))
+        };
         let mut crowds: Vec<Option<Crowd>> = (0..row.lanes).map(|_| None).collect();
         for place in &row.places {
             let thing = describe(recording, row, place.index);
             let (left, right) = (frame.x(thing.span.start), frame.x(thing.span.end));
-            let top = top + 1.0 + lane * place.lane as f64;
-            let bottom = top + lane - 1.0;
+            let (top, bottom) = edges(place.lane);
             let bar = Bar {
                 left,
                 right,
                 top,
                 bottom,
             };
-            let alone =
-                right - left >= NARROW || row.kind == Kind::Stream && marked.contains(&place.index);
-            if row.kind == Kind::Stream {
+            let in_stream = row.kind == Kind::Stream;
+            let alone = right - left >= NARROW || in_stream && marked.contains(&place.index);
+            if in_stream {
                 bars[place.index] = bar;
             }
             let crowd = &mut crowds[place.lane];
             if alone {
-                flush(out, crowd, top, lane);
+                flush(out, crowd);
                 single(out, row, &thing, bar);
             } else {
-                gather(out, crowd, &thing, bar, lane);
+                gather(out, crowd, &thing, bar);
             }
         }
-        for (number_of, crowd) in crowds.iter_mut().enumerate() {
-            flush(out, crowd, top + 1.0 + lane * number_of as f64, lane);
+        for crowd in &mut crowds {
+            flush(out, crowd);
         }
     }
     bars
@@ -124,43 +122,44 @@ fn single(out: &mut String, row: &Row, thing: &Thing<'_>, bar: Bar) {
 }
 
 /// Joins a narrow thing to those before it, unless it stands apart or has another colour.
-fn gather(out: &mut String, crowd: &mut Option<Crowd>, thing: &Thing<'_>, bar: Bar, lane: f64) {
+fn gather(out: &mut String, crowd: &mut Option<Crowd>, thing: &Thing<'_>, bar: Bar) {
     match crowd {
-        Some(crowd) if bar.left - crowd.right < 0.5 && crowd.class == thing.class => {
-            crowd.right = bar.right;
+        Some(crowd) if bar.left - crowd.bar.right < 0.5 && crowd.class == thing.class => {
+            crowd.bar.right = bar.right;
             crowd.count += 1;
         }
         _ => {
-            flush(out, crowd, bar.top, lane);
+            flush(out, crowd);
             *crowd = Some(Crowd {
-                left: bar.left,
-                right: bar.right,
+                bar,
                 count: 1,
                 class: thing.class,
+                title: thing.title.clone(),
             });
         }
     }
 }
 
-fn flush(out: &mut String, crowd: &mut Option<Crowd>, top: f64, lane: f64) {
+fn flush(out: &mut String, crowd: &mut Option<Crowd>) {
     if let Some(Crowd {
-        left,
-        right,
+        bar,
         count,
         class,
+        title,
     }) = crowd.take()
     {
         let title = match count {
-            1 => "1 short operation".to_owned(),
+            1 => title,
             _ => format!("{count} short operations"),
         };
+        let wide = (bar.right - bar.left).max(0.6);
         titled(
             out,
             class,
-            left,
-            top,
-            (right - left).max(0.6),
-            lane - 1.0,
+            bar.left,
+            bar.top,
+            wide,
+            bar.bottom - bar.top,
             &title,
         );
     }

@@ -1,17 +1,14 @@
 //! One recording of a picture.
 
-use super::layout::{self, Frame, MARGIN};
-use super::text::{escape, number, rect, shortened};
+use super::layout::{self, Frame, MARGIN, Stand};
+use super::text::{escape, middle_shortened, number, rect, shortened};
 use super::{Chart, bars, marks};
 use crate::axis;
 use crate::overlap::overlapped;
-use crate::rows::{Kind, Row, rows};
+use crate::rows::Kind;
 use crate::summary;
 use chapter_results::intervals::{Recording, Span};
 use std::fmt::Write;
-
-/// Distance between rows.
-const GAP: f64 = 3.0;
 
 /// Draws the chart from `y` downwards; returns where it ends.
 pub fn draw(out: &mut String, frame: &Frame, chart: &Chart<'_>, y: f64) -> f64 {
@@ -34,38 +31,13 @@ pub fn draw(out: &mut String, frame: &Frame, chart: &Chart<'_>, y: f64) -> f64 {
     if recording.intervals.is_empty() {
         return top + 6.0;
     }
-    let rows = rows(recording);
-    let (tops, bottom) = positions(&rows, top);
-    backgrounds(out, frame, recording, &rows, &tops, top, bottom);
-    let bars = bars::draw(out, frame, recording, &rows, &tops);
+    let stands = layout::stands(recording, top);
+    let bottom = stands.last().map_or(top, Stand::bottom) + 3.0;
+    backgrounds(out, frame, recording, &stands, bottom);
+    let bars = bars::draw(out, frame, recording, &stands);
     marks::arrows(out, recording, &bars);
     marks::flags(out, recording, &bars);
     marks::reports(out, recording, bottom + 36.0)
-}
-
-/// The rows' tops, and the bottom of the last. A group of rows begins with its heading.
-fn positions(rows: &[Row], top: f64) -> (Vec<f64>, f64) {
-    let mut y = top;
-    let mut tops = Vec::with_capacity(rows.len());
-    for (i, row) in rows.iter().enumerate() {
-        if heading(rows, i).is_some() {
-            y += if i == 0 { 14.0 } else { 20.0 };
-        }
-        tops.push(y);
-        y += layout::height(row) + GAP;
-    }
-    (tops, y)
-}
-
-/// The heading above a row that is the first of its kind.
-fn heading(rows: &[Row], i: usize) -> Option<&'static str> {
-    let heading = |row: &Row| match row.kind {
-        Kind::Engine(_) => "engines",
-        Kind::Stream => "streams",
-        Kind::Thread => "host",
-    };
-    let own = heading(&rows[i]);
-    (i == 0 || heading(&rows[i - 1]) != own).then_some(own)
 }
 
 /// Everything that lies under the bars: labels, rows, the shade of overlap, the axis.
@@ -73,14 +45,12 @@ fn backgrounds(
     out: &mut String,
     frame: &Frame,
     recording: &Recording,
-    rows: &[Row],
-    tops: &[f64],
-    top: f64,
+    stands: &[Stand],
     bottom: f64,
 ) {
-    for (i, (row, &y)) in rows.iter().zip(tops).enumerate() {
-        let height = layout::height(row);
-        if let Some(heading) = heading(rows, i) {
+    for stand in stands {
+        let (y, height) = (stand.top, stand.height());
+        if let Some(heading) = stand.heading {
             let _ = writeln!(
                 out,
                 "<text class=\"group\" x=\"{}\" y=\"{}\">{heading}</text>",
@@ -89,23 +59,13 @@ fn backgrounds(
             );
         }
         rect(out, "row", frame.left, y, frame.right - frame.left, height);
-        let _ = writeln!(
-            out,
-            "<text class=\"end\" x=\"{}\" y=\"{}\">{}<title>{}</title></text>",
-            number(frame.labels),
-            number(y + height / 2.0 + 4.0),
-            escape(&shortened(&row.name, frame.label())),
-            escape(&row.name)
-        );
+        if stand.labelled {
+            label(out, frame, &stand.row.name, y + height / 2.0 + 4.0);
+        }
     }
-    let engines = rows
-        .iter()
-        .zip(tops)
-        .filter(|(row, _)| matches!(row.kind, Kind::Engine(_)));
-    let end = engines
-        .map(|(row, y)| y + layout::height(row))
-        .fold(top, f64::max);
-    let begin = tops.first().copied().unwrap_or(top);
+    let engine = |stand: &&Stand| matches!(stand.row.kind, Kind::Engine(_));
+    let begin = stands.first().map_or(bottom, |stand| stand.top);
+    let end = stands.iter().rfind(engine).map_or(begin, Stand::bottom);
     for Span { start, end: stop } in visible(frame, &overlapped(recording)) {
         let (left, right) = (frame.x(start), frame.x(stop));
         rect(out, "overlap", left, begin, right - left, end - begin);
@@ -121,6 +81,17 @@ fn backgrounds(
             tick.label
         );
     }
+}
+
+fn label(out: &mut String, frame: &Frame, name: &str, y: f64) {
+    let _ = writeln!(
+        out,
+        "<text class=\"end\" x=\"{}\" y=\"{}\">{}<title>{}</title></text>",
+        number(frame.labels),
+        number(y),
+        escape(&middle_shortened(name, frame.label())),
+        escape(name)
+    );
 }
 
 /// The same spans at the picture's resolution: what is less than half a unit apart is one.

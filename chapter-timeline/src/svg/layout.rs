@@ -2,7 +2,8 @@
 
 use super::text;
 use super::{Chart, WIDTH};
-use crate::rows::{Row, rows};
+use crate::rows::{Kind, Row, rows};
+use chapter_results::intervals::Recording;
 
 /// Free space around everything.
 pub const MARGIN: f64 = 16.0;
@@ -11,7 +12,12 @@ const LANE: f64 = 18.0;
 /// What the lanes of one row may take together before they get thinner.
 const LANES: f64 = 54.0;
 /// A lane is never thinner.
-const THINNEST: f64 = 3.0;
+const THINNEST: f64 = 1.0;
+/// What rows of one lane may take together before they get thinner, and how thin those are at least.
+const ROWS: f64 = 480.0;
+const THINNEST_ROW: f64 = 5.0;
+/// The least distance between the labels of rows.
+const LABEL: f64 = 13.0;
 
 /// What all charts of a picture share.
 pub struct Frame {
@@ -58,12 +64,79 @@ impl Frame {
     }
 }
 
-/// How high one lane of the row is.
-pub fn lane(row: &Row) -> f64 {
-    (LANES / row.lanes as f64).clamp(THINNEST, LANE)
+/// A row and where it stands.
+pub struct Stand {
+    /// What is in it.
+    pub row: Row,
+    /// Its upper edge.
+    pub top: f64,
+    /// How high one lane of it is.
+    pub lane: f64,
+    /// The heading above it, if it is the first of its kind.
+    pub heading: Option<&'static str>,
+    /// Whether there is room for its label.
+    pub labelled: bool,
 }
 
-/// How high the row is.
-pub fn height(row: &Row) -> f64 {
-    lane(row) * row.lanes as f64 + 2.0
+impl Stand {
+    /// How high it is.
+    pub fn height(&self) -> f64 {
+        self.lane * self.row.lanes as f64 + 2.0
+    }
+
+    /// Its lower edge.
+    pub fn bottom(&self) -> f64 {
+        self.top + self.height()
+    }
+}
+
+/// Where the rows of a recording stand, from `y` downwards.
+pub fn stands(recording: &Recording, y: f64) -> Vec<Stand> {
+    let rows = rows(recording);
+    let single = (ROWS / rows.len().max(1) as f64).clamp(THINNEST_ROW, LANE);
+    let gap = if single < LANE { 1.0 } else { 3.0 };
+    let mut stands: Vec<Stand> = Vec::with_capacity(rows.len());
+    let mut last_label = f64::NEG_INFINITY;
+    let mut y = y;
+    for row in rows {
+        let last = stands.last().map(|stand| heading(&stand.row));
+        let own = (last != Some(heading(&row))).then_some(heading(&row));
+        y += match (own, last) {
+            (Some(_), None) => 14.0,
+            (Some(_), Some(_)) => 20.0,
+            (None, _) => 0.0,
+        };
+        let lane = match row.lanes {
+            1 => single,
+            lanes => (LANES / lanes as f64).clamp(THINNEST, LANE),
+        };
+        let mut stand = Stand {
+            row,
+            top: y,
+            lane,
+            heading: own,
+            labelled: false,
+        };
+        let middle = y + stand.height() / 2.0;
+        stand.labelled = own.is_some() || middle - last_label >= LABEL;
+        if stand.labelled {
+            last_label = middle;
+        }
+        y = stand.bottom() + gap;
+        stands.push(stand);
+    }
+    stands
+}
+
+fn heading(row: &Row) -> &'static str {
+    match row.kind {
+        Kind::Engine(_) => "engines",
+        Kind::Stream => "streams",
+        Kind::Thread => "host",
+    }
+}
+
+/// How high a thing is in a lane that is so high; things of neighbouring lanes stay apart to the eye.
+pub fn bar(lane: f64) -> f64 {
+    lane - if lane < 4.0 { 0.25 * lane } else { 1.0 }
 }

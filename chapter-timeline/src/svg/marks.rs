@@ -2,13 +2,15 @@
 
 use super::bars::Bar;
 use super::layout::MARGIN;
-use super::text::{escape, number, shortened};
+use super::text::{escape, number, wrapped};
 use chapter_results::intervals::Recording;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How many findings are written out.
 const FINDINGS: usize = 6;
+/// How many of a finding's lines after its first.
+const LINES: usize = 5;
 
 /// What waited for what, from the end of the one to the start of the other. Those that cannot be told apart are drawn once.
 pub fn arrows(out: &mut String, recording: &Recording, bars: &[Bar]) {
@@ -45,12 +47,16 @@ pub fn arrows(out: &mut String, recording: &Recording, bars: &[Bar]) {
     }
 }
 
-/// A frame and the finding's number at each operation that it is about.
+/// A frame and the finding's number at each operation that it is about; the numbers of one operation stand side by side.
 pub fn flags(out: &mut String, recording: &Recording, bars: &[Bar]) {
+    let mut flags = vec![0; bars.len()];
     for (number_of, finding) in (1..).zip(&recording.findings) {
-        for bar in finding.intervals.iter().map(|&index| bars[index]) {
+        let operations: BTreeSet<usize> = finding.intervals.iter().copied().collect();
+        for index in operations {
+            let bar = bars[index];
             let wide = (bar.right - bar.left).max(2.0);
-            let x = (bar.left + wide / 2.0).max(bar.left + 7.0);
+            let x = bar.left + 8.0 + 16.0 * f64::from(flags[index]);
+            flags[index] += 1;
             let (x, y) = (number(x), number(bar.top));
             let _ = writeln!(
                 out,
@@ -75,7 +81,7 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
             "<text class=\"report\" x=\"{}\" y=\"{}\">{}<title>{}</title></text>",
             number(x),
             number(y),
-            escape(&shortened(text, 940.0)),
+            escape(text),
             escape(title)
         );
         y += 16.0;
@@ -83,9 +89,24 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
     for (number_of, finding) in (1..).zip(recording.findings.iter().take(FINDINGS)) {
         let mut lines = finding.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or("a finding without a text");
-        line(&format!("{number_of}: {first}"), MARGIN, &finding.text);
-        for more in lines.take(4) {
-            line(more.trim(), MARGIN + 14.0, &finding.text);
+        for (i, text) in wrapped(&format!("{number_of}: {first}"), 930.0)
+            .iter()
+            .enumerate()
+        {
+            line(
+                text,
+                MARGIN + if i == 0 { 0.0 } else { 14.0 },
+                &finding.text,
+            );
+        }
+        for more in lines.take(LINES) {
+            for (i, text) in wrapped(more.trim(), 900.0).iter().enumerate() {
+                line(
+                    text,
+                    MARGIN + if i == 0 { 14.0 } else { 28.0 },
+                    &finding.text,
+                );
+            }
         }
     }
     if recording.findings.len() > FINDINGS {

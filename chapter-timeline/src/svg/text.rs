@@ -66,6 +66,39 @@ pub fn titled(out: &mut String, class: &str, x: f64, y: f64, width: f64, height:
     );
 }
 
+/// The text in lines that fit into so many units, broken between words.
+pub fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if !line.is_empty() && width(line) + width(word) + width(" ") > room {
+            lines.push(shortened(word, room));
+            continue;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&shortened(word, room));
+    }
+    lines
+}
+
+/// A name, or as much of it as fits without its middle: names often differ in their last letters.
+pub fn middle_shortened(text: &str, room: f64) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let most = (room / width("x")).floor().max(3.0) as usize;
+    if letters.len() <= most {
+        return text.to_owned();
+    }
+    let half = (most - 1) / 2;
+    let (begin, end) = (
+        &letters[..most - 1 - half],
+        &letters[letters.len() - half..],
+    );
+    format!("{}…{}", String::from_iter(begin), String::from_iter(end))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +117,24 @@ mod tests {
             [1.0, 0.25, 12.34, -0.0].map(number),
             ["1", "0.2", "12.3", "-0"]
         );
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_end() {
+        assert_eq!(middle_shortened("stream 1", 100.0), "stream 1");
+        assert_eq!(
+            middle_shortened("a stream with a long name 17", 80.0),
+            "a str…e 17"
+        );
+        assert_eq!(middle_shortened("abcdef", 0.0), "a…f");
+    }
+
+    #[test]
+    fn text_is_broken_between_words() {
+        assert_eq!(wrapped("one two three", 60.0), ["one two", "three"]);
+        assert_eq!(wrapped("one", 60.0), ["one"]);
+        assert_eq!(wrapped("", 60.0), [""]);
+        assert_eq!(wrapped("a incomprehensibilities", 60.0), ["a", "incompr…"]);
     }
 
     #[test]
