@@ -161,10 +161,11 @@ function paintFindings({ context, width, x, colours }, chart) {
       context.strokeStyle = context.fillStyle = colours.alarm;
       context.lineWidth = 2;
       context.strokeRect(left, top + 1, right - left, height - 1);
-      // The numbers of one operation stand side by side.
+      // The numbers of one operation stand side by side, at its end if there is room, for at its beginning is its name.
       const before = flags.get(operation) ?? 0;
       flags.set(operation, before + 1);
-      const middle = Math.min(Math.max(left, 0) + 9 + 18 * before, width - 9);
+      const first = Math.min(right, width) - 10 - 18 * (operation.findings.length - 1);
+      const middle = Math.max(first, Math.max(left, 0) + 9) + 18 * before;
       context.beginPath();
       context.arc(middle, top + 1, 8, 0, 2 * Math.PI);
       context.fill();

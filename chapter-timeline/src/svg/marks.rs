@@ -3,7 +3,7 @@
 use super::bars::Bar;
 use super::layout::MARGIN;
 use super::text::{escape, number, wrapped};
-use chapter_results::intervals::Recording;
+use chapter_results::intervals::{Finding, Recording};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -11,6 +11,8 @@ use std::fmt::Write;
 const FINDINGS: usize = 6;
 /// How many of a finding's lines after its first.
 const LINES: usize = 5;
+/// How many letters of running text fit into a line.
+const LETTERS: usize = 142;
 
 /// What waited for what, from the end of the one to the start of the other. Those that cannot be told apart are drawn once.
 pub fn arrows(out: &mut String, recording: &Recording, bars: &[Bar]) {
@@ -49,13 +51,20 @@ pub fn arrows(out: &mut String, recording: &Recording, bars: &[Bar]) {
 
 /// A frame and the finding's number at each operation that it is about; the numbers of one operation stand side by side.
 pub fn flags(out: &mut String, recording: &Recording, bars: &[Bar]) {
+    let about = |finding: &Finding| BTreeSet::from_iter(finding.intervals.iter().copied());
+    let mut totals = vec![0; bars.len()];
+    for index in recording.findings.iter().flat_map(about) {
+        totals[index] += 1;
+    }
     let mut flags = vec![0; bars.len()];
     for (number_of, finding) in (1..).zip(&recording.findings) {
-        let operations: BTreeSet<usize> = finding.intervals.iter().copied().collect();
-        for index in operations {
+        for index in about(finding) {
             let bar = bars[index];
             let wide = (bar.right - bar.left).max(2.0);
-            let x = bar.left + 8.0 + 16.0 * f64::from(flags[index]);
+            // At the end, where no name is, if there is room.
+            let room = 16.0 * f64::from(totals[index] - 1);
+            let first = (bar.right - 9.0 - room).max(bar.left + 8.0);
+            let x = first + 16.0 * f64::from(flags[index]);
             flags[index] += 1;
             let (x, y) = (number(x), number(bar.top));
             let _ = writeln!(
@@ -89,7 +98,7 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
     for (number_of, finding) in (1..).zip(recording.findings.iter().take(FINDINGS)) {
         let mut lines = finding.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or("a finding without a text");
-        for (i, text) in wrapped(&format!("{number_of}: {first}"), 930.0)
+        for (i, text) in wrapped(&format!("{number_of}: {first}"), LETTERS)
             .iter()
             .enumerate()
         {
@@ -100,7 +109,7 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
             );
         }
         for more in lines.take(LINES) {
-            for (i, text) in wrapped(more.trim(), 900.0).iter().enumerate() {
+            for (i, text) in wrapped(more.trim(), LETTERS - 4).iter().enumerate() {
                 line(
                     text,
                     MARGIN + if i == 0 { 14.0 } else { 28.0 },

@@ -66,22 +66,24 @@ pub fn titled(out: &mut String, class: &str, x: f64, y: f64, width: f64, height:
     );
 }
 
-/// The text in lines that fit into so many units, broken between words.
-pub fn wrapped(text: &str, room: f64) -> Vec<String> {
+/// The text in lines of at most so many letters, broken between words.
+pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    let letters = |text: &str| text.chars().count();
     for word in text.split_whitespace() {
         let last = lines.len() - 1;
         let line = &mut lines[last];
-        if !line.is_empty() && width(line) + width(word) + width(" ") > room {
-            lines.push(shortened(word, room));
+        if !line.is_empty() && letters(line) + 1 + letters(word) > most {
+            lines.push(word.to_owned());
             continue;
         }
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(&shortened(word, room));
+        line.push_str(word);
     }
-    lines
+    let room = most as f64 * width("x");
+    lines.iter().map(|line| shortened(line, room)).collect()
 }
 
 /// A name, or as much of it as fits without its middle: names often differ in their last letters.
@@ -131,10 +133,10 @@ mod tests {
 
     #[test]
     fn text_is_broken_between_words() {
-        assert_eq!(wrapped("one two three", 60.0), ["one two", "three"]);
-        assert_eq!(wrapped("one", 60.0), ["one"]);
-        assert_eq!(wrapped("", 60.0), [""]);
-        assert_eq!(wrapped("a incomprehensibilities", 60.0), ["a", "incompr…"]);
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("one", 8), ["one"]);
+        assert_eq!(wrapped("", 8), [""]);
+        assert_eq!(wrapped("a incomprehensibilities", 8), ["a", "incompr…"]);
     }
 
     #[test]
