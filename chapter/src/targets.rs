@@ -178,7 +178,13 @@ fn build(
         .arg("--manifest-path")
         .arg(manifest)
         .args(names.iter().flat_map(|name| ["--package", name]))
-        .args(release.then_some("--release"))
+        .args(if release {
+            &["--release"][..]
+        } else {
+            // Together with this program, which is there: cargo then builds once what both are made of, with the same
+            // features.
+            &["--package", env!("CARGO_PKG_NAME")]
+        })
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot start cargo")?;
