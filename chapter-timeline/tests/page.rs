@@ -1,0 +1,82 @@
+//! The page as text: it needs nothing from elsewhere, and nothing in a file can become part of its markup. What it does is
+//! tested in a browser.
+
+#[path = "../src/testing.rs"]
+#[allow(dead_code, missing_docs)]
+mod testing;
+
+use chapter_results::device::TimeSource;
+use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::html;
+use proptest::prelude::*;
+use serde_json::Value;
+use testing::{results, three_way};
+
+fn page(name: &str) -> String {
+    let mut recording = three_way();
+    for interval in &mut recording.intervals {
+        interval.name = name.to_owned();
+    }
+    recording.findings[0].text = name.to_owned();
+    let results = results(TimeSource::Measured, vec![(name, recording)]);
+    let notes = [html::device_note(&results)];
+    html::page(name, &notes, &figures(&[Source::of(&results)]))
+}
+
+/// What the page's script reads.
+fn data(page: &str) -> Value {
+    let (_, rest) = page
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn nothing_is_fetched_and_no_place_is_left_empty() {
+    let page = page("affine");
+    for elsewhere in ["http:", "https:", "src=", "href=", "@import", "url("] {
+        assert!(!page.contains(elsewhere), "{elsewhere}");
+    }
+    assert!(page.contains("default-src 'none'"));
+    assert!(!page.contains("{{"));
+}
+
+#[test]
+fn the_data_says_where_everything_stands() {
+    let data = data(&page("affine"));
+    let chart = &data["figures"][0]["charts"][0];
+    let rows: Vec<_> = chart["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["name"])
+        .collect();
+    assert_eq!(
+        rows,
+        ["H2D", "kernel", "D2H", "in", "compute", "out", "main"]
+    );
+    let kernel = serde_json::json!(["affine", "compute", "kernel", "kernel", 20_500, 30_500, 0]);
+    assert_eq!(chart["operations"][2], kernel);
+    assert_eq!(
+        chart["dependencies"],
+        serde_json::json!([[0, 2], [2, 3], [1, 4]])
+    );
+    assert_eq!(
+        chart["findings"][0]["operations"],
+        serde_json::json!([4, 5])
+    );
+    assert_eq!(chart["overlap"][0], serde_json::json!([20_500, 30_500]));
+}
+
+proptest! {
+    #[test]
+    fn names_come_back_as_they_were(name in "(</script>|<!--|<script|\\{\\{DATA\\}\\}|&lt;|\\PC){0,6}") {
+        let page = page(&name);
+        let data = data(&page);
+        prop_assert_eq!(&data["figures"][0]["variant"], &name);
+        prop_assert_eq!(&data["figures"][0]["charts"][0]["operations"][0][0], &name);
+        let ends = |page: &str| page.matches("</script").count();
+        prop_assert_eq!(ends(&page), 2);
+    }
+}
