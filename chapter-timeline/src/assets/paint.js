@@ -23,8 +23,8 @@ function paint(chart, canvas, scene) {
     row.lanes.forEach((lane, n) => paintLane(sheet, lane, row.top + n * row.lane, row.lane));
   }
   if (scene.dependencies) paintDependencies(sheet, chart);
-  paintFindings(sheet, chart);
   paintPointed(sheet, chart);
+  paintFindings(sheet, chart);
 }
 
 function paintGround({ context, width, x, view, colours, overlap, pointer }, chart) {
@@ -179,12 +179,12 @@ function paintFindings({ context, width, x, colours }, chart) {
   });
 }
 
-// What the pointer is on, or the keyboard's focus: framed wherever it stands.
+// What the pointer is on, or the keyboard's focus: framed wherever it stands, outside a finding's frame.
 function paintPointed({ context, x, colours, pointed }, chart) {
   if (!pointed || !(chart.operations.includes(pointed) || chart.ranges.includes(pointed))) return;
   context.strokeStyle = colours.ink;
   context.lineWidth = 2;
   for (const { top, height } of pointed.stands) {
-    context.strokeRect(x(pointed.start), top + 1, Math.max(x(pointed.end) - x(pointed.start) - 1, 2), height - 1);
+    context.strokeRect(x(pointed.start) - 2, top - 1, Math.max(x(pointed.end) - x(pointed.start) + 3, 5), height + 3);
   }
 }
