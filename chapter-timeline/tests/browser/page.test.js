@@ -70,6 +70,14 @@ async function point(row, share, n = 0) {
   await settled();
 }
 
+// Turns the wheel and waits for what it does: its events come when the browser gets to them.
+async function wheel(by) {
+  const before = await span();
+  await page.mouse.wheel(0, by);
+  await page.waitForFunction((before) => document.getElementById("window").innerText !== before, before);
+  await settled();
+}
+
 async function press(...keys) {
   for (const key of keys) await page.keyboard.press(key);
   await settled();
@@ -121,8 +129,7 @@ test("the wheel zooms around the pointer and dragging pans", async () => {
   await open("one.html");
   const whole = await painted();
   await point("kernel", 0.5);
-  await page.mouse.wheel(0, -462.1);
-  await settled();
+  await wheel(-462.1);
   await shows(17.8, 53.3);
   assert.notEqual(await painted(), whole);
   await page.mouse.down();
@@ -131,10 +138,7 @@ test("the wheel zooms around the pointer and dragging pans", async () => {
   await page.mouse.up();
   await settled();
   await shows(26.6, 62.1);
-  await page.mouse.wheel(0, 3000);
-  await settled();
-  await page.mouse.wheel(0, 3000);
-  await settled();
+  await wheel(3000);
   await shows(0, 71.0);
 });
 
@@ -310,8 +314,7 @@ test("of thirty thousand operations no more are painted than there are pixels", 
   const { width } = await plot().boundingBox();
   assert.ok(rectangles > width && rectangles < 8 * width, `${rectangles} rectangles`);
   await point("kernel", 0.5);
-  for (let n = 0; n < 8; n += 1) await page.mouse.wheel(0, -600);
-  await settled();
+  for (let n = 0; n < 8; n += 1) await wheel(-600);
   await point("kernel", 0.5);
   await point("kernel", 0.51);
   await shot("light-many-zoomed");
