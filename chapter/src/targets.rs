@@ -141,6 +141,13 @@ impl Targets {
             Home::Workspace {
                 cargo, manifest, ..
             } => build(cargo, manifest, names, release)?,
+            Home::Folder(folder) if release => {
+                let reason = format!(
+                    "--release: the programs in {} are not built here; leave it out",
+                    folder.display()
+                );
+                return Err(UsageError(reason).into());
+            }
             Home::Folder(folder) => names.iter().map(|name| in_folder(folder, name)).collect(),
         };
         for program in &all {

@@ -83,6 +83,7 @@ fn what_is_unknown_is_bad_usage_and_what_exists_is_named() {
         ["run", "--unknown"],
         ["run", "--profile=shallow"],
         ["run", "--iterations=0"],
+        ["run", "--release"],
     ] {
         assert_eq!(chapter.ends(&arguments).0, 2, "{arguments:?}");
     }

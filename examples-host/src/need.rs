@@ -48,3 +48,24 @@ pub(crate) fn check_all(needs: &[Need], device: &Device) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use libcuda::Choice;
+
+    #[test]
+    fn what_the_device_lacks_ends_the_part_with_the_propertys_name() {
+        let device = Device::open(Choice::Software).unwrap();
+        let has = [Need::MemoryPools, Need::Multiprocessors(8)];
+        check_all(&has, &device).unwrap();
+        let lacks = [Need::MemoryPools, Need::Multiprocessors(1000)];
+        let error = check_all(&lacks, &device).unwrap_err();
+        assert_eq!(Exit::of(&error), Exit::DeviceLacks);
+        assert_eq!(
+            error.to_string(),
+            "NVIDIA H200 lacks 1000 multiprocessors: the part has nothing to show without"
+        );
+    }
+}

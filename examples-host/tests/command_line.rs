@@ -1,5 +1,8 @@
 //! The command line of an example, from outside: exit codes and messages.
 
+use chapter_results::Results;
+use chapter_results::description::{Availability, Description};
+use chapter_results::device::TimeSource;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -113,5 +116,52 @@ fn an_unknown_gpu_is_bad_usage_and_the_known_ones_are_listed() {
         assert_eq!(code(&output), 2, "{gpu}");
         assert!(stderr(&output).contains(reason), "{}", stderr(&output));
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn an_example_describes_itself_and_runs_nothing() {
+    let output = three_way(&["--describe", "--device", "software"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let description: Description = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(description.name, "three_way");
+    let part = &description.parts[0];
+    assert_eq!(part.name, "three-way");
+    assert_eq!(part.options, ["--iterations", "--size", "--chunks"]);
+    assert!(part.uses_iterations());
+    let Availability::Present { times, .. } = description.device else {
+        panic!("the software GPU is always there: {:?}", description.device);
+    };
+    assert_eq!(times, TimeSource::Modelled);
+}
+
+#[test]
+fn that_there_is_no_device_is_part_of_the_description() {
+    let output = three_way(&["--describe", "--device", "nvidia"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let description: Description = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(matches!(description.device, Availability::Absent { .. }));
+    assert_eq!(description.parts.len(), 1);
+    let output = three_way(&["--describe", "--device", "software", "--gpu", "abacus"]);
+    assert_eq!(code(&output), 2);
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_run_that_a_profiler_watches_says_so_in_its_results() {
+    let folder = tempfile::tempdir().unwrap();
+    for (profiled, options) in [(false, &[][..]), (true, &["--profiled"])] {
+        let json = folder.path().join("results.json");
+        let file = [
+            "--device",
+            "software",
+            "--size",
+            "1MiB",
+            "--json",
+            json.to_str().unwrap(),
+        ];
+        let output = three_way(&[&file, options].concat());
+        assert!(json.exists(), "{}", stderr(&output));
+        assert_eq!(Results::read(&json).unwrap().request.profiled, profiled);
     }
 }

@@ -71,8 +71,8 @@ fn row(table: &mut Table, indent: usize, name: &str, cells: [&str; 5], verdict: 
 
 /// The bound that counts: the last that the part names for the group.
 fn bound(part: &PartResults, group: &str) -> Option<f64> {
-    let of_group = part.bounds.iter().filter(|bound| bound.group == group);
-    of_group.last().map(|bound| bound.us)
+    let mut of_group = part.bounds.iter().filter(|bound| bound.group == group);
+    of_group.next_back().map(|bound| bound.us)
 }
 
 fn cells(timed: &Timed, members: &[&Timed], bound: Option<f64>, source: &str) -> [String; 5] {
