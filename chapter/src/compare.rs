@@ -1,7 +1,7 @@
 //! `compare`: what was timed, as one table: the variants of a run beside each other, or two runs.
 
 mod pair;
-mod single;
+pub(crate) mod single;
 
 use crate::folder;
 use crate::targets::Targets;
@@ -83,7 +83,7 @@ fn verdict(holds: bool) -> &'static str {
 }
 
 /// The groups of a part, in order, each with what was timed in it.
-fn groups(part: &PartResults) -> Vec<(&str, Vec<&Timed>)> {
+pub(crate) fn groups(part: &PartResults) -> Vec<(&str, Vec<&Timed>)> {
     let mut groups: Vec<(&str, Vec<&Timed>)> = Vec::new();
     for timed in &part.timed {
         match groups.iter_mut().find(|(group, _)| *group == timed.group) {

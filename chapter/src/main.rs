@@ -8,6 +8,7 @@ mod expectations;
 mod folder;
 mod list;
 mod program;
+mod report;
 mod run;
 mod selection;
 mod targets;
@@ -37,6 +38,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Lists the targets and their parts: what each asks and needs, and whether this machine has it
     List(list::Arguments),
+    /// Writes what a run of the chapter left behind as one HTML page and as Markdown
+    Report(report::Arguments),
     /// Runs targets, keeps their results, and says of each part whether its lesson holds
     Run(run::Arguments),
     /// Says what a recorded timeline shows
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Demos(arguments) => demos::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Timeline(arguments) => timeline::run(&arguments),
     };

@@ -70,12 +70,18 @@ fn row(table: &mut Table, indent: usize, name: &str, cells: [&str; 5], verdict: 
 }
 
 /// The bound that counts: the last that the part names for the group.
-fn bound(part: &PartResults, group: &str) -> Option<f64> {
+pub(crate) fn bound(part: &PartResults, group: &str) -> Option<f64> {
     let mut of_group = part.bounds.iter().filter(|bound| bound.group == group);
     of_group.next_back().map(|bound| bound.us)
 }
 
-fn cells(timed: &Timed, members: &[&Timed], bound: Option<f64>, source: &str) -> [String; 5] {
+/// Median, spread, bound, its share of the median, and how many times as long the first of the members took.
+pub(crate) fn cells(
+    timed: &Timed,
+    members: &[&Timed],
+    bound: Option<f64>,
+    source: &str,
+) -> [String; 5] {
     let median = timed.median_us();
     let spread = match timed.samples_us.len() {
         1 => "1 run".to_owned(),

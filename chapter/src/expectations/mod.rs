@@ -18,7 +18,7 @@ mod outcome;
 mod record;
 mod update;
 
-pub use outcome::Outcome;
+pub use outcome::{Judgement, Outcome};
 pub use update::update;
 
 use chapter_results::Results;
@@ -27,7 +27,7 @@ use chapter_results::part::PartResults;
 use chapter_results::results::Request;
 use examples_host::options::UsageError;
 use form::Expectations;
-use outcome::{Judgement, TargetOutcome};
+use outcome::TargetOutcome;
 use std::path::Path;
 
 /// Compares runs with what is expected of them in a folder of expectations.

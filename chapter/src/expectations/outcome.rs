@@ -145,8 +145,11 @@ impl TargetOutcome {
                     _ => None,
                 };
                 let figures: usize = self.parts.iter().map(figures).sum::<Option<usize>>()?;
-                let parts = self.parts.len();
-                Some(format!("as expected, {figures} figures of {parts} parts"))
+                let parts = match self.parts.len() {
+                    1 => "1 part".to_owned(),
+                    more => format!("{more} parts"),
+                };
+                Some(format!("as expected, {figures} figures of {parts}"))
             }
             _ => {
                 let same = self.parts.iter().all(|(_, other)| other == first);

@@ -1,0 +1,143 @@
+//! `report`: what a run of the chapter left behind, as one HTML page and as Markdown.
+
+mod html;
+mod markdown;
+
+use crate::compare::single;
+use crate::expectations::{self, Judgement, Outcome};
+use crate::folder::{self, Summary};
+use crate::targets::Targets;
+use anyhow::Result;
+use chapter_results::Results;
+use chapter_results::new_file::NewFile;
+use chapter_results::part::PartResults;
+use examples_host::exit::Exit;
+use examples_host::options::UsageError;
+use examples_host::output;
+use std::fs;
+use std::path::PathBuf;
+
+/// What is reported, and where to.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A folder that `run` left behind. Without one, that of the last run
+    folder: Option<PathBuf>,
+
+    /// The folder for `report.html` and `report.md`. Without the option, it is that of the results
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+
+    /// Where expectations are: unless it is said, in the folder `expectations` of the workspace, or beside this program
+    #[arg(long, value_name = "FOLDER")]
+    expectations: Option<PathBuf>,
+}
+
+/// Writes it.
+pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let folder = match &arguments.folder {
+        Some(folder) => folder.clone(),
+        None => Targets::find()?.results(),
+    };
+    let (summary, results) = folder::read(&folder)?;
+    let usual = || Targets::find().map_or_else(|_| "expectations".into(), |t| t.expectations());
+    let expected = arguments.expectations.clone().unwrap_or_else(usual);
+    let outcome = expectations::check(&results, &expected)?;
+    let report = Report {
+        summary: &summary,
+        results: &results,
+        outcome: &outcome,
+    };
+    let out = arguments.out.clone().unwrap_or(folder);
+    let refused = |error| {
+        UsageError(format!(
+            "--out {}: cannot create it: {error}",
+            out.display()
+        ))
+    };
+    fs::create_dir_all(&out).map_err(refused)?;
+    let page = NewFile::create("--out", out.join("report.html")).map_err(UsageError::from)?;
+    let text = NewFile::create("--out", out.join("report.md")).map_err(UsageError::from)?;
+    let page = page.write(|file| Ok(file.write_all(html::page(&report).as_bytes())?))?;
+    let text = text.write(|file| Ok(file.write_all(markdown::text(&report).as_bytes())?))?;
+    output::line(format!(
+        "wrote {}\nwrote {}",
+        page.display(),
+        text.display()
+    ));
+    Ok(Exit::LessonHolds)
+}
+
+/// What both forms show.
+struct Report<'a> {
+    summary: &'a Summary,
+    results: &'a [Results],
+    outcome: &'a Outcome,
+}
+
+impl Report<'_> {
+    /// The results of a target, with what can be said of its parts.
+    fn target(&self, name: &str) -> Option<(&Results, Vec<&Judgement>)> {
+        let place = self.results.iter().position(|one| one.example == name)?;
+        let judged = self.outcome.targets.get(place)?;
+        let judgements = judged.parts.iter().map(|(_, judgement)| judgement);
+        Some((self.results.get(place)?, judgements.collect()))
+    }
+
+    /// How many parts hold, how many do not, how many were skipped, and how many targets left no results behind.
+    fn tally(&self) -> String {
+        let parts = || self.results.iter().flat_map(|one| &one.parts);
+        let holding = parts().filter(|part| part.holds).count();
+        let failing = parts().count() - holding;
+        let skipped: usize = self.summary.targets.iter().map(|t| t.skipped.len()).sum();
+        let broken = self.summary.targets.iter().filter(|t| t.error.is_some());
+        let mut words = vec![format!("{holding} parts hold")];
+        for (count, what) in [
+            (failing, "parts do NOT hold"),
+            (broken.count(), "targets left NO results"),
+            (skipped, "parts skipped"),
+        ] {
+            if count > 0 {
+                words.push(format!("{count} {what}"));
+            }
+        }
+        words.join(", ")
+    }
+
+    /// The devices that the results name, with where their times come from.
+    fn devices(&self) -> Vec<String> {
+        let mut devices: Vec<String> = Vec::new();
+        for one in self.results {
+            let device = format!("{}: times are {}", one.device, one.times);
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        devices
+    }
+}
+
+/// The titles of a table of figures.
+const TITLES: [&str; 6] = [
+    "variant", "median", "spread", "bound", "of bound", "speed-up",
+];
+
+/// The rows of the table of a group.
+fn rows(part: &PartResults) -> Vec<(&str, Vec<[String; 6]>)> {
+    let groups = crate::compare::groups(part).into_iter();
+    let groups = groups.map(|(group, members)| {
+        let bound = single::bound(part, group);
+        let row = |timed: &&chapter_results::part::Timed| {
+            let [median, spread, bound, share, ratio] = single::cells(timed, &members, bound, "");
+            [timed.variant.clone(), median, spread, bound, share, ratio]
+        };
+        (group, members.iter().map(row).collect())
+    });
+    groups.collect()
+}
+
+/// What the columns mean.
+const LEGEND: &str = "spread: between the quartiles, as a share of the median; bound: the shortest time that a schedule could \
+                      take, from stages measured alone; speed-up: the first variant's time by this one's.";
+
+#[cfg(test)]
+mod tests;
