@@ -1,20 +1,20 @@
 //! `check`: results against what is expected of them.
 
+use crate::compare;
 use crate::expectations;
 use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
 use examples_host::exit::Exit;
-use examples_host::options::UsageError;
 use examples_host::output;
 use std::path::PathBuf;
 
 /// What is compared with what.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// `--json` of examples
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
+    /// Folders that `run` left behind, or files that an example's `--json` wrote
+    #[arg(required = true, value_name = "FOLDER|FILE.json")]
+    paths: Vec<PathBuf>,
 
     #[command(flatten)]
     expectations: ExpectationsArguments,
@@ -38,8 +38,10 @@ pub struct ExpectationsArguments {
 
 /// Compares them, or records them.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
-    let read = |file: &PathBuf| Results::read(file).map_err(|error| UsageError(error.to_string()));
-    let runs: Vec<Results> = arguments.files.iter().map(read).collect::<Result<_, _>>()?;
+    let mut runs: Vec<Results> = Vec::new();
+    for path in &arguments.paths {
+        runs.extend(compare::read(path)?);
+    }
     let usual = || Targets::find().map_or_else(|_| "expectations".into(), |t| t.expectations());
     judge(&runs, &arguments.expectations, usual)
 }

@@ -69,7 +69,11 @@ fn has(set: &Set, example: &str) -> bool {
     set.results.iter().any(|results| results.example == example)
 }
 
-fn read(path: &Path) -> Result<Vec<Results>, UsageError> {
+/// The results in a folder that `run` left behind, or in a file.
+///
+/// # Errors
+/// When it holds none.
+pub(crate) fn read(path: &Path) -> Result<Vec<Results>, UsageError> {
     if path.is_dir() {
         return folder::read(path).map(|(_, results)| results);
     }

@@ -207,7 +207,7 @@ impl Outcome {
         lines.extend(self.differences());
         if self.exit(all_of_it) == Exit::LessonFails {
             lines.push(
-                "If that is meant to be, run it again with `--update-expectations` and keep the files that it writes."
+                "If that is meant to be, `cargo chapter run --update-expectations` on the same device records it: keep the files that it writes."
                     .to_owned(),
             );
         }
