@@ -183,7 +183,7 @@ mod tests {
     fn results_replace_results_and_nothing_is_left_beside_them() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("made/chapter");
-        for device in ["first", "second"] {
+        for device in ["a", "b"] {
             let new = NewFolder::create("--out", path.clone()).unwrap();
             fs::write(new.place().join(device), "").unwrap();
             new.finish(&summary(device)).unwrap();
