@@ -11,7 +11,8 @@ impl Progress {
     /// Nothing of `parts` is done. The bar is drawn on standard error if that is a terminal.
     pub fn new(parts: usize) -> Self {
         let bar = ProgressBar::new(parts as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}")
+        {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
