@@ -51,11 +51,48 @@ fn the_readme_shows_what_is_printed() {
 
 #[test]
 fn forms_that_a_device_lacks_are_left_out_by_name() {
-    let arguments = ["--gpu", "a100", "--part", "warp-specialised"];
-    let printed = said(program(&arguments), 0);
-    for words in ["Left out: ", "cp.async", "bulk copies", "9.0", "8.0"] {
-        assert!(printed.contains(words), "{words} is missing: {printed}");
+    let cp_async = |has| {
+        format!(
+            "Left out: specialised: cp.async, mbarriers: it needs compute capability 8.0, and this device has {has}."
+        )
+    };
+    let bulk = |has| {
+        format!(
+            "Left out: specialised: bulk copies, mbarriers: it needs compute capability 9.0, and this device has {has}."
+        )
+    };
+    for (gpu, left_out) in [
+        ("t4", vec![cp_async("7.5"), bulk("7.5")]),
+        ("a100", vec![bulk("8.0")]),
+        ("rtx4090", vec![bulk("8.9")]),
+        ("h200", vec![]),
+    ] {
+        let mut program = program(&["--gpu", gpu, "--part", "warp-specialised"]);
+        program.args(["--size", "512KiB", "--chunks", "4", "--iterations", "1"]);
+        let printed = said(program, 0);
+        let sentences: Vec<&str> = printed
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("Left out: "))
+            .collect();
+        assert_eq!(sentences, left_out, "{gpu}: {printed}");
+        assert_eq!(
+            form_columns(&printed),
+            4 - left_out.len(),
+            "{gpu}: {printed}"
+        );
     }
+}
+
+/// Times of forms in the first row of the table by intensity; a form that the device lacks has a dash.
+fn form_columns(printed: &str) -> usize {
+    let mut lines = printed.lines();
+    lines
+        .find(|line| line.trim().starts_with("blocks per SM"))
+        .expect("the table");
+    let row = lines.next().expect("its first row");
+    let dashes = row.split_whitespace().filter(|cell| *cell == "-").count();
+    4 - dashes
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // One computation over tiles of an array in shared memory, `rounds` dependent multiply-adds per element, in kernels that
-// differ in how the tiles come there. Those with asynchronous copies exist from sm_90 on.
+// differ in how the tiles come there. The one with cp.async exists from sm_80 on, the one with bulk copies from sm_90 on.
 #include "common.cuh"
 
 namespace {
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(384)
     }
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 namespace {
 __device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
@@ -118,18 +118,17 @@ __device__ void mbarrier_arrive(uint64_t* barrier) {
                  : "memory");
 }
 
-__device__ void mbarrier_arrive_expect_tx(uint64_t* barrier, uint32_t bytes) {
-    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
-                     shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
-}
+#if __CUDA_ARCH__ >= 900
+#define MBARRIER_WAIT "mbarrier.try_wait.parity.shared.b64"
+#else
+#define MBARRIER_WAIT "mbarrier.test_wait.parity.shared.b64"
+#endif
 
 __device__ void mbarrier_wait(uint64_t* barrier, uint32_t parity) {
     uint32_t complete;
     do {
         asm volatile(
-            "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+            "{ .reg .pred p; " MBARRIER_WAIT " p, [%1], %2; selp.b32 %0, 1, 0, p; }"
             : "=r"(complete)
             : "r"(shared_address(barrier)), "r"(parity)
             : "memory");
@@ -142,15 +141,11 @@ struct Ring {
     uint64_t *full, *empty;
     uint32_t stage = 0, parity = 0;
 
-    __device__ void start(uint32_t producers) const {
-        if (threadIdx.x == 0) {
-            for (uint32_t i = 0; i < STAGES; ++i) {
-                mbarrier_init(full + i, producers);
-                mbarrier_init(empty + i, CONSUMERS / LANES);
-            }
-            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    __device__ void initialise(uint32_t producers) const {
+        for (uint32_t i = 0; i < STAGES; ++i) {
+            mbarrier_init(full + i, producers);
+            mbarrier_init(empty + i, CONSUMERS / LANES);
         }
-        __syncthreads();
     }
 
     __device__ void advance() {
@@ -178,7 +173,8 @@ extern "C" __global__ void __launch_bounds__(288)
     __shared__ __align__(16) float tiles[STAGES][TILE];
     __shared__ uint64_t full[STAGES], empty[STAGES];
     Ring ring{tiles, full, empty};
-    ring.start(LANES);
+    if (threadIdx.x == 0) ring.initialise(LANES);
+    __syncthreads();
     if (threadIdx.x < CONSUMERS) return ring.consume(n, output, rounds);
     const uint32_t own = 4 * (threadIdx.x - CONSUMERS);
     const size_t stride = static_cast<size_t>(gridDim.x) * TILE;
@@ -197,13 +193,28 @@ extern "C" __global__ void __launch_bounds__(288)
                      : "memory");
     }
 }
+#endif
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+namespace {
+__device__ void mbarrier_arrive_expect_tx(uint64_t* barrier, uint32_t bytes) {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
+                     shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+}  // namespace
 
 extern "C" __global__ void __launch_bounds__(288)
     fma_tiles_bulk(const float* __restrict__ input, size_t n, float* __restrict__ output, uint32_t rounds) {
     __shared__ __align__(16) float tiles[STAGES][TILE];
     __shared__ uint64_t full[STAGES], empty[STAGES];
     Ring ring{tiles, full, empty};
-    ring.start(1);
+    if (threadIdx.x == 0) {
+        ring.initialise(1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
     if (threadIdx.x < CONSUMERS) return ring.consume(n, output, rounds);
     if (threadIdx.x > CONSUMERS) return;
     const size_t stride = static_cast<size_t>(gridDim.x) * TILE;

@@ -48,7 +48,7 @@ inline const char* name_of(Form form) {
     }
 }
 
-// Their kernels; asynchronous copies are there from sm_90 on.
+// Their kernels; cp.async is there from sm_80 on, bulk copies from sm_90 on.
 class Forms {
 public:
     explicit Forms(const Program& program)

@@ -1,7 +1,7 @@
 //! The forms of one kernel, and which of them the device has.
 
 use examples_host::prelude::*;
-use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_90, names};
+use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_80, SM_90, names};
 use std::fmt;
 
 kernels! {
@@ -13,8 +13,13 @@ kernels! {
 }
 
 kernels! {
-    unsafe struct Hopper {
+    unsafe struct AsyncCopies {
         fn cp_async(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_CP_ASYNC;
+    }
+}
+
+kernels! {
+    unsafe struct BulkCopies {
         fn bulk(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_BULK;
     }
 }
@@ -41,6 +46,15 @@ impl Form {
         Self::Bulk,
     ];
 
+    /// The compute capability that the form's module needs.
+    fn needs(self) -> (u32, u32) {
+        match self {
+            Self::Unspecialised | Self::NamedBarriers => (7, 0),
+            Self::CpAsync => (8, 0),
+            Self::Bulk => (9, 0),
+        }
+    }
+
     /// Threads of a block.
     fn threads(self) -> u32 {
         match self {
@@ -65,18 +79,25 @@ impl fmt::Display for Form {
 /// The kernels that the device can run.
 pub struct Forms {
     baseline: Baseline,
-    hopper: Option<Hopper>,
+    async_copies: Option<AsyncCopies>,
+    bulk_copies: Option<BulkCopies>,
     multiprocessors: u32,
 }
 
 impl Forms {
-    /// Loads the baseline module, and that of sm_90 where the device can.
+    /// Loads the baseline module, and of those for later devices what this one can run: the kernel with `cp.async` is in both,
+    /// and waits for its mbarriers in a better way in the later one.
     pub fn load(device: &Device) -> Result<Self> {
-        let has_bulk_copies = device.compute_capability()? >= (9, 0);
+        let capability = device.compute_capability()?;
+        let has = |form: Form| capability >= form.needs();
+        let with_cp_async = if has(Form::Bulk) { SM_90 } else { SM_80 };
         Ok(Self {
             baseline: Baseline::load(device, SM_70)?,
-            hopper: has_bulk_copies
-                .then(|| Hopper::load(device, SM_90))
+            async_copies: has(Form::CpAsync)
+                .then(|| AsyncCopies::load(device, with_cp_async))
+                .transpose()?,
+            bulk_copies: has(Form::Bulk)
+                .then(|| BulkCopies::load(device, SM_90))
                 .transpose()?,
             multiprocessors: device.multiprocessors()?,
         })
@@ -84,24 +105,30 @@ impl Forms {
 
     /// The forms that there are, the unspecialised one first.
     pub fn all(&self) -> Vec<Form> {
-        let mut all = vec![Form::Unspecialised, Form::NamedBarriers];
-        if self.hopper.is_some() {
-            all.extend([Form::CpAsync, Form::Bulk]);
-        }
-        all
+        let has = |form: &Form| match form {
+            Form::Unspecialised | Form::NamedBarriers => true,
+            Form::CpAsync => self.async_copies.is_some(),
+            Form::Bulk => self.bulk_copies.is_some(),
+        };
+        Form::ALL.into_iter().filter(has).collect()
     }
 
-    /// What the device does not have, in a sentence.
+    /// What the device does not have, in a sentence for each form.
     pub fn left_out(&self, device: &Device) -> Result<Option<String>> {
         let (major, minor) = device.compute_capability()?;
-        Ok(self.hopper.is_none().then(|| {
-            format!(
-                "Left out: {}, and {}: the module with them needs compute capability 9.0,\n\
-                 and this device has {major}.{minor}.",
-                Form::CpAsync,
-                Form::Bulk
-            )
-        }))
+        let forms = self.all();
+        let sentences: Vec<_> = Form::ALL
+            .into_iter()
+            .filter(|form| !forms.contains(form))
+            .map(|form| {
+                let needs = form.needs();
+                format!(
+                    "Left out: {form}: it needs compute capability {}.{}, and this device has {major}.{minor}.",
+                    needs.0, needs.1
+                )
+            })
+            .collect();
+        Ok((!sentences.is_empty()).then(|| sentences.join("\n")))
     }
 
     /// `rounds` multiply-adds per element, by as many blocks as make `blocks` per multiprocessor.
@@ -114,10 +141,10 @@ impl Forms {
         rounds: u32,
     ) -> Result<()> {
         let grid = Grid::new(blocks * self.multiprocessors, form.threads());
-        match (form, &self.hopper) {
-            (Form::Unspecialised, _) => self.baseline.unspecialised(grid, input, output, rounds),
-            (Form::CpAsync, Some(hopper)) => hopper.cp_async(grid, input, output, rounds),
-            (Form::Bulk, Some(hopper)) => hopper.bulk(grid, input, output, rounds),
+        match (form, &self.async_copies, &self.bulk_copies) {
+            (Form::Unspecialised, ..) => self.baseline.unspecialised(grid, input, output, rounds),
+            (Form::CpAsync, Some(module), _) => module.cp_async(grid, input, output, rounds),
+            (Form::Bulk, _, Some(module)) => module.bulk(grid, input, output, rounds),
             _ => self.baseline.named_barriers(grid, input, output, rounds),
         }
     }

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, ensure};
 use bench::{LIMIT, open, open_any};
 use comfy_table::Table;
 use cust::prelude::*;
-use gpu_kernels::{SM_70, SM_90};
+use gpu_kernels::{SM_70, SM_80, SM_90};
 use pair::{Modules, Pair};
 use std::process::ExitCode;
 
@@ -86,14 +86,18 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The baseline module, and that of sm_90 where the device can.
+/// The modules that the device can run, the latest first: of a kernel that several have, its form is the one to compare.
 fn rust_modules(device: Device) -> Result<Vec<Module>> {
     use cust::device::DeviceAttribute::ComputeCapabilityMajor;
-    let mut modules = vec![Module::from_ptx(SM_70, &[]).context("load gpu-kernels' PTX")?];
-    if device.get_attribute(ComputeCapabilityMajor)? >= 9 {
-        modules.push(Module::from_ptx(SM_90, &[]).context("load gpu-kernels' PTX of sm_90")?);
-    }
-    Ok(modules)
+    let major = device.get_attribute(ComputeCapabilityMajor)?;
+    [(9, SM_90), (8, SM_80), (7, SM_70)]
+        .into_iter()
+        .filter(|(needed, _)| major >= *needed)
+        .map(|(needed, ptx)| {
+            Module::from_ptx(ptx, &[])
+                .with_context(|| format!("load gpu-kernels' PTX of sm_{needed}0"))
+        })
+        .collect()
 }
 
 /// A cubin, or PTX.
