@@ -221,6 +221,8 @@ extern "C" __global__ void __launch_bounds__(288)
     for (size_t first = static_cast<size_t>(blockIdx.x) * TILE; first < n; first += stride, ring.advance()) {
         const uint32_t bytes = length_of(first, n) * sizeof(float);
         mbarrier_wait(empty + ring.stage, ring.parity ^ 1);
+        // Between the consumers' reads and the copy, which goes through the async proxy.
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         mbarrier_arrive_expect_tx(full + ring.stage, bytes);
         asm volatile(
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(

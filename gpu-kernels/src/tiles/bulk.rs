@@ -28,6 +28,9 @@ pub unsafe fn fma_tiles_bulk(input: *const f32, n: usize, output: *mut f32, roun
         }
         array.for_each_tile(|first, len| {
             ring.empty().wait_parity(ring.parity ^ 1);
+            // The consumers read the stage as threads do, the copy writes it through the async proxy: the barrier alone does
+            // not order the two, and on an H200 a copy without this fence has overtaken reads.
+            fence::proxy_async_shared();
             let bytes = len * size_of::<f32>() as u32;
             ring.full().arrive_expect_tx(bytes);
             bulk::copy_to_shared(ring.tile(), input.add(first), bytes, ring.full());
