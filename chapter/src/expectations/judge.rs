@@ -127,12 +127,15 @@ fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
         expected: "that it holds".to_owned(),
         tolerance: claim.limit.clone(),
     });
-    if let Some(words) = expected
-        .found
-        .as_ref()
-        .filter(|words| **words != claim.found)
-    {
-        figures.changed(&figure, &claim.found, words);
+    if let Some(words) = &expected.found {
+        let change = (*words != claim.found).then_some(Change::Regression);
+        figures.add(change, |change| Difference {
+            change,
+            figure: figure.clone(),
+            found: claim.found.clone(),
+            expected: words.clone(),
+            tolerance: "exactly".to_owned(),
+        });
     }
     let Some(value) = expected.value else {
         return;
