@@ -64,6 +64,7 @@ fn forms_that_a_device_lacks_are_left_out_by_name() {
     for (gpu, left_out) in [
         ("t4", vec![cp_async("7.5"), bulk("7.5")]),
         ("a100", vec![bulk("8.0")]),
+        ("rtx4090", vec![bulk("8.9")]),
     ] {
         let arguments = ["--gpu", gpu, "--part", "warp-specialised"];
         let printed = said(program(&arguments), 0);
