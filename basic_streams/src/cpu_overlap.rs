@@ -84,7 +84,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     };
     let (after, during) = (after.median(), during.median());
     // A CPU's speed changes from one millisecond to the next: its time alone is no more than a hint.
-    part.claim_time_near("work after the wait takes the sum", after, gpu + cpu, 0.3);
+    part.claim_time_near("work after the wait takes the sum", after, gpu + cpu, 0.5);
     let shorter = gpu.min(cpu);
     anyhow::ensure!(
         !shorter.is_zero(),

@@ -54,9 +54,11 @@ pub unsafe fn append_kv(
     let offset = kv_offset(head, slot, head_dim, page_tokens) + element as usize;
     // SAFETY: the launch vouches for the pages of these tokens; each place in them is one thread's.
     unsafe {
-        let key = (*pages.add(page as usize)).add(offset);
-        *key = *keys.add(i as usize);
-        *key.add(kv_page_len(heads, head_dim, page_tokens) / 2) = *values.add(i as usize);
+        // Loaded before anything is stored: for all that the compiler knows, a store may change what a pointer leads to.
+        let (key, value) = (*keys.add(i as usize), *values.add(i as usize));
+        let place = (*pages.add(page as usize)).add(offset);
+        *place = key;
+        *place.add(kv_page_len(heads, head_dim, page_tokens) / 2) = value;
     }
 }
 

@@ -147,6 +147,7 @@ public:
         : forms_(forms), rounds_(rounds), elements_(program.number("size", 512 << 20) / sizeof(float)),
           batches_(pieces(elements_, std::clamp<size_t>(elements_ >> 20, 32, 128))), pool_(new_pool(UINT64_MAX)),
           expected_(expected_after(rounds)) {
+        forbid_reuse(pool_);
         input_ = page_locked_floats(elements_);
         output_ = page_locked_floats(elements_);
         fill(DATA, input_, elements_);
