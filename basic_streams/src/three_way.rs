@@ -97,6 +97,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         .prepare(|work| Ok(work.poison()?))
         .check(|work| work.check())
         .run(part, &mut work)?;
+    // A link that was slow for a moment makes the bound too long: the least of before and after counts.
+    let after = Bound::measure(part, &mut work, roles)?;
+    stages.both_copies = stages.both_copies.min(after.copies);
     let times = part.device().times();
     part.say(measure::table_with_bounds(&outcomes, &stages, times));
     judge(part, &outcomes, &stages)?;

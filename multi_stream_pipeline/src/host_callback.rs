@@ -39,7 +39,7 @@ const MODELLED: ByteSize = ByteSize::mib(16);
 /// The least share of its time that the program's thread has for itself while streams call the function.
 const FREE: f64 = 0.6;
 /// The least share of the bound that callbacks reach.
-const CALLBACK: f64 = 0.8;
+const CALLBACK: f64 = 0.7;
 /// The same of a thread that polls: on a GPU's host it is now and then interrupted.
 const POLLING: f64 = 0.65;
 
