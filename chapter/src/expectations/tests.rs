@@ -415,17 +415,24 @@ fn what_does_not_hold_or_does_not_agree_is_not_recorded() {
             .to_string()
             .contains("two runs of the same model differ")
     );
-    let mut other = measured(&[vec![1.0]]);
-    other.parts[0].workload = "1".into();
-    let error = update(&[measured(&[vec![1.0]]), other], folder.path()).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("did different work: hashes 00ff and 1")
-    );
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),
         0,
         "nothing is left behind"
     );
+}
+
+#[test]
+fn of_runs_that_did_different_work_the_most_common_is_recorded() {
+    let folder = tempdir().unwrap();
+    let mut other = measured(&[vec![9.0]]);
+    other.parts[0].workload = "1".into();
+    let usual = measured(&[vec![1.0]]);
+    let updated = update(&[other, usual.clone(), usual.clone()], folder.path()).unwrap();
+    assert!(
+        updated.lines[0].contains("three-way: 1 of 3 runs not recorded: they did other work"),
+        "{:?}",
+        updated.lines
+    );
+    assert_eq!(judged(&usual, &folder).exit(true), Exit::LessonHolds);
 }

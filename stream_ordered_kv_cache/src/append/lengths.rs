@@ -118,11 +118,11 @@ fn append_waited_for(part: &Part, decode: &mut Decode) -> anyhow::Result<Duratio
     Ok(all / decode.order().count() as u32)
 }
 
-/// The command line's length, or some between which attention's time nearly doubles in two steps. There is none at which an
-/// H200 is on the edge of the margin: it would choose now this length and now that one.
+/// The command line's length, or some. There is none at which an H200 is on the edge of the margin: it would choose now this
+/// length and now that one, and two runs could not be compared.
 fn to_try(part: &Part) -> Result<Vec<Shape>, UsageError> {
     let prompts = match size::tokens(part)? {
-        None => vec![64, 96, 128, 192, 256, 448, 512],
+        None => vec![64, 96, 128, 192, 256, 512],
         Some(prompt) => vec![prompt],
     };
     let shape = |prompt| {
