@@ -46,7 +46,12 @@ pub fn verdict(count: usize, above: &[String]) -> ExitCode {
 /// The median of a list of figures; zero when there are none.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+    let middle = figures.len() / 2;
+    match figures.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => figures[middle],
+        _ => 0.5 * (figures[middle - 1] + figures[middle]),
+    }
 }
 
 /// Device time of `work` in µs, between two events on `stream`.

@@ -36,6 +36,7 @@ pub struct Request {
 #[serde(deny_unknown_fields)]
 pub struct Results {
     /// The version of the form: 2.
+    #[schemars(range(min = 2, max = 2))]
     pub version: u32,
     /// The example's name.
     pub example: String,
@@ -136,6 +137,10 @@ impl Results {
 
     /// What the form's types cannot rule out.
     fn contradiction(&self) -> Option<String> {
+        let in_a_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if self.example.is_empty() || !self.example.chars().all(in_a_name) {
+            return Some(format!("{:?} is no example's name", self.example));
+        }
         for part in &self.parts {
             for timed in &part.timed {
                 let sane = |us: &f64| us.is_finite() && *us >= 0.0;

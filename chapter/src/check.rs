@@ -6,6 +6,7 @@ use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
 use examples_host::exit::Exit;
+use examples_host::options::UsageError;
 use examples_host::output;
 use std::path::PathBuf;
 
@@ -55,6 +56,16 @@ pub fn judge(
     arguments: &ExpectationsArguments,
     usual: impl FnOnce() -> PathBuf,
 ) -> Result<Exit> {
+    if let Some(named) = &arguments.expectations
+        && !arguments.update_expectations
+        && !named.is_dir()
+    {
+        let why = format!(
+            "--expectations {}: there is no such folder",
+            named.display()
+        );
+        return Err(UsageError(why).into());
+    }
     let folder = arguments.expectations.clone().unwrap_or_else(usual);
     if arguments.update_expectations {
         let updated = expectations::update(runs, &folder)?;

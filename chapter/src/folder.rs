@@ -69,7 +69,7 @@ impl NewFolder {
     pub fn create(option: &str, path: PathBuf) -> Result<Self, UsageError> {
         let refuse = |why: String| UsageError(format!("{option} {}: {why}", path.display()));
         if path.exists() && !replaceable(&path) {
-            let why = format!("this is not empty and holds no {SUMMARY}: it is not replaced");
+            let why = "this is not empty, and not all of it was left behind by `cargo chapter run`: it is not replaced".to_owned();
             return Err(refuse(why));
         }
         let parent = match path.parent() {
@@ -118,10 +118,32 @@ impl NewFolder {
     }
 }
 
-/// Whether nothing is lost when the folder goes: it is empty, or holds a run's results.
+/// Whether nothing is lost when the folder goes: it is empty, or holds what a run and its report left behind and nothing else.
 fn replaceable(path: &Path) -> bool {
-    let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    empty || path.join(SUMMARY).is_file()
+    let Ok(entries) = fs::read_dir(path) else {
+        return false;
+    };
+    let names: Vec<String> = entries
+        .map(|entry| {
+            entry.map_or_else(
+                |_| String::new(),
+                |entry| entry.file_name().to_string_lossy().into_owned(),
+            )
+        })
+        .collect();
+    let Ok(summary) = summary(path) else {
+        return names.is_empty();
+    };
+    let of_a_target = |name: &str| {
+        let targets = summary.targets.iter();
+        targets
+            .map(|target| format!("{}.", target.name))
+            .any(|prefix| name.starts_with(&prefix))
+    };
+    let known = |name: &String| {
+        [SUMMARY, "nsys", "report.html", "report.md"].contains(&name.as_str()) || of_a_target(name)
+    };
+    names.iter().all(known)
 }
 
 /// Reads a folder's summary and the results in it, in the order in which they ran.
@@ -129,6 +151,21 @@ fn replaceable(path: &Path) -> bool {
 /// # Errors
 /// It is no such folder, or one of its files is none of results.
 pub fn read(path: &Path) -> Result<(Summary, Vec<Results>), UsageError> {
+    let summary = summary(path)?;
+    let mut results = Vec::new();
+    for target in &summary.targets {
+        let file = path.join(format!("{}.json", target.name));
+        let left_some = target.exit_code.is_some() && target.error.is_none();
+        if left_some || file.exists() {
+            let read = Results::read(&file).map_err(|error| UsageError(error.to_string()))?;
+            results.push(read);
+        }
+    }
+    Ok((summary, results))
+}
+
+/// Reads a folder's summary.
+fn summary(path: &Path) -> Result<Summary, UsageError> {
     let file = path.join(SUMMARY);
     let refuse = |why: String| UsageError(format!("{}: {why}", file.display()));
     let text = fs::read_to_string(&file).map_err(|error| {
@@ -147,14 +184,7 @@ pub fn read(path: &Path) -> Result<(Summary, Vec<Results>), UsageError> {
         let why = format!("version {version} of the form; this program reads version {VERSION}");
         return Err(refuse(why));
     }
-    let summary: Summary = serde_json::from_str(&text).map_err(form)?;
-    let names = summary.targets.iter().map(|target| &target.name);
-    let files = names.map(|name| path.join(format!("{name}.json")));
-    let results = files
-        .filter(|file| file.exists())
-        .map(|file| Results::read(&file).map_err(|error| UsageError(error.to_string())))
-        .collect::<Result<_, _>>()?;
-    Ok((summary, results))
+    serde_json::from_str(&text).map_err(form)
 }
 
 #[cfg(test)]
@@ -166,7 +196,13 @@ mod tests {
             version: VERSION,
             profile: "none".into(),
             device: device.into(),
-            targets: Vec::new(),
+            targets: vec![TargetSummary {
+                name: device.into(),
+                exit_code: None,
+                seconds: 0.0,
+                error: None,
+                skipped: Vec::new(),
+            }],
         }
     }
 
@@ -185,10 +221,10 @@ mod tests {
         let path = home.path().join("made/chapter");
         for device in ["a", "b"] {
             let new = NewFolder::create("--out", path.clone()).unwrap();
-            fs::write(new.place().join(device), "").unwrap();
+            fs::write(new.place().join(format!("{device}.txt")), "").unwrap();
             new.finish(&summary(device)).unwrap();
             assert_eq!(read(&path).unwrap().0.device, device);
-            assert_eq!(entries(&path), [device, SUMMARY]);
+            assert_eq!(entries(&path), [&format!("{device}.txt"), SUMMARY]);
             assert_eq!(entries(&home.path().join("made")), ["chapter"]);
         }
     }
@@ -207,6 +243,31 @@ mod tests {
     }
 
     #[test]
+    fn results_are_not_replaced_together_with_something_else() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("chapter");
+        let new = |path: &Path| NewFolder::create("--out", path.to_owned());
+        new(&path).unwrap().finish(&summary("a")).unwrap();
+        fs::write(path.join("a.html"), "").unwrap();
+        drop(new(&path).unwrap());
+        fs::write(path.join("thesis"), "").unwrap();
+        assert!(new(&path).is_err());
+        fs::write(home.path().join(SUMMARY), "{}").unwrap();
+        assert!(new(home.path()).is_err());
+    }
+
+    #[test]
+    fn results_that_a_target_left_behind_must_be_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("chapter");
+        let mut lost = summary("a");
+        lost.targets[0].exit_code = Some(0);
+        let new = NewFolder::create("--out", path.clone()).unwrap();
+        new.finish(&lost).unwrap();
+        assert!(read(&path).unwrap_err().0.contains("a.json"));
+    }
+
+    #[test]
     fn what_is_no_results_is_neither_replaced_nor_read() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("thesis"), "").unwrap();
@@ -214,7 +275,9 @@ mod tests {
             .err()
             .unwrap();
         assert!(
-            error.0.ends_with("holds no run.json: it is not replaced"),
+            error
+                .0
+                .ends_with("left behind by `cargo chapter run`: it is not replaced"),
             "{error}"
         );
         let error = read(home.path()).unwrap_err();

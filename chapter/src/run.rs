@@ -277,9 +277,19 @@ impl Run<'_> {
         for part in &results.parts {
             self.tell(&format!("{name}:{}", part.name), &Outcome::of(part));
         }
-        if !results.holds && results.parts.iter().all(|part| part.holds) {
-            let why = format!("{} reports of the checkers", results.reports.len());
+        if let Some(first) = results.reports.first() {
+            let first = first.lines().next().unwrap_or_default();
+            let why = format!(
+                "reports of the checkers: {}: {first}",
+                results.reports.len()
+            );
             self.tell(name, &Outcome::Broken(why));
+        }
+        let explained = i32::from(!results.holds);
+        if ended.status.code() != Some(explained) {
+            let why = format!("{}, which its results do not explain", ended.complaint());
+            self.tell(name, &Outcome::Broken(why.clone()));
+            return Err(why);
         }
         Ok(results)
     }

@@ -12,7 +12,9 @@ struct Home(TempDir);
 
 impl Home {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("expectations")).unwrap();
+        Self(home)
     }
 
     /// Exit code, standard output and standard error of `check` in the folder, of a file with this text.
@@ -153,4 +155,16 @@ fn where_no_folder_can_be_made_nothing_is_left_behind() {
     );
     assert_eq!(fs::read_to_string(&expectations).unwrap(), "a file");
     assert!(Path::new(&expectations).is_file());
+}
+
+#[test]
+fn a_folder_of_expectations_that_is_not_there_is_bad_usage() {
+    let home = Home::new();
+    fs::remove_dir(home.0.path().join("expectations")).unwrap();
+    let (code, said, err) = home.check(RESULTS, &[]);
+    assert_eq!((code, said.as_str()), (2, ""));
+    assert!(
+        err.contains("--expectations expectations: there is no such folder"),
+        "{err}"
+    );
 }

@@ -182,7 +182,7 @@ fn a_folder_of_something_else_is_not_replaced() {
     let (code, out, err) = chapter.ends(&["run", "--out", "thesis"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(
-        err.contains("--out thesis: this is not empty and holds no run.json"),
+        err.contains("--out thesis: this is not empty, and not all of it was left behind"),
         "{err}"
     );
     assert_eq!(files(&thesis), ["chapter-1"]);
@@ -202,4 +202,26 @@ fn the_deep_profile_keeps_what_the_programs_print() {
     assert_eq!(chapter.ends(&["run", "second", "--profile", "deep"]).0, 0);
     let text = fs::read_to_string(chapter.results().join("second.txt")).unwrap();
     assert_eq!(text, "pools: Does pools hold?\n");
+}
+
+#[test]
+fn a_program_that_ends_otherwise_than_its_results_say_is_broken() {
+    let script = example("first", &[("overlap", true, None)]) + "exit 101\n";
+    let chapter = Chapter::new(&[("first", script)]);
+    let (code, out, _) = chapter.ends(&["run"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("which its results do not explain"), "{out}");
+}
+
+#[test]
+fn reports_of_the_checkers_are_said_and_a_failure() {
+    let script = example("first", &[("overlap", true, None)]);
+    let script = script.replace("\"reports\":[]", "\"reports\":[\"race: a and b\"]");
+    let chapter = Chapter::new(&[("first", script)]);
+    let (code, out, _) = chapter.ends(&["run"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("reports of the checkers: 1: race: a and b"),
+        "{out}"
+    );
 }

@@ -40,7 +40,7 @@ fn every_part_holds_without_a_race_and_prints_the_same_twice() {
 #[test]
 fn attention_that_does_not_wait_is_wrong_and_reported_every_time() {
     for _ in 0..2 {
-        let output = run(&["--part", "append", "--omit-event", "--size", "1MiB"]);
+        let output = run(&["--part", "append", "--omit-event", "--size", "2MiB"]);
         assert_eq!(code(&output), Some(1));
         assert!(text(&output.stdout).contains("attention's outputs are wrong"));
         let report = text(&output.stderr);

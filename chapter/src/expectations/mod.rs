@@ -125,7 +125,9 @@ fn unfit(run: &Results) -> Option<&'static str> {
         omit_event,
         profiled,
     } = run.request;
-    if profiled {
+    if !run.reports.is_empty() {
+        Some("the checkers made reports")
+    } else if profiled {
         Some("a profiler was attached")
     } else if size.is_some() || chunks.is_some() || omit_event {
         Some("it ran with options that change its work")

@@ -172,21 +172,26 @@ impl Outcome {
         parts.map(|(_, judgement)| judgement)
     }
 
-    /// What the command ends with. A regression is a failure; so is a comparison in which entries are void and nothing could
-    /// be compared at all. If all of it is asked for, whatever was not compared is one too.
+    /// What the command ends with. A regression is a failure; so is a void entry of a model, whose work changes with the
+    /// program only, while a part may choose its work by measuring; and so is a comparison in which entries are void and nothing
+    /// could be compared at all. If all of it is asked for, whatever was not compared is one too.
     pub fn exit(&self, all_of_it: bool) -> Exit {
         let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared(..));
         let void = |judgement: &Judgement| matches!(judgement, Judgement::Void(_));
         let regressed = self
             .judgements()
             .any(|judgement| judgement.regressions().next().is_some());
+        let changed = self.targets.iter().any(|target| {
+            let is_model = target.device.profile.is_some();
+            is_model && target.parts.iter().any(|(_, judgement)| void(judgement))
+        });
         let nothing = self.judgements().any(void) && !self.judgements().any(compared);
         let incomplete = !self.judgements().all(compared)
             || self
                 .targets
                 .iter()
                 .any(|target| !target.did_not_run.is_empty());
-        if regressed || nothing || all_of_it && incomplete {
+        if regressed || changed || nothing || all_of_it && incomplete {
             Exit::LessonFails
         } else {
             Exit::LessonHolds

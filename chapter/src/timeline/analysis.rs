@@ -31,6 +31,7 @@ pub fn text(timeline: &Recorded, most: usize) -> String {
         page.idle(&analysis, most),
         page.engine_gaps(&analysis),
         page.serialised(&analysis),
+        page.findings(),
     ];
     let sections: Vec<String> = sections.into_iter().flatten().collect();
     sections.join("\n")
@@ -50,6 +51,17 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// What the checkers found about these operations, whole.
+    fn findings(&self) -> Option<String> {
+        let texts = self
+            .recording
+            .findings
+            .iter()
+            .map(|finding| indented(&finding.text));
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| format!("  found by the checkers\n{}", texts.join("\n")))
+    }
+
     fn engines(&self, analysis: &Analysis) -> String {
         let busy = format!("busy, {}", self.source);
         let titles = [

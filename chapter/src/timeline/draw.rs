@@ -8,7 +8,7 @@ use chapter_timeline::html;
 use chapter_timeline::perfetto::Trace;
 use chapter_timeline::svg::{self, Chart};
 use examples_host::options::UsageError;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is drawn, and where to.
 #[derive(clap::Args)]
@@ -28,6 +28,26 @@ pub struct Drawings {
 }
 
 impl Drawings {
+    /// Refuses to write two drawings to one place, or one over a file that is read.
+    pub fn check_places(&self, read: &[&Path]) -> Result<(), UsageError> {
+        let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut taken: Vec<PathBuf> = read.iter().map(|path| place(path)).collect();
+        let outputs = [
+            ("--html", &self.html),
+            ("--svg", &self.svg),
+            ("--trace", &self.trace),
+        ];
+        for (option, path) in outputs {
+            let Some(path) = path else { continue };
+            if taken.contains(&place(path)) {
+                let why = "this file is read, or something else is to be written there";
+                return Err(UsageError(format!("{option} {}: {why}", path.display())));
+            }
+            taken.push(place(path));
+        }
+        Ok(())
+    }
+
     /// Draws what was asked for, if anything was, of one file or of two. Returns what was written where, in a line each.
     pub fn draw(&self, files: &[&Contents]) -> Result<Vec<String>> {
         let create = |option, path: &Option<PathBuf>| {

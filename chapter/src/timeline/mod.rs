@@ -37,6 +37,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         let (part, variant) = (arguments.part.as_deref(), arguments.variant.as_deref());
         anyhow::Ok(contents.only(part, variant)?)
     };
+    let beside = arguments.drawings.beside.as_deref();
+    let inputs: Vec<&Path> = iter::once(arguments.file.as_path()).chain(beside).collect();
+    arguments.drawings.check_places(&inputs)?;
     let contents = read(&arguments.file)?;
     let beside = arguments.drawings.beside.as_deref().map(read).transpose()?;
     if let Some(beside) = &beside
