@@ -146,6 +146,7 @@ fn files_that_are_none_are_refused() {
 fn where_no_folder_can_be_made_nothing_is_left_behind() {
     let home = Home::new();
     let expectations = home.0.path().join("expectations");
+    fs::remove_dir(&expectations).unwrap();
     fs::write(&expectations, "a file").unwrap();
     let (code, said, err) = home.check(RESULTS, &["--update-expectations"]);
     assert_eq!((code, said.as_str()), (2, ""), "{err}");
