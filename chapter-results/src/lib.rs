@@ -5,7 +5,7 @@
 //! - [`description`]: what an example says of itself without running.
 //! - [`device`]: on what the run took place; [`workload`]: what it had to do, as a hash.
 //! - [`intervals`]: what ran when, and what can be said of it; [`statistics`], [`units`].
-//! - [`new_file`]: files that are whole or not there.
+//! - [`new_file`]: files that are whole or not there; [`versioned`]: files that say the version of their form.
 
 pub mod description;
 pub mod device;
@@ -15,6 +15,7 @@ pub mod part;
 pub mod results;
 pub mod statistics;
 pub mod units;
+pub mod versioned;
 pub mod workload;
 
 pub use results::{ReadError, Results, VERSION};

@@ -2,6 +2,7 @@
 
 use crate::device::{Fingerprint, TimeSource};
 use crate::part::{PartResults, Timed};
+use crate::versioned::{self, Unread};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -111,21 +112,16 @@ impl Results {
     /// # Errors
     /// As [`Results::read`].
     pub fn parse(path: &Path, text: &str) -> Result<Self, ReadError> {
-        #[derive(Deserialize)]
-        struct Versioned {
-            version: u64,
-        }
-        let form = |source| ReadError::Form {
-            path: path.to_owned(),
-            source,
-        };
-        // The version first: a later form may lack or have what this one does not know.
-        let Versioned { version: found } = serde_json::from_str(text).map_err(form)?;
-        if found != u64::from(VERSION) {
-            let path = path.to_owned();
-            return Err(ReadError::Version { path, found });
-        }
-        let results: Self = serde_json::from_str(text).map_err(form)?;
+        let results: Self = versioned::parse(text, VERSION).map_err(|unread| match unread {
+            Unread::Form(source) => ReadError::Form {
+                path: path.to_owned(),
+                source,
+            },
+            Unread::Version(found) => ReadError::Version {
+                path: path.to_owned(),
+                found,
+            },
+        })?;
         match results.contradiction() {
             None => Ok(results),
             Some(reason) => Err(ReadError::Content {

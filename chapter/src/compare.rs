@@ -110,6 +110,18 @@ mod testing {
     use chapter_results::part::{Bound, Kind, PartResults, Timed};
     use chapter_results::results::{Request, Results};
 
+    /// The words of a table's line that begins with `name`.
+    pub fn line<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+        let line = table
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no line {name}: {table}"));
+        line.split("  ")
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .collect()
+    }
+
     /// Results of one part that times these variants of one group, each in some runs.
     pub fn results(times: TimeSource, timed: &[(&str, &[f64])]) -> Results {
         let timed = timed.iter().map(|(variant, samples)| Timed {

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use chapter_results::Results;
+use chapter_results::versioned::{self, Unread};
 use examples_host::options::UsageError;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -173,18 +174,12 @@ fn summary(path: &Path) -> Result<Summary, UsageError> {
             "{error}; `cargo chapter run` leaves such a folder behind"
         ))
     })?;
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u64,
-    }
-    let form = |error: serde_json::Error| refuse(format!("no summary of a run: {error}"));
-    // The version first: a later form may lack or have what this one does not know.
-    let Versioned { version } = serde_json::from_str(&text).map_err(form)?;
-    if version != u64::from(VERSION) {
-        let why = format!("version {version} of the form; this program reads version {VERSION}");
-        return Err(refuse(why));
-    }
-    serde_json::from_str(&text).map_err(form)
+    versioned::parse(&text, VERSION).map_err(|unread| match unread {
+        Unread::Form(error) => refuse(format!("no summary of a run: {error}")),
+        Unread::Version(found) => refuse(format!(
+            "version {found} of the form; this program reads version {VERSION}"
+        )),
+    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Part<'a> {
     device: &'a Device,
     options: &'a Options,
     verdict: Verdict,
-    recordings: Vec<(String, Recording)>,
+    timelines: Vec<Timeline>,
     timed: Vec<Timed>,
     bounds: Vec<Bound>,
     /// Whether the heading of the measurements is still to be printed.
@@ -42,7 +42,7 @@ impl<'a> Part<'a> {
             device,
             options,
             verdict: Verdict::default(),
-            recordings: Vec::new(),
+            timelines: Vec::new(),
             timed: Vec::new(),
             bounds: Vec::new(),
             heading_due: false,
@@ -139,17 +139,19 @@ impl<'a> Part<'a> {
         output::line(indented(4, text));
     }
 
-    /// Prints a recording as a chart and keeps it for `--trace`.
+    /// Prints a recording as a chart and keeps it for `--trace` and `--json`.
     pub fn chart(&mut self, variant: &str, recording: &Recording, rows: Rows) {
         self.say(format!("{variant}: {recording}"));
         self.say(Gantt::new(recording, rows));
         self.keep(variant, recording);
     }
 
-    /// Keeps a recording for `--trace` without printing it.
+    /// Keeps a recording for `--trace` and `--json` without printing it.
     pub fn keep(&mut self, variant: &str, recording: &Recording) {
-        self.recordings
-            .push((variant.to_owned(), recording.clone()));
+        self.timelines.push(Timeline {
+            variant: variant.to_owned(),
+            recording: recording.clone(),
+        });
     }
 
     /// Notes what was timed for `--json`: a variant of a group whose members can be ranked.
@@ -322,15 +324,13 @@ impl<'a> Part<'a> {
         if self.verdict.claims().is_empty() {
             output::line("    FAILED  nothing was claimed");
         }
-        let recordings = self.recordings.into_iter();
-        let timelines = recordings.map(|(variant, recording)| Timeline { variant, recording });
         PartResults {
             name: self.info.name.to_owned(),
             question: self.info.question.to_owned(),
             workload: String::new(),
             timed: self.timed,
             bounds: self.bounds,
-            timelines: timelines.collect(),
+            timelines: self.timelines,
             claims: self.verdict.claims().to_vec(),
             holds: self.verdict.holds(),
         }

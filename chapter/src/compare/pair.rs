@@ -128,7 +128,7 @@ fn variants(both: [Option<&PartResults>; 2]) -> Vec<(&Timed, [Option<f64>; 2])> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::testing::results;
+    use crate::compare::testing::{line, results};
     use chapter_results::device::TimeSource::{Measured, Modelled};
 
     fn set(path: &str, results: Results) -> Set {
@@ -136,17 +136,6 @@ mod tests {
             path: path.into(),
             results: vec![results],
         }
-    }
-
-    fn line<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
-        let line = table
-            .lines()
-            .find(|line| line.trim_start().starts_with(name));
-        let line = line.unwrap_or_else(|| panic!("no line {name}: {table}"));
-        line.split("  ")
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-            .collect()
     }
 
     #[test]

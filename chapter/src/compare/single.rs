@@ -105,20 +105,8 @@ pub(crate) fn cells(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::testing::results;
+    use crate::compare::testing::{line, results};
     use chapter_results::device::TimeSource::{Measured, Modelled};
-
-    /// The words of the line that begins with `name`.
-    fn line<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
-        let line = table
-            .lines()
-            .find(|line| line.trim_start().starts_with(name));
-        let line = line.unwrap_or_else(|| panic!("no line {name}: {table}"));
-        line.split("  ")
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-            .collect()
-    }
 
     #[test]
     fn variants_stand_beside_their_bound_and_the_first_of_them() {

@@ -3,6 +3,7 @@
 use super::lines;
 use chapter_results::device::{Fingerprint, TimeSource};
 use chapter_results::part::{Kind, Unit};
+use chapter_results::versioned::{self, Unread};
 use examples_host::options::UsageError;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -131,21 +132,14 @@ impl Expectations {
     }
 
     fn parse(path: &Path, target: &str, text: &str) -> Result<Self, UsageError> {
-        #[derive(Deserialize)]
-        struct Versioned {
-            version: u64,
-        }
         let path = path.display();
         let again = "write it again with `--update-expectations`";
-        let form = |error| UsageError(format!("{path} holds no expectations: {error}"));
-        // The version first: a later form may lack or have what this one does not know.
-        let Versioned { version: found } = serde_json::from_str(text).map_err(form)?;
-        if found != u64::from(VERSION) {
-            return Err(UsageError(format!(
+        let expected: Self = versioned::parse(text, VERSION).map_err(|unread| match unread {
+            Unread::Form(error) => UsageError(format!("{path} holds no expectations: {error}")),
+            Unread::Version(found) => UsageError(format!(
                 "{path} has version {found} of the expectations' form; this program reads version {VERSION}: {again}"
-            )));
-        }
-        let expected: Self = serde_json::from_str(text).map_err(form)?;
+            )),
+        })?;
         if expected.target != target {
             return Err(UsageError(format!(
                 "{path} holds expectations of {}, not of {target}: {again}",
