@@ -1,0 +1,63 @@
+//! The kernels: the compiler that makes PTX of them, and whether the PTX in the workspace is up to date.
+
+use super::Finding;
+use cuda_builder::{DEVICE_RUSTC, Toolchain};
+use std::path::Path;
+
+#[path = "../../../../gpu-kernels/modules.rs"]
+mod modules;
+
+/// The device toolchain and the PTX of the workspace in this folder; of programs without one, that both are in them.
+pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
+    let Some(workspace) = workspace else {
+        let built_in = "in the programs, as they were built";
+        return vec![Finding::there("PTX", built_in)];
+    };
+    let toolchain = Toolchain::find();
+    let (compiler, can_compile) = match &toolchain {
+        Ok(found) => {
+            let state = format!(
+                "{}, rustc {DEVICE_RUSTC} with rust-src",
+                found.rustc.display()
+            );
+            (Finding::there("device toolchain", state), true)
+        }
+        Err(tried) => {
+            let advice = format!(
+                "only changing a kernel needs it: `make toolchain` installs it\n{}",
+                tried.join("\n")
+            );
+            (
+                Finding::missing("device toolchain", "not found", advice),
+                false,
+            )
+        }
+    };
+    vec![compiler, ptx(workspace, can_compile)]
+}
+
+fn ptx(workspace: &Path, can_compile: bool) -> Finding {
+    let mut stale = Vec::new();
+    for (name, module) in modules::of(&workspace.join("gpu-kernels")) {
+        match module.is_up_to_date() {
+            Ok(true) => {}
+            Ok(false) => stale.push(name),
+            Err(error) => {
+                let advice = "this is no whole clone of the workspace";
+                return Finding::missing("PTX", error.to_string(), advice);
+            }
+        }
+    }
+    if stale.is_empty() {
+        return Finding::there("PTX", "up to date with the kernels' sources");
+    }
+    let state = format!("older than the kernels' sources: {}", stale.join(", "));
+    let advice = match can_compile {
+        true => "the next build compiles it; commit it with the sources",
+        false => "`make toolchain` installs the compiler that the next build needs",
+    };
+    Finding {
+        fatal: !can_compile,
+        ..Finding::missing("PTX", state, advice)
+    }
+}
