@@ -20,6 +20,7 @@
 //!   calls that CUDA allows before `cuInit`, the default choice and then the call itself.
 //! - `unsupported` is what they hold for symbols that the chosen driver lacks:
 //!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
+//! - `observe` shows a program's calls to whoever measures it: only then something stands between a slot and the driver.
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
 //! # As a shared library
@@ -40,6 +41,7 @@ mod exports;
 pub mod host;
 mod names;
 mod nvidia;
+pub mod observe;
 mod result;
 mod selection;
 mod slots;

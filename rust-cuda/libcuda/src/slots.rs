@@ -33,6 +33,11 @@ pub(crate) unsafe fn fill(mut driver: impl FnMut(&'static str) -> Option<NonNull
     }
 }
 
+/// Makes calls of `symbol` reach `function` from now on, which has the symbol's C signature.
+pub(crate) fn replace(symbol: Symbol, function: *mut c_void) {
+    SLOTS[symbol as usize].store(function, Ordering::Release);
+}
+
 /// What calls of `symbol` presently reach.
 pub(crate) fn function(symbol: Symbol) -> *const c_void {
     SLOTS[symbol as usize].load(Ordering::Acquire)
