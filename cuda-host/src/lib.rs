@@ -1,5 +1,39 @@
 //! What cust 0.3.2 lacks of the driver API, or gets wrong, under the driver's names.
 //!
-//! A program uses cust's own types wherever cust is right: `Stream`, `Event`, `DeviceBuffer`, `LockedBuffer`. This
-//! crate makes the streams that cust cannot make and adds the operations that it does not have. Each function is one
-//! call of the driver, which its documentation names. Nothing here measures anything.
+//! A program uses cust's own types wherever cust is right: [`Stream`](cust::stream::Stream), [`Event`](cust::event::Event),
+//! `DeviceBuffer`, `LockedBuffer`, `Module`. This crate makes the streams that cust cannot make and adds the operations
+//! that it does not have. Each function is one call of the driver, which its documentation names; like cust's, it returns
+//! the driver's code. Nothing here measures anything.
+//!
+//! - [`stream`]: non-blocking streams, priorities, the default streams' handles; [`StreamExt`]: `wait` for an event by
+//!   reference, host functions, queries, names
+//! - [`event`]: handles of events; cust's `Event` does the rest
+//! - [`pool`]: memory pools, and stream-ordered allocation from one of one's own
+//! - [`host_memory`]: page-locking memory that the program already has
+//! - [`capture`]: capturing streams into graphs
+//! - [`peer`]: copies between devices
+//! - [`launch_attributes`]: launches with attributes, such as thread-block clusters
+//!
+//! cust's `Stream::new` removes `NON_BLOCKING`, `Stream::wait_event` takes the event by value, and both types keep their
+//! handles to themselves; that is what most of this is about.
+
+pub mod capture;
+pub mod event;
+mod handle;
+pub mod host_memory;
+pub mod launch_attributes;
+pub mod peer;
+pub mod pool;
+mod result;
+pub mod stream;
+
+pub use event::EventExt;
+pub use pool::MemoryPool;
+pub use stream::StreamExt;
+
+/// The traits whose methods extend cust's types, and what most programs use beside them.
+pub mod prelude {
+    pub use crate::event::EventExt;
+    pub use crate::pool::{MemoryPool, PoolStatistics, Reuse};
+    pub use crate::stream::{self, StreamExt};
+}
