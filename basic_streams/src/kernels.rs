@@ -17,7 +17,7 @@
 use crate::gate::{self, Gate};
 use crate::jobs::Jobs;
 use examples_host::prelude::*;
-use examples_host::recorder;
+use examples_host::recording;
 use std::time::Duration;
 
 const KERNELS: usize = 128;
@@ -84,7 +84,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     judge(part, &rows);
 
     jobs.deal(&streams)?;
-    let recording = gate::behind(recorder::record(device, || {
+    let recording = gate::behind(recording::record(device, || {
         let all = || jobs.launch(0..KERNELS);
         gate.time(&streams, Jobs::plan(KERNELS), all).map(drop)
     })?);

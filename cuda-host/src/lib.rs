@@ -37,3 +37,7 @@ pub mod prelude {
     pub use crate::pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::stream::{self, StreamExt};
 }
+
+/// The folder of this crate's sources, which stand between a program and its driver: for tools that show where a call was
+/// made.
+pub const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, check, failed};
 use crate::options::UsageError;
+use crate::recording;
 pub use chapter_results::device::TimeSource;
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
@@ -67,6 +68,7 @@ impl Device {
     /// of CUDA.
     pub fn open(choice: Choice) -> Result<Self, OpenError> {
         let selected = libcuda::select(choice)?;
+        recording::install();
         Ok(Self::first(selected.driver, selected.reason.clone())?)
     }
 

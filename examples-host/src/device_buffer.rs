@@ -7,12 +7,9 @@
 
 use crate::error::{Error, Result, check};
 use crate::host_buffer::{HostBuffer, bytes_of};
-use crate::intervals::Engine;
 use crate::memory_pool::MemoryPool;
-use crate::recorder;
 use crate::split::pieces;
-use crate::stream::Stream;
-use crate::tally::{self, Work};
+use crate::stream::{Stream, enqueue};
 use bytemuck::Pod;
 use cust::sys::{self, CUdeviceptr};
 use std::fmt;
@@ -180,7 +177,7 @@ impl<T: Pod> DeviceBuffer<T> {
         self.fits(source.len(), "a device buffer")?;
         let bytes = source.bytes();
         source.lend(&self.stream, false, |from| {
-            recorder::operation(&self.stream, Engine::HostToDevice, "copy in", bytes, || {
+            enqueue(|| {
                 // SAFETY: both ends span `bytes`; `lend` keeps the source alive and unchanged until
                 // the copy has finished.
                 let result = unsafe {
@@ -192,10 +189,6 @@ impl<T: Pod> DeviceBuffer<T> {
             })
         })?;
         self.len = source.len();
-        tally::add(Work {
-            bytes_in: bytes as u64,
-            ..Work::default()
-        });
         Ok(())
     }
 
@@ -211,32 +204,17 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         let bytes = self.bytes();
         destination.lend(&self.stream, true, |to| {
-            recorder::operation(
-                &self.stream,
-                Engine::DeviceToHost,
-                "copy out",
-                bytes,
-                || {
-                    // SAFETY: both ends span `bytes`; `lend` keeps the destination alive and unread
-                    // until the copy has finished.
-                    let result = unsafe {
-                        sys::cuMemcpyDtoHAsync_v2(
-                            to.cast(),
-                            self.address,
-                            bytes,
-                            self.stream.raw()?,
-                        )
-                    };
-                    check("cuMemcpyDtoHAsync", result, || {
-                        format!("{bytes} bytes, stream {}", self.stream.name())
-                    })
-                },
-            )
+            enqueue(|| {
+                // SAFETY: both ends span `bytes`; `lend` keeps the destination alive and unread
+                // until the copy has finished.
+                let result = unsafe {
+                    sys::cuMemcpyDtoHAsync_v2(to.cast(), self.address, bytes, self.stream.raw()?)
+                };
+                check("cuMemcpyDtoHAsync", result, || {
+                    format!("{bytes} bytes, stream {}", self.stream.name())
+                })
+            })
         })?;
-        tally::add(Work {
-            bytes_out: bytes as u64,
-            ..Work::default()
-        });
         Ok(())
     }
 
@@ -253,7 +231,7 @@ impl<T: Pod> DeviceBuffer<T> {
             });
         }
         let bytes = source.bytes();
-        recorder::operation(&self.stream, Engine::DeviceToDevice, "copy", bytes, || {
+        enqueue(|| {
             // SAFETY: both ends span `bytes` of device memory.
             let result = unsafe {
                 sys::cuMemcpyDtoDAsync_v2(self.address, source.address, bytes, self.stream.raw()?)
@@ -271,7 +249,7 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn fill_bytes(&mut self, byte: u8) -> Result<()> {
         self.len = self.capacity;
         let bytes = self.bytes();
-        recorder::operation(&self.stream, Engine::Set, "set", bytes, || {
+        enqueue(|| {
             // SAFETY: the buffer spans `bytes`.
             let result =
                 unsafe { sys::cuMemsetD8Async(self.address, byte, bytes, self.stream.raw()?) };

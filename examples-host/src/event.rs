@@ -4,7 +4,6 @@
 
 use crate::device::Device;
 use crate::error::{Result, check, failed};
-use crate::recorder;
 use crate::stream::Stream;
 use cust::sys::{self, CUevent, CUevent_flags_enum, CUresult};
 use std::time::Duration;
@@ -48,12 +47,10 @@ impl Event {
         // SAFETY: `raw` outlives the call, which stores a handle in it.
         let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
         check("cuEventCreate", result, || format!("timing {timing:?}"))?;
-        let event = Self {
+        Ok(Self {
             raw,
             _device: device.clone(),
-        };
-        recorder::event_created(&event);
-        Ok(event)
+        })
     }
 
     /// Captures what `stream` contains so far (`cuEventRecord`). Recording again replaces what was
@@ -64,8 +61,7 @@ impl Event {
         let result = unsafe { sys::cuEventRecord(self.raw, stream.raw()?) };
         check("cuEventRecord", result, || {
             format!("stream {}", stream.name())
-        })?;
-        recorder::event_recorded(self, stream)
+        })
     }
 
     /// Blocks the host until the event has happened (`cuEventSynchronize`).

@@ -2,9 +2,7 @@
 
 use crate::error::{Result, check, on};
 use crate::host_buffer::{HostBuffer, HostMemory};
-use crate::intervals::Engine;
-use crate::recorder;
-use crate::stream::Stream;
+use crate::stream::{Stream, enqueue};
 use bytemuck::Pod;
 use cust::sys;
 use libcuda::host;
@@ -23,7 +21,7 @@ impl Stream {
         let function: Box<Function> = Box::new(Box::new(function));
         let data = Box::into_raw(function);
         let mut taken = false;
-        let launched = recorder::operation(self, Engine::HostFunction, "host function", 0, || {
+        let launched = enqueue(|| {
             // SAFETY: `call` takes the box back when it is called, which happens at most once.
             let result = unsafe { sys::cuLaunchHostFunc(self.raw()?, Some(call), data.cast()) };
             check("cuLaunchHostFunc", result, on(self))?;

@@ -8,9 +8,7 @@
 use crate::device::{Device, Limits};
 use crate::device_buffer::DeviceBuffer;
 use crate::error::{Error, Result, check, name_of};
-use crate::intervals::Engine;
-use crate::recorder;
-use crate::stream::Stream;
+use crate::stream::{Stream, enqueue};
 use crate::tally::{self, Work};
 use bytemuck::Pod;
 use cust::sys::{self, CUfunction, CUjit_option, CUmodule, CUresult};
@@ -282,7 +280,7 @@ impl<'a> Arguments<'a> {
             kernel: kernel.name,
         })?;
         kernel.check_shape(&grid)?;
-        recorder::operation(stream, Engine::Kernel, kernel.name, 0, || {
+        enqueue(|| {
             let ([bx, by, bz], [tx, ty, tz]) = (grid.blocks, grid.threads);
             let (raw, arguments) = (stream.raw()?, self.pointers.as_mut_ptr().cast());
             let no_extra = std::ptr::null_mut();
@@ -308,7 +306,6 @@ impl<'a> Arguments<'a> {
             })
         })?;
         tally::add(Work {
-            launches: 1,
             elements: self.longest as u64,
             ..Work::default()
         });

@@ -11,7 +11,7 @@
 //!   stream, all its operations run there, and handing it to another stream makes that one wait.
 //! - **Fair comparison**: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every
 //!   element), [`measure`] (fork, join, in turn), [`statistics`], [`bound`].
-//! - **What really ran when**: [`recorder`], [`range`], [`intervals`], and [`gantt`], [`table`] to show it;
+//! - **What really ran when**: [`recording`], [`range`], [`intervals`], and [`gantt`], [`table`] to show it;
 //!   [`chapter_timeline`] draws traces and pictures.
 //!
 //! # An example, as an author writes it
@@ -21,9 +21,7 @@ pub mod arena;
 pub mod bound;
 pub mod check;
 pub mod child;
-mod cupti;
 pub mod data;
-mod dependencies;
 mod describe;
 pub mod device;
 pub mod device_buffer;
@@ -47,11 +45,10 @@ pub mod part_option;
 pub mod plan;
 pub mod races;
 pub mod range;
-pub mod recorder;
+pub mod recording;
 pub mod results;
 pub mod ring;
 pub mod size;
-mod software_log;
 pub mod split;
 pub mod stream;
 pub mod sweep;
@@ -61,8 +58,8 @@ mod uncached;
 pub mod verdict;
 
 pub use chapter_results::{intervals, new_file, statistics, units};
-pub use cupti::profiling_library;
 pub use error::{Error, Result};
+pub use recording::profiling_library;
 
 /// What nearly every example uses.
 pub mod prelude {
@@ -88,7 +85,7 @@ pub mod prelude {
     pub use crate::plan::{EqualWork, Plan};
     pub use crate::races::Watched;
     pub use crate::range::range;
-    pub use crate::recorder::{record, recorded};
+    pub use crate::recording::{record, recorded};
     pub use crate::results::Kind;
     pub use crate::ring::Ring;
     pub use crate::size::ByteSize;

@@ -15,7 +15,7 @@ use crate::intervals::Recording;
 use crate::part::Part;
 use crate::plan::{EqualWork, Plan};
 use crate::range::range;
-use crate::recorder;
+use crate::recording;
 use crate::results::Kind;
 use crate::statistics::Durations;
 use crate::stream::Stream;
@@ -23,6 +23,7 @@ use crate::table::Table;
 use crate::tally::{self, Work};
 use crate::units;
 use anyhow::{Context, bail};
+use libcuda::observe::unobserved;
 use std::time::Duration;
 
 /// One timed run.
@@ -62,15 +63,17 @@ impl Stopwatch {
     ) -> Result<Sample, E> {
         self.device.synchronize()?;
         let begin = host_clock::now();
-        self.start.record(&self.origin)?;
-        for stream in streams.clone() {
-            stream.wait(&self.start)?;
-        }
+        unobserved(|| {
+            self.start.record(&self.origin)?;
+            let mut streams = streams.clone().into_iter();
+            streams.try_for_each(|stream| stream.wait(&self.start))
+        })?;
         body()?;
-        for stream in streams {
-            self.origin.wait_for(stream)?;
-        }
-        self.end.record(&self.origin)?;
+        unobserved(|| {
+            let mut streams = streams.into_iter();
+            streams.try_for_each(|stream| self.origin.wait_for(stream))?;
+            self.end.record(&self.origin)
+        })?;
         let waiting = range("wait for the end");
         self.end.synchronize()?;
         drop(waiting);
@@ -202,7 +205,7 @@ impl<'v, S> Comparison<'v, S> {
         let watch = Stopwatch::new(device)?;
         let mut runs: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
         let timed = part.iterations(DEFAULT_ITERATIONS);
-        let (warm_up, extra) = if recorder::is_free(device) {
+        let (warm_up, extra) = if recording::is_free(device) {
             (0, 0)
         } else {
             (1, 1)
@@ -281,7 +284,7 @@ impl<'v, S> Comparison<'v, S> {
     ) -> anyhow::Result<((Sample, Work), Recording)> {
         self.prepared(state)?;
         let run = || self.timed_unprepared(index, watch, state);
-        let (timed, recording) = recorder::recorded(&watch.device, run)?;
+        let (timed, recording) = recording::recorded(&watch.device, run)?;
         self.all_joined(index, &recording)?;
         Ok((timed, recording))
     }

@@ -16,6 +16,8 @@ use software_gpu::reports::{self, Mode, Report};
 /// A word in the environment that is no mode.
 pub(crate) fn choose(options: &Options) -> Result<(), UsageError> {
     software_gpu::add_wrapper(env!("CARGO_MANIFEST_DIR"));
+    software_gpu::add_wrapper(cuda_host::SOURCES);
+    software_gpu::add_wrapper(libcuda::SOURCES);
     let asked = match options.races {
         Some(mode) => Some(mode),
         None => reports::mode_from_environment()

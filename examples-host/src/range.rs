@@ -4,7 +4,7 @@
 //! Nsight Systems shows them when the feature `nvtx` is on. Without it nothing is told to profilers, and a range costs one
 //! relaxed load when nothing is being recorded.
 
-use crate::recorder;
+use crate::recording;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::thread;
@@ -28,7 +28,7 @@ pub struct Range {
 #[inline]
 pub fn range(name: &str) -> Range {
     Range {
-        begun: recorder::now().map(|now| (name.to_owned(), now)),
+        begun: recording::now().map(|now| (name.to_owned(), now)),
         #[cfg(feature = "nvtx")]
         _shown: nvtx::LocalRange::new(nvtx::Str::from_str_lossy(name)),
         _of_thread: PhantomData,
@@ -39,7 +39,7 @@ impl Drop for Range {
     #[inline]
     fn drop(&mut self) {
         if let Some((name, start)) = self.begun.take() {
-            recorder::phase(name, thread_name(), start);
+            recording::phase(name, thread_name(), start);
         }
     }
 }
@@ -55,7 +55,8 @@ pub fn name_thread(name: &str) {
     NAME.set(Some(name.to_owned()));
 }
 
-fn thread_name() -> String {
+/// What the calling thread is called.
+pub(crate) fn thread_name() -> String {
     let named = NAME.with_borrow(Clone::clone);
     named.unwrap_or_else(|| thread::current().name().unwrap_or("host thread").to_owned())
 }
@@ -64,7 +65,7 @@ fn thread_name() -> String {
 #[inline]
 #[cfg_attr(
     not(feature = "nvtx"),
-    expect(unused_variables, reason = "nobody is told")
+    expect(unused_variables, reason = "for profilers only")
 )]
 pub(crate) fn name_stream(raw: cust::sys::CUstream, name: &str) {
     #[cfg(feature = "nvtx")]

@@ -9,8 +9,8 @@ use crate::device::Device;
 use crate::error::{Error, Result, check, failed, on};
 use crate::event::{Event, Timing};
 use crate::range;
-use crate::recorder;
 use cust::sys::{self, CUresult, CUstream, CUstream_flags_enum};
+use libcuda::observe::{self, StreamHandle};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,6 +112,7 @@ impl Stream {
     }
 
     fn wrap(device: &Device, name: String, kind: Kind, raw: CUstream) -> Result<Self> {
+        observe::name_stream(StreamHandle(raw as usize), &name);
         Ok(Self(Arc::new(Shared {
             raw,
             kind,
@@ -172,8 +173,7 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<()> {
         // SAFETY: both handles live.
         let result = unsafe { sys::cuStreamWaitEvent(self.raw()?, event.raw(), 0) };
-        check("cuStreamWaitEvent", result, on(self))?;
-        recorder::waited(self, event)
+        check("cuStreamWaitEvent", result, on(self))
     }
 
     /// Everything enqueued here from now on runs after everything enqueued in `other` so far: an
@@ -250,4 +250,10 @@ impl Drop for Shared {
             unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
     }
+}
+
+/// One call that enqueues something.
+#[inline]
+pub(crate) fn enqueue(call: impl FnOnce() -> Result<()>) -> Result<()> {
+    call()
 }

@@ -49,5 +49,9 @@ pub mod software;
 pub mod symbols;
 mod unsupported;
 
+/// The folder of this crate's sources, which stand between a program and its driver: for tools that show where a call was
+/// made.
+pub const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+
 pub use selection::{Choice, Driver, SelectError, Selected, UnknownChoice, select, selected};
 pub use unsupported::unsupported_calls;

@@ -27,7 +27,8 @@ struct Queue {
 
 #[derive(Debug)]
 struct Operation {
-    engine: Engine,
+    /// `None` where the call does not say it.
+    engine: Option<Engine>,
     after: Frontier,
 }
 
@@ -44,11 +45,12 @@ impl Noted {
         }
     }
 
-    /// An operation was enqueued.
-    pub(crate) fn enqueued(&mut self, stream: usize, engine: Engine) {
+    /// An operation was enqueued. Returns its number in the stream.
+    pub(crate) fn enqueued(&mut self, stream: usize, engine: Option<Engine>) -> usize {
         let queue = self.streams.entry(stream).or_default();
         let after = std::mem::take(&mut queue.awaited);
         queue.operations.push(Operation { engine, after });
+        queue.operations.len() - 1
     }
 
     /// An event was created. The driver gives out handles again: what one stood for before is forgotten.
@@ -110,11 +112,16 @@ impl Noted {
         let has_functions = !recording.of(Engine::HostFunction).is_empty();
         let mut shown = Shown::new();
         for (&stream, queue) in &self.streams {
-            let recorded = |engine: Engine| has_functions || engine != Engine::HostFunction;
+            let recorded =
+                |engine: Option<Engine>| has_functions || engine != Some(Engine::HostFunction);
             let engines = queue.operations.iter().map(|operation| operation.engine);
             let own: &[usize] = places.get(&stream).map_or(&[], |own| own);
             let of_records = own.iter().map(|place| recording.intervals[*place].engine);
-            let matches = engines.clone().filter(|e| recorded(*e)).eq(of_records);
+            let expected = engines.clone().filter(|engine| recorded(*engine));
+            let matches = expected.clone().count() == own.len()
+                && expected
+                    .zip(of_records)
+                    .all(|(noted, ran)| noted.is_none_or(|engine| engine == ran));
             let mut own = own.iter().copied();
             let place = |engine| (matches && recorded(engine)).then(|| own.next()).flatten();
             shown.insert(stream, engines.map(place).collect());
@@ -170,7 +177,7 @@ mod tests {
 
         /// Without an interval.
         fn hidden(&mut self, stream: usize, engine: Engine) {
-            self.noted.enqueued(stream, engine);
+            self.noted.enqueued(stream, Some(engine));
         }
 
         fn ran(&mut self, stream: usize, engine: Engine) {

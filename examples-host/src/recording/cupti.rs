@@ -5,8 +5,8 @@
 //! through callbacks. The layouts of records grow at their ends with each version; what is read
 //! here lies before that and has been the same since CUDA 11.
 
+use super::records::Record;
 use crate::intervals::{Engine, Span};
-use crate::recorder::Record;
 use cust::sys::{CUcontext, CUstream};
 use libloading::Library;
 use std::alloc::{self, Layout};
@@ -100,7 +100,7 @@ impl Cupti {
     }
 
     /// Starts reporting; what was reported before is forgotten.
-    pub(crate) fn start(&self) -> Result<(), String> {
+    pub(super) fn start(&self) -> Result<(), String> {
         for kind in KINDS {
             // SAFETY: the kind is one of CUPTI's.
             let status = unsafe { (self.enable)(kind) };
@@ -114,7 +114,7 @@ impl Cupti {
     }
 
     /// Stops reporting and returns what was reported. The device has nothing left to do.
-    pub(crate) fn stop(&self) -> Vec<Record> {
+    pub(super) fn stop(&self) -> Vec<Record> {
         // SAFETY: the flag is CUPTI's. Buffers come back through `buffer_completed` before it
         // returns.
         unsafe { (self.flush_all)(FLUSH_FORCED) };

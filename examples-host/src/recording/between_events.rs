@@ -1,0 +1,153 @@
+//! Recording without records: timing events around each operation, on a machine that has an NVIDIA GPU and no CUPTI.
+
+use super::notes;
+use super::observer::{Mode, Observing, engine};
+use super::records::{self, Ran};
+use crate::device::Device;
+use crate::error::{Error, failed};
+use crate::intervals::{Engine, Interval, Recording, Source, Span};
+use cuda_host::stream;
+use cust::error::{CudaError, CudaResult};
+use cust::event::{Event, EventFlags};
+use cust::sys;
+use libcuda::observe::{Action, StreamHandle, unobserved};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char};
+use std::sync::{Mutex, PoisonError};
+
+/// An operation, and the events around it.
+#[derive(Debug)]
+pub(super) struct Operation {
+    engine: Engine,
+    name: String,
+    stream: usize,
+    bytes: u64,
+    begin: Event,
+    end: Event,
+}
+
+thread_local! {
+    /// The event before the operation that is being enqueued.
+    static BEGIN: RefCell<Option<Event>> = const { RefCell::new(None) };
+}
+
+/// Records an event before an operation.
+#[cold]
+pub(super) fn begin(action: &Action) {
+    let event = action.enqueues_in().map(recorded_event);
+    BEGIN.set(event.and_then(Result::ok));
+}
+
+/// The operation was refused.
+pub(super) fn abandon() {
+    BEGIN.set(None);
+}
+
+/// Records an event behind an operation that was enqueued in the stream at `place`.
+pub(super) fn end(action: &Action, place: usize) {
+    let (Some(begin), Some(stream)) = (BEGIN.take(), action.enqueues_in()) else {
+        return;
+    };
+    let Ok(end) = recorded_event(stream) else {
+        return;
+    };
+    let engine = engine(action).unwrap_or(Engine::DeviceToDevice);
+    let (name, bytes) = match *action {
+        Action::Launch { function, .. } => (kernel_name(function), 0),
+        Action::Copy { bytes, .. } => (records::name_of(engine).to_owned(), bytes),
+        Action::Set { bytes, .. } => ("set".to_owned(), bytes),
+        _ => (records::name_of(engine).to_owned(), 0),
+    };
+    notes::notes().operations.push(Operation {
+        engine,
+        name,
+        stream: place,
+        bytes,
+        begin,
+        end,
+    });
+}
+
+fn recorded_event(stream: StreamHandle) -> CudaResult<Event> {
+    let event = Event::new(EventFlags::DEFAULT)?;
+    let raw = cuda_host::EventExt::raw(&event);
+    // SAFETY: both handles live.
+    let result = unsafe { sys::cuEventRecord(raw, stream.0 as sys::CUstream) };
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(event),
+        _ => Err(CudaError::UnknownError),
+    }
+}
+
+static KERNELS: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
+
+/// Notes the name of a kernel that a module was asked for.
+pub(super) fn kernel_found(function: usize, name: usize) {
+    // SAFETY: the program has passed a terminated string, and the call has not returned to it.
+    let name = unsafe { CStr::from_ptr(name as *const c_char) };
+    let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
+    kernels.insert(function, name.to_string_lossy().into_owned());
+}
+
+fn kernel_name(function: usize) -> String {
+    let kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
+    kernels
+        .get(&function)
+        .map_or("kernel", String::as_str)
+        .to_owned()
+}
+
+/// Runs `body` with events around its operations. `why` there are no records.
+pub(super) fn recorded<R, E: From<Error>>(
+    device: &Device,
+    why: String,
+    body: impl FnOnce() -> Result<R, E>,
+) -> Result<(R, Recording), E> {
+    let origin = unobserved(|| {
+        let clock = stream::non_blocking()?;
+        let origin = Event::new(EventFlags::DEFAULT)?;
+        origin.record(&clock)?;
+        origin.synchronize()?;
+        Ok(origin)
+    });
+    let origin = origin.map_err(of_clock)?;
+    let observing = Observing::start(Mode::Events);
+    let result = body()?;
+    drop(observing);
+    device.synchronize()?;
+    let mut notes = notes::take();
+    let operations = std::mem::take(&mut notes.operations);
+    let ran = operations
+        .into_iter()
+        .zip(0..)
+        .map(|(operation, enqueued)| {
+            let since_origin =
+                |event: &Event| event.elapsed(&origin).map(|time| time.as_nanos() as u64);
+            let start = since_origin(&operation.begin)?;
+            let end = since_origin(&operation.end)?.max(start);
+            let interval = Interval {
+                engine: operation.engine,
+                name: operation.name,
+                stream: notes.stream_name(operation.stream).to_owned(),
+                span: Span { start, end },
+                bytes: operation.bytes,
+            };
+            Ok(Ran {
+                stream: Some(operation.stream),
+                enqueued,
+                interval,
+            })
+        });
+    let ran = ran.collect::<CudaResult<Vec<Ran>>>().map_err(of_clock)?;
+    let (recording, _) = records::assembled(Source::Events(why), &notes, ran);
+    Ok((result, recording))
+}
+
+fn of_clock(error: CudaError) -> Error {
+    failed(
+        "cuEventRecord",
+        error as i32,
+        "the recording's clock".to_owned(),
+    )
+}

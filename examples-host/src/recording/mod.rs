@@ -1,0 +1,105 @@
+//! Recording when each operation of a run was executing.
+//!
+//! [`record`] runs a body under observation, apart from the timed runs, and gives the intervals of what it enqueued,
+//! whoever enqueued it and through which library: the calls are seen where they pass into the driver
+//! ([`libcuda::observe`]). Where the intervals come from depends on the device and on what is installed; see [`Source`].
+//!
+//! ```text
+//! program ── cu* ──> observer ── notes: streams, waits, calls ─────────┐
+//!                        │                                             ├──> Recording
+//!                        └──> driver ── records: software GPU's log ───┘
+//!                                       or CUPTI's, or timing events that the observer puts around operations
+//! ```
+
+mod between_events;
+mod cupti;
+mod dependencies;
+mod notes;
+mod observer;
+mod records;
+mod software_log;
+
+pub use cupti::profiling_library;
+pub(crate) use observer::install;
+
+use crate::device::Device;
+use crate::error::Error;
+use crate::host_clock;
+use crate::intervals::{Range, Recording, Source, Span};
+use libcuda::Driver;
+use observer::{Mode, Observing};
+
+/// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a model.
+pub fn is_free(device: &Device) -> bool {
+    device.driver() == Driver::Software
+}
+
+/// Runs `body` and records when its operations were executing. Returns when all of them have
+/// finished. One recording at a time: another thread's would mix with this one.
+pub fn record<E: From<Error>>(
+    device: &Device,
+    body: impl FnOnce() -> Result<(), E>,
+) -> Result<Recording, E> {
+    recorded(device, body).map(|((), recording)| recording)
+}
+
+/// As [`record`], and returns what `body` does.
+pub fn recorded<R, E: From<Error>>(
+    device: &Device,
+    body: impl FnOnce() -> Result<R, E>,
+) -> Result<(R, Recording), E> {
+    device.synchronize()?;
+    if is_free(device) {
+        software_log::start();
+        let observing = Observing::start(Mode::Records);
+        let done = body();
+        drop(observing);
+        let idle = device.synchronize();
+        // Taken on every way out, so that the device stops recording.
+        let (records, reports) = software_log::stop();
+        let done = done?;
+        idle?;
+        return Ok((
+            done,
+            records::recording(Source::SoftwareGpu, records, reports),
+        ));
+    }
+    let started = cupti::cupti().map_err(str::to_owned);
+    match started.and_then(|cupti| cupti.start().map(|()| cupti)) {
+        Ok(cupti) => {
+            let observing = Observing::start(Mode::Records);
+            let done = body();
+            drop(observing);
+            let idle = device.synchronize();
+            let records = cupti.stop();
+            let done = done?;
+            idle?;
+            Ok((done, records::recording(Source::Cupti, records, Vec::new())))
+        }
+        Err(why) => between_events::recorded(device, why, body),
+    }
+}
+
+/// The present on the clock of the device's records, in nanoseconds, while something is recorded with them.
+#[inline]
+pub(crate) fn now() -> Option<u64> {
+    (observer::mode() == Mode::Records).then(now_of_records)?
+}
+
+#[cold]
+fn now_of_records() -> Option<u64> {
+    match libcuda::selected()?.driver {
+        Driver::Software => u64::try_from(host_clock::now().as_nanos()).ok(),
+        Driver::Nvidia => cupti::cupti().ok()?.now(),
+    }
+}
+
+/// Notes a phase of a thread that began at `start` and ends now, while something is recorded.
+#[cold]
+pub(crate) fn phase(name: String, thread: String, start: u64) {
+    if let Some(end) = now() {
+        let end = end.max(start);
+        let span = Span { start, end };
+        notes::notes().phases.push(Range { name, thread, span });
+    }
+}

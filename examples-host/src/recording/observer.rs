@@ -1,0 +1,183 @@
+//! The observer of the driver's calls: it counts the work of all of them, and notes what they do while something is
+//! recorded.
+
+use super::notes::{self, NotedCall};
+use super::{between_events, now};
+use crate::intervals::{Engine, Span};
+use crate::range::thread_name;
+use crate::tally::{self, Work};
+use libcuda::observe::{self, Action, Call, Copied, Observer};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Shows the observer every call from now on. The driver is selected.
+pub(crate) fn install() {
+    observe::start(&Recorder);
+}
+
+/// What the observer does besides counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Mode {
+    /// Nothing.
+    Off,
+    /// Notes; the device's own records say when operations ran.
+    Records,
+    /// Notes, and puts timing events around operations.
+    Events,
+}
+
+static MODE: AtomicU8 = AtomicU8::new(Mode::Off as u8);
+
+#[inline]
+pub(super) fn mode() -> Mode {
+    match MODE.load(Ordering::Relaxed) {
+        0 => Mode::Off,
+        1 => Mode::Records,
+        _ => Mode::Events,
+    }
+}
+
+/// Notes are taken until this is dropped.
+pub(super) struct Observing;
+
+impl Observing {
+    pub(super) fn start(mode: Mode) -> Self {
+        drop(notes::take());
+        MODE.store(mode as u8, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        MODE.store(Mode::Off as u8, Ordering::Relaxed);
+    }
+}
+
+struct Recorder;
+
+thread_local! {
+    /// When the call under way began.
+    static BEGUN: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn before(&self, call: &Call) {
+        match mode() {
+            Mode::Off => {}
+            Mode::Records => BEGUN.set(now()),
+            Mode::Events => between_events::begin(&call.action),
+        }
+    }
+
+    #[inline]
+    fn after(&self, call: &Call, succeeded: bool) {
+        if succeeded {
+            tally::add(work(&call.action));
+            if let Action::GetFunction { function, name } = call.action {
+                between_events::kernel_found(function, name);
+            }
+        }
+        if mode() != Mode::Off {
+            noted(call, succeeded);
+        }
+    }
+}
+
+/// The work that a call enqueues.
+#[inline]
+fn work(action: &Action) -> Work {
+    let none = Work::default();
+    match *action {
+        Action::Copy { way, bytes, .. } => match way {
+            Copied::HostToDevice => Work {
+                bytes_in: bytes,
+                ..none
+            },
+            Copied::DeviceToHost => Work {
+                bytes_out: bytes,
+                ..none
+            },
+            Copied::DeviceToDevice | Copied::Unified => none,
+        },
+        Action::Launch { .. } => Work {
+            launches: 1,
+            ..none
+        },
+        _ => none,
+    }
+}
+
+/// The engine that an operation occupies, where the call says it.
+pub(super) fn engine(action: &Action) -> Option<Engine> {
+    match action {
+        Action::Launch { .. } => Some(Engine::Kernel),
+        Action::Copy { way, .. } => match way {
+            Copied::HostToDevice => Some(Engine::HostToDevice),
+            Copied::DeviceToHost => Some(Engine::DeviceToHost),
+            Copied::DeviceToDevice => Some(Engine::DeviceToDevice),
+            Copied::Unified => None,
+        },
+        Action::Set { .. } => Some(Engine::Set),
+        Action::HostFunction { .. } => Some(Engine::HostFunction),
+        _ => None,
+    }
+}
+
+#[cold]
+fn noted(call: &Call, succeeded: bool) {
+    let begun = BEGUN.take();
+    if !succeeded {
+        between_events::abandon();
+        return;
+    }
+    let mut operation = None;
+    let stream = match call.action {
+        Action::CreateEvent { event } => {
+            notes::notes().waits.event_created(event);
+            None
+        }
+        Action::RecordEvent { event, stream } => {
+            let place = notes::place(stream);
+            notes::notes().waits.event_recorded(place, event);
+            Some(place)
+        }
+        Action::WaitEvent { stream, event } => {
+            let place = notes::place(stream);
+            notes::notes().waits.waited(place, event);
+            Some(place)
+        }
+        Action::DestroyStream { stream } => {
+            notes::notes().destroyed(stream);
+            None
+        }
+        Action::Synchronize {
+            stream: Some(stream),
+            ..
+        }
+        | Action::Allocate {
+            stream: Some(stream),
+            ..
+        }
+        | Action::Free {
+            stream: Some(stream),
+        } => Some(notes::place(stream)),
+        _ => call.action.enqueues_in().map(|stream| {
+            let place = notes::place(stream);
+            operation = Some(notes::notes().enqueued(place, engine(&call.action)));
+            between_events::end(&call.action, place);
+            place
+        }),
+    };
+    if let (Some(start), Some(end)) = (begun, now()) {
+        notes::notes().calls.push(NotedCall {
+            name: call.name,
+            thread: thread_name(),
+            span: Span { start, end },
+            stream,
+            operation,
+        });
+    }
+}
