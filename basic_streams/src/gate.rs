@@ -7,12 +7,12 @@
 use anyhow::{Context, bail, ensure};
 use examples_host::prelude::*;
 use examples_host::tally;
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::{SM_70, Signature as _};
 use std::time::Duration;
 
 kernels! {
     unsafe struct Waiting {
-        fn spin(ns: u64, out: *mut u32) = names::SPIN;
+        fn spin(ns: u64, out: *mut u32) = gpu_kernels::spin;
     }
 }
 
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 /// The recording without the gate, beginning when the gate opens.
 pub fn behind(recording: Recording) -> Recording {
-    recording.only(|interval| interval.name != names::SPIN)
+    recording.only(|interval| interval.name != gpu_kernels::spin::NAME)
 }
 
 /// A gate, with a stream of its own.

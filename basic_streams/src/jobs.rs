@@ -4,12 +4,12 @@
 //! the device, so that only streams decide which of them run together.
 
 use examples_host::prelude::*;
-use gpu_kernels::{FACTOR, SM_70, SUMMAND, names};
+use gpu_kernels::{FACTOR, SM_70, SUMMAND};
 use rayon::prelude::*;
 
 kernels! {
     pub unsafe struct Kernels {
-        fn fma_chain(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_CHAIN;
+        fn fma_chain(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_chain;
     }
 }
 

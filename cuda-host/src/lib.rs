@@ -8,6 +8,7 @@
 //! - [`stream`]: non-blocking streams, priorities, the default streams' handles; [`StreamExt`]: `wait` for an event by
 //!   reference, host functions, queries, names
 //! - [`event`]: handles of events; cust's `Event` does the rest
+//! - [`mod@kernel`]: kernels with checked signatures, [`kernels!`] and [`launch!`]
 //! - [`pool`]: memory pools, and stream-ordered allocation from one of one's own
 //! - [`host_memory`]: page-locking memory that the program already has
 //! - [`capture`]: capturing streams into graphs
@@ -21,6 +22,7 @@ pub mod capture;
 pub mod event;
 mod handle;
 pub mod host_memory;
+pub mod kernel;
 pub mod launch_attributes;
 pub mod peer;
 pub mod pool;
@@ -36,6 +38,7 @@ pub mod prelude {
     pub use crate::event::EventExt;
     pub use crate::pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::stream::{self, StreamExt};
+    pub use crate::{kernels, launch};
 }
 
 /// The folder of this crate's sources, which stand between a program and its driver: for tools that show where a call was

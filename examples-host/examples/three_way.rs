@@ -9,12 +9,11 @@
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
-use gpu_kernels::names;
 
 kernels! {
     /// The kernels of this example.
     unsafe struct Kernels {
-        fn affine(data: &mut [f32], a: f32, b: f32) = names::AFFINE;
+        fn affine(data: &mut [f32], a: f32, b: f32) = gpu_kernels::affine;
     }
 }
 

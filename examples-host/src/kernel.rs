@@ -11,6 +11,7 @@ use crate::error::{Error, Result, check, name_of};
 use crate::stream::{Stream, enqueue};
 use crate::tally::{self, Work};
 use bytemuck::Pod;
+pub use cuda_std::signature::Signature;
 use cust::sys::{self, CUfunction, CUjit_option, CUmodule, CUresult};
 use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
@@ -384,9 +385,9 @@ scalar_parameters!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 ///     /// The kernels of this example.
 ///     pub unsafe struct Kernels {
 ///         /// x = a·x + b in place.
-///         fn affine(data: &mut [f32], a: f32, b: f32) = "affine";
+///         fn affine(data: &mut [f32], a: f32, b: f32) = gpu_kernels::affine;
 ///         /// Waits for `ns` nanoseconds; writes one number per block.
-///         fn spin(ns: u64, out: *mut u32) = "spin";
+///         fn spin(ns: u64, out: *mut u32) = gpu_kernels::spin;
 ///     }
 /// }
 /// ```
@@ -394,6 +395,8 @@ scalar_parameters!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 /// `Kernels::load(&device, ptx)` loads them all; `kernels.affine(grid, &mut buffer, 2.0, 1.0)`
 /// launches on the stream that owns `buffer`. A slice or pointer parameter takes a
 /// [`DeviceBuffer`]; a slice passes the length too.
+///
+/// After `=` stands the kernel, by whose name the module is asked.
 ///
 /// The word `unsafe` is the promise that the signatures are those of the kernels, and that no
 /// launch in the program touches anything outside the buffers that it passes. A kernel that takes
@@ -405,7 +408,7 @@ macro_rules! kernels {
         $vis:vis unsafe struct $Kernels:ident {
             $(
                 $(#[$kernel_meta:meta])*
-                fn $kernel:ident($($argument:ident: $Parameter:ty),* $(,)?) = $name:expr;
+                fn $kernel:ident($($argument:ident: $Parameter:ty),* $(,)?) = $signature:path;
             )*
         }
     ) => {
@@ -418,7 +421,7 @@ macro_rules! kernels {
             /// Loads the module and finds every kernel in it.
             $vis fn load(device: &$crate::device::Device, ptx: &str) -> $crate::error::Result<Self> {
                 let module = $crate::kernel::Module::load(device, ptx)?;
-                Ok(Self { $($kernel: module.kernel($name)?,)* })
+                Ok(Self { $($kernel: module.kernel(<$signature as $crate::kernel::Signature>::NAME)?,)* })
             }
 
             $(

@@ -2,14 +2,13 @@
 
 use examples_host::device::Device;
 use examples_host::prelude::*;
-use gpu_kernels::names;
 use libcuda::Choice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 kernels! {
     unsafe struct Kernels {
-        fn affine(data: &mut [f32], a: f32, b: f32) = names::AFFINE;
-        fn fma_chain(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_CHAIN;
+        fn affine(data: &mut [f32], a: f32, b: f32) = gpu_kernels::affine;
+        fn fma_chain(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_chain;
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a recording says besides when operations ran, on the software GPU.
 
 use examples_host::prelude::*;
-use gpu_kernels::names;
 use libcuda::Choice;
 use software_gpu::reports;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +10,7 @@ const LEN: usize = 1 << 16;
 
 kernels! {
     unsafe struct Kernels {
-        fn affine(data: &mut [f32], a: f32, b: f32) = names::AFFINE;
+        fn affine(data: &mut [f32], a: f32, b: f32) = gpu_kernels::affine;
     }
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use anyhow::{Result, ensure};
 use cust::memory::DeviceBuffer;
-use gpu_kernels::{SM_70, kv_offset, kv_page_len, names};
+use gpu_kernels::{SM_70, Signature as _, kv_offset, kv_page_len};
 use support::Argument::{F32, U32};
 use support::{Device, blocks, download, near, numbers, pointer, upload};
 
@@ -57,7 +57,7 @@ impl Cache {
         arguments.extend([heads, head_dim, page_tokens].map(U32));
         let shape = blocks((keys.len() as u32).div_ceil(96), 96);
         // SAFETY: the kernel's parameters, and pages for these tokens.
-        unsafe { device.run(names::APPEND_KV, shape, &arguments) }
+        unsafe { device.run(gpu_kernels::append_kv::NAME, shape, &arguments) }
     }
 
     fn attend(
@@ -77,9 +77,9 @@ impl Cache {
         arguments.extend([pointer(&queries), pointer(&output)]);
         arguments.extend([heads, head_dim, page_tokens].map(U32));
         arguments.push(F32(scale));
-        let shape = blocks(heads, names::PAGED_ATTENTION_THREADS);
+        let shape = blocks(heads, gpu_kernels::PAGED_ATTENTION_THREADS);
         // SAFETY: the kernel's parameters, and pages for these tokens.
-        unsafe { device.run(names::PAGED_ATTENTION, shape, &arguments)? };
+        unsafe { device.run(gpu_kernels::paged_attention::NAME, shape, &arguments)? };
         download(&output)
     }
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use anyhow::Result;
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::{SM_70, Signature as _};
 use support::Argument::{F32, U32};
 use support::{Device, Shape, blocks, download, near, numbers, pointer, upload};
 
@@ -42,17 +42,17 @@ fn multiply(device: &Device, product: Product, transposed: bool) -> Result<()> {
     let (da, db) = (upload(&a)?, upload(&b)?);
     let dc = upload(&vec![UNTOUCHED; (batch[2] * batches) as usize])?;
     let name = if transposed {
-        names::MATMUL_TRANSPOSED
+        gpu_kernels::matmul_transposed::NAME
     } else {
-        names::MATMUL
+        gpu_kernels::matmul::NAME
     };
     let shape = Shape {
         grid: [
-            n.div_ceil(names::MATMUL_TILE),
-            m.div_ceil(names::MATMUL_TILE),
+            n.div_ceil(gpu_kernels::MATMUL_TILE),
+            m.div_ceil(gpu_kernels::MATMUL_TILE),
             batches,
         ],
-        threads: names::MATMUL_THREADS,
+        threads: gpu_kernels::MATMUL_THREADS,
         shared_bytes: 0,
     };
     let mut arguments = vec![pointer(&da), pointer(&db), pointer(&dc)];
@@ -136,7 +136,7 @@ fn softmax_is_that_of_the_reference() -> Result<()> {
             // SAFETY: the kernel's parameters, and a matrix of this shape.
             unsafe {
                 device.run(
-                    names::SOFTMAX_ROWS,
+                    gpu_kernels::softmax_rows::NAME,
                     blocks(rows.div_ceil(4) as u32, 128),
                     &arguments,
                 )?;
@@ -177,7 +177,7 @@ fn bias_gelu_and_residual_are_those_of_the_reference() -> Result<()> {
         U32(columns as u32),
     ];
     // SAFETY: the kernel's parameters, and buffers of these lengths.
-    unsafe { device.run(names::BIAS_GELU, shape, &common)? };
+    unsafe { device.run(gpu_kernels::bias_gelu::NAME, shape, &common)? };
     let biased = |i: usize| f64::from(x[i]) + f64::from(bias[i % columns]);
     let gelu = |x: f64| {
         let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3));
@@ -195,7 +195,7 @@ fn bias_gelu_and_residual_are_those_of_the_reference() -> Result<()> {
     ];
     let arguments = [common.to_vec(), vec![pointer(&residual_there)]].concat();
     // SAFETY: the kernel's parameters, and buffers of these lengths.
-    unsafe { device.run(names::BIAS_RESIDUAL, shape, &arguments)? };
+    unsafe { device.run(gpu_kernels::bias_residual::NAME, shape, &arguments)? };
     let expected: Vec<f64> = (0..n).map(|i| biased(i) + f64::from(residual[i])).collect();
     near("bias_residual", &download(&data)?, &expected, 2e-6)
 }

@@ -1,6 +1,6 @@
 //! The committed PTX is what the host code believes it to be.
 
-use gpu_kernels::{SM_70, SM_80, SM_90, names};
+use gpu_kernels::{SM_70, SM_80, SM_90, Signature};
 
 /// The entries of a module, with their parameters' types.
 fn entries(ptx: &str) -> Vec<(&str, Vec<&str>)> {
@@ -29,9 +29,9 @@ fn body<'a>(ptx: &'a str, kernel: &str) -> &'a str {
 #[test]
 fn the_names_are_exactly_the_entries() {
     for (module, names) in [
-        (SM_70, names::ALL),
-        (SM_80, names::ALL_SM_80),
-        (SM_90, names::ALL_SM_90),
+        (SM_70, gpu_kernels::SM_70_KERNELS),
+        (SM_80, gpu_kernels::SM_80_KERNELS),
+        (SM_90, gpu_kernels::SM_90_KERNELS),
     ] {
         let mut entries: Vec<_> = entries(module).into_iter().map(|(name, _)| name).collect();
         let mut names = names.to_vec();
@@ -41,68 +41,80 @@ fn the_names_are_exactly_the_entries() {
     }
 }
 
+/// The types of the kernel parameters that a declared parameter becomes.
+trait PtxTypes {
+    fn add_to(types: &mut Vec<&'static str>);
+}
+
+macro_rules! ptx_types {
+    ($([$($T:ident)?] $Type:ty: $($ptx:literal)+;)*) => {$(
+        impl$(<$T>)? PtxTypes for $Type {
+            fn add_to(types: &mut Vec<&'static str>) {
+                types.extend([$($ptx),+]);
+            }
+        }
+    )*};
+}
+
+ptx_types! {
+    [] f32: ".f32";
+    [] u32: ".u32";
+    [] u64: ".u64";
+    [T] *const T: ".u64";
+    [T] *mut T: ".u64";
+    [T] &[T]: ".u64" ".u64";
+    [T] &mut [T]: ".u64" ".u64";
+}
+
+macro_rules! ptx_types_of_tuples {
+    ($($first:ident $($rest:ident)*)?) => {
+        impl$(<$first: PtxTypes, $($rest: PtxTypes),*>)? PtxTypes for ($($first, $($rest,)*)?) {
+            fn add_to(_types: &mut Vec<&'static str>) {
+                $($first::add_to(_types); $($rest::add_to(_types);)*)?
+            }
+        }
+        $(ptx_types_of_tuples!($($rest)*);)?
+    };
+}
+
+ptx_types_of_tuples!(A B C D E F G H I J K L M);
+
+fn entry<K: Signature<Parameters: PtxTypes>>() -> (&'static str, Vec<&'static str>) {
+    let mut types = Vec::new();
+    K::Parameters::add_to(&mut types);
+    (K::NAME, types)
+}
+
 #[test]
-fn the_parameters_are_those_that_the_names_document() {
-    let tiles = vec![".u64", ".u64", ".u64", ".u32"];
-    let matmul = [vec![".u64"; 3], vec![".u32"; 9], vec![".f32"]].concat();
+fn the_entries_have_the_parameters_of_the_signatures() {
     let expected = [
-        (names::AFFINE, vec![".u64", ".u64", ".f32", ".f32"]),
-        (names::AFFINE_X4, vec![".u64", ".u64", ".f32", ".f32"]),
-        (
-            names::AFFINE_ROUNDS,
-            vec![".u64", ".u64", ".f32", ".f32", ".u32"],
-        ),
-        (
-            names::AFFINE_ROUNDS_X4,
-            vec![".u64", ".u64", ".f32", ".f32", ".u32"],
-        ),
-        (names::FMA_CHAIN, vec![".u64", ".u64", ".u64", ".u32"]),
-        (names::FILL, vec![".u64", ".u64", ".f32"]),
-        (names::IOTA, vec![".u64", ".u64", ".u32"]),
-        (names::SCALE, vec![".u64", ".u64", ".f32"]),
-        (names::SAXPY, vec![".f32", ".u64", ".u64", ".u64"]),
-        (names::SUM, vec![".u64", ".u64", ".u64"]),
-        (names::DOT, vec![".u64", ".u64", ".u64", ".u64"]),
-        (names::MATMUL, matmul.clone()),
-        (names::MATMUL_TRANSPOSED, matmul),
-        (
-            names::SOFTMAX_ROWS,
-            vec![".u64", ".u32", ".u32", ".u32", ".u32"],
-        ),
-        (names::BIAS_GELU, vec![".u64", ".u32", ".u64", ".u32"]),
-        (
-            names::BIAS_RESIDUAL,
-            vec![".u64", ".u32", ".u64", ".u32", ".u64"],
-        ),
-        (
-            names::APPEND_KV,
-            [
-                vec![".u64"],
-                vec![".u32"; 2],
-                vec![".u64"; 2],
-                vec![".u32"; 3],
-            ]
-            .concat(),
-        ),
-        (
-            names::PAGED_ATTENTION,
-            vec![
-                ".u64", ".u32", ".u64", ".u64", ".u32", ".u32", ".u32", ".f32",
-            ],
-        ),
-        (names::FMA_TILES_UNSPECIALISED, tiles.clone()),
-        (names::FMA_TILES_NAMED_BARRIERS, tiles.clone()),
-        (names::FMA_TILES_CP_ASYNC, tiles.clone()),
-        (names::FMA_TILES_BULK, tiles),
-        (names::SPIN, vec![".u64", ".u64"]),
+        entry::<gpu_kernels::affine>(),
+        entry::<gpu_kernels::affine_rounds>(),
+        entry::<gpu_kernels::affine_rounds_x4>(),
+        entry::<gpu_kernels::affine_x4>(),
+        entry::<gpu_kernels::append_kv>(),
+        entry::<gpu_kernels::bias_gelu>(),
+        entry::<gpu_kernels::bias_residual>(),
+        entry::<gpu_kernels::dot>(),
+        entry::<gpu_kernels::fill>(),
+        entry::<gpu_kernels::fma_chain>(),
+        entry::<gpu_kernels::fma_tiles_bulk>(),
+        entry::<gpu_kernels::fma_tiles_cp_async>(),
+        entry::<gpu_kernels::fma_tiles_named_barriers>(),
+        entry::<gpu_kernels::fma_tiles_unspecialised>(),
+        entry::<gpu_kernels::iota>(),
+        entry::<gpu_kernels::matmul>(),
+        entry::<gpu_kernels::matmul_transposed>(),
+        entry::<gpu_kernels::paged_attention>(),
+        entry::<gpu_kernels::saxpy>(),
+        entry::<gpu_kernels::scale>(),
+        entry::<gpu_kernels::softmax_rows>(),
+        entry::<gpu_kernels::spin>(),
+        entry::<gpu_kernels::sum>(),
     ];
-    let entries = [entries(SM_70), entries(SM_80), entries(SM_90)].concat();
-    for (name, parameters) in &entries {
-        let expected = expected.iter().find(|expected| expected.0 == *name);
-        assert_eq!(*parameters, expected.expect(name).1, "{name}");
-    }
-    for (name, _) in expected {
-        assert!(entries.iter().any(|entry| entry.0 == name), "{name}");
+    for (name, parameters) in [SM_70, SM_80, SM_90].into_iter().flat_map(entries) {
+        let expected = expected.iter().find(|expected| expected.0 == name);
+        assert_eq!(parameters, expected.expect(name).1, "{name}");
     }
 }
 
@@ -133,11 +145,14 @@ fn the_sm_90_module_loads_on_every_driver_since_cuda_12() {
 #[test]
 fn specialised_kernels_have_the_barriers_and_copies_that_their_names_promise() {
     let main_loop_barrier = |body: &str| body.matches("bar.sync \t0").count();
-    let named = body(SM_70, names::FMA_TILES_NAMED_BARRIERS);
+    let named = body(SM_70, gpu_kernels::fma_tiles_named_barriers::NAME);
     assert!(named.contains("bar.arrive") && main_loop_barrier(named) == 0);
-    let cp_async = (names::FMA_TILES_CP_ASYNC, "cp.async.cg.shared.global");
+    let cp_async = (
+        gpu_kernels::fma_tiles_cp_async::NAME,
+        "cp.async.cg.shared.global",
+    );
     let bulk = (
-        names::FMA_TILES_BULK,
+        gpu_kernels::fma_tiles_bulk::NAME,
         "cp.async.bulk.shared::cluster.global",
     );
     let (asks, sleeps) = ("mbarrier.test_wait.parity", "mbarrier.try_wait.parity");
@@ -156,7 +171,12 @@ fn specialised_kernels_have_the_barriers_and_copies_that_their_names_promise() {
 
 #[test]
 fn slices_are_read_from_global_memory() {
-    for name in [names::SAXPY, names::FMA_CHAIN, names::SUM, names::DOT] {
+    for name in [
+        gpu_kernels::saxpy::NAME,
+        gpu_kernels::fma_chain::NAME,
+        gpu_kernels::sum::NAME,
+        gpu_kernels::dot::NAME,
+    ] {
         let body = body(SM_70, name);
         assert!(body.contains("ld.global."), "{name}");
     }
@@ -164,7 +184,10 @@ fn slices_are_read_from_global_memory() {
 
 #[test]
 fn four_wide_kernels_load_and_store_16_bytes() {
-    for name in [names::AFFINE_X4, names::AFFINE_ROUNDS_X4] {
+    for name in [
+        gpu_kernels::affine_x4::NAME,
+        gpu_kernels::affine_rounds_x4::NAME,
+    ] {
         let body = body(SM_70, name);
         assert!(body.contains("ld.global.v4.b32"), "{name}");
         assert!(body.contains("st.global.v4.b32"), "{name}");
@@ -174,15 +197,15 @@ fn four_wide_kernels_load_and_store_16_bytes() {
 #[test]
 fn multiplication_and_addition_are_fused() {
     for name in [
-        names::AFFINE,
-        names::AFFINE_X4,
-        names::FMA_CHAIN,
-        names::SAXPY,
-        names::DOT,
+        gpu_kernels::affine::NAME,
+        gpu_kernels::affine_x4::NAME,
+        gpu_kernels::fma_chain::NAME,
+        gpu_kernels::saxpy::NAME,
+        gpu_kernels::dot::NAME,
     ] {
         assert!(body(SM_70, name).contains("fma.rn.f32"), "{name}");
     }
-    assert!(!body(SM_70, names::FMA_CHAIN).contains("mul.rn.f32"));
+    assert!(!body(SM_70, gpu_kernels::fma_chain::NAME).contains("mul.rn.f32"));
 }
 
 #[test]

@@ -4,18 +4,24 @@ mod support;
 
 use anyhow::{Result, ensure};
 use gpu_kernels::{
-    CONSUMERS, FACTOR, PLAIN_PRODUCERS, SM_70, SM_80, SM_90, STAGES, SUMMAND, TILE, names,
+    CONSUMERS, FACTOR, PLAIN_PRODUCERS, SM_70, SM_80, SM_90, STAGES, SUMMAND, Signature as _, TILE,
 };
 use support::Argument::{Pointer, U32};
 use support::{Device, blocks, download, numbers, pointer, upload};
 
 /// The kernels of each module and their threads per block.
 const BASELINE: [(&str, u32); 2] = [
-    (names::FMA_TILES_UNSPECIALISED, CONSUMERS),
-    (names::FMA_TILES_NAMED_BARRIERS, CONSUMERS + PLAIN_PRODUCERS),
+    (gpu_kernels::fma_tiles_unspecialised::NAME, CONSUMERS),
+    (
+        gpu_kernels::fma_tiles_named_barriers::NAME,
+        CONSUMERS + PLAIN_PRODUCERS,
+    ),
 ];
-const AMPERE: [(&str, u32); 1] = [(names::FMA_TILES_CP_ASYNC, CONSUMERS + 32)];
-const HOPPER: [(&str, u32); 2] = [AMPERE[0], (names::FMA_TILES_BULK, CONSUMERS + 32)];
+const AMPERE: [(&str, u32); 1] = [(gpu_kernels::fma_tiles_cp_async::NAME, CONSUMERS + 32)];
+const HOPPER: [(&str, u32); 2] = [
+    AMPERE[0],
+    (gpu_kernels::fma_tiles_bulk::NAME, CONSUMERS + 32),
+];
 
 /// What lies beyond the output.
 const UNTOUCHED: f32 = -5.0;

@@ -3,12 +3,12 @@
 use anyhow::bail;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::SM_70;
 
 kernels! {
     pub unsafe struct Kernels {
-        fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) = names::AFFINE_ROUNDS_X4;
-        fn saxpy(a: f32, x: &[f32], y: &mut [f32]) = names::SAXPY;
+        fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) = gpu_kernels::affine_rounds_x4;
+        fn saxpy(a: f32, x: &[f32], y: &mut [f32]) = gpu_kernels::saxpy;
     }
 }
 

@@ -1,13 +1,12 @@
 //! The small kernels that use memory for cost, pool and lifetime.
 
 use examples_host::prelude::*;
-use gpu_kernels::names;
 
 kernels! {
     pub unsafe struct Kernels {
-        fn fill_all(out: &mut [f32], value: f32) = names::FILL;
-        fn saxpy(a: f32, x: &[f32], y: *mut f32) = names::SAXPY;
-        fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) = names::AFFINE_ROUNDS;
+        fn fill_all(out: &mut [f32], value: f32) = gpu_kernels::fill;
+        fn saxpy(a: f32, x: &[f32], y: *mut f32) = gpu_kernels::saxpy;
+        fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) = gpu_kernels::affine_rounds;
     }
 }
 

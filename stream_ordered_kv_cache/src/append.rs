@@ -30,7 +30,7 @@ use examples_host::gantt::Gantt;
 use examples_host::intervals::Interval;
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
-use gpu_kernels::names;
+use gpu_kernels::Signature as _;
 use std::time::Duration;
 
 impl Decode {
@@ -189,14 +189,18 @@ fn judge(
         part.keep(&outcome.name, &outcome.recording);
     }
     for outcome in [host_sync, events] {
-        let attention = |interval: &Interval| interval.name == names::PAGED_ATTENTION;
+        let attention = |interval: &Interval| interval.name == gpu_kernels::paged_attention::NAME;
         let step = timeline::stretch(&outcome.recording, attention, LAYERS..2 * LAYERS);
         part.say(format!("one step, {}: {step}", outcome.name));
         part.say(Gantt::new(&step, Rows::Streams));
     }
 
     order::claim_kept(part, &events.recording, steps)?;
-    let beside = timeline::beside(&events.recording, names::APPEND_KV, names::PAGED_ATTENTION);
+    let beside = timeline::beside(
+        &events.recording,
+        gpu_kernels::append_kv::NAME,
+        gpu_kernels::paged_attention::NAME,
+    );
     part.claim_share_at_least("events: appends run during attention", beside, 0.25);
     let ratio = |outcome: &Outcome| outcome.median().as_secs_f64() / events.median().as_secs_f64();
     part.claim_ratio_at_least("events beat the host's waiting", ratio(host_sync), 1.5);

@@ -3,7 +3,6 @@
 use crate::model::{HEAD_DIM, HEADS, SCALE, WIDTH};
 use anyhow::ensure;
 use examples_host::prelude::*;
-use gpu_kernels::names;
 
 kernels! {
     /// Keys and values into pages, and attention over them. The pages are reached through their table.
@@ -12,12 +11,12 @@ kernels! {
         fn append_kv(
             pages: *const u64, first: u32, count: u32, keys: *const f32, values: *const f32,
             heads: u32, head_dim: u32, page_tokens: u32,
-        ) = names::APPEND_KV;
+        ) = gpu_kernels::append_kv;
         #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn paged_attention(
             pages: *const u64, tokens: u32, queries: *const f32, output: *mut f32,
             heads: u32, head_dim: u32, page_tokens: u32, scale: f32,
-        ) = names::PAGED_ATTENTION;
+        ) = gpu_kernels::paged_attention;
     }
 }
 
@@ -56,7 +55,7 @@ impl Kernels {
     ) -> anyhow::Result<()> {
         fits(tokens, table.len() * page_tokens)?;
         Ok(self.paged_attention(
-            Grid::new(HEADS, names::PAGED_ATTENTION_THREADS),
+            Grid::new(HEADS, gpu_kernels::PAGED_ATTENTION_THREADS),
             table,
             tokens as u32,
             query,

@@ -3,14 +3,14 @@
 use examples_host::intervals::{Interval, Span, intersection, total, union};
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
-use gpu_kernels::names;
+use gpu_kernels::Signature as _;
 use std::ops::Range;
 use std::time::Duration;
 
 /// For each two updates that follow one another, the time from the end of the first to the start of the second during
 /// which no operation was running. `None` when there are not two.
 pub fn idle_between_updates(recording: &Recording) -> Option<Durations> {
-    let updates = recording.spans(|interval| interval.name == names::APPEND_KV);
+    let updates = recording.spans(|interval| interval.name == gpu_kernels::append_kv::NAME);
     let busy = union(recording.spans(|_| true));
     let idle = |pair: &[Span]| {
         let between = Span {
@@ -67,7 +67,10 @@ mod tests {
 
     #[test]
     fn only_time_without_any_operation_is_idle() {
-        let (update, other) = (names::APPEND_KV, names::PAGED_ATTENTION);
+        let (update, other) = (
+            gpu_kernels::append_kv::NAME,
+            gpu_kernels::paged_attention::NAME,
+        );
         let found = idle_between_updates(&recording(&[
             (update, 0, 10),
             (other, 15, 40),

@@ -1,11 +1,11 @@
 //! The chains of issue-order: a stream each, with a chunk on its way in and out.
 
 use examples_host::prelude::*;
-use gpu_kernels::{FACTOR, SM_70, SUMMAND, names};
+use gpu_kernels::{FACTOR, SM_70, SUMMAND};
 
 kernels! {
     pub unsafe struct Kernels {
-        fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) = names::AFFINE_ROUNDS;
+        fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) = gpu_kernels::affine_rounds;
     }
 }
 

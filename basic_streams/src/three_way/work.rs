@@ -1,11 +1,11 @@
 //! The data of three-way, the memory it lies in, and its stages one by one.
 
 use examples_host::prelude::*;
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::SM_70;
 
 kernels! {
     pub unsafe struct Kernels {
-        fn affine_x4(data: &mut [f32], a: f32, b: f32) = names::AFFINE_X4;
+        fn affine_x4(data: &mut [f32], a: f32, b: f32) = gpu_kernels::affine_x4;
     }
 }
 

@@ -9,8 +9,8 @@ use super::{Array, CONSUMERS};
 /// `output[i]` from `input[i]`; one thread issues one copy per tile (`cp.async.bulk`). Blocks of [`CONSUMERS`] threads that
 /// compute, and 32.
 #[kernel(launch_bounds(288))]
-pub unsafe fn fma_tiles_bulk(input: *const f32, n: usize, output: *mut f32, rounds: u32) {
-    let array = Array { input, output, n };
+pub unsafe fn fma_tiles_bulk(input: &[f32], output: *mut f32, rounds: u32) {
+    let array = Array::new(input, output);
     let mut ring = Ring::new();
     let t = thread::thread_idx_x();
     // SAFETY: the launch vouches for the array; all threads of the block are here, whole warps take each side.
@@ -33,7 +33,7 @@ pub unsafe fn fma_tiles_bulk(input: *const f32, n: usize, output: *mut f32, roun
             fence::proxy_async_shared();
             let bytes = len * size_of::<f32>() as u32;
             ring.full().arrive_expect_tx(bytes);
-            bulk::copy_to_shared(ring.tile(), input.add(first), bytes, ring.full());
+            bulk::copy_to_shared(ring.tile(), array.input.add(first), bytes, ring.full());
             ring.advance();
         });
     }

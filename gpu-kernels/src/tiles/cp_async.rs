@@ -12,8 +12,8 @@ const GROUPS: u32 = TILE / 4 / LANES;
 /// `output[i]` from `input[i]`; the producer warp copies 16 bytes per lane and instruction (`cp.async`). Blocks of
 /// [`CONSUMERS`] threads that compute, and 32.
 #[kernel(launch_bounds(288))]
-pub unsafe fn fma_tiles_cp_async(input: *const f32, n: usize, output: *mut f32, rounds: u32) {
-    let array = Array { input, output, n };
+pub unsafe fn fma_tiles_cp_async(input: &[f32], output: *mut f32, rounds: u32) {
+    let array = Array::new(input, output);
     let mut ring = Ring::new();
     let t = thread::thread_idx_x();
     // SAFETY: the launch vouches for the array; all threads of the block are here, whole warps take each side.
@@ -28,7 +28,7 @@ pub unsafe fn fma_tiles_cp_async(input: *const f32, n: usize, output: *mut f32, 
         let own = 4 * (t - CONSUMERS);
         array.for_each_tile(|first, len| {
             ring.empty().wait_parity(ring.parity ^ 1);
-            let (tile, from) = (ring.tile().add(own), input.add(first + own as usize));
+            let (tile, from) = (ring.tile().add(own), array.input.add(first + own as usize));
             for group in 0..GROUPS {
                 let at = 4 * LANES * group;
                 if own + at < len {

@@ -15,7 +15,8 @@
 //! the way back. No barrier of the whole block is in the loop.
 //!
 //! A block takes every tile whose number is its own plus a multiple of the grid's size, so that a grid that just fills the
-//! GPU has a long loop. The results of all kernels are the same bit for bit.
+//! GPU has a long loop. The results of all kernels are the same bit for bit. The array has a multiple of four elements,
+//! input and output are aligned to 16 bytes; any grid of one dimension will do.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::SharedPtr;
@@ -24,11 +25,11 @@ use crate::float4::Float4;
 use crate::rounds::{FACTOR, SUMMAND, repeat};
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
-mod bulk;
+pub(crate) mod bulk;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
-mod cp_async;
+pub(crate) mod cp_async;
 #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx71")))]
-mod plain;
+pub(crate) mod plain;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
 mod ring;
 
@@ -56,6 +57,15 @@ struct Array {
 }
 
 impl Array {
+    #[inline(always)]
+    fn new(input: &[f32], output: *mut f32) -> Self {
+        Self {
+            input: input.as_ptr(),
+            output,
+            n: input.len(),
+        }
+    }
+
     /// Elements from one of a block's tiles to its next.
     #[inline(always)]
     fn stride() -> usize {

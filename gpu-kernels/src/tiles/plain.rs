@@ -8,9 +8,9 @@ use crate::float4::Float4;
 
 /// `output[i]` from `input[i]`, all warps alike; blocks of [`CONSUMERS`] threads.
 #[kernel(launch_bounds(256))]
-pub unsafe fn fma_tiles_unspecialised(input: *const f32, n: usize, output: *mut f32, rounds: u32) {
+pub unsafe fn fma_tiles_unspecialised(input: &[f32], output: *mut f32, rounds: u32) {
     let tile: SharedPtr<f32> = SharedPtr::new(shared_array![Float4; TILE as usize / 4]).cast();
-    let array = Array { input, output, n };
+    let array = Array::new(input, output);
     array.for_each_tile(|first, len| {
         // SAFETY: the launch vouches for the array; barriers separate the stores to the tile from the loads of it.
         unsafe {
@@ -56,11 +56,11 @@ unsafe fn load<const THREADS: u32, const LOADS: usize>(
 /// `output[i]` from `input[i]`, with [`PLAIN_PRODUCERS`] threads that load and [`CONSUMERS`] that compute; blocks of their
 /// sum, the consumers first.
 #[kernel(launch_bounds(384))]
-pub unsafe fn fma_tiles_named_barriers(input: *const f32, n: usize, output: *mut f32, rounds: u32) {
+pub unsafe fn fma_tiles_named_barriers(input: &[f32], output: *mut f32, rounds: u32) {
     const THREADS: u32 = CONSUMERS + PLAIN_PRODUCERS;
     let tiles: SharedPtr<f32> =
         SharedPtr::new(shared_array![Float4; (STAGES * TILE) as usize / 4]).cast();
-    let array = Array { input, output, n };
+    let array = Array::new(input, output);
     let t = thread::thread_idx_x();
     let (full, empty) = (|stage| 1 + stage, |stage| 1 + STAGES + stage);
     let mut stage = 0;
@@ -89,7 +89,7 @@ pub unsafe fn fma_tiles_named_barriers(input: *const f32, n: usize, output: *mut
         });
     } else {
         array.for_each_tile(|first, len| {
-            let is_filled_again = first + STAGES as usize * Array::stride() < n;
+            let is_filled_again = first + STAGES as usize * Array::stride() < array.n;
             // SAFETY: as above; a stage is read between its two barriers.
             unsafe {
                 barrier::sync(full(stage), THREADS);

@@ -3,12 +3,12 @@
 use super::Roles;
 use crate::data::{Batch, Expected};
 use examples_host::prelude::*;
-use gpu_kernels::{CONSUMERS, SM_70, names};
+use gpu_kernels::{CONSUMERS, SM_70};
 use std::time::Duration;
 
 kernels! {
     pub unsafe struct Kernels {
-        fn fma_tiles(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_UNSPECIALISED;
+        fn fma_tiles(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_unspecialised;
     }
 }
 

@@ -6,13 +6,13 @@ use crate::data::Batch;
 use examples_host::host_clock;
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::SM_70;
 use std::sync::Arc;
 use std::time::Duration;
 
 kernels! {
     pub unsafe struct Kernels {
-        fn affine_x4(data: &mut [f32], a: f32, b: f32) = names::AFFINE_X4;
+        fn affine_x4(data: &mut [f32], a: f32, b: f32) = gpu_kernels::affine_x4;
     }
 }
 

@@ -1,26 +1,26 @@
 //! The forms of one kernel, and which of them the device has.
 
 use examples_host::prelude::*;
-use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_80, SM_90, names};
+use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_80, SM_90};
 use std::fmt;
 
 kernels! {
     unsafe struct Baseline {
-        fn unspecialised(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_UNSPECIALISED;
-        fn named_barriers(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_NAMED_BARRIERS;
-        fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) = names::AFFINE_ROUNDS_X4;
+        fn unspecialised(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_unspecialised;
+        fn named_barriers(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_named_barriers;
+        fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) = gpu_kernels::affine_rounds_x4;
     }
 }
 
 kernels! {
     unsafe struct AsyncCopies {
-        fn cp_async(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_CP_ASYNC;
+        fn cp_async(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_cp_async;
     }
 }
 
 kernels! {
     unsafe struct BulkCopies {
-        fn bulk(input: &[f32], output: *mut f32, rounds: u32) = names::FMA_TILES_BULK;
+        fn bulk(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_bulk;
     }
 }
 

@@ -6,7 +6,7 @@ use conformance::{
     inputs::{Random, f32_bits},
     vectors::Vectors,
 };
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::{SM_70, Signature as _};
 use std::ffi::c_void;
 
 /// Not a multiple of a block, nor of four.
@@ -20,15 +20,15 @@ const TERMS: usize = 1000;
 
 /// Kernels of matrices, whose own tests, beside the kernels, compare them with references for many shapes.
 const TESTED_BY_SHAPE: &[&str] = &[
-    names::MATMUL,
-    names::MATMUL_TRANSPOSED,
-    names::SOFTMAX_ROWS,
-    names::BIAS_GELU,
-    names::BIAS_RESIDUAL,
-    names::APPEND_KV,
-    names::PAGED_ATTENTION,
-    names::FMA_TILES_UNSPECIALISED,
-    names::FMA_TILES_NAMED_BARRIERS,
+    gpu_kernels::matmul::NAME,
+    gpu_kernels::matmul_transposed::NAME,
+    gpu_kernels::softmax_rows::NAME,
+    gpu_kernels::bias_gelu::NAME,
+    gpu_kernels::bias_residual::NAME,
+    gpu_kernels::append_kv::NAME,
+    gpu_kernels::paged_attention::NAME,
+    gpu_kernels::fma_tiles_unspecialised::NAME,
+    gpu_kernels::fma_tiles_named_barriers::NAME,
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.
@@ -71,19 +71,29 @@ fn cases() -> Vec<Case> {
         result,
     };
     vec![
-        case(names::AFFINE, BLOCKS, &[x, n, a, b], X),
-        case(names::AFFINE_X4, BLOCKS, &[x, n, a, b], X),
-        case(names::AFFINE_ROUNDS, BLOCKS, &[x, n, a, b, rounds], X),
-        case(names::AFFINE_ROUNDS_X4, BLOCKS, &[x, n, a, b, rounds], X),
-        case(names::FMA_CHAIN, BLOCKS, &[x, n, y, rounds], Y),
-        case(names::FILL, BLOCKS, &[x, n, a], X),
-        case(names::IOTA, BLOCKS, &[x, n, rounds], X),
-        case(names::SCALE, BLOCKS, &[x, n, a], X),
-        case(names::SAXPY, BLOCKS, &[a, x, n, y], Y),
+        case(gpu_kernels::affine::NAME, BLOCKS, &[x, n, a, b], X),
+        case(gpu_kernels::affine_x4::NAME, BLOCKS, &[x, n, a, b], X),
+        case(
+            gpu_kernels::affine_rounds::NAME,
+            BLOCKS,
+            &[x, n, a, b, rounds],
+            X,
+        ),
+        case(
+            gpu_kernels::affine_rounds_x4::NAME,
+            BLOCKS,
+            &[x, n, a, b, rounds],
+            X,
+        ),
+        case(gpu_kernels::fma_chain::NAME, BLOCKS, &[x, n, y, rounds], Y),
+        case(gpu_kernels::fill::NAME, BLOCKS, &[x, n, a], X),
+        case(gpu_kernels::iota::NAME, BLOCKS, &[x, n, rounds], X),
+        case(gpu_kernels::scale::NAME, BLOCKS, &[x, n, a], X),
+        case(gpu_kernels::saxpy::NAME, BLOCKS, &[a, x, n, y], Y),
         // One block: the order of additions across blocks is not specified.
-        case(names::SUM, 1, &[x, terms, y], Y),
-        case(names::DOT, 1, &[x, terms, x, y], Y),
-        case(names::SPIN, 7, &[ns, y], Y),
+        case(gpu_kernels::sum::NAME, 1, &[x, terms, y], Y),
+        case(gpu_kernels::dot::NAME, 1, &[x, terms, x, y], Y),
+        case(gpu_kernels::spin::NAME, 7, &[ns, y], Y),
     ]
 }
 
@@ -139,7 +149,7 @@ fn every_kernel_gives_the_recorded_bits() -> Result<()> {
     let cases = cases();
     let covered: Vec<&str> = cases.iter().map(|case| case.kernel).collect();
     assert!(
-        names::ALL
+        gpu_kernels::SM_70_KERNELS
             .iter()
             .all(|name| covered.contains(name) || TESTED_BY_SHAPE.contains(name)),
         "{covered:?}"
@@ -150,7 +160,9 @@ fn every_kernel_gives_the_recorded_bits() -> Result<()> {
     ] {
         for case in &cases {
             let result = run(&device, &module, case, &x, &y)?;
-            if operands == "finite" && [names::SUM, names::DOT].contains(&case.kernel) {
+            if operands == "finite"
+                && [gpu_kernels::sum::NAME, gpu_kernels::dot::NAME].contains(&case.kernel)
+            {
                 let (before, after) = (f32::from_bits(y[0]), f32::from_bits(result[0]));
                 ensure!(
                     after.is_finite() && after != before,

@@ -35,7 +35,7 @@
 //! assembly where LLVM has no intrinsic.
 //!
 //! On the host the crate builds, so that kernels are checked with the rest of the workspace; what exists only on the
-//! GPU panics there. Two things differ from Rust-CUDA: `mul_add` and the other maths are methods of
+//! GPU panics there. A kernel leaves its [`signature`] to the host, which checks launches against it. Two things differ from Rust-CUDA: `mul_add` and the other maths are methods of
 //! [`GpuFloat`](float::GpuFloat), as there, but without libdevice; and a reference that is not a slice cannot be a
 //! kernel's parameter.
 
@@ -73,6 +73,8 @@ pub mod misc;
 #[cfg(target_os = "cuda")]
 mod rt;
 pub mod shared;
+#[cfg(not(target_os = "cuda"))]
+pub mod signature;
 pub mod thread;
 pub mod warp;
 

@@ -5,6 +5,10 @@
 //!
 //! rustc has no attribute for launch bounds. They travel to `cuda_builder` as a comment in the module's assembly,
 //! which writes the directives into the entry's header.
+//!
+//! On the host the function is only checked. What remains of it there is a type of its name that implements
+//! `cuda_std::signature::Signature`: a launch is checked against it. An enum without variants, because it lives in the
+//! namespace of types alone: a unit struct would forbid its user a variable of the kernel's name.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -12,7 +16,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
     Error, FnArg, Ident, ItemFn, LitInt, Pat, PatType, ReturnType, Safety, Token, Type,
-    parenthesized,
+    parenthesized, parse_quote,
 };
 
 /// What stands in the parentheses of `#[kernel(..)]`.
@@ -103,6 +107,10 @@ pub(crate) fn expand(arguments: &Arguments, function: ItemFn) -> syn::Result<Tok
         ..
     } = &function;
     let (name, statements) = (&sig.ident, &block.stmts);
+    let docs = attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("doc"));
+    let (exported, declared) = (name.to_string(), sig.inputs.iter().filter_map(declared));
     Ok(quote! {
         #bounds
 
@@ -119,7 +127,30 @@ pub(crate) fn expand(arguments: &Arguments, function: ItemFn) -> syn::Result<Tok
             #[allow(dead_code)]
             #function
         };
+
+        #[cfg(not(target_os = "cuda"))]
+        #(#docs)*
+        #[allow(non_camel_case_types)]
+        #vis enum #name {}
+
+        #[cfg(not(target_os = "cuda"))]
+        impl ::cuda_std::signature::Signature for #name {
+            const NAME: &'static str = #exported;
+            type Parameters = (#(#declared,)*);
+        }
     })
+}
+
+/// The type of a parameter as it is declared; a reference is `'static`, since an associated type needs a lifetime.
+fn declared(argument: &FnArg) -> Option<Type> {
+    let FnArg::Typed(argument) = argument else {
+        return None;
+    };
+    let mut declared = (*argument.ty).clone();
+    if let Type::Reference(reference) = &mut declared {
+        reference.lifetime = Some(parse_quote!('static));
+    }
+    Some(declared)
 }
 
 fn check_signature(function: &ItemFn) -> syn::Result<()> {

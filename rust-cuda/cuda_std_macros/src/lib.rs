@@ -22,7 +22,8 @@ use syn::parse_macro_input;
 /// asks for at least 4 resident blocks per multiprocessor: CUDA C++'s `__launch_bounds__`, PTX's `.maxntid` and
 /// `.minnctapersm`.
 ///
-/// On the host a kernel is checked like any other function, and then vanishes: it exports nothing.
+/// On the host a kernel is checked like any other function, and then becomes a type of the same name, which cannot be
+/// constructed and implements `Signature`: the host finds and launches the kernel by it.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as kernel::Arguments);

@@ -55,8 +55,39 @@ fn slices_become_pointer_and_length_in_order() {
                 body(a, x, y, p);
             }
         };
+
+        #[cfg(not(target_os = "cuda"))]
+        /// Documentation stays.
+        #[allow(non_camel_case_types)]
+        pub enum f {}
+
+        #[cfg(not(target_os = "cuda"))]
+        impl ::cuda_std::signature::Signature for f {
+            const NAME: &'static str = "f";
+            type Parameters = (f32, &'static [u8], &'static mut [f64], *const i32,);
+        }
     };
     assert_eq!(expanded, expected.to_string());
+}
+
+#[test]
+fn the_signature_has_the_kernel_s_visibility_and_of_its_attributes_the_documentation() {
+    let expanded = expand(
+        quote!(),
+        parse_quote! {
+            /// Documentation.
+            #[inline(never)]
+            pub(crate) unsafe fn f() {}
+        },
+    );
+    let marker = quote! {
+        #[cfg(not(target_os = "cuda"))]
+        /// Documentation.
+        #[allow(non_camel_case_types)]
+        pub(crate) enum f {}
+    };
+    assert!(expanded.contains(&marker.to_string()), "{expanded}");
+    assert!(expanded.contains("type Parameters = () ;"), "{expanded}");
 }
 
 #[test]

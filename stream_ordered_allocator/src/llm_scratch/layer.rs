@@ -2,7 +2,7 @@
 
 use super::scratch::{Calls, Scratch};
 use examples_host::prelude::*;
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::SM_70;
 
 /// Features of a token.
 pub const D: usize = 64;
@@ -15,14 +15,14 @@ kernels! {
     unsafe struct Kernels {
         #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn matmul(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, ld_a: u32, ld_b: u32, ld_c: u32,
-            batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = names::MATMUL;
+            batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = gpu_kernels::matmul;
         #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
         fn matmul_transposed(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, ld_a: u32, ld_b: u32,
-            ld_c: u32, batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = names::MATMUL_TRANSPOSED;
-        fn softmax_rows(data: *mut f32, rows: u32, columns: u32, pitch: u32, causal: u32) = names::SOFTMAX_ROWS;
-        fn bias_gelu(data: *mut f32, n: u32, bias: *const f32, columns: u32) = names::BIAS_GELU;
+            ld_c: u32, batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = gpu_kernels::matmul_transposed;
+        fn softmax_rows(data: *mut f32, rows: u32, columns: u32, pitch: u32, causal: u32) = gpu_kernels::softmax_rows;
+        fn bias_gelu(data: *mut f32, n: u32, bias: *const f32, columns: u32) = gpu_kernels::bias_gelu;
         fn bias_residual(data: *mut f32, n: u32, bias: *const f32, columns: u32, residual: *const f32)
-            = names::BIAS_RESIDUAL;
+            = gpu_kernels::bias_residual;
     }
 }
 
@@ -239,8 +239,8 @@ impl Layer {
 
 /// The grid for a product of m by n elements.
 fn grid(m: usize, n: usize) -> Grid {
-    let tiles = |extent: usize| (extent as u32).div_ceil(names::MATMUL_TILE);
-    let mut grid = Grid::new(tiles(n), names::MATMUL_THREADS);
+    let tiles = |extent: usize| (extent as u32).div_ceil(gpu_kernels::MATMUL_TILE);
+    let mut grid = Grid::new(tiles(n), gpu_kernels::MATMUL_THREADS);
     grid.blocks[1] = tiles(m);
     grid
 }

@@ -4,7 +4,7 @@ use crate::model::LAYERS;
 use anyhow::ensure;
 use examples_host::intervals::Span;
 use examples_host::prelude::*;
-use gpu_kernels::names;
+use gpu_kernels::Signature as _;
 
 /// Claims that all were kept.
 pub fn claim_kept(part: &mut Part, recording: &Recording, steps: usize) -> anyhow::Result<()> {
@@ -21,7 +21,10 @@ pub fn claim_kept(part: &mut Part, recording: &Recording, steps: usize) -> anyho
 /// How many of the orders between append and attention a decoding kept, and how many there are.
 fn kept(recording: &Recording, steps: usize) -> anyhow::Result<(usize, usize)> {
     let spans = |name: &str| recording.spans(|interval| interval.name == name);
-    let (appends, attentions) = (spans(names::APPEND_KV), spans(names::PAGED_ATTENTION));
+    let (appends, attentions) = (
+        spans(gpu_kernels::append_kv::NAME),
+        spans(gpu_kernels::paged_attention::NAME),
+    );
     let updates = steps * LAYERS;
     ensure!(
         appends.len() == LAYERS + updates && attentions.len() == updates,
@@ -74,9 +77,9 @@ mod tests {
             let at = 100 + 30 * layer as u64;
             let soon = if layer == early { by } else { 0 };
             [
-                interval(names::APPEND_KV, at),
-                interval(names::APPEND_KV, at + 10),
-                interval(names::PAGED_ATTENTION, at + 10 - soon),
+                interval(gpu_kernels::append_kv::NAME, at),
+                interval(gpu_kernels::append_kv::NAME, at + 10),
+                interval(gpu_kernels::paged_attention::NAME, at + 10 - soon),
             ]
         });
         Recording::new(Source::SoftwareGpu, kernels.collect())

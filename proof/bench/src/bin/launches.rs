@@ -7,7 +7,7 @@
 use anyhow::{Context as _, Result, ensure};
 use bench::{median, open};
 use cust::{prelude::*, sys};
-use gpu_kernels::{SM_70, names};
+use gpu_kernels::{SM_70, Signature as _};
 use std::{
     ffi::{c_int, c_void},
     process::ExitCode,
@@ -27,7 +27,7 @@ fn main() -> Result<ExitCode> {
         .context("usage: launches LAUNCHES.so")?;
     let _context = open()?;
     let module = Module::from_ptx(SM_70, &[]).context("load gpu-kernels' PTX")?;
-    let function = module.get_function(names::AFFINE)?;
+    let function = module.get_function(gpu_kernels::affine::NAME)?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     // SAFETY: the library's initialisers do nothing.
     let library =

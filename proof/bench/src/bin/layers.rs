@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result};
 use bench::{argument, device_time, launch, median, open};
 use cust::prelude::*;
-use gpu_kernels::{SM_70, kv_page_len, names};
+use gpu_kernels::{SM_70, Signature as _, kv_page_len};
 use std::ffi::c_void;
 
 const TIMES: usize = 9;
@@ -18,7 +18,10 @@ fn main() -> Result<()> {
     };
     println!("medians of {TIMES} launches (measured)");
     for size in [128, 256, 512, 1000, 1024, 2048, 4096] {
-        for name in [names::MATMUL, names::MATMUL_TRANSPOSED] {
+        for name in [
+            gpu_kernels::matmul::NAME,
+            gpu_kernels::matmul_transposed::NAME,
+        ] {
             bench.product(name, size)?;
         }
     }
@@ -68,9 +71,16 @@ impl Bench {
         arguments.extend([argument(&size); 6]);
         arguments.extend([argument(&zero); 3]);
         arguments.push(argument(&alpha));
-        let tiles = size.div_ceil(names::MATMUL_TILE);
+        let tiles = size.div_ceil(gpu_kernels::MATMUL_TILE);
         // SAFETY: the kernel's parameters, and matrices of these extents.
-        let us = unsafe { self.time(name, [tiles, tiles, 1], names::MATMUL_THREADS, &arguments)? };
+        let us = unsafe {
+            self.time(
+                name,
+                [tiles, tiles, 1],
+                gpu_kernels::MATMUL_THREADS,
+                &arguments,
+            )?
+        };
         let flops = 2.0 * f64::from(size).powi(3);
         println!("{name} {size}: {us:.1} µs, {:.2} TFLOP/s", flops / us / 1e6);
         Ok(())
@@ -91,7 +101,7 @@ impl Bench {
         // SAFETY: the kernel's parameters, and a matrix of this shape.
         let us = unsafe {
             self.time(
-                names::SOFTMAX_ROWS,
+                gpu_kernels::softmax_rows::NAME,
                 [rows.div_ceil(4), 1, 1],
                 128,
                 &arguments,
@@ -130,9 +140,16 @@ impl Bench {
             argument(&page_tokens),
             argument(&scale),
         ];
-        let (grid, threads) = ([heads, 1, 1], names::PAGED_ATTENTION_THREADS);
+        let (grid, threads) = ([heads, 1, 1], gpu_kernels::PAGED_ATTENTION_THREADS);
         // SAFETY: the kernel's parameters, and pages for these tokens.
-        let us = unsafe { self.time(names::PAGED_ATTENTION, grid, threads, &arguments)? };
+        let us = unsafe {
+            self.time(
+                gpu_kernels::paged_attention::NAME,
+                grid,
+                threads,
+                &arguments,
+            )?
+        };
         let bytes = 8.0 * f64::from(heads * tokens) * f64::from(head_dim);
         println!(
             "paged_attention, {heads} heads, {tokens} tokens: {us:.1} µs, {:.0} GB/s",

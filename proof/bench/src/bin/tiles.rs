@@ -9,7 +9,7 @@ use comfy_table::Table;
 use cust::device::DeviceAttribute;
 use cust::memory::CopyDestination as _;
 use cust::{function::Function, prelude::*, sys};
-use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_90, names};
+use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_90, Signature as _};
 
 const ELEMENTS: usize = 64 << 20;
 const ROUNDS: [u32; 9] = [1, 16, 32, 48, 64, 80, 96, 128, 256];
@@ -90,16 +90,31 @@ fn main() -> Result<()> {
 
 fn contestants<'a>(baseline: &'a Module, hopper: &'a Module) -> Result<Vec<Contestant<'a>>> {
     [
-        (baseline, names::FMA_CHAIN, 256, false),
-        (baseline, names::FMA_TILES_UNSPECIALISED, CONSUMERS, true),
+        (baseline, gpu_kernels::fma_chain::NAME, 256, false),
         (
             baseline,
-            names::FMA_TILES_NAMED_BARRIERS,
+            gpu_kernels::fma_tiles_unspecialised::NAME,
+            CONSUMERS,
+            true,
+        ),
+        (
+            baseline,
+            gpu_kernels::fma_tiles_named_barriers::NAME,
             CONSUMERS + PLAIN_PRODUCERS,
             true,
         ),
-        (hopper, names::FMA_TILES_CP_ASYNC, CONSUMERS + 32, true),
-        (hopper, names::FMA_TILES_BULK, CONSUMERS + 32, true),
+        (
+            hopper,
+            gpu_kernels::fma_tiles_cp_async::NAME,
+            CONSUMERS + 32,
+            true,
+        ),
+        (
+            hopper,
+            gpu_kernels::fma_tiles_bulk::NAME,
+            CONSUMERS + 32,
+            true,
+        ),
     ]
     .into_iter()
     .map(|(module, name, threads, strides)| {

@@ -5,7 +5,7 @@ use super::pair::{Agreement, Agreement::Bits, Pair};
 use super::{Purpose, blocks, some};
 use anyhow::Result;
 use cust::device::Device;
-use gpu_kernels::{kv_page_len, names};
+use gpu_kernels::{Signature as _, kv_page_len};
 use std::rc::Rc;
 
 const HEAD_DIM: u32 = 128;
@@ -54,7 +54,7 @@ impl Cache {
             Array::numbers(elements, 3.0)?,
         );
         let grid = [blocks(elements.div_ceil(256))?, 1, 1];
-        Ok(Pair::new(names::APPEND_KV, grid, 256)
+        Ok(Pair::new(gpu_kernels::append_kv::NAME, grid, 256)
             .reads(&self.table)
             .number(0)
             .number(tokens)
@@ -70,18 +70,20 @@ impl Cache {
         let elements = (self.heads * HEAD_DIM) as usize;
         let queries = Array::numbers(elements, 1.0)?;
         let output = Array::unwritten(elements)?;
-        let threads = names::PAGED_ATTENTION_THREADS;
-        Ok(
-            Pair::new(names::PAGED_ATTENTION, [self.heads, 1, 1], threads)
-                .reads(&self.table)
-                .number(tokens)
-                .reads(&queries)
-                .writes(&output, FUSED)
-                .number(self.heads)
-                .number(HEAD_DIM)
-                .number(PAGE_TOKENS)
-                .float(0.088)
-                .leaning_on(&self.pages),
+        let threads = gpu_kernels::PAGED_ATTENTION_THREADS;
+        Ok(Pair::new(
+            gpu_kernels::paged_attention::NAME,
+            [self.heads, 1, 1],
+            threads,
         )
+        .reads(&self.table)
+        .number(tokens)
+        .reads(&queries)
+        .writes(&output, FUSED)
+        .number(self.heads)
+        .number(HEAD_DIM)
+        .number(PAGE_TOKENS)
+        .float(0.088)
+        .leaning_on(&self.pages))
     }
 }

@@ -5,7 +5,7 @@ use super::pair::{Agreement::*, Pair};
 use super::{Purpose, blocks, some};
 use anyhow::Result;
 use cust::device::Device;
-use gpu_kernels::names;
+use gpu_kernels::Signature as _;
 
 const BLOCK: u32 = 256;
 /// So many blocks as an H200 has multiprocessors.
@@ -29,35 +29,47 @@ pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
     };
     let chain = n.min((ONE_EACH * BLOCK) as usize);
     let rounds = purpose.choose(10_000, 100);
-    let mut pairs = vec![affine(names::AFFINE, each), affine(names::AFFINE_X4, fours)];
+    let mut pairs = vec![
+        affine(gpu_kernels::affine::NAME, each),
+        affine(gpu_kernels::affine_x4::NAME, fours),
+    ];
     for rounds in [1, 16] {
         for (name, blocks) in [
-            (names::AFFINE_ROUNDS, each),
-            (names::AFFINE_ROUNDS_X4, fours),
+            (gpu_kernels::affine_rounds::NAME, each),
+            (gpu_kernels::affine_rounds_x4::NAME, fours),
         ] {
             let label = format!("{rounds} rounds");
             pairs.push(affine(name, blocks).number(rounds).labelled(label));
         }
     }
     pairs.extend([
-        at(names::FMA_CHAIN, ONE_EACH)
+        at(gpu_kernels::fma_chain::NAME, ONE_EACH)
             .reads(&x)
             .length(chain)
             .writes(&y, Bits)
             .number(rounds),
-        at(names::FILL, each).writes(&x, Bits).length(n).float(0.5),
-        at(names::IOTA, each).writes(&x, Bits).length(n).number(7),
-        at(names::SCALE, each).writes(&x, Bits).length(n).float(0.5),
-        at(names::SAXPY, each)
+        at(gpu_kernels::fill::NAME, each)
+            .writes(&x, Bits)
+            .length(n)
+            .float(0.5),
+        at(gpu_kernels::iota::NAME, each)
+            .writes(&x, Bits)
+            .length(n)
+            .number(7),
+        at(gpu_kernels::scale::NAME, each)
+            .writes(&x, Bits)
+            .length(n)
+            .float(0.5),
+        at(gpu_kernels::saxpy::NAME, each)
             .float(0.5)
             .reads(&x)
             .length(n)
             .writes(&y, Bits),
-        at(names::SUM, ONE_EACH * 8)
+        at(gpu_kernels::sum::NAME, ONE_EACH * 8)
             .reads(&x)
             .length(n)
             .writes(&total, Share(ANY_ORDER)),
-        at(names::DOT, ONE_EACH * 8)
+        at(gpu_kernels::dot::NAME, ONE_EACH * 8)
             .reads(&x)
             .length(n)
             .reads(&y)

@@ -5,7 +5,7 @@ use super::pair::{Agreement::Bits, Pair};
 use super::{Purpose, blocks, some};
 use anyhow::Result;
 use cust::device::Device;
-use gpu_kernels::names;
+use gpu_kernels::Signature as _;
 use std::rc::Rc;
 
 pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
@@ -20,7 +20,10 @@ pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
             Array::numbers((k * n) as usize, 1.0)?,
             Array::unwritten((m * n) as usize)?,
         ];
-        for name in [names::MATMUL, names::MATMUL_TRANSPOSED] {
+        for name in [
+            gpu_kernels::matmul::NAME,
+            gpu_kernels::matmul_transposed::NAME,
+        ] {
             pairs.push(product(name, [m, n, k], &operands));
         }
     }
@@ -31,12 +34,16 @@ pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
     for columns in purpose.choose([256, 1024], [32, 100]) {
         let (rows, data) = (elements / columns, Array::numbers(elements as usize, 8.0)?);
         for causal in [0, 1] {
-            let softmax = Pair::new(names::SOFTMAX_ROWS, [rows.div_ceil(4), 1, 1], 128)
-                .writes(&data, Bits)
-                .number(rows)
-                .number(columns)
-                .number(columns)
-                .number(causal);
+            let softmax = Pair::new(
+                gpu_kernels::softmax_rows::NAME,
+                [rows.div_ceil(4), 1, 1],
+                128,
+            )
+            .writes(&data, Bits)
+            .number(rows)
+            .number(columns)
+            .number(columns)
+            .number(causal);
             let kind = ["", ", causal"][causal as usize];
             pairs.push(softmax.labelled(format!("{columns} columns{kind}")));
         }
@@ -48,16 +55,20 @@ pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
         let pair = Pair::new(name, grid, 256).writes(&data, Bits);
         Ok(pair.number(elements).reads(&bias).number(columns))
     };
-    pairs.push(at(names::BIAS_GELU)?);
-    pairs.push(at(names::BIAS_RESIDUAL)?.reads(&residual));
+    pairs.push(at(gpu_kernels::bias_gelu::NAME)?);
+    pairs.push(at(gpu_kernels::bias_residual::NAME)?.reads(&residual));
     some(pairs)
 }
 
 /// A product of contiguous matrices.
 fn product(name: &'static str, [m, n, k]: [u32; 3], [a, b, c]: &[Rc<Array>; 3]) -> Pair {
-    let tiles = |extent: u32| extent.div_ceil(names::MATMUL_TILE);
-    let ld_b = if name == names::MATMUL { n } else { k };
-    let pair = Pair::new(name, [tiles(n), tiles(m), 1], names::MATMUL_THREADS)
+    let tiles = |extent: u32| extent.div_ceil(gpu_kernels::MATMUL_TILE);
+    let ld_b = if name == gpu_kernels::matmul::NAME {
+        n
+    } else {
+        k
+    };
+    let pair = Pair::new(name, [tiles(n), tiles(m), 1], gpu_kernels::MATMUL_THREADS)
         .reads(a)
         .reads(b)
         .writes(c, Bits);

@@ -5,14 +5,17 @@ use super::pair::{Agreement::Bits, Pair};
 use super::{Purpose, some};
 use anyhow::Result;
 use cust::device::{Device, DeviceAttribute};
-use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, names};
+use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, Signature as _};
 
 /// The kernels and their threads per block.
 const FORMS: [(&str, u32); 4] = [
-    (names::FMA_TILES_UNSPECIALISED, CONSUMERS),
-    (names::FMA_TILES_NAMED_BARRIERS, CONSUMERS + PLAIN_PRODUCERS),
-    (names::FMA_TILES_CP_ASYNC, CONSUMERS + 32),
-    (names::FMA_TILES_BULK, CONSUMERS + 32),
+    (gpu_kernels::fma_tiles_unspecialised::NAME, CONSUMERS),
+    (
+        gpu_kernels::fma_tiles_named_barriers::NAME,
+        CONSUMERS + PLAIN_PRODUCERS,
+    ),
+    (gpu_kernels::fma_tiles_cp_async::NAME, CONSUMERS + 32),
+    (gpu_kernels::fma_tiles_bulk::NAME, CONSUMERS + 32),
 ];
 
 pub fn pairs(device: Device, purpose: Purpose) -> Result<Vec<Pair>> {

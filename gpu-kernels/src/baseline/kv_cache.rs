@@ -8,14 +8,18 @@
 
 use cuda_std::prelude::*;
 
+use super::softmax::across_warp;
 use crate::float4::Float4;
-use crate::softmax::across_warp;
 
 const LANES: u32 = 32;
 const WARPS: u32 = 8;
 /// Tokens that a warp works on at a time: their loads are under way together.
 const GROUP: u32 = 4;
 const MAX_HEAD_DIM: u32 = 128;
+
+/// Threads per block of [`paged_attention`].
+#[cfg(not(target_os = "cuda"))]
+pub const PAGED_ATTENTION_THREADS: u32 = WARPS * LANES;
 
 /// Floats of a page.
 pub const fn kv_page_len(heads: u32, head_dim: u32, page_tokens: u32) -> usize {
@@ -28,7 +32,8 @@ pub const fn kv_offset(head: u32, slot: u32, head_dim: u32, page_tokens: u32) ->
 }
 
 /// Writes the keys and values of tokens `first .. first + count` into the cache: `keys` and `values` are
-/// `[count][heads][head_dim]`. One thread per element of either, in one dimension: `count heads head_dim` threads or more.
+/// `[count][heads][head_dim]`, and `pages` holds the pages' addresses. One thread per element of either, in one dimension:
+/// `count heads head_dim` threads or more.
 #[kernel]
 #[allow(
     clippy::too_many_arguments,
@@ -65,7 +70,7 @@ pub unsafe fn append_kv(
 /// Attention of one query per head over the first `tokens` tokens: `output[h]` is the mean of the values, weighted by the
 /// softmax of `scale` times the products of query `h` and the keys. Queries and output are `[heads][head_dim]`.
 ///
-/// A block per head, of 256 threads. Each warp takes every eighth group of four tokens and keeps a running maximum, sum
+/// A block per head, of [`PAGED_ATTENTION_THREADS`] threads. Each warp takes every eighth group of four tokens and keeps a running maximum, sum
 /// and mean; at the end the warps' means are combined in the order of their numbers: the same bits on every run.
 /// Without tokens the output is 0.
 #[kernel(launch_bounds(256))]

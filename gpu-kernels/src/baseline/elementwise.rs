@@ -4,21 +4,19 @@ use cuda_std::prelude::*;
 
 /// `out[i] = value`.
 #[kernel]
-pub unsafe fn fill(out: *mut f32, n: usize, value: f32) {
+pub unsafe fn fill(out: &mut [f32], value: f32) {
     let i = thread::index_1d() as usize;
-    if i < n {
-        // SAFETY: i < n.
-        unsafe { *out.add(i) = value };
+    if i < out.len() {
+        out[i] = value;
     }
 }
 
 /// `out[i] = first + i`, wrapping.
 #[kernel]
-pub unsafe fn iota(out: *mut u32, n: usize, first: u32) {
+pub unsafe fn iota(out: &mut [u32], first: u32) {
     let i = thread::index_1d();
-    if (i as usize) < n {
-        // SAFETY: i < n.
-        unsafe { *out.add(i as usize) = first.wrapping_add(i) };
+    if (i as usize) < out.len() {
+        out[i as usize] = first.wrapping_add(i);
     }
 }
 

@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 const LANES: u32 = 32;
 const WARPS_PER_BLOCK: usize = 32;
 
-/// `result[0] += x[0] + x[1] + ..`
+/// `result[0] += x[0] + x[1] + ..`; any grid, blocks of a multiple of 32 threads.
 #[kernel]
 pub unsafe fn sum(x: &[f32], result: *mut f32) {
     let mut total = 0.0;
@@ -16,7 +16,7 @@ pub unsafe fn sum(x: &[f32], result: *mut f32) {
     unsafe { add_block(total, result) };
 }
 
-/// `result[0] += x[0] y[0] + x[1] y[1] + ..`
+/// `result[0] += x[0] y[0] + x[1] y[1] + ..`; any grid, blocks of a multiple of 32 threads.
 #[kernel]
 pub unsafe fn dot(x: &[f32], y: *const f32, result: *mut f32) {
     let mut total = 0.0f32;

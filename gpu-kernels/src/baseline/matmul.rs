@@ -21,10 +21,11 @@ use cuda_std::shared::SharedPtr;
 use crate::float4::Float4;
 
 /// Rows and columns of a block's tile.
-const TILE: u32 = 64;
+pub const TILE: u32 = 64;
 /// Terms of the sums between two barriers.
 const DEPTH: u32 = 16;
-const THREADS: u32 = 128;
+/// Threads of a block.
+pub const THREADS: u32 = 128;
 /// A thread's part of the tile.
 const ROWS: u32 = 8;
 const COLUMNS: u32 = 4;
@@ -35,6 +36,9 @@ const LOADS: usize = (TILE * DEPTH / THREADS) as usize;
 
 /// `C = alpha A B`: A is m by k, B is k by n, C is m by n, and `ld_` is the distance of two rows in elements. Block
 /// `z` of the grid works on matrices that start `z` times `batch_` elements further on.
+///
+/// Blocks of [`MATMUL_THREADS`](crate::MATMUL_THREADS) threads, a grid of `(ceil(n / MATMUL_TILE), ceil(m / MATMUL_TILE),
+/// batches)` with [`MATMUL_TILE`](crate::MATMUL_TILE).
 #[kernel(launch_bounds(128))]
 pub unsafe fn matmul(
     a: *const f32,
@@ -60,7 +64,7 @@ pub unsafe fn matmul(
     }
 }
 
-/// `C = alpha A Bᵀ`: as [`matmul`], but B is n by k.
+/// `C = alpha A Bᵀ`: as [`matmul`], but B is n by k. The same launch.
 #[kernel(launch_bounds(128))]
 pub unsafe fn matmul_transposed(
     a: *const f32,

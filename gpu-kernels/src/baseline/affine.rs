@@ -5,33 +5,41 @@ use cuda_std::prelude::*;
 use crate::float4::Float4;
 use crate::rounds::repeat;
 
-/// One element per thread.
+/// `data[i] = a data[i] + b`, one element per thread.
 #[kernel]
-pub unsafe fn affine(data: *mut f32, n: usize, a: f32, b: f32) {
-    // SAFETY: the launch vouches for `n` elements at `data`.
-    unsafe { update(data, n, |x| a.mul_add(x, b)) };
+pub unsafe fn affine(data: &mut [f32], a: f32, b: f32) {
+    // SAFETY: a slice, and the launch has one dimension.
+    unsafe { update(data.as_mut_ptr(), data.len(), |x| a.mul_add(x, b)) };
 }
 
-/// Four elements per thread.
+/// [`affine`], four elements per thread by 16-byte accesses; `data` is aligned to 16 bytes.
 #[kernel]
-pub unsafe fn affine_x4(data: *mut f32, n: usize, a: f32, b: f32) {
-    // SAFETY: the launch vouches for `n` elements at `data`, aligned to 16 bytes.
-    unsafe { update_x4(data, n, |x| x.map(|x| a.mul_add(x, b))) };
+pub unsafe fn affine_x4(data: &mut [f32], a: f32, b: f32) {
+    // SAFETY: a slice that the launch aligns to 16 bytes.
+    unsafe {
+        update_x4(data.as_mut_ptr(), data.len(), |x| {
+            x.map(|x| a.mul_add(x, b))
+        })
+    };
 }
 
 /// [`affine`], `rounds` times before the element is stored: more arithmetic for the same traffic.
 #[kernel]
-pub unsafe fn affine_rounds(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
+pub unsafe fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     // SAFETY: as for `affine`.
-    unsafe { update(data, n, |x| repeat(rounds, x, |x| a.mul_add(x, b))) };
+    unsafe {
+        update(data.as_mut_ptr(), data.len(), |x| {
+            repeat(rounds, x, |x| a.mul_add(x, b))
+        })
+    };
 }
 
-/// [`affine_rounds`], four elements per thread.
+/// [`affine_rounds`], four elements per thread by 16-byte accesses; `data` is aligned to 16 bytes.
 #[kernel]
-pub unsafe fn affine_rounds_x4(data: *mut f32, n: usize, a: f32, b: f32, rounds: u32) {
+pub unsafe fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     let step = |x: [f32; 4]| x.map(|x| a.mul_add(x, b));
     // SAFETY: as for `affine_x4`.
-    unsafe { update_x4(data, n, |x| repeat(rounds, x, step)) };
+    unsafe { update_x4(data.as_mut_ptr(), data.len(), |x| repeat(rounds, x, step)) };
 }
 
 /// Replaces this thread's element of `data`.
