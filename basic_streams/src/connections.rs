@@ -58,9 +58,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for (queues, answer) in QUEUES.iter().zip(&answers) {
         check::add(&mut checked, answer.checked.clone().map_err(Into::into))?;
         for (streams, times) in STREAMS.iter().zip(&answer.orders) {
-            let group = format!("connections: {queues}, streams: {streams}");
+            let id = format!("connections-{queues}/streams-{streams}");
+            let group = Label::new(
+                id.clone(),
+                format!("connections: {queues}, streams: {streams}"),
+            );
             for (order, times) in ["depth-first", "breadth-first"].iter().zip(times) {
-                part.timed(&group, order, Kind::Makespan, times);
+                part.timed(&group, (*order, *order), Kind::Makespan, times);
             }
             let [depth, breadth] = times.each_ref().map(Durations::median);
             let predicted = answer.one * predicted(*streams, *queues);
@@ -72,29 +76,38 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
                 units::time(breadth),
             ]);
             let sentence = format!("depth-first, {streams} streams, connections: {queues}");
-            part.claim_time_near(&sentence, depth, predicted, 0.2);
+            part.claim_time_near(
+                format!("depth-first/{id}"),
+                &sentence,
+                depth,
+                predicted,
+                0.2,
+            );
             let share = breadth.as_secs_f64() / (2.0 * answer.one.as_secs_f64());
             slowest_breadth = slowest_breadth.max(share);
         }
     }
     part.say(table);
     part.claim_share_at_most(
+        "breadth-first",
         "breadth-first takes two kernels' time, however few the queues",
         slowest_breadth,
         1.3,
     );
-    part.claim_right("every number is right", "numbers", &checked);
+    part.claim_right("numbers", "every number is right", "numbers", &checked);
     let false_dependency = |answer: &Answer| {
         let [depth, breadth] = answer.orders[0].each_ref().map(Durations::median);
         depth.as_secs_f64() / breadth.as_secs_f64()
     };
     part.claim_ratio_at_least(
+        "false-dependency/connections-1",
         "1 connection: a false dependency appears",
         false_dependency(&answers[0]),
         3.0,
     );
     let gone = false_dependency(&answers[2]);
     part.claim(
+        "no-false-dependency/connections-32",
         "32 connections: it has vanished",
         gone < 1.2,
         units::ratio(gone),

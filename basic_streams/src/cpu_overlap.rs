@@ -56,18 +56,26 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         units::time(gpu.max(cpu)),
     ));
 
-    let outcomes = Comparison::new(Jobs::plan(1))
-        .variant("work after the wait", &[&stream], |work: &mut Work| {
-            work.launch()?;
-            stream.synchronize()?;
-            work.text.count();
-            Ok(())
-        })
-        .variant("work while it runs", &[&stream], |work| {
-            work.launch()?;
-            work.text.count();
-            Ok(())
-        })
+    let outcomes = Comparison::new(VARIANTS, Jobs::plan(1))
+        .variant(
+            ("after-wait", "work after the wait"),
+            &[&stream],
+            |work: &mut Work| {
+                work.launch()?;
+                stream.synchronize()?;
+                work.text.count();
+                Ok(())
+            },
+        )
+        .variant(
+            ("while-running", "work while it runs"),
+            &[&stream],
+            |work| {
+                work.launch()?;
+                work.text.count();
+                Ok(())
+            },
+        )
         .prepare(|work| {
             work.text.forget();
             Ok(work.kernel.poison()?)
@@ -84,7 +92,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     };
     let (after, during) = (after.median(), during.median());
     // A CPU's speed changes from one millisecond to the next: its time alone is no more than a hint.
-    part.claim_time_near("work after the wait takes the sum", after, gpu + cpu, 0.5);
+    part.claim_time_near(
+        "sum/after-wait",
+        "work after the wait takes the sum",
+        after,
+        gpu + cpu,
+        0.5,
+    );
     let shorter = gpu.min(cpu);
     anyhow::ensure!(
         !shorter.is_zero(),
@@ -92,6 +106,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     );
     let hidden = after.saturating_sub(during).as_secs_f64() / shorter.as_secs_f64();
     part.claim_share_at_least(
+        "hidden/while-running",
         "work while it runs hides the shorter of the two",
         hidden,
         0.8,

@@ -24,7 +24,8 @@ use variants::{KERNELS, OWN, Work};
 /// What a variant must show: how much of the own streams' kernel time others of them run too, where
 /// it has own streams, and how much of the legacy kernels' time any other kernel runs.
 struct Expectation {
-    variant: &'static str,
+    /// Its id and its name.
+    variant: (&'static str, &'static str),
     own: Option<Limit>,
     legacy: Limit,
 }
@@ -39,27 +40,27 @@ enum Limit {
 
 const EXPECTED: [Expectation; 5] = [
     Expectation {
-        variant: "everything on legacy",
+        variant: ("legacy", "everything on legacy"),
         own: None,
         legacy: Limit::None,
     },
     Expectation {
-        variant: "blocking streams",
+        variant: ("blocking", "blocking streams"),
         own: Some(Limit::AtLeast(0.8)),
         legacy: Limit::None,
     },
     Expectation {
-        variant: "non-blocking streams",
+        variant: ("non-blocking", "non-blocking streams"),
         own: Some(Limit::AtLeast(0.9)),
         legacy: Limit::AtLeast(0.9),
     },
     Expectation {
-        variant: "threads on legacy",
+        variant: ("threads-legacy", "threads on legacy"),
         own: None,
         legacy: Limit::None,
     },
     Expectation {
-        variant: "threads, per-thread streams",
+        variant: ("threads-per-thread", "threads, per-thread streams"),
         own: Some(Limit::AtLeast(0.5)),
         legacy: Limit::None,
     },
@@ -80,7 +81,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let with_legacy =
         |own: &[Stream; OWN]| -> Vec<Stream> { own.iter().chain([&legacy]).cloned().collect() };
     let (with_blocking, with_non_blocking) = (with_legacy(&blocking), with_legacy(&non_blocking));
-    let outcomes = Comparison::new(Jobs::plan(KERNELS))
+    let outcomes = Comparison::new(VARIANTS, Jobs::plan(KERNELS))
         .variant(EXPECTED[0].variant, &[&legacy], |work: &mut Work| {
             work.rounds([&legacy; OWN])
         })
@@ -110,18 +111,22 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
     for (expected, outcome) in EXPECTED.iter().zip(&outcomes) {
         let (own, legacy) = shares(&outcome.recording);
+        let (id, variant) = expected.variant;
         if expected.own.is_some() != own.is_some() {
-            anyhow::bail!(
-                "{}: its kernels ran in other streams than its own",
-                expected.variant
-            );
+            anyhow::bail!("{variant}: its kernels ran in other streams than its own");
         }
         if let Some((own, limit)) = own.zip(expected.own) {
-            let sentence = format!("{}: own kernels run together", expected.variant);
-            claim(part, &sentence, own, limit);
+            let sentence = format!("{variant}: own kernels run together");
+            claim(part, format!("own-together/{id}"), &sentence, own, limit);
         }
-        let sentence = format!("{}: others run during legacy kernels", expected.variant);
-        claim(part, &sentence, legacy, expected.legacy);
+        let sentence = format!("{variant}: others run during legacy kernels");
+        claim(
+            part,
+            format!("beside-legacy/{id}"),
+            &sentence,
+            legacy,
+            expected.legacy,
+        );
     }
     Ok(())
 }
@@ -153,7 +158,7 @@ fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
     for outcome in outcomes {
         let (own, legacy) = shares(&outcome.recording);
         table.row([
-            outcome.name.clone(),
+            outcome.name.to_string(),
             units::time(outcome.median()),
             own.map_or("-".to_owned(), units::percent),
             units::percent(legacy),
@@ -162,9 +167,9 @@ fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
     table
 }
 
-fn claim(part: &mut Part, sentence: &str, share: f64, limit: Limit) {
+fn claim(part: &mut Part, id: String, sentence: &str, share: f64, limit: Limit) {
     match limit {
-        Limit::None => part.claim_share_at_most(sentence, share, 0.01),
-        Limit::AtLeast(least) => part.claim_share_at_least(sentence, share, least),
+        Limit::None => part.claim_share_at_most(id, sentence, share, 0.01),
+        Limit::AtLeast(least) => part.claim_share_at_least(id, sentence, share, least),
     }
 }

@@ -70,11 +70,17 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
     let bytes = elements * size_of::<f32>();
     let plan = Plan::new().bytes_in(bytes).launches(streams, elements);
-    orders(part, &mut work, plan, &IN_AND_OUT[..2], one_way)?;
     orders(
         part,
         &mut work,
-        plan.bytes_out(bytes),
+        ("in-kernel", plan),
+        &IN_AND_OUT[..2],
+        one_way,
+    )?;
+    orders(
+        part,
+        &mut work,
+        ("in-kernel-out", plan.bytes_out(bytes)),
         &IN_AND_OUT,
         two_ways,
     )
@@ -84,17 +90,19 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 fn orders(
     part: &mut Part,
     work: &mut Work,
-    plan: Plan,
+    (group, plan): (&'static str, Plan),
     stages: &[Stage],
     predicted: Duration,
 ) -> anyhow::Result<()> {
     let streams = work.streams();
     let streams: Vec<&Stream> = streams.iter().collect();
-    let outcomes = Comparison::new(plan)
-        .variant("depth-first", &streams, |work: &mut Work| {
-            Ok(work.depth_first(stages)?)
-        })
-        .variant("breadth-first", &streams, |work| {
+    let outcomes = Comparison::new(group, plan)
+        .variant(
+            ("depth-first", "depth-first"),
+            &streams,
+            |work: &mut Work| Ok(work.depth_first(stages)?),
+        )
+        .variant(("breadth-first", "breadth-first"), &streams, |work| {
             Ok(work.breadth_first(stages)?)
         })
         .prepare(|work| Ok(work.poison()?))
@@ -117,12 +125,15 @@ fn orders(
         part.chart(name, recording, Rows::Streams);
         let hidden = recording.overlap(Engine::Kernel, Engine::HostToDevice);
         let share = hidden.as_secs_f64() / recording.busy(Engine::Kernel).as_secs_f64();
-        part.claim_share_at_least(&format!("{name}: kernels run during copies in"), share, 0.5);
+        let id = format!("{group}/kernels-beside-copies/{}", name.id);
+        let sentence = format!("{name}: kernels run during copies in");
+        part.claim_share_at_least(id, &sentence, share, 0.5);
     }
     part.say(difference(depth.median(), breadth.median()));
     for Outcome { name, times, .. } in &outcomes {
         let sentence = format!("{name} takes as long as predicted");
-        part.claim_time_near(&sentence, times.median(), predicted, 0.25);
+        let id = format!("{group}/as-predicted/{}", name.id);
+        part.claim_time_near(id, &sentence, times.median(), predicted, 0.25);
     }
     Ok(())
 }

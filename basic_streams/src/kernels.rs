@@ -59,16 +59,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         }
         anyhow::Ok([time])
     })?;
-    part.claim_right("every number is right", "numbers", &checked);
+    part.claim_right("numbers", "every number is right", "numbers", &checked);
 
+    let plan = Jobs::plan(KERNELS);
+    let group = Label::new(VARIANTS, plan.to_string());
+    part.planned(&group, &plan);
     for (count, [times]) in STREAMS.iter().zip(&times) {
-        let variant = format!("{count} streams");
-        part.timed(
-            &Jobs::plan(KERNELS).to_string(),
-            &variant,
-            Kind::Makespan,
-            times,
-        );
+        part.timed(&group, variant(*count), Kind::Makespan, times);
     }
     let medians: Vec<Duration> = times.iter().map(|[times]| times.median()).collect();
     let rows: Vec<Row> = STREAMS
@@ -88,15 +85,21 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let all = || jobs.launch(0..KERNELS);
         gate.time(&streams, Jobs::plan(KERNELS), all).map(drop)
     })?);
-    part.chart(&format!("{KERNELS} streams"), &recording, Rows::Streams);
+    part.chart(variant(KERNELS), &recording, Rows::Streams);
     let resident = recording.max_concurrency(Engine::Kernel);
     part.claim(
+        "resident",
         "kernels that were seen running at the same time",
         resident >= KERNELS / 2,
         format!("{resident} of {KERNELS} on {KERNELS} streams"),
         format!("at least {}", KERNELS / 2),
     );
     Ok(())
+}
+
+/// A number of streams, as a variant.
+fn variant(streams: usize) -> Label {
+    Label::new(format!("streams-{streams}"), format!("{streams} streams"))
 }
 
 /// What was found for a number of streams.
@@ -145,14 +148,25 @@ fn judge(part: &mut Part, rows: &[Row]) {
         .filter(|row| (2..=WITHIN_REACH).contains(&row.streams))
     {
         let sentence = format!("{} streams reach the bound", row.streams);
-        part.claim_share_at_least(&sentence, row.reached(), 0.85);
+        part.claim_share_at_least(
+            format!("reach-bound/streams-{}", row.streams),
+            &sentence,
+            row.reached(),
+            0.85,
+        );
     }
     let most = rows.iter().map(Row::reached).fold(0.0, f64::max);
-    part.claim_share_at_most("none is faster than the bound", most, 1.0 + NOISE);
+    part.claim_share_at_most(
+        "not-below-bound",
+        "none is faster than the bound",
+        most,
+        1.0 + NOISE,
+    );
     let slower = rows
         .windows(2)
         .find(|pair| pair[1].median > pair[0].median.mul_f64(1.0 + NOISE));
     part.claim(
+        "never-slower",
         "more streams are never slower",
         slower.is_none(),
         slower.map_or("they are not".to_owned(), |pair| {

@@ -67,22 +67,29 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         } else {
             Kind::Copy
         };
-        let group = units::bytes(place.bytes());
+        let (size, memory) = (place.bytes(), place.memory());
+        let (id, text) = (units::bytes_id(size), units::bytes(size));
         for (way, times) in [("in", copy_in), ("out", copy_out)] {
-            let variant = format!("copy {way}, {}", place.memory());
-            part.timed(&format!("{group} {way}"), &variant, kind, times);
+            let group = (format!("{way}-{id}"), format!("{text} {way}"));
+            let variant = (memory.to_string(), format!("copy {way}, {memory}"));
+            part.timed(group, variant, kind, times);
         }
     }
     let found: Vec<[Times; 2]> = found.iter().map(medians).collect();
 
     part.say(table(&places, &found));
-    part.claim_right("every element is right", "elements", &checked);
+    part.claim_right("elements", "every element is right", "elements", &checked);
     judge_largest(part, &found[found.len() - KINDS.len()..]);
     exhaust(part);
     places[0].round_trip(&mut on_device, &watch)?;
     let mut checked = Ok(Checked::default());
     check::add(&mut checked, places[0].check())?;
-    part.claim_right("copies go on working after that", "elements", &checked);
+    part.claim_right(
+        "elements-after-refusal",
+        "copies go on working after that",
+        "elements",
+        &checked,
+    );
     Ok(())
 }
 
@@ -128,17 +135,34 @@ fn table(places: &[Place], found: &[[Times; 2]]) -> Table {
 /// the copy.
 fn judge_largest(part: &mut Part, found: &[[Times; 2]]) {
     let lasts = |times: Times| times.call.as_secs_f64() / times.copy.as_secs_f64();
-    for (way, name) in ["copy in", "copy out"].into_iter().enumerate() {
+    for (way, id) in ["in", "out"].into_iter().enumerate() {
+        let name = format!("copy {id}");
         let [pageable, locked, registered] = [0, 1, 2].map(|kind| found[kind][way]);
         let faster = pageable.copy.as_secs_f64() / locked.copy.as_secs_f64();
         let sentence = format!("pageable {name}: the call lasts as long as the copy");
-        part.claim_share_at_least(&sentence, lasts(pageable), 0.8);
+        part.claim_share_at_least(
+            format!("call-lasts/pageable-{id}"),
+            &sentence,
+            lasts(pageable),
+            0.8,
+        );
         let sentence = format!("page-locked {name}: the call is over when the copy has begun");
-        part.claim_share_at_most(&sentence, lasts(locked), 0.1);
+        part.claim_share_at_most(
+            format!("call-returns/page-locked-{id}"),
+            &sentence,
+            lasts(locked),
+            0.1,
+        );
         let sentence = format!("page-locked {name}: faster than pageable");
-        part.claim_ratio_at_least(&sentence, faster, 2.0);
+        part.claim_ratio_at_least(format!("faster/page-locked-{id}"), &sentence, faster, 2.0);
         let sentence = format!("registered {name}: as fast as page-locked");
-        part.claim_time_near(&sentence, registered.copy, locked.copy, 0.1);
+        part.claim_time_near(
+            format!("as-page-locked/registered-{id}"),
+            &sentence,
+            registered.copy,
+            locked.copy,
+            0.1,
+        );
     }
 }
 
@@ -151,6 +175,7 @@ fn exhaust(part: &mut Part) {
     };
     let limit = "the driver's call and its code";
     part.claim(
+        "pebibyte-refused",
         "1 PiB of page-locked memory is refused",
         refused,
         answer,

@@ -82,18 +82,24 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         .bytes_in(bytes)
         .bytes_out(bytes)
         .launches(chunks, elements);
-    let outcomes = Comparison::new(plan)
-        .variant("host sync per chunk", &[&h], |work: &mut Work| {
-            (0..chunks).try_for_each(|chunk| {
-                work.chunk(chunk, one)?;
-                Ok(h.synchronize()?)
-            })
-        })
-        .variant("one stream", &[&h], |work| Ok(work.pass(|_| one)?))
-        .variant("a stream per chunk, 4 in turn", &turns.each_ref(), |work| {
-            Ok(work.pass(|chunk| [&turns[chunk % turns.len()]; 3])?)
-        })
-        .variant("three streams", &roles, |work| Ok(work.pass(|_| roles)?))
+    let outcomes = Comparison::new(VARIANTS, plan)
+        .variant(
+            ("host-sync", "host sync per chunk"),
+            &[&h],
+            |work: &mut Work| {
+                (0..chunks).try_for_each(|chunk| {
+                    work.chunk(chunk, one)?;
+                    Ok(h.synchronize()?)
+                })
+            },
+        )
+        .variant("one-stream", &[&h], |work| Ok(work.pass(|_| one)?))
+        .variant(
+            ("round-robin", "a stream per chunk, 4 in turn"),
+            &turns.each_ref(),
+            |work| Ok(work.pass(|chunk| [&turns[chunk % turns.len()]; 3])?),
+        )
+        .variant("three-streams", &roles, |work| Ok(work.pass(|_| roles)?))
         .prepare(|work| Ok(work.poison()?))
         .check(|work| work.check())
         .run(part, &mut work)?;
@@ -104,7 +110,12 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.say(measure::table_with_bounds(&outcomes, &stages, times));
     judge(part, &outcomes, &stages)?;
     let sentence = "three streams come near the bound";
-    part.claim_share_at_least(sentence, bound.reached, required_share(bytes));
+    part.claim_share_at_least(
+        "near-bound/three-streams",
+        sentence,
+        bound.reached,
+        required_share(bytes),
+    );
     Ok(())
 }
 
@@ -132,10 +143,15 @@ fn judge(part: &mut Part, outcomes: &[Outcome], stages: &Stages) -> anyhow::Resu
     part.keep(&in_turn.name, &in_turn.recording);
     for serial in [host_sync, one_stream] {
         let sentence = format!("{}: copies in run during copies out", serial.name);
-        part.claim_share_at_most(&sentence, duplex_share(serial), 0.01);
+        part.claim_share_at_most(
+            format!("duplex/{}", serial.name.id),
+            &sentence,
+            duplex_share(serial),
+            0.01,
+        );
     }
     let sentence = "three streams: copies in run during copies out";
-    part.claim_share_at_least(sentence, duplex_share(three), 0.5);
+    part.claim_share_at_least("duplex/three-streams", sentence, duplex_share(three), 0.5);
     for outcome in outcomes {
         part.claim_not_below_bound(&outcome.name, stages, outcome.median());
     }

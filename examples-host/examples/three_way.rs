@@ -82,11 +82,11 @@ fn three_way(part: &mut Part) -> anyhow::Result<()> {
         .bytes_in(bytes)
         .bytes_out(bytes)
         .launches(chunks, elements);
-    let outcomes = Comparison::new(plan)
-        .variant("one stream", &[&h], |work: &mut Work| {
+    let outcomes = Comparison::new(VARIANTS, plan)
+        .variant("one-stream", &[&h], |work: &mut Work| {
             Ok(work.pass(&h, &h, &h)?)
         })
-        .variant("three streams", &[&h, &k, &d], |work| {
+        .variant("three-streams", &[&h, &k, &d], |work| {
             Ok(work.pass(&h, &k, &d)?)
         })
         .prepare(|work| Ok(work.output.iter_mut().try_for_each(HostBuffer::poison)?))
@@ -100,6 +100,7 @@ fn three_way(part: &mut Part) -> anyhow::Result<()> {
     part.chart(&three.name, &three.recording, Rows::Engines);
     let copies = (Engine::HostToDevice, Engine::DeviceToHost);
     part.claim(
+        "duplex/one-stream",
         "one stream overlaps nothing",
         one.recording.overlap(copies.0, copies.1).is_zero(),
         units::time(one.recording.overlap(copies.0, copies.1)),
@@ -107,6 +108,11 @@ fn three_way(part: &mut Part) -> anyhow::Result<()> {
     );
     let both = three.recording.overlap(copies.0, copies.1).as_secs_f64();
     let share = both / three.recording.busy(copies.1).as_secs_f64();
-    part.claim_share_at_least("three streams copy out while copying in", share, 0.5);
+    part.claim_share_at_least(
+        "duplex/three-streams",
+        "three streams copy out while copying in",
+        share,
+        0.5,
+    );
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! beats the longest of what cannot overlap with itself, so a result below the bound is an error of
 //! the measurement, and is reported as one.
 
+use crate::label::Label;
 use std::time::Duration;
 
 /// Times of the stages of one workload, each measured alone over all its bytes.
@@ -37,14 +38,15 @@ impl Overlap {
     /// All of them, from the least to the most that can be overlapped, the one that counts last.
     pub const ALL: [Self; 4] = [Self::None, Self::OneEngine, Self::TwoEngines, Self::Duplex];
 
-    /// What a table calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "bound: no overlap, H + K + D",
-            Self::OneEngine => "bound: one copy engine, max(H + D, K)",
-            Self::TwoEngines => "bound: two engines, max(H, K, D)",
-            Self::Duplex => "bound: duplex-aware, max(H and D together, K)",
-        }
+    /// What files and tables call it.
+    pub fn label(self) -> Label {
+        let (id, text) = match self {
+            Self::None => ("no-overlap", "bound: no overlap, H + K + D"),
+            Self::OneEngine => ("one-copy-engine", "bound: one copy engine, max(H + D, K)"),
+            Self::TwoEngines => ("two-copy-engines", "bound: two engines, max(H, K, D)"),
+            Self::Duplex => ("duplex", "bound: duplex-aware, max(H and D together, K)"),
+        };
+        Label::new(id, text)
     }
 }
 

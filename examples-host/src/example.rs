@@ -135,11 +135,14 @@ impl<'a> Example<'a> {
                 .with_context(|| format!("part {}", info.name))?;
             drop(phase);
             let finished = part.finish();
+            if let Some(reason) = finished.contradiction() {
+                anyhow::bail!("part {}: {reason}", info.name);
+            }
             if !finished.holds {
                 failed.push(info.name);
             }
             for timeline in &finished.timelines {
-                trace.add(info.name, &timeline.variant, &timeline.recording);
+                trace.add(info.name, &timeline.variant.text, &timeline.recording);
             }
             if let Some(results) = &mut results {
                 results.add(finished);

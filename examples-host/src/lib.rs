@@ -57,7 +57,7 @@ pub mod tally;
 mod uncached;
 pub mod verdict;
 
-pub use chapter_results::{intervals, new_file, statistics, units};
+pub use chapter_results::{intervals, label, new_file, statistics, units};
 pub use error::{Error, Result};
 pub use recording::profiling_library;
 
@@ -78,7 +78,8 @@ pub mod prelude {
     pub use crate::intervals::{Engine, Recording};
     pub use crate::kernel::Grid;
     pub use crate::kernels;
-    pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch};
+    pub use crate::label::Label;
+    pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch, VARIANTS};
     pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::need::Need;
     pub use crate::part::Part;

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Timing};
 use crate::host_clock;
 use crate::intervals::Recording;
+use crate::label::Label;
 use crate::part::Part;
 use crate::plan::{EqualWork, Plan};
 use crate::range::range;
@@ -115,11 +116,14 @@ impl Sample {
     }
 }
 
+/// The group of a part that compares variants once.
+pub const VARIANTS: &str = "variants";
+
 type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
 type CheckBody<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<Checked> + 'v>;
 
 struct Variant<'v, S> {
-    name: String,
+    name: Label,
     streams: Vec<Stream>,
     body: Body<'v, S>,
 }
@@ -127,6 +131,7 @@ struct Variant<'v, S> {
 /// Variants of one piece of work, to be timed against one another. `S` is what they share: buffers,
 /// mostly.
 pub struct Comparison<'v, S> {
+    group: &'static str,
     plan: Plan,
     variants: Vec<Variant<'v, S>>,
     prepare: Body<'v, S>,
@@ -136,8 +141,8 @@ pub struct Comparison<'v, S> {
 /// What was found about one variant.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The variant's name.
-    pub name: String,
+    /// The variant.
+    pub name: Label,
     /// Event times of the timed runs.
     pub times: Durations,
     /// Host times of the same runs.
@@ -154,9 +159,11 @@ impl Outcome {
 }
 
 impl<'v, S> Comparison<'v, S> {
-    /// A comparison of variants that all do the planned work.
-    pub fn new(plan: Plan) -> Self {
+    /// A comparison of variants that all do the planned work. `group` is the id of what they are variants of: [`VARIANTS`],
+    /// or what tells the comparisons of a part apart.
+    pub fn new(group: &'static str, plan: Plan) -> Self {
         Self {
+            group,
             plan,
             variants: Vec::new(),
             prepare: Box::new(|_| Ok(())),
@@ -164,10 +171,10 @@ impl<'v, S> Comparison<'v, S> {
         }
     }
 
-    /// Adds a variant: what it enqueues, and the streams that it enqueues into.
+    /// Adds a variant: its label, what it enqueues, and the streams that it enqueues into.
     pub fn variant(
         mut self,
-        name: impl Into<String>,
+        name: impl Into<Label>,
         streams: &[&Stream],
         body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
     ) -> Self {
@@ -222,7 +229,7 @@ impl<'v, S> Comparison<'v, S> {
                 } else {
                     self.timed(index, &watch, state)?
                 };
-                work.add(&self.variants[index].name, enqueued);
+                work.add(&self.variants[index].name.text, enqueued);
                 if (warm_up..warm_up + timed).contains(&round) {
                     runs.samples.push(sample);
                 }
@@ -238,7 +245,9 @@ impl<'v, S> Comparison<'v, S> {
             .zip(names)
             .map(|(runs, name)| runs.outcome(name))
             .collect();
-        let (outcomes, group) = (outcomes?, self.plan.to_string());
+        let outcomes = outcomes?;
+        let group = Label::new(self.group, self.plan.to_string());
+        part.planned(&group, &self.plan);
         for Outcome { name, times, .. } in &outcomes {
             part.timed(&group, name, Kind::Makespan, times);
         }
@@ -268,7 +277,7 @@ impl<'v, S> Comparison<'v, S> {
         state: &mut S,
     ) -> anyhow::Result<(Sample, Work)> {
         let variant = &mut self.variants[index];
-        let _phase = range(&variant.name);
+        let _phase = range(&variant.name.text);
         let before = tally::enqueued();
         let sample = watch
             .time(&variant.streams, || (variant.body)(state))
@@ -331,7 +340,11 @@ impl<'v, S> Comparison<'v, S> {
     }
 
     fn claim(&self, part: &mut Part, work: &EqualWork, runs: &[Runs]) {
-        part.claim_equal_work("all variants do the same work", work);
+        let id = |what: &str| match self.group {
+            VARIANTS => what.to_owned(),
+            group => format!("{group}/{what}"),
+        };
+        part.claim_equal_work(id("equal-work"), "all variants do the same work", work);
         let samples: Vec<&Sample> = runs.iter().flat_map(|runs| &runs.samples).collect();
         let agreeing = samples.iter().filter(|sample| sample.agrees()).count();
         let found = format!("{agreeing} of {} runs", samples.len());
@@ -341,6 +354,7 @@ impl<'v, S> Comparison<'v, S> {
             units::time(AGREEMENT_FLOOR)
         );
         part.claim(
+            id("clocks-agree"),
             "event times agree with the host's clock",
             agreeing * 10 >= samples.len() * 9,
             found,
@@ -353,6 +367,7 @@ impl<'v, S> Comparison<'v, S> {
         for (variant, runs) in self.variants.iter().zip(runs) {
             if let Some(Err(mismatch)) = &runs.checked {
                 part.claim(
+                    id(&format!("elements/{}", variant.name.id)),
                     &format!("{}: every element is right", variant.name),
                     false,
                     mismatch,
@@ -362,10 +377,17 @@ impl<'v, S> Comparison<'v, S> {
         }
         if let Some(first) = checked.first() {
             let found = format!("{} elements of {} variants", first.elements, checked.len());
-            part.claim("every element is right", true, found, REFERENCE);
+            part.claim(
+                id("elements"),
+                "every element is right",
+                true,
+                found,
+                REFERENCE,
+            );
             let same = checked.iter().all(|other| other == first);
             let found = if same { "they are" } else { "they differ" };
             part.claim(
+                id("same-bits"),
                 "all variants' results are the same",
                 same,
                 found,
@@ -384,7 +406,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn outcome(self, name: String) -> anyhow::Result<Outcome> {
+    fn outcome(self, name: Label) -> anyhow::Result<Outcome> {
         let durations =
             |of: fn(&Sample) -> Duration| Durations::new(self.samples.iter().map(of).collect());
         let found = durations(|sample| sample.event)
@@ -431,7 +453,7 @@ pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSourc
         let bound = stages.bound(overlap);
         let speedup = units::ratio(speedup(outcomes, bound));
         table.row([
-            overlap.name().to_owned(),
+            overlap.label().text,
             units::time(bound),
             String::new(),
             speedup,
@@ -444,7 +466,7 @@ pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSourc
 /// What every table of outcomes says of one of them.
 fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
     [
-        outcome.name.clone(),
+        outcome.name.text.clone(),
         units::time(outcome.median()),
         units::percent(outcome.times.spread()),
         units::ratio(speedup(outcomes, outcome.median())),

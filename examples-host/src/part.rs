@@ -6,9 +6,10 @@ use crate::device::{Device, MissingProperty, TimeSource};
 use crate::example::PartInfo;
 use crate::gantt::{Gantt, Rows};
 use crate::intervals::Recording;
+use crate::label::Label;
 use crate::options::{Options, UsageError};
 use crate::output;
-use crate::plan::EqualWork;
+use crate::plan::{EqualWork, Plan};
 use crate::results::{self, Bound, Figure, PartResults, Timed, Timeline, Unit};
 use crate::size::ByteSize;
 use crate::statistics::Durations;
@@ -28,8 +29,11 @@ pub struct Part<'a> {
     options: &'a Options,
     verdict: Verdict,
     timelines: Vec<Timeline>,
+    plans: Vec<results::Plan>,
     timed: Vec<Timed>,
     bounds: Vec<Bound>,
+    prediction: String,
+    take_away: String,
     /// Whether the heading of the measurements is still to be printed.
     heading_due: bool,
 }
@@ -43,8 +47,11 @@ impl<'a> Part<'a> {
             options,
             verdict: Verdict::default(),
             timelines: Vec::new(),
+            plans: Vec::new(),
             timed: Vec::new(),
             bounds: Vec::new(),
+            prediction: String::new(),
+            take_away: String::new(),
             heading_due: false,
         }
     }
@@ -126,9 +133,15 @@ impl<'a> Part<'a> {
 
     /// Says what is expected, before anything is measured.
     pub fn predict(&mut self, text: impl Display) {
+        self.prediction = text.to_string();
         output::line("  Prediction");
-        output::line(indented(4, text));
+        output::line(indented(4, &self.prediction));
         self.heading_due = true;
+    }
+
+    /// Notes for `--json` what to remember of the part, in a line.
+    pub fn take_away(&mut self, text: impl Into<String>) {
+        self.take_away = text.into();
     }
 
     /// Prints a paragraph, a table or a chart of what was found.
@@ -140,22 +153,34 @@ impl<'a> Part<'a> {
     }
 
     /// Prints a recording as a chart and keeps it for `--trace` and `--json`.
-    pub fn chart(&mut self, variant: &str, recording: &Recording, rows: Rows) {
+    pub fn chart(&mut self, variant: impl Into<Label>, recording: &Recording, rows: Rows) {
+        let variant = variant.into();
         self.say(format!("{variant}: {recording}"));
         self.say(Gantt::new(recording, rows));
         self.keep(variant, recording);
     }
 
     /// Keeps a recording for `--trace` and `--json` without printing it.
-    pub fn keep(&mut self, variant: &str, recording: &Recording) {
+    pub fn keep(&mut self, variant: impl Into<Label>, recording: &Recording) {
         self.timelines.push(Timeline {
-            variant: variant.to_owned(),
+            variant: variant.into(),
             recording: recording.clone(),
         });
     }
 
+    /// Notes for `--json` the work that each variant of a group does.
+    pub fn planned(&mut self, group: &Label, plan: &Plan) {
+        self.plans.push(plan.of_group(&group.id));
+    }
+
     /// Notes what was timed for `--json`: a variant of a group whose members can be ranked.
-    pub fn timed(&mut self, group: &str, variant: &str, kind: results::Kind, times: &Durations) {
+    pub fn timed(
+        &mut self,
+        group: impl Into<Label>,
+        variant: impl Into<Label>,
+        kind: results::Kind,
+        times: &Durations,
+    ) {
         self.timed.push(Timed::new(group, variant, kind, times));
     }
 
@@ -165,19 +190,35 @@ impl<'a> Part<'a> {
     }
 
     /// Claims that `sentence` is true, which `holds` says, with what was found and what is
-    /// required.
-    pub fn claim(&mut self, sentence: &str, holds: bool, found: impl Display, limit: impl Display) {
+    /// required. Programs know the claim by `id`, which no other claim of the part has.
+    pub fn claim(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        holds: bool,
+        found: impl Display,
+        limit: impl Display,
+    ) {
         self.verdict.add(Claim {
+            id: id.into(),
             sentence: sentence.to_owned(),
             found: found.to_string(),
             limit: limit.to_string(),
             holds,
+            judged: true,
             figure: None,
         });
     }
 
     /// As [`Part::claim`], with the number behind what was found.
-    fn claim_figure(&mut self, sentence: &str, holds: bool, figure: Figure, limit: String) {
+    fn claim_figure(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        holds: bool,
+        figure: Figure,
+        limit: String,
+    ) {
         let Figure { value, unit } = figure;
         let found = match unit {
             Unit::Share => units::percent(value),
@@ -185,10 +226,12 @@ impl<'a> Part<'a> {
             Unit::Microseconds => units::time(Duration::from_secs_f64(value.max(0.0) / 1e6)),
         };
         self.verdict.add(Claim {
+            id: id.into(),
             sentence: sentence.to_owned(),
             found: format!("{found} {}", self.device.times()),
             limit,
             holds,
+            judged: true,
             figure: Some(figure),
         });
     }
@@ -196,6 +239,7 @@ impl<'a> Part<'a> {
     /// Claims that all elements are right that `checked` is about, calling them `things`.
     pub fn claim_right(
         &mut self,
+        id: impl Into<String>,
         sentence: &str,
         things: &str,
         checked: &Result<Checked, Mismatch>,
@@ -204,47 +248,66 @@ impl<'a> Part<'a> {
             Ok(Checked { elements, .. }) => format!("{elements} {things}"),
             Err(mismatch) => mismatch.to_string(),
         };
-        self.claim(sentence, checked.is_ok(), found, REFERENCE);
+        self.claim(id, sentence, checked.is_ok(), found, REFERENCE);
     }
 
     /// Claims that every run of every variant did the work planned.
-    pub fn claim_equal_work(&mut self, sentence: &str, work: &EqualWork) {
-        self.claim(sentence, work.holds(), work, "as planned");
+    pub fn claim_equal_work(&mut self, id: impl Into<String>, sentence: &str, work: &EqualWork) {
+        self.claim(id, sentence, work.holds(), work, "as planned");
     }
 
     /// Claims that a share is at least `least`.
-    pub fn claim_share_at_least(&mut self, sentence: &str, share: f64, least: f64) {
+    pub fn claim_share_at_least(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        share: f64,
+        least: f64,
+    ) {
         let limit = format!("at least {}", units::percent(least));
-        self.claim_figure(sentence, share >= least, share_of(share), limit);
+        self.claim_figure(id, sentence, share >= least, share_of(share), limit);
     }
 
     /// Claims that a share is at most `most`.
-    pub fn claim_share_at_most(&mut self, sentence: &str, share: f64, most: f64) {
+    pub fn claim_share_at_most(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        share: f64,
+        most: f64,
+    ) {
         let limit = format!("at most {}", units::percent(most));
-        self.claim_figure(sentence, share <= most, share_of(share), limit);
+        self.claim_figure(id, sentence, share <= most, share_of(share), limit);
     }
 
     /// Claims that a ratio of times is at least `least`.
-    pub fn claim_ratio_at_least(&mut self, sentence: &str, ratio: f64, least: f64) {
+    pub fn claim_ratio_at_least(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        ratio: f64,
+        least: f64,
+    ) {
         let figure = Figure {
             value: ratio,
             unit: Unit::Ratio,
         };
         let limit = format!("at least {}", units::ratio(least));
-        self.claim_figure(sentence, ratio >= least, figure, limit);
+        self.claim_figure(id, sentence, ratio >= least, figure, limit);
     }
 
     /// As [`Part::claim_ratio_at_least`], of a ratio that the model of a device cannot show, for the reason given: where
     /// times are modelled it is printed and nothing is claimed.
     pub fn claim_measured_ratio_at_least(
         &mut self,
+        id: impl Into<String>,
         sentence: &str,
         ratio: f64,
         least: f64,
         reason: &str,
     ) {
         match self.device.times() {
-            TimeSource::Measured => self.claim_ratio_at_least(sentence, ratio, least),
+            TimeSource::Measured => self.claim_ratio_at_least(id, sentence, ratio, least),
             TimeSource::Modelled => self.say(format!(
                 "Not claimed of the model: {sentence}, {}:\n{reason}.",
                 self.labelled(units::ratio(ratio)),
@@ -255,6 +318,7 @@ impl<'a> Part<'a> {
     /// Claims that a time is within `tolerance`, a share, of the expected one.
     pub fn claim_time_near(
         &mut self,
+        id: impl Into<String>,
         sentence: &str,
         time: Duration,
         expected: Duration,
@@ -270,19 +334,20 @@ impl<'a> Part<'a> {
             value: time.as_nanos() as f64 / 1e3,
             unit: Unit::Microseconds,
         };
-        self.claim_figure(sentence, off <= tolerance, figure, limit);
+        self.claim_figure(id, sentence, off <= tolerance, figure, limit);
     }
 
     /// Claims that a time is not below what the stages allow, but for [`NOISE`]: if it is, the
     /// measurement is wrong.
-    pub fn claim_not_below_bound(&mut self, variant: &str, stages: &Stages, time: Duration) {
+    pub fn claim_not_below_bound(&mut self, variant: &Label, stages: &Stages, time: Duration) {
         self.note_bounds(stages);
-        let checked = stages.check(variant, time, NOISE);
+        let checked = stages.check(&variant.text, time, NOISE);
         let found = checked
             .as_ref()
             .map_or_else(ToString::to_string, |()| units::time(time));
         let limit = format!("not below {}", units::time(stages.bound(Overlap::Duplex)));
         self.claim(
+            format!("not-below-bound/{}", variant.id),
             &format!("{variant} is not faster than its bound"),
             checked.is_ok(),
             found,
@@ -298,11 +363,11 @@ impl<'a> Part<'a> {
 
     /// Notes for `--json` what bounds the variants of the group that was timed last.
     fn note_bounds(&mut self, stages: &Stages) {
-        let group = self.timed.last().map_or("", |timed| &timed.group);
+        let group = self.timed.last().map_or("", |timed| &timed.group.id);
         for overlap in Overlap::ALL {
             let bound = Bound {
                 group: group.to_owned(),
-                name: overlap.name().to_owned(),
+                label: overlap.label(),
                 us: stages.bound(overlap).as_nanos() as f64 / 1e3,
             };
             if !self.bounds.contains(&bound) {
@@ -327,7 +392,10 @@ impl<'a> Part<'a> {
         PartResults {
             name: self.info.name.to_owned(),
             question: self.info.question.to_owned(),
+            prediction: self.prediction,
+            take_away: self.take_away,
             workload: String::new(),
+            plans: self.plans,
             timed: self.timed,
             bounds: self.bounds,
             timelines: self.timelines,
@@ -373,8 +441,8 @@ mod tests {
         let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
         let mut part = Part::new(INFO, &device, &options);
         let compare = |got: u32| check::equal("numbers", 0, &[1, got], |index| index as u32 + 1);
-        part.claim_right("every number is right", "numbers", &compare(2));
-        part.claim_right("every number is right", "numbers", &compare(3));
+        part.claim_right("numbers", "every number is right", "numbers", &compare(2));
+        part.claim_right("others", "every number is right", "numbers", &compare(3));
         let claims = part.verdict.claims().iter().map(Claim::to_string);
         assert_eq!(
             claims.collect::<Vec<_>>(),
@@ -392,7 +460,7 @@ mod tests {
         let mut part = Part::new(INFO, &device, &options);
         let by_times = part.elements_by_times::<f32>(ByteSize::mib(2), ByteSize::mib(1));
         assert_eq!(by_times, Ok(1 << 18));
-        part.claim_measured_ratio_at_least("it gains", 0.5, 1.0, "reason");
+        part.claim_measured_ratio_at_least("gain", "it gains", 0.5, 1.0, "reason");
         assert_eq!(part.verdict.claims(), []);
     }
 

@@ -3,6 +3,7 @@
 //! Variants are comparable only if they do the same work. The plan states it; what a variant really
 //! enqueued is counted by [`crate::tally`], and a variant that differs makes the claim of equal work false.
 
+use crate::results;
 use crate::tally::Work;
 use std::fmt;
 
@@ -43,6 +44,23 @@ impl Plan {
     /// The work.
     pub const fn work(&self) -> Work {
         self.0
+    }
+
+    /// Its numbers, as the plan of the group of this id.
+    pub fn of_group(&self, group: &str) -> results::Plan {
+        let Work {
+            bytes_in,
+            bytes_out,
+            launches,
+            elements,
+        } = self.0;
+        results::Plan {
+            group: group.to_owned(),
+            bytes_in,
+            bytes_out,
+            launches,
+            elements,
+        }
     }
 
     /// Compares what a variant enqueued with the plan.

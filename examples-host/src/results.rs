@@ -3,7 +3,7 @@
 use crate::device::Device;
 use crate::options::{Options, UsageError};
 use chapter_results::new_file::NewFile;
-pub use chapter_results::part::{Bound, Figure, Kind, PartResults, Timed, Timeline, Unit};
+pub use chapter_results::part::{Bound, Figure, Kind, PartResults, Plan, Timed, Timeline, Unit};
 pub use chapter_results::results::{Request, Results};
 use chapter_results::{VERSION, workload};
 use software_gpu::reports;

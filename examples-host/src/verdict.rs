@@ -19,7 +19,7 @@ impl Verdict {
 
     /// Whether every claim holds. A part that claims nothing teaches nothing: it does not hold.
     pub fn holds(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|claim| claim.holds)
+        !self.0.is_empty() && self.0.iter().all(Claim::counts_as_holding)
     }
 }
 
@@ -29,10 +29,12 @@ mod tests {
 
     fn claim(holds: bool) -> Claim {
         Claim {
+            id: "overlap".into(),
             sentence: "kernels overlap".into(),
             found: "97.0 %".into(),
             limit: "> 90 %".into(),
             holds,
+            judged: true,
             figure: None,
         }
     }

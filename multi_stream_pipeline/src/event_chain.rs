@@ -91,11 +91,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let plan = Plan::new()
         .launches(2 * chunks, 2 * elements)
         .bytes_out(elements * size_of::<f32>());
-    let outcomes = Comparison::new(plan)
-        .variant("host sync", &roles, |work: &mut Work| {
+    let outcomes = Comparison::new(VARIANTS, plan)
+        .variant("host-sync", &roles, |work: &mut Work| {
             work.pass(roles, Handover::HostSync)
         })
-        .variant("one stream", &[&producer], |work| {
+        .variant("one-stream", &[&producer], |work| {
             work.pass([&producer; 3], Handover::Event)
         })
         .variant("events", &roles, |work| work.pass(roles, Handover::Event))
@@ -124,13 +124,23 @@ fn judge(
 
     claim_order(part, [host_sync, events]);
     let sentence = format!("host sync: the {slowest} is idle between chunks");
-    part.claim_share_at_least(&sentence, idle(host_sync, slowest), 0.4);
+    part.claim_share_at_least("idle/host-sync", &sentence, idle(host_sync, slowest), 0.4);
     let sentence = format!("events: the {slowest} is idle between chunks");
-    part.claim_share_at_most(&sentence, idle(events, slowest), 0.2);
-    part.claim_share_at_least("events come near the bound", reached(events, bound), 0.85);
+    part.claim_share_at_most("idle/events", &sentence, idle(events, slowest), 0.2);
+    part.claim_share_at_least(
+        "near-bound/events",
+        "events come near the bound",
+        reached(events, bound),
+        0.85,
+    );
     for outcome in outcomes {
         let sentence = format!("{} is not faster than the bound", outcome.name);
-        part.claim_share_at_most(&sentence, reached(outcome, bound), 1.05);
+        part.claim_share_at_most(
+            format!("not-below-bound/{}", outcome.name.id),
+            &sentence,
+            reached(outcome, bound),
+            1.05,
+        );
     }
     Ok(())
 }
@@ -157,7 +167,7 @@ fn table(part: &Part, outcomes: &[Outcome], bound: Duration, slowest: &str) -> T
     for outcome in outcomes {
         let chained = outcome.recording.streams().len() > 1;
         table.row([
-            outcome.name.clone(),
+            outcome.name.to_string(),
             units::time(outcome.median()),
             units::ratio(first.as_secs_f64() / outcome.median().as_secs_f64()),
             units::percent(reached(outcome, bound)),
@@ -180,6 +190,7 @@ fn claim_order(part: &mut Part, outcomes: [&Outcome; 2]) {
             chained.name
         );
         part.claim(
+            format!("order/{}", chained.name.id),
             &sentence,
             wrong == 0 && of > 0,
             format!("{wrong} of {of} do"),

@@ -135,14 +135,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         .bytes_out(bytes)
         .bytes_in(bytes)
         .launches(chunks, elements);
-    let outcomes = Comparison::new(plan)
+    let outcomes = Comparison::new(VARIANTS, plan)
         .variant("callback", &roles, |work: &mut Work| {
             work.issue(|work| work.by_callbacks(roles))
         })
-        .variant("polling thread", &[&fetch, &next], |work| {
+        .variant("polling-thread", &[&fetch, &next], |work| {
             work.issue(|work| work.by_the_program(Waiting::Polling, roles))
         })
-        .variant("blocking thread", &[&fetch, &next], |work| {
+        .variant("blocking-thread", &[&fetch, &next], |work| {
             work.issue(|work| work.by_the_program(Waiting::Blocking, roles))
         })
         .prepare(|work| Ok(work.poison()?))
@@ -174,7 +174,7 @@ fn judge(
     for (outcome, issuing) in outcomes.iter().zip(work.issuing(outcomes.len())) {
         let free = 1.0 - issuing.as_secs_f64() / outcome.host_times.median().as_secs_f64();
         table.row([
-            outcome.name.clone(),
+            outcome.name.to_string(),
             units::time(outcome.median()),
             units::percent(reached(outcome)),
             units::percent(free),
@@ -189,18 +189,26 @@ fn judge(
     let (in_order, of) = work.calls_in_order();
     let found = format!("{in_order} of {of} runs");
     part.claim(
+        "call-order",
         "functions are called in the order of the chunks",
         in_order == of,
         found,
         "all",
     );
     part.claim_share_at_least(
+        "thread-free/callback",
         "callback: the program's thread is free",
         shares.first().copied().unwrap_or(0.0),
         FREE,
     );
-    part.claim_share_at_least("callback comes near the bound", reached(callback), CALLBACK);
     part.claim_share_at_least(
+        "near-bound/callback",
+        "callback comes near the bound",
+        reached(callback),
+        CALLBACK,
+    );
+    part.claim_share_at_least(
+        "near-bound/polling-thread",
         "polling thread comes near the bound",
         reached(polling),
         POLLING,

@@ -54,11 +54,22 @@ impl Pair {
         let (racy, found) = watched(part, Program::Racy)?;
         self.judge_racy(part, &racy, &found);
         let (fixed, found) = watched(part, Program::Fixed)?;
-        part.claim_right("fixed: every element is right", "elements", &fixed);
+        part.claim_right(
+            "fixed/elements",
+            "fixed: every element is right",
+            "elements",
+            &fixed,
+        );
         if let Watched::Checked(reports) = found {
             let silent = reports.is_empty();
             let made = format!("{} reports", reports.len());
-            part.claim("fixed: the checker is silent", silent, made, "none");
+            part.claim(
+                "fixed/silent",
+                "fixed: the checker is silent",
+                silent,
+                made,
+                "none",
+            );
         }
         Ok(())
     }
@@ -73,6 +84,7 @@ impl Pair {
             part.say("Nobody looks for the missing order here: that takes --device software, and not --races off.");
             if part.device().times() == TimeSource::Modelled {
                 part.claim(
+                    "racy/wrong",
                     "racy: the result is wrong",
                     outcome.is_err(),
                     result,
@@ -90,12 +102,19 @@ impl Pair {
         let made = format!("{} report{plural}", reports.len());
         let limit = format!("one with the words: {}", self.report_names.join(", "));
         part.claim(
+            "racy/reported",
             "racy: the checker reports it",
             report.is_some(),
             made,
             limit,
         );
         let wrong = outcome.is_err();
-        part.claim("racy: the result is wrong", wrong, result, "in every run");
+        part.claim(
+            "racy/wrong",
+            "racy: the result is wrong",
+            wrong,
+            result,
+            "in every run",
+        );
     }
 }

@@ -50,6 +50,14 @@ enum Freed {
 impl Freed {
     const ALL: [Self; 3] = [Self::Unordered, Self::BehindEvent, Self::WhereUsed];
 
+    fn id(self) -> &'static str {
+        match self {
+            Self::Unordered => "no-event",
+            Self::BehindEvent => "event",
+            Self::WhereUsed => "freed-by-reader",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Unordered => "no event",
@@ -77,7 +85,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for freed in Freed::ALL {
         let (outcome, watched) = part.watch(|| recorded(part.device(), || program(part, freed)));
         let (found, recording) = outcome?;
-        part.keep(freed.name(), &recording);
+        part.keep((freed.id(), freed.name()), &recording);
         let memory = match found.same_memory {
             true => "the same memory",
             false => "other memory",
@@ -160,13 +168,20 @@ fn judge_racy(part: &mut Part, found: &Found, watched: &Watched) {
     let reported = reports.iter().any(|report| named(&report.text));
     let made = plural(reports.len());
     let limit = format!("one that names {}", BOTH_OPERATIONS.join(" and "));
-    part.claim("no event: the checker reports it", reported, made, limit);
+    part.claim(
+        "reported/no-event",
+        "no event: the checker reports it",
+        reported,
+        made,
+        limit,
+    );
     let result = match &found.result {
         Ok(_) => "it is right".to_owned(),
         Err(mismatch) => mismatch.to_string(),
     };
     let wrong = found.result.is_err();
     part.claim(
+        "wrong/no-event",
         "no event: the result is wrong",
         wrong,
         result,
@@ -177,10 +192,21 @@ fn judge_racy(part: &mut Part, found: &Found, watched: &Watched) {
 fn judge_ordered(part: &mut Part, freed: Freed, found: &Found, watched: &Watched) {
     let name = freed.name();
     let sentence = format!("{name}: every element is right");
-    part.claim_right(&sentence, "elements", &found.result);
+    part.claim_right(
+        format!("elements/{}", freed.id()),
+        &sentence,
+        "elements",
+        &found.result,
+    );
     if let Watched::Checked(reports) = watched {
         let (sentence, silent) = (format!("{name}: the checker is silent"), reports.is_empty());
-        part.claim(&sentence, silent, plural(reports.len()), "none");
+        part.claim(
+            format!("silent/{}", freed.id()),
+            &sentence,
+            silent,
+            plural(reports.len()),
+            "none",
+        );
     }
 }
 

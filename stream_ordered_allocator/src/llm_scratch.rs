@@ -91,12 +91,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
     let mut work = EqualWork::new(batches.plan());
     let (times, checked) = serve(part, &mut batches, &mut scratch, &mut work)?;
-    part.claim_equal_work("all variants do the same work", &work);
+    part.claim_equal_work("equal-work", "all variants do the same work", &work);
     let sentence = "every element is right with each of them";
-    part.claim_right(sentence, "elements", &checked);
+    part.claim_right("elements", sentence, "elements", &checked);
     let error = batches.largest_error()?;
     let limit = format!("at most {TOLERANCE:.0e}, against double precision");
     part.claim(
+        "largest-error",
         "the largest error",
         error <= TOLERANCE,
         format!("{error:.1e}"),
@@ -129,7 +130,7 @@ fn serve(
                     served = batches.serve(scratch)?;
                     anyhow::Ok(())
                 })?;
-                part.keep(kind.name(), &recording);
+                part.keep((kind.id(), kind.name()), &recording);
             } else {
                 served = batches.serve(scratch)?;
             }
@@ -197,15 +198,25 @@ fn judge(part: &mut Part, lengths: &[usize], times: &[Times]) -> anyhow::Result<
         let share = units::percent(ratio(times.calls.iter().sum(), whole));
         let cells = distribution(&latencies).into_iter().chain([share]);
         table.row([kind.name().to_owned()].into_iter().chain(cells));
-        part.timed("batches", kind.name(), results::Kind::Other, &latencies);
+        part.timed(
+            "batches",
+            (kind.id(), kind.name()),
+            results::Kind::Other,
+            &latencies,
+        );
     }
     part.say(table);
     let sums = [0, 1, 2].map(|variant| medians[variant].iter().sum());
     let slowest = [0, 1].map(|variant| medians[variant].iter().max().copied().unwrap_or_default());
     let sentence = "with a pool the batches take less time than with cuMemAlloc";
-    part.claim_ratio_at_least(sentence, ratio(sums[0], sums[1]), FASTER);
+    part.claim_ratio_at_least("faster/pool", sentence, ratio(sums[0], sums[1]), FASTER);
     let sentence = "the slowest of them too";
-    part.claim_ratio_at_least(sentence, ratio(slowest[0], slowest[1]), 1.0);
+    part.claim_ratio_at_least(
+        "slowest-faster/pool",
+        sentence,
+        ratio(slowest[0], slowest[1]),
+        1.0,
+    );
     let near = ratio(sums[1], sums[2]);
     let found = format!("{} {source}", units::ratio(near));
     let (sentence, holds) = (
@@ -213,6 +224,7 @@ fn judge(part: &mut Part, lengths: &[usize], times: &[Times]) -> anyhow::Result<
         near <= AS_ARENA,
     );
     part.claim(
+        "near-arena/pool",
         sentence,
         holds,
         found,

@@ -122,18 +122,20 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         in_one_stream: false,
         answers: Answers::new(shape),
     };
-    let outcomes = Comparison::new(plan(shape))
+    let outcomes = Comparison::new(VARIANTS, plan(shape))
         .variant(
-            "host sync per append",
+            ("host-sync", "host sync per append"),
             &[&append, &attention],
             |state: &mut State| state.ran(false).host_sync(),
         )
-        .variant("one stream", &[&attention], |state| {
+        .variant("one-stream", &[&attention], |state| {
             state.ran(true).one_stream()
         })
-        .variant("events per layer", &[&append, &attention], |state| {
-            state.ran(false).events(false)
-        })
+        .variant(
+            ("events", "events per layer"),
+            &[&append, &attention],
+            |state| state.ran(false).events(false),
+        )
         .prepare(|state| {
             state.apart.poison()?;
             Ok(state.together.poison()?)
@@ -176,12 +178,12 @@ fn judge(
         let found = timeline::idle_between_updates(&outcome.recording);
         let found = found.ok_or_else(|| anyhow::anyhow!("{}: no two updates", outcome.name))?;
         table.row([
-            outcome.name.clone(),
+            outcome.name.to_string(),
             units::time(found.median()),
             units::time(found.percentile(99)),
             units::time(found.max()),
         ]);
-        part.timed("idle between updates", &outcome.name, Kind::Other, &found);
+        part.timed("idle-between-updates", &outcome.name, Kind::Other, &found);
         idle.push(found);
     }
     part.say(table);
@@ -201,15 +203,45 @@ fn judge(
         gpu_kernels::append_kv::NAME,
         gpu_kernels::paged_attention::NAME,
     );
-    part.claim_share_at_least("events: appends run during attention", beside, 0.25);
+    part.claim_share_at_least(
+        "appends-beside-attention",
+        "events: appends run during attention",
+        beside,
+        0.25,
+    );
     let ratio = |outcome: &Outcome| outcome.median().as_secs_f64() / events.median().as_secs_f64();
-    part.claim_ratio_at_least("events beat the host's waiting", ratio(host_sync), 1.5);
-    part.claim_ratio_at_least("events are as fast as one stream", ratio(one_stream), 0.97);
+    part.claim_ratio_at_least(
+        "faster/events",
+        "events beat the host's waiting",
+        ratio(host_sync),
+        1.5,
+    );
+    part.claim_ratio_at_least(
+        "as-fast-as/one-stream",
+        "events are as fast as one stream",
+        ratio(one_stream),
+        0.97,
+    );
     let share = |of: &Durations| of.median().as_secs_f64();
     let sentence = "events: idle time between updates, of what the host's waiting leaves";
-    part.claim_share_at_most(sentence, share(&idle[2]) / share(&idle[0]), 0.1);
+    part.claim_share_at_most(
+        "idle/events",
+        sentence,
+        share(&idle[2]) / share(&idle[0]),
+        0.1,
+    );
     let reached = alone.as_secs_f64() / events.median().as_secs_f64();
-    part.claim_share_at_least("events come near attention alone", reached, 0.85);
-    part.claim_share_at_most("events are not faster than that", reached, 1.05);
+    part.claim_share_at_least(
+        "near-bound/events",
+        "events come near attention alone",
+        reached,
+        0.85,
+    );
+    part.claim_share_at_most(
+        "not-below-bound/events",
+        "events are not faster than that",
+        reached,
+        1.05,
+    );
     Ok(())
 }

@@ -156,7 +156,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let found = growth.live()?;
     say(part, &found.rows, page_bytes(page_tokens), found.calls);
     let sentence = "every element of every page is right";
-    part.claim_right(sentence, "elements", &found.checked);
+    part.claim_right("elements", sentence, "elements", &found.checked);
     judge(part, &found.rows, (longest, page_tokens), found.passed);
     Ok(())
 }
@@ -212,7 +212,13 @@ fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), 
     let found = format!("{} of {} times", exact.count(), rows.len());
     let all = format!("{} of {} times", rows.len(), rows.len());
     let holds = found == all;
-    part.claim("the pages are all that is in use", holds, found, all);
+    part.claim(
+        "all-in-use",
+        "the pages are all that is in use",
+        holds,
+        found,
+        all,
+    );
 
     let [.., grown, ended, again, empty] = rows else {
         return;
@@ -222,6 +228,7 @@ fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), 
     let waste = (LENGTHS.len() * LAYERS) as u64 * page;
     let tokens = (grown.tokens * LAYERS * TOKEN_BYTES) as u64;
     part.claim(
+        "waste",
         "less than a page per layer and sequence is not filled",
         grown.used < tokens + waste,
         format!(
@@ -232,6 +239,7 @@ fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), 
         format!("more than {}", units::percent(holds(tokens + waste))),
     );
     part.claim(
+        "ended-are-free",
         "the pages of a sequence that has ended are free",
         ended.used < grown.used && ended.reserved == grown.reserved,
         format!(
@@ -242,6 +250,7 @@ fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), 
         format!("less than {} in use", units::bytes(grown.used)),
     );
     part.claim(
+        "passed-on",
         "the next sequences get them",
         again.used == ended.used && again.reserved == ended.reserved,
         format!(
@@ -252,6 +261,7 @@ fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), 
         format!("no more than {}", units::bytes(ended.reserved)),
     );
     part.claim(
+        "nothing-left",
         "nothing is left in use",
         empty.used == 0,
         units::bytes(empty.used),

@@ -58,17 +58,17 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         work.decode(&copies, &attention)?;
         let mut checked = Ok(Checked::default());
         check::add(&mut checked, work.check())?;
-        part.claim_right("every element is right", "elements", &checked);
+        part.claim_right("elements", "every element is right", "elements", &checked);
         return Ok(());
     }
 
     let balance = balance(part, &mut work, &copies, &attention)?;
-    let outcomes = Comparison::new(work.plan())
-        .variant("one stream", &[&attention], |work: &mut Work| {
+    let outcomes = Comparison::new(VARIANTS, work.plan())
+        .variant("one-stream", &[&attention], |work: &mut Work| {
             work.decode(&attention, &attention)
         })
         .variant(
-            "prefetch in a copy stream",
+            ("prefetch", "prefetch in a copy stream"),
             &[&copies, &attention],
             |work| work.decode(&copies, &attention),
         )
@@ -140,7 +140,7 @@ fn judge(part: &mut Part, outcomes: &[Outcome], stages: &Stages) -> anyhow::Resu
     for outcome in outcomes {
         let copies = outcome.recording.busy(Engine::HostToDevice);
         table.row([
-            outcome.name.clone(),
+            outcome.name.to_string(),
             units::time(outcome.median()),
             units::time(copies),
             units::time(exposed(outcome)),
@@ -170,13 +170,23 @@ fn judge(part: &mut Part, outcomes: &[Outcome], stages: &Stages) -> anyhow::Resu
         part.say(Gantt::new(&step, Rows::Streams));
     }
     let sentence = "one stream: copies are exposed";
-    part.claim_share_at_least(sentence, share(one_stream), 0.95);
+    part.claim_share_at_least("exposed/one-stream", sentence, share(one_stream), 0.95);
     let sentence = "prefetch: copies are exposed, of which the first cannot be hidden";
-    part.claim_share_at_most(sentence, share(prefetch), 0.2);
+    part.claim_share_at_most("exposed/prefetch", sentence, share(prefetch), 0.2);
     let gain = one_stream.median().as_secs_f64() / prefetch.median().as_secs_f64();
-    part.claim_ratio_at_least("prefetch is faster than one stream", gain, 1.2);
+    part.claim_ratio_at_least(
+        "faster/prefetch",
+        "prefetch is faster than one stream",
+        gain,
+        1.2,
+    );
     let reached = stages.reached(Overlap::Duplex, prefetch.median());
-    part.claim_share_at_least("prefetch comes near the bound", reached, 0.8);
+    part.claim_share_at_least(
+        "near-bound/prefetch",
+        "prefetch comes near the bound",
+        reached,
+        0.8,
+    );
     for outcome in outcomes {
         part.claim_not_below_bound(&outcome.name, stages, outcome.median());
     }

@@ -26,7 +26,7 @@ pub fn best(
         anyhow::Ok([sample.event])
     })?;
     let sentence = "every element is right with each number of chunks";
-    part.claim_right(sentence, "elements", &checked);
+    part.claim_right("elements/chunks", sentence, "elements", &checked);
 
     let bound = stages.bound(Overlap::Duplex);
     let fill_and_drain = stages.bound(Overlap::None).saturating_sub(bound);
@@ -40,8 +40,11 @@ pub fn best(
         ]);
     }
     for (chunks, [times]) in counts.iter().zip(&times) {
-        let variant = format!("three streams, {chunks} chunks");
-        part.timed("chunks", &variant, Kind::Makespan, times);
+        let variant = (
+            format!("chunks-{chunks}"),
+            format!("three streams, {chunks} chunks"),
+        );
+        part.timed("chunks", variant, Kind::Makespan, times);
     }
     let best = counts
         .iter()

@@ -23,6 +23,12 @@ pub fn run(part: &mut Part, work: &mut Work, roles: Roles) -> anyhow::Result<()>
     }
     part.say(wrong.join("\n"));
     let found = format!("{} of {chunks} chunks are wrong", wrong.len());
-    part.claim("every element is right", wrong.is_empty(), found, "none");
+    part.claim(
+        "elements",
+        "every element is right",
+        wrong.is_empty(),
+        found,
+        "none",
+    );
     Ok(())
 }

@@ -28,11 +28,11 @@ fn claimed(mut times: impl FnMut(usize) -> usize) -> String {
     let host = HostBuffer::<u32>::page_locked(&device, ELEMENTS).unwrap();
     let mut buffer = DeviceBuffer::<u32>::new(&stream, ELEMENTS).unwrap();
     let mut calls = 0;
-    Comparison::new(Plan::new().bytes_in(host.bytes()))
+    Comparison::new(VARIANTS, Plan::new().bytes_in(host.bytes()))
         .variant("once", &[&stream], |buffer: &mut DeviceBuffer<u32>| {
             Ok(buffer.copy_from(&host)?)
         })
-        .variant("as often", &[&stream], |buffer| {
+        .variant("as-often", &[&stream], |buffer| {
             calls += 1;
             Ok((0..times(calls)).try_for_each(|_| buffer.copy_from(&host))?)
         })

@@ -29,6 +29,7 @@ pub fn call_inside(part: &mut Part) -> anyhow::Result<()> {
     ));
     let refused = wait.contains("CUDA_ERROR_NOT_PERMITTED");
     part.claim(
+        "inside/wait-refused",
         "waiting for the device inside a function is refused",
         refused,
         wait,
@@ -40,6 +41,7 @@ pub fn call_inside(part: &mut Part) -> anyhow::Result<()> {
             .any(|report| report.text.contains("host function"));
         let made = format!("{} reports", reports.len());
         part.claim(
+            "inside/reported",
             "the checker reports calls inside a function",
             reported,
             made,
@@ -82,6 +84,7 @@ pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> anyhow::Resu
     };
     let right = outcome == Err(spoilt.clone());
     part.claim(
+        "failure/reaches-program",
         "the function's error reaches the program",
         right,
         found,
@@ -90,6 +93,7 @@ pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> anyhow::Resu
     let done = work.line.calls().len();
     let limit = format!("{}, those before", spoilt.chunk);
     part.claim(
+        "failure/no-later-chunk",
         "no later chunk was worked on",
         done == spoilt.chunk,
         format!("{done} were"),

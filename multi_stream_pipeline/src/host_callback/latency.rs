@@ -20,11 +20,17 @@ enum Between {
     Program(Waiting),
 }
 
-const ALL: [(&str, Between); 4] = [
-    ("an event, no function", Between::Nobody),
-    ("callback", Between::Callback),
-    ("polling thread", Between::Program(Waiting::Polling)),
-    ("blocking thread", Between::Program(Waiting::Blocking)),
+const ALL: [((&str, &str), Between); 4] = [
+    (("event", "an event, no function"), Between::Nobody),
+    (("callback", "callback"), Between::Callback),
+    (
+        ("polling-thread", "polling thread"),
+        Between::Program(Waiting::Polling),
+    ),
+    (
+        ("blocking-thread", "blocking thread"),
+        Between::Program(Waiting::Blocking),
+    ),
 ];
 
 /// Prints the distribution for each way, and claims what must be.
@@ -37,12 +43,12 @@ pub fn compare(part: &mut Part) -> anyhow::Result<()> {
         "max",
     ]);
     let mut medians = Vec::new();
-    for (name, between) in ALL {
+    for (variant, between) in ALL {
         bench.hand_overs(between)?;
         let times = bench.hand_overs(between)?;
         let figures = [times.median(), times.percentile(99), times.max()].map(units::time);
-        table.row([name.to_owned()].into_iter().chain(figures));
-        part.timed("one hand-over", name, Kind::Other, &times);
+        table.row([variant.1.to_owned()].into_iter().chain(figures));
+        part.timed(("hand-over", "one hand-over"), variant, Kind::Other, &times);
         medians.push(times.median());
     }
     part.say(format!(
@@ -54,6 +60,7 @@ pub fn compare(part: &mut Part) -> anyhow::Result<()> {
     let cheapest = host.iter().min().context("no function was timed")?;
     let dearer = cheapest.as_secs_f64() / event.as_secs_f64();
     part.claim_ratio_at_least(
+        "hand-over/event-faster",
         "the host between two copies takes longer than an event",
         dearer,
         1.0,

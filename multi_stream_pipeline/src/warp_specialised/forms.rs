@@ -46,6 +46,16 @@ impl Form {
         Self::Bulk,
     ];
 
+    /// What programs know it by.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Unspecialised => "unspecialised",
+            Self::NamedBarriers => "named-barriers",
+            Self::CpAsync => "cp-async",
+            Self::Bulk => "bulk-copies",
+        }
+    }
+
     /// The compute capability that the form's module needs.
     fn needs(self) -> (u32, u32) {
         match self {

@@ -117,13 +117,23 @@ pub fn compare(part: &mut Part, forms: &Forms) -> anyhow::Result<Balance> {
         }
         anyhow::Ok([time])
     })?;
-    part.claim_right("every element is right in every form", "elements", &checked);
+    part.claim_right(
+        "intensity/elements",
+        "every element is right in every form",
+        "elements",
+        &checked,
+    );
     for (launch, [times]) in launches.iter().zip(&times) {
-        let group = format!(
-            "{} rounds, {} blocks per multiprocessor",
-            launch.rounds, launch.blocks
+        let Launch {
+            form,
+            blocks,
+            rounds,
+        } = launch;
+        let group = (
+            format!("rounds-{rounds}/blocks-{blocks}"),
+            format!("{rounds} rounds, {blocks} blocks per multiprocessor"),
         );
-        part.timed(&group, &launch.form.to_string(), Kind::Makespan, times);
+        part.timed(group, (form.id(), form.to_string()), Kind::Makespan, times);
     }
     let medians = times.iter().map(|[times]| times.median());
     let times = Times(launches.into_iter().zip(medians).collect());
@@ -193,14 +203,20 @@ fn judge(
     let [first, last] = ENDS;
     let gain = |blocks, rounds| times.best(forms, blocks, rounds).map(|(_, gain)| gain);
     let sentence = format!("one block per SM, {balance} rounds: specialised is not slower");
-    part.claim_ratio_at_least(&sentence, gain(1, balance)?, 0.98);
+    part.claim_ratio_at_least("intensity/not-slower", &sentence, gain(1, balance)?, 0.98);
     let sentence = format!("one block per SM, {balance} rounds: specialised is faster");
-    part.claim_measured_ratio_at_least(&sentence, gain(1, balance)?, 1.15, REASON);
+    part.claim_measured_ratio_at_least(
+        "intensity/faster",
+        &sentence,
+        gain(1, balance)?,
+        1.15,
+        REASON,
+    );
     let at_ends = gain(MANY, first)?.max(gain(MANY, last)?);
     let sentence =
         format!("{MANY} blocks per SM: {balance} rounds gain more than {first} or {last}");
     let more = gain(MANY, balance)? / at_ends;
-    part.claim_measured_ratio_at_least(&sentence, more, 1.05, REASON);
+    part.claim_measured_ratio_at_least("intensity/gain-at-balance", &sentence, more, 1.05, REASON);
 
     let reached = |rounds| -> anyhow::Result<f64> {
         let (fastest, _) = times.best(forms, MANY, rounds)?;
@@ -210,8 +226,14 @@ fn judge(
         Ok(share(ceilings.bound(rounds), time))
     };
     let (memory, arithmetic) = (reached(first)?, reached(last)?);
-    part.claim_share_at_least("few rounds come near what memory gives", memory, 0.8);
     part.claim_share_at_least(
+        "intensity/memory",
+        "few rounds come near what memory gives",
+        memory,
+        0.8,
+    );
+    part.claim_share_at_least(
+        "intensity/arithmetic",
         "many rounds come near what arithmetic gives",
         arithmetic,
         0.85,
@@ -221,6 +243,11 @@ fn judge(
         .iter()
         .map(|(launch, time)| share(ceilings.bound(launch.rounds), *time));
     let highest = highest.fold(0.0, f64::max);
-    part.claim_share_at_most("no kernel passes its bound", highest, CEILING);
+    part.claim_share_at_most(
+        "intensity/not-below-bound",
+        "no kernel passes its bound",
+        highest,
+        CEILING,
+    );
     Ok(())
 }

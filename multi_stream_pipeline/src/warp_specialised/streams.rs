@@ -44,16 +44,21 @@ pub fn compare(part: &mut Part, forms: &Forms, balance: &Balance) -> anyhow::Res
         .bytes_out(bytes)
         .launches(count, elements);
     let variants = [
-        ("unspecialised, 1 stream", Form::Unspecialised, 1),
-        ("specialised, 1 stream", fastest, 1),
-        ("specialised, 2 streams", fastest, 2),
-        ("specialised, 4 streams", fastest, 4),
-        ("unspecialised, 4 streams", Form::Unspecialised, 4),
+        ("unspecialised", Form::Unspecialised, 1),
+        ("specialised", fastest, 1),
+        ("specialised", fastest, 2),
+        ("specialised", fastest, 4),
+        ("unspecialised", Form::Unspecialised, 4),
     ];
-    let mut comparison = Comparison::new(plan);
+    let mut comparison = Comparison::new(VARIANTS, plan);
     for (name, form, count) in variants {
         let used = &streams[..count];
-        comparison = comparison.variant(name, used, move |batches: &mut Batches| {
+        let plural = if count == 1 { "" } else { "s" };
+        let variant = (
+            format!("{name}/streams-{count}"),
+            format!("{name}, {count} stream{plural}"),
+        );
+        comparison = comparison.variant(variant, used, move |batches: &mut Batches| {
             batches.pass(form, used)
         });
     }
@@ -81,8 +86,13 @@ fn judge(
     part.chart(&four.name, &four.recording, Rows::Engines);
     part.keep(&two.name, &two.recording);
     let gain = one.median().as_secs_f64() / four.median().as_secs_f64();
-    part.claim_ratio_at_least("4 streams are faster than 1", gain, 1.3);
-    part.claim_share_at_least("4 streams come near the bound", reached, required);
+    part.claim_ratio_at_least("faster/streams-4", "4 streams are faster than 1", gain, 1.3);
+    part.claim_share_at_least(
+        "near-bound/streams-4",
+        "4 streams come near the bound",
+        reached,
+        required,
+    );
     for outcome in outcomes {
         part.claim_not_below_bound(&outcome.name, stages, outcome.median());
     }

@@ -19,7 +19,9 @@ fn program(folder: &Path, script: &str) {
 }
 
 fn timed(variant: &str, us: f64) -> String {
-    format!(r#"{{"part": "event-chain", "group": "g", "variant": "{variant}", "median_us": {us}}}"#)
+    format!(
+        r#"{{"part": "event-chain", "group": "variants", "variant": "{variant}", "plan": [0, 8, 1, 2], "median_us": {us}}}"#
+    )
 }
 
 fn compared(example: &str, twin: &str) -> (Option<i32>, String) {
@@ -42,11 +44,12 @@ fn compared(example: &str, twin: &str) -> (Option<i32>, String) {
 
 /// What an example writes, with one claim, which holds when the exit code is 0.
 fn example(us: f64, code: i32) -> String {
-    let timed = |variant, us: f64| json!({"group": "g", "variant": variant, "kind": "makespan", "samples_us": [us]});
-    let claim = json!({"sentence": "a sentence", "found": "x", "limit": "y", "holds": code == 0});
+    let timed = |variant, us: f64| json!({"group": {"id": "variants", "text": "8 B out"}, "variant": {"id": variant, "text": "any text"}, "kind": "makespan", "samples_us": [us]});
+    let claim = json!({"id": "claim", "sentence": "a sentence", "found": "x", "limit": "y", "holds": code == 0});
     let part = json!({
         "name": "event-chain", "question": "?", "workload": "", "bounds": [], "timelines": [],
-        "timed": [timed("host sync", 50.0), timed("events", us)],
+        "plans": [{"group": "variants", "bytes_in": 0, "bytes_out": 8, "launches": 1, "elements": 2}],
+        "timed": [timed("host-sync", 50.0), timed("events", us)],
         "claims": [claim], "holds": code == 0,
     });
     let device = json!({
@@ -77,7 +80,7 @@ fn within_the_limit_is_success() {
 fn a_variant_above_the_limit_is_named() {
     let (code, said) = compared(&example(11.0, 0), &twin("events"));
     assert_eq!(code, Some(1), "{said}");
-    let named = "1 of 1 ratios are above 1.02: event-chain: g: events (1.100)";
+    let named = "1 of 1 ratios are above 1.02: event-chain: variants: events (1.100)";
     assert!(said.contains(named), "{said}");
 }
 
@@ -92,13 +95,22 @@ fn a_lesson_that_does_not_hold_is_said_and_compared() {
 fn what_cannot_be_compared_ends_with_2_and_a_reason() {
     for (example, twin, reason) in [
         ("exit 3".into(), twin("events"), "exit code Some(3)"),
-        (example(10.0, 0), twin("arena"), "event-chain: g: arena"),
+        (
+            example(10.0, 0),
+            twin("arena"),
+            "event-chain: variants: arena",
+        ),
         (
             example(10.0, 0),
             "echo wrong results; exit 1".into(),
             "wrong results",
         ),
         (example(10.0, 0), "true".into(), "twin.json"),
+        (
+            example(10.0, 0),
+            twin("events").replace("[0, 8, 1, 2]", "[0, 8, 2, 4]"),
+            "does other work than its twin",
+        ),
         ("echo '{' > $json".into(), twin("events"), "example.json"),
     ] {
         let (code, said) = compared(&example, &twin);

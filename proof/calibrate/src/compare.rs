@@ -65,8 +65,8 @@ impl Medians {
     fn of(results: &Results) -> Self {
         let timed = results.timed().map(|(part, timed)| Timed {
             part: part.to_owned(),
-            group: timed.group.clone(),
-            variant: timed.variant.clone(),
+            group: timed.group.text.clone(),
+            variant: timed.variant.text.clone(),
             kind: timed.kind,
             median_us: timed.median_us(),
             spread: timed.spread(),

@@ -15,12 +15,28 @@ const PAIRS: usize = 100;
 /// The share of the cost that a pool has to remove at [`JUDGED`].
 const REMOVED: f64 = 0.95;
 
-/// What is timed: a source of memory, and whether the host waits for the stream after each free.
-const VARIANTS: [(Kind, bool, &str); 4] = [
-    (Kind::Malloc, false, "cuMemAlloc, cuMemFree"),
-    (Kind::Threshold0, true, "pool, threshold 0, a wait each"),
-    (Kind::ThresholdMax, true, "pool, threshold max, a wait each"),
-    (Kind::ThresholdMax, false, "pool, threshold max, no wait"),
+/// What is timed: a source of memory, and whether the host waits for the stream after each free, and its
+/// label.
+const PAIRINGS: [(Kind, bool, (&str, &str)); 4] = [
+    (Kind::Malloc, false, ("malloc", "cuMemAlloc, cuMemFree")),
+    (
+        Kind::Threshold0,
+        true,
+        ("pool-threshold-0-wait", "pool, threshold 0, a wait each"),
+    ),
+    (
+        Kind::ThresholdMax,
+        true,
+        (
+            "pool-threshold-max-wait",
+            "pool, threshold max, a wait each",
+        ),
+    ),
+    (
+        Kind::ThresholdMax,
+        false,
+        ("pool-threshold-max", "pool, threshold max, no wait"),
+    ),
 ];
 
 /// Times the variants at each size.
@@ -40,11 +56,13 @@ pub fn run(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
         let p50 = |index: usize| found[index].percentile(50).as_secs_f64();
         let removed = |index: usize| 1.0 - p50(index) / p50(0);
         for (index, times) in found.iter().enumerate() {
-            let name = format!("{}, {}", units::bytes(bytes as u64), VARIANTS[index].2);
+            let (size, variant) = (units::bytes(bytes as u64), PAIRINGS[index].2);
+            let name = format!("{size}, {}", variant.1);
             let share = units::percent(1.0 - removed(index));
             table.row([name].into_iter().chain(distribution(times)).chain([share]));
-            let group = format!("calls, {}", units::bytes(bytes as u64));
-            part.timed(&group, VARIANTS[index].2, results::Kind::Other, times);
+            let id = format!("calls/{}", units::bytes_id(bytes as u64));
+            let group = (id, format!("calls, {size}"));
+            part.timed(group, variant, results::Kind::Other, times);
         }
         if removed(2) < 0.5 {
             hardly.push(units::bytes(bytes as u64));
@@ -60,7 +78,7 @@ pub fn run(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
             "{}: the pool removes the cost of cuMemAlloc",
             units::bytes(JUDGED as u64)
         );
-        part.claim_share_at_least(&sentence, removed, REMOVED);
+        part.claim_share_at_least("calls/cost-removed", &sentence, removed, REMOVED);
     }
     Ok(())
 }
@@ -69,7 +87,7 @@ pub fn run(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
 fn at(part: &Part, stream: &Stream, bytes: usize) -> anyhow::Result<Vec<Durations>> {
     let (device, elements) = (part.device(), bytes / size_of::<f32>());
     let mut sources = Vec::new();
-    for (kind, ..) in VARIANTS {
+    for (kind, ..) in PAIRINGS {
         sources.push(Source::new(
             kind,
             device,
@@ -77,10 +95,10 @@ fn at(part: &Part, stream: &Stream, bytes: usize) -> anyhow::Result<Vec<Duration
             elements,
         )?);
     }
-    let mut times = vec![Vec::new(); VARIANTS.len()];
+    let mut times = vec![Vec::new(); PAIRINGS.len()];
     let warm_up = usize::from(device.times() == TimeSource::Measured);
     for round in 0..warm_up + part.iterations(5) {
-        for (index, (_, wait, _)) in VARIANTS.into_iter().enumerate() {
+        for (index, (_, wait, _)) in PAIRINGS.into_iter().enumerate() {
             let pairs = pairs(&mut sources[index], stream, elements, wait)?;
             if round >= warm_up {
                 times[index].extend(pairs);

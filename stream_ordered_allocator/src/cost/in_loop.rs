@@ -28,6 +28,7 @@ pub fn say_what_is_done(part: &mut Part, sizes: &[usize]) {
 /// Times the variants at each size.
 pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<()> {
     let heading = format!("{streams} stream{}", if streams == 1 { "" } else { "s" });
+    let id = format!("loop/streams-{streams}");
     let mut table = Table::new([
         &heading,
         "alloc p50",
@@ -51,8 +52,16 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<(
             let share = units::percent(share(one, &found));
             let label = format!("{size}, {}", kind.name());
             table.row([label].into_iter().chain(calls).chain([step, share]));
-            let group = format!("loop, {heading}, {size}");
-            part.timed(&group, kind.name(), results::Kind::Other, &one.runs);
+            let group = (
+                format!("{id}/{}", units::bytes_id(bytes as u64)),
+                format!("loop, {heading}, {size}"),
+            );
+            part.timed(
+                group,
+                (kind.id(), kind.name()),
+                results::Kind::Other,
+                &one.runs,
+            );
         }
         if pool_loses(&found) {
             losing.push(size);
@@ -64,11 +73,11 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<(
     part.say(table);
     say_where_it_pays(part, &heading, &losing);
     let sentence = format!("{heading}: all loops do the same work");
-    part.claim_equal_work(&sentence, &equal);
+    part.claim_equal_work(format!("{id}/equal-work"), &sentence, &equal);
     let sentence = format!("{heading}: every element is right");
-    part.claim_right(&sentence, "elements", &checked);
+    part.claim_right(format!("{id}/elements"), &sentence, "elements", &checked);
     if let Some(found) = judged {
-        judge(part, &heading, &found);
+        judge(part, &id, &heading, &found);
     }
     Ok(())
 }
@@ -97,18 +106,33 @@ fn share(one: &Found, all: &[Found]) -> f64 {
     1.0 - once / one.runs.median().as_secs_f64()
 }
 
-fn judge(part: &mut Part, heading: &str, all: &[Found]) {
+fn judge(part: &mut Part, id: &str, heading: &str, all: &[Found]) {
     let loop_of = |kind| found_of(all, kind).runs.median().as_secs_f64();
     let with = |sentence: &str| format!("{heading}, {}: {sentence}", units::bytes(JUDGED as u64));
     let pool = loop_of(Kind::ThresholdMax);
     let sentence = with("a pool makes the loop faster than cuMemAlloc");
-    part.claim_ratio_at_least(&sentence, loop_of(Kind::Malloc) / pool, FASTER);
+    part.claim_ratio_at_least(
+        format!("{id}/faster/pool"),
+        &sentence,
+        loop_of(Kind::Malloc) / pool,
+        FASTER,
+    );
     let sentence = with("keeping memory makes it faster than threshold 0");
-    part.claim_ratio_at_least(&sentence, loop_of(Kind::Threshold0) / pool, KEPT);
+    part.claim_ratio_at_least(
+        format!("{id}/faster/keeping"),
+        &sentence,
+        loop_of(Kind::Threshold0) / pool,
+        KEPT,
+    );
     let sentence =
         with("the allocator's share of the loop, each stream with its own memory of the pool");
     let own = found_of(all, Kind::OwnStream);
-    part.claim_share_at_most(&sentence, share(own, all), SHARE);
+    part.claim_share_at_most(
+        format!("{id}/allocator-share"),
+        &sentence,
+        share(own, all),
+        SHARE,
+    );
 }
 
 fn found_of(all: &[Found], kind: Kind) -> &Found {

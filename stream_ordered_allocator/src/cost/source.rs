@@ -26,6 +26,16 @@ impl Kind {
         Self::Once,
     ];
 
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Malloc => "malloc",
+            Self::Threshold0 => "pool-threshold-0",
+            Self::ThresholdMax => "pool-threshold-max",
+            Self::OwnStream => "pool-own-stream",
+            Self::Once => "once",
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Malloc => "cuMemAlloc",

@@ -28,6 +28,14 @@ pub struct Calls(pub Duration);
 impl Kind {
     pub const ALL: [Self; 3] = [Self::Malloc, Self::Pool, Self::Arena];
 
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Malloc => "malloc",
+            Self::Pool => "pool",
+            Self::Arena => "arena",
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Malloc => "cuMemAlloc",

@@ -127,10 +127,16 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     judge(part, bytes as u64, &seen);
     let found = units::bytes(after.abs_diff(before));
     let sentence = "the default pool has no part in it";
-    part.claim(sentence, after == before, found, "0 B");
+    part.claim(
+        "default-pool-untouched",
+        sentence,
+        after == before,
+        found,
+        "0 B",
+    );
     let [_, again, cheap] = seen.slowest.map(|time| time.as_secs_f64());
     let sentence = "allocating what was kept is faster than reserving it";
-    part.claim_ratio_at_least(sentence, again / cheap.max(1e-9), FASTER);
+    part.claim_ratio_at_least("faster/kept", sentence, again / cheap.max(1e-9), FASTER);
     Ok(())
 }
 
@@ -141,8 +147,8 @@ fn judge(part: &mut Part, one: u64, seen: &Seen) {
 }
 
 /// Claims something of a number of bytes.
-fn claim(part: &mut Part, sentence: &str, holds: bool, found: u64, limit: String) {
-    part.claim(sentence, holds, units::bytes(found), limit);
+fn claim(part: &mut Part, id: &str, sentence: &str, holds: bool, found: u64, limit: String) {
+    part.claim(id, sentence, holds, units::bytes(found), limit);
 }
 
 fn least(bytes: u64) -> String {
@@ -158,6 +164,7 @@ fn judge_allocating(part: &mut Part, one: u64, Seen { new, allocated, .. }: &See
     let holds = *new == PoolStatistics::default();
     claim(
         part,
+        "new-pool-empty",
         "a new pool holds nothing",
         holds,
         new.reserved,
@@ -165,25 +172,40 @@ fn judge_allocating(part: &mut Part, one: u64, Seen { new, allocated, .. }: &See
     );
     let sentence = "what is allocated counts as used";
     let counted = (all..all + PIECE).contains(&allocated.used);
-    claim(part, sentence, counted, allocated.used, least(all));
+    claim(part, "used", sentence, counted, allocated.used, least(all));
     let (covered, limit) = (allocated.reserved >= allocated.used, least(allocated.used));
-    claim(part, "and is reserved", covered, allocated.reserved, limit);
+    claim(
+        part,
+        "reserved",
+        "and is reserved",
+        covered,
+        allocated.reserved,
+        limit,
+    );
 }
 
 fn judge_giving_back(part: &mut Part, one: u64, seen: &Seen) {
     let sentence = "threshold 0: all is given back when the host waits";
     let found = seen.returned.reserved;
-    claim(part, sentence, found == 0, found, none());
+    claim(part, "threshold-0", sentence, found == 0, found, none());
     let (found, all) = (seen.kept.reserved, BUFFERS as u64 * one);
     let sentence = "greatest threshold: all is kept";
-    claim(part, sentence, found >= all, found, least(all));
+    claim(
+        part,
+        "threshold-max",
+        sentence,
+        found >= all,
+        found,
+        least(all),
+    );
     let found = seen.trimmed.reserved;
     let sentence = "trimming leaves what it is told to";
     let holds = (one..one + PIECE).contains(&found);
-    claim(part, sentence, holds, found, least(one));
+    claim(part, "trim", sentence, holds, found, least(one));
     let found = seen.empty.reserved;
     claim(
         part,
+        "trim-to-0",
         "trimming to 0 leaves nothing",
         found == 0,
         found,
@@ -194,8 +216,22 @@ fn judge_giving_back(part: &mut Part, one: u64, seen: &Seen) {
 fn judge_marks(part: &mut Part, seen: &Seen) {
     let (found, most) = (seen.empty.used_high, seen.allocated.used);
     let sentence = "the marks keep the most that there was";
-    claim(part, sentence, found == most, found, units::bytes(most));
+    claim(
+        part,
+        "high-marks",
+        sentence,
+        found == most,
+        found,
+        units::bytes(most),
+    );
     let (used, reserved) = (seen.reset.used_high, seen.reset.reserved_high);
     let sentence = "reset, they start from what there is";
-    claim(part, sentence, (used, reserved) == (0, 0), reserved, none());
+    claim(
+        part,
+        "high-marks-reset",
+        sentence,
+        (used, reserved) == (0, 0),
+        reserved,
+        none(),
+    );
 }

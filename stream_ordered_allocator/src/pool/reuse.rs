@@ -46,6 +46,7 @@ impl Got {
 }
 
 struct Case {
+    id: &'static str,
     between: Between,
     name: &'static str,
     policy: Option<Reuse>,
@@ -56,6 +57,7 @@ struct Case {
 
 const CASES: [Case; 4] = [
     Case {
+        id: "same-stream",
         between: Between::SameStream,
         name: "the same stream, free pending",
         policy: None,
@@ -63,6 +65,7 @@ const CASES: [Case; 4] = [
         without: Some(Got::TheSame),
     },
     Case {
+        id: "event",
         between: Between::Event,
         name: "behind an event, free pending",
         policy: Some(Reuse::FollowEventDependencies),
@@ -70,6 +73,7 @@ const CASES: [Case; 4] = [
         without: Some(Got::Other),
     },
     Case {
+        id: "opportunistic",
         between: Between::Time,
         name: "no order, free over by luck",
         policy: Some(Reuse::AllowOpportunistic),
@@ -77,6 +81,7 @@ const CASES: [Case; 4] = [
         without: None,
     },
     Case {
+        id: "internal",
         between: Between::NoMemory,
         name: "no order, free pending, pool full",
         policy: Some(Reuse::AllowInternalDependencies),
@@ -120,10 +125,17 @@ impl Case {
             .map_or("no policy".to_owned(), |policy| policy.to_string());
         let sentence = format!("{name}: {}", self.name);
         let expected = self.with.name();
-        part.claim(&sentence, with == self.with, with.name(), expected);
+        part.claim(
+            format!("reuse/{}", self.id),
+            &sentence,
+            with == self.with,
+            with.name(),
+            expected,
+        );
         if let (Some(_), Some(expected)) = (self.policy, self.without) {
             let sentence = format!("not {name}: {}", self.name);
             part.claim(
+                format!("no-reuse/{}", self.id),
                 &sentence,
                 without == expected,
                 without.name(),

@@ -64,7 +64,7 @@ pub fn choose(part: &mut Part, append: &Stream, attention: &Stream) -> anyhow::R
         }
     }
     let sentence = "every element is right at each length";
-    part.claim_right(sentence, "elements", &checked);
+    part.claim_right("elements/lengths", sentence, "elements", &checked);
     let (shape, _) = chosen.context("no length to try")?;
     part.say(format!(
         "{table}\nPer layer and step. All variants begin with {} tokens, the first number at which attention takes {MARGIN} times\n\

@@ -18,6 +18,6 @@ pub fn run(part: &mut Part, append: &Stream, attention: &Stream) -> anyhow::Resu
     order::claim_kept(part, &recording, shape.steps)?;
     let mut checked = Ok(Checked::default());
     check::add(&mut checked, decode.check(&mut Answers::new(shape)))?;
-    part.claim_right("every element is right", "elements", &checked);
+    part.claim_right("elements", "every element is right", "elements", &checked);
     Ok(())
 }

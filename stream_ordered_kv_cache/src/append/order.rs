@@ -10,6 +10,7 @@ use gpu_kernels::Signature as _;
 pub fn claim_kept(part: &mut Part, recording: &Recording, steps: usize) -> anyhow::Result<()> {
     let (kept, all) = kept(recording, steps)?;
     part.claim(
+        "order",
         "each append and attention begins when what it comes from has ended",
         kept == all,
         format!("{kept} of {all} times"),

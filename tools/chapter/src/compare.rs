@@ -7,6 +7,7 @@ use crate::folder;
 use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
+use chapter_results::label::Label;
 use chapter_results::part::{PartResults, Timed};
 use examples_host::exit::Exit;
 use examples_host::options::UsageError;
@@ -87,10 +88,13 @@ fn verdict(holds: bool) -> &'static str {
 }
 
 /// The groups of a part, in order, each with what was timed in it.
-pub(crate) fn groups(part: &PartResults) -> Vec<(&str, Vec<&Timed>)> {
-    let mut groups: Vec<(&str, Vec<&Timed>)> = Vec::new();
+pub(crate) fn groups(part: &PartResults) -> Vec<(&Label, Vec<&Timed>)> {
+    let mut groups: Vec<(&Label, Vec<&Timed>)> = Vec::new();
     for timed in &part.timed {
-        match groups.iter_mut().find(|(group, _)| *group == timed.group) {
+        match groups
+            .iter_mut()
+            .find(|(group, _)| group.id == timed.group.id)
+        {
             Some((_, members)) => members.push(timed),
             None => groups.push((&timed.group, vec![timed])),
         }
@@ -125,8 +129,8 @@ mod testing {
     /// Results of one part that times these variants of one group, each in some runs.
     pub fn results(times: TimeSource, timed: &[(&str, &[f64])]) -> Results {
         let timed = timed.iter().map(|(variant, samples)| Timed {
-            group: "16 MiB".into(),
-            variant: (*variant).into(),
+            group: ("variants", "16 MiB").into(),
+            variant: (variant.replace(' ', "-"), *variant).into(),
             kind: Kind::Makespan,
             samples_us: samples.to_vec(),
         });
@@ -145,13 +149,12 @@ mod testing {
                 workload: "1f".into(),
                 timed: timed.collect(),
                 bounds: vec![Bound {
-                    group: "16 MiB".into(),
-                    name: "duplex".into(),
+                    group: "variants".into(),
+                    label: "duplex".into(),
                     us: 500.0,
                 }],
-                timelines: vec![],
-                claims: vec![],
                 holds: true,
+                ..PartResults::default()
             }],
             reports: vec![],
             holds: true,

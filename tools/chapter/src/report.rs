@@ -9,6 +9,7 @@ use crate::folder::{self, Summary};
 use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
+use chapter_results::label::Label;
 use chapter_results::new_file::NewFile;
 use chapter_results::part::PartResults;
 use examples_host::exit::Exit;
@@ -122,13 +123,20 @@ const TITLES: [&str; 6] = [
 ];
 
 /// The rows of the table of a group.
-fn rows(part: &PartResults) -> Vec<(&str, Vec<[String; 6]>)> {
+fn rows(part: &PartResults) -> Vec<(&Label, Vec<[String; 6]>)> {
     let groups = crate::compare::groups(part).into_iter();
     let groups = groups.map(|(group, members)| {
-        let bound = single::bound(part, group);
+        let bound = single::bound(part, &group.id);
         let row = |timed: &&chapter_results::part::Timed| {
             let [median, spread, bound, share, ratio] = single::cells(timed, &members, bound, "");
-            [timed.variant.clone(), median, spread, bound, share, ratio]
+            [
+                timed.variant.to_string(),
+                median,
+                spread,
+                bound,
+                share,
+                ratio,
+            ]
         };
         (group, members.iter().map(row).collect())
     });

@@ -127,8 +127,8 @@ fn files_that_are_none_are_refused() {
         ),
         (
             RESULTS,
-            &whole.replace("\"version\": 1", "\"version\": 2"),
-            "basic_streams.json has version 2 of the expectations' form; this program reads version 1: write it again",
+            &whole.replace("\"version\": 2", "\"version\": 1"),
+            "basic_streams.json has version 1 of the expectations' form; this program reads version 2: write it again",
         ),
     ] {
         home.write(expectations);
@@ -136,10 +136,10 @@ fn files_that_are_none_are_refused() {
         assert_eq!((code, said.as_str()), (2, ""), "{err}");
         assert!(err.contains(reason), "{err}");
     }
-    let later = RESULTS.replace("\"version\": 2", "\"version\": 3");
+    let later = RESULTS.replace("\"version\": 3", "\"version\": 4");
     let (code, _, err) = home.check(&later, &[]);
     assert_eq!(code, 2);
-    assert!(err.contains("version 3 of the results' form"), "{err}");
+    assert!(err.contains("version 4 of the results' form"), "{err}");
 }
 
 #[test]

@@ -56,6 +56,28 @@ fn two_folders_stand_beside_each_other() {
 }
 
 #[test]
+fn folders_whose_sentences_differ_are_compared_by_ids() {
+    let chapter = chapter();
+    chapter.ends(&["run", "--out", "before"]);
+    chapter.ends(&["run", "--out", "after"]);
+    let file = chapter.path().join("after/first.json");
+    let reworded = fs::read_to_string(&file)
+        .unwrap()
+        .replace("\"three streams\"", "\"a stream for each stage\"")
+        .replace("\"1 MiB\"", "\"a mebibyte\"")
+        .replace("it is true", "it is so");
+    assert!(reworded.contains("a stream for each stage"));
+    fs::write(&file, reworded).unwrap();
+    let (code, out, _) = chapter.ends(&["compare", "before", "after"]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        line(&out, "three streams"),
+        ["three streams", "1.00 µs", "1.00 µs", "1.00x"]
+    );
+    assert!(!out.contains("a stream for each stage"), "{out}");
+}
+
+#[test]
 fn what_is_no_results_is_bad_usage() {
     let chapter = chapter();
     chapter.ends(&["run"]);
@@ -65,7 +87,7 @@ fn what_is_no_results_is_bad_usage() {
     write("truncated.json", &text[..text.len() / 2]);
     write(
         "later.json",
-        &text.replacen("\"version\":2", "\"version\":3", 1),
+        &text.replacen("\"version\":3", "\"version\":4", 1),
     );
     fs::create_dir(chapter.path().join("empty")).unwrap();
     for (path, reason) in [
@@ -74,7 +96,7 @@ fn what_is_no_results_is_bad_usage() {
             "truncated.json",
             "truncated.json holds no results of an example",
         ),
-        ("later.json", "version 3 of the results' form"),
+        ("later.json", "version 4 of the results' form"),
         ("empty", "`cargo chapter run` leaves such a folder behind"),
     ] {
         let (code, out, err) = chapter.ends(&["compare", path]);

@@ -103,7 +103,7 @@ fn what_cannot_be_drawn_is_refused_and_nothing_is_left_behind() {
         ),
         (
             "parts.json --variant none --html p.html",
-            "--variant none: there are timelines of one stream, three streams",
+            "--variant none: there are timelines of one-stream, three-streams",
         ),
         (
             "measured.json --beside other.json --html p.html",

@@ -77,7 +77,7 @@ fn results() -> Results {
         interval(Engine::Kernel, "b", 203, 310),
     ];
     let timeline = |variant: &str, recording| Timeline {
-        variant: variant.into(),
+        variant: (variant.replace(' ', "-"), variant).into(),
         recording,
     };
     Results {
@@ -90,15 +90,12 @@ fn results() -> Results {
             name: "three-way".into(),
             question: "Does it overlap?".into(),
             workload: "0".into(),
-            timed: vec![],
-            bounds: vec![],
             timelines: vec![
                 timeline("three streams", pipeline),
                 timeline("blocking streams", Recording::new(Source::Cupti, beside)),
                 timeline("nothing", Recording::new(Source::Cupti, vec![])),
             ],
-            claims: vec![],
-            holds: false,
+            ..PartResults::default()
         }],
         reports: vec![],
         holds: false,
@@ -186,10 +183,10 @@ fn what_is_no_timeline_is_refused_with_exit_code_2() {
         cut.contains("cut.json holds no results of an example: EOF"),
         "{cut}"
     );
-    let later = text.replacen("\"version\":2", "\"version\":3", 1);
+    let later = text.replacen("\"version\":3", "\"version\":4", 1);
     let later = error("later.json", later.as_bytes());
     assert!(
-        later.contains("later.json has version 3 of the results' form"),
+        later.contains("later.json has version 4 of the results' form"),
         "{later}"
     );
     let mut empty = results();

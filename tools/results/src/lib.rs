@@ -2,6 +2,7 @@
 //! judges or draws runs. It knows nothing of CUDA.
 //!
 //! - [`results`]: the file, its version, how it is read; [`part`]: what it says of each part.
+//! - [`label`]: ids and the texts that people read.
 //! - [`description`]: what an example says of itself without running.
 //! - [`device`]: on what the run took place; [`workload`]: what it had to do, as a hash.
 //! - [`intervals`]: what ran when, and what can be said of it; [`statistics`], [`units`].
@@ -10,6 +11,7 @@
 pub mod description;
 pub mod device;
 pub mod intervals;
+pub mod label;
 pub mod new_file;
 pub mod part;
 pub mod results;

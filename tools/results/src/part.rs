@@ -1,6 +1,7 @@
 //! What a file says of one part: what was timed, what bounds it, what ran when, what was claimed.
 
 use crate::intervals::Recording;
+use crate::label::{self, Label};
 use crate::statistics::Durations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,14 +20,48 @@ pub enum Kind {
     Other,
 }
 
+impl Kind {
+    /// Its name in files.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Makespan => "makespan",
+            Self::Copy => "copy",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The work that each variant of a group does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The group's id.
+    pub group: String,
+    /// Bytes copied from host to device.
+    pub bytes_in: u64,
+    /// Bytes copied from device to host.
+    pub bytes_out: u64,
+    /// Kernel launches.
+    pub launches: u64,
+    /// Elements that all launches together work on.
+    pub elements: u64,
+}
+
+impl Plan {
+    /// Its numbers, in the order of the fields.
+    pub fn numbers(&self) -> [u64; 4] {
+        [self.bytes_in, self.bytes_out, self.launches, self.elements]
+    }
+}
+
 /// One thing that was timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
-    /// What the variants are variants of, mostly the plan of the work in words; results of one group can be ranked.
-    pub group: String,
-    /// The variant.
-    pub variant: String,
+    /// What the variants are variants of; results of one group can be ranked. Its text is mostly the plan in words.
+    pub group: Label,
+    /// The variant; a group has each once.
+    pub variant: Label,
     /// What is timed.
     pub kind: Kind,
     /// Each run in microseconds, from the shortest to the longest; never empty.
@@ -36,11 +71,16 @@ pub struct Timed {
 
 impl Timed {
     /// A result of these times.
-    pub fn new(group: &str, variant: &str, kind: Kind, times: &Durations) -> Self {
+    pub fn new(
+        group: impl Into<Label>,
+        variant: impl Into<Label>,
+        kind: Kind,
+        times: &Durations,
+    ) -> Self {
         let samples = times.sorted().iter();
         Self {
-            group: group.to_owned(),
-            variant: variant.to_owned(),
+            group: group.into(),
+            variant: variant.into(),
             kind,
             samples_us: samples.map(|time| time.as_nanos() as f64 / 1e3).collect(),
         }
@@ -68,10 +108,10 @@ impl Timed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
-    /// The group whose variants it bounds.
+    /// The id of the group whose variants it bounds.
     pub group: String,
-    /// What may overlap: `no overlap`, `duplex` …
-    pub name: String,
+    /// What may overlap: `no-overlap`, `duplex` …
+    pub label: Label,
     /// Microseconds.
     pub us: f64,
 }
@@ -102,6 +142,8 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
+    /// What programs know it by; a part has each once.
+    pub id: String,
     /// What must be true.
     pub sentence: String,
     /// What was found.
@@ -110,19 +152,46 @@ pub struct Claim {
     pub limit: String,
     /// Whether it is.
     pub holds: bool,
+    /// Whether it is judged: false where the arguments are such that nothing is predicted. Then it counts as holding,
+    /// and its figure is compared with nothing.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub judged: bool,
     /// What was found, as a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+impl Claim {
+    /// Whether it holds, or is not judged.
+    pub fn counts_as_holding(&self) -> bool {
+        self.holds || !self.judged
+    }
+}
+
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = if self.holds { "ok    " } else { "FAILED" };
-        write!(
-            f,
-            "{word}  {}: {} ({})",
-            self.sentence, self.found, self.limit
-        )
+        let Self {
+            sentence,
+            found,
+            limit,
+            ..
+        } = self;
+        match (self.judged, self.holds) {
+            (true, true) => write!(f, "ok      {sentence}: {found} ({limit})"),
+            (true, false) => write!(f, "FAILED  {sentence}: {found} ({limit})"),
+            (false, _) => write!(
+                f,
+                "-       {sentence}: {found} (not judged: your parameters)"
+            ),
+        }
     }
 }
 
@@ -131,21 +200,30 @@ impl fmt::Display for Claim {
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
     /// The variant.
-    pub variant: String,
+    pub variant: Label,
     /// What ran when.
     pub recording: Recording,
 }
 
 /// One part of an example.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartResults {
     /// The name for `--part`.
     pub name: String,
     /// The question that it answers.
     pub question: String,
+    /// What is expected, in words, before anything is measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prediction: String,
+    /// What to remember of it, in a line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub take_away: String,
     /// A hash of what it had to do; see [`crate::workload`].
     pub workload: String,
+    /// The work of each group that has a plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<Plan>,
     /// What was timed, in order.
     pub timed: Vec<Timed>,
     /// What bounds it.
@@ -154,8 +232,68 @@ pub struct PartResults {
     pub timelines: Vec<Timeline>,
     /// What was claimed. A part that claims nothing does not hold.
     pub claims: Vec<Claim>,
-    /// Whether every claim holds.
+    /// Whether every claim holds, but for those that are not judged.
     pub holds: bool,
+}
+
+impl PartResults {
+    /// What its types cannot rule out: ids that are none or come twice, times that cannot be, impossible intervals.
+    pub fn contradiction(&self) -> Option<String> {
+        self.wrong_id()
+            .or_else(|| self.repeated_id())
+            .or_else(|| self.impossible_time())
+            .or_else(|| self.impossible_timeline())
+    }
+
+    fn wrong_id(&self) -> Option<String> {
+        let timed = self.timed.iter();
+        let timed = timed.flat_map(|timed| [&timed.group.id, &timed.variant.id]);
+        let bounds = self.bounds.iter();
+        let bounds = bounds.flat_map(|bound| [&bound.group, &bound.label.id]);
+        let mut ids = timed
+            .chain(bounds)
+            .chain(self.plans.iter().map(|plan| &plan.group))
+            .chain(self.timelines.iter().map(|timeline| &timeline.variant.id))
+            .chain(self.claims.iter().map(|claim| &claim.id));
+        let wrong = ids.find(|id| !label::is_id(id))?;
+        Some(format!(
+            "{wrong:?} is no id: lower-case letters and digits, joined by -, / or ."
+        ))
+    }
+
+    fn repeated_id(&self) -> Option<String> {
+        let claims = self.claims.iter().map(|claim| &claim.id);
+        if let Some(id) = label::repeated(claims) {
+            return Some(format!("two claims have the id {id}"));
+        }
+        let timed = self.timed.iter();
+        let timed = timed.map(|timed| (&timed.group.id, &timed.variant.id));
+        if let Some((group, variant)) = label::repeated(timed) {
+            return Some(format!(
+                "group {group} has two variants of the id {variant}"
+            ));
+        }
+        let plans = self.plans.iter().map(|plan| &plan.group);
+        label::repeated(plans).map(|group| format!("group {group} has two plans"))
+    }
+
+    fn impossible_time(&self) -> Option<String> {
+        let sane = |us: &f64| us.is_finite() && *us >= 0.0;
+        let possible =
+            |timed: &&Timed| !timed.samples_us.is_empty() && timed.samples_us.iter().all(sane);
+        let Timed { group, variant, .. } = self.timed.iter().find(|timed| !possible(timed))?;
+        Some(format!(
+            "{}, {}: no times, or impossible ones",
+            group.id, variant.id
+        ))
+    }
+
+    fn impossible_timeline(&self) -> Option<String> {
+        self.timelines.iter().find_map(|timeline| {
+            let reason = timeline.recording.contradiction()?;
+            Some(format!("{}: {reason}", timeline.variant.id))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -164,10 +302,12 @@ mod tests {
 
     fn claim(holds: bool) -> Claim {
         Claim {
+            id: "overlap".into(),
             sentence: "kernels overlap".into(),
             found: "97.0 %".into(),
             limit: "> 90 %".into(),
             holds,
+            judged: true,
             figure: None,
         }
     }
@@ -182,5 +322,22 @@ mod tests {
             claim(false).to_string(),
             "FAILED  kernels overlap: 97.0 % (> 90 %)"
         );
+    }
+
+    #[test]
+    fn what_is_not_judged_counts_as_holding() {
+        let claim = Claim {
+            judged: false,
+            ..claim(false)
+        };
+        assert!(claim.counts_as_holding());
+        assert_eq!(
+            claim.to_string(),
+            "-       kernels overlap: 97.0 % (not judged: your parameters)"
+        );
+        let text = serde_json::to_string(&claim).unwrap();
+        assert_eq!(serde_json::from_str::<Claim>(&text).unwrap(), claim);
+        let judged = text.replace(r#","judged":false"#, "");
+        assert!(serde_json::from_str::<Claim>(&judged).unwrap().judged);
     }
 }

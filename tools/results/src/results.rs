@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The version of the form. A file of another one is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What was asked of the example.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,8 +36,8 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
-    /// The version of the form: 2.
-    #[schemars(range(min = 2, max = 2))]
+    /// The version of the form: 3.
+    #[schemars(range(min = 3, max = 3))]
     pub version: u32,
     /// The example's name.
     pub example: String,
@@ -137,27 +137,10 @@ impl Results {
         if self.example.is_empty() || !self.example.chars().all(in_a_name) {
             return Some(format!("{:?} is no example's name", self.example));
         }
-        for part in &self.parts {
-            for timed in &part.timed {
-                let sane = |us: &f64| us.is_finite() && *us >= 0.0;
-                if timed.samples_us.is_empty() || !timed.samples_us.iter().all(sane) {
-                    let Timed { group, variant, .. } = timed;
-                    return Some(format!(
-                        "part {}: {group}, {variant}: no times, or impossible ones",
-                        part.name
-                    ));
-                }
-            }
-            for timeline in &part.timelines {
-                if let Some(reason) = timeline.recording.contradiction() {
-                    return Some(format!(
-                        "part {}: {}: {reason}",
-                        part.name, timeline.variant
-                    ));
-                }
-            }
-        }
-        None
+        self.parts.iter().find_map(|part| {
+            let reason = part.contradiction()?;
+            Some(format!("part {}: {reason}", part.name))
+        })
     }
 
     /// The form as a JSON Schema (draft 2020-12), pretty-printed.
@@ -196,10 +179,13 @@ mod tests {
             parts: vec![PartResults {
                 name: "kernels".into(),
                 question: "How many small kernels run at once?".into(),
+                prediction: String::new(),
+                take_away: "Small kernels need streams.".into(),
                 workload: "0".into(),
+                plans: vec![],
                 timed: vec![Timed {
-                    group: "128 launches".into(),
-                    variant: "8 streams".into(),
+                    group: ("variants", "128 launches").into(),
+                    variant: "streams-8".into(),
                     kind: Kind::Makespan,
                     samples_us: vec![1.0, 2.5, 7.0],
                 }],
@@ -234,10 +220,42 @@ mod tests {
         let error = |text: &str| parse(text).unwrap_err().to_string();
         assert!(error(&text[..text.len() / 2]).contains("r.json holds no results"));
         assert!(error("[]").contains("r.json holds no results"));
-        let later = text.replacen("\"version\":2", "\"version\":3,\"more\":1", 1);
-        assert!(error(&later).contains("version 3 of the results' form"));
+        let later = text.replacen("\"version\":3", "\"version\":4,\"more\":1", 1);
+        assert!(error(&later).contains("version 4 of the results' form"));
         assert!(error(&text.replace("[1.0,2.5,7.0]", "[]")).contains("no times"));
         assert!(error(&text.replace("[1.0,", "[-1.0,")).contains("no times, or impossible ones"));
         assert!(error(&text.replace("\"reports\"", "\"rapports\"")).contains("rapports"));
+    }
+
+    #[test]
+    fn an_id_that_is_none_or_comes_twice_is_refused() {
+        let error = |change: fn(&mut PartResults)| {
+            let mut results = results();
+            change(&mut results.parts[0]);
+            let text = serde_json::to_string(&results).unwrap();
+            parse(&text).unwrap_err().to_string()
+        };
+        let twice = error(|part| part.timed.push(part.timed[0].clone()));
+        let said = "part kernels: group variants has two variants of the id streams-8";
+        assert!(twice.ends_with(said), "{twice}");
+        let twice = error(|part| part.claims = vec![claim("faster"), claim("faster")]);
+        assert!(
+            twice.ends_with("part kernels: two claims have the id faster"),
+            "{twice}"
+        );
+        let none = error(|part| part.claims = vec![claim("It is faster")]);
+        assert!(none.contains("\"It is faster\" is no id"), "{none}");
+    }
+
+    fn claim(id: &str) -> crate::part::Claim {
+        crate::part::Claim {
+            id: id.into(),
+            sentence: "8 streams are faster than one".into(),
+            found: "7.9x".into(),
+            limit: "at least 2.0x".into(),
+            holds: true,
+            judged: true,
+            figure: None,
+        }
     }
 }

@@ -33,6 +33,11 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// An amount of memory as a part of an id: `64mib`.
+pub fn bytes_id(amount: u64) -> String {
+    bytes(amount).to_lowercase().replace(' ', "")
+}
+
 /// A share as a percentage: `97.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -96,5 +101,6 @@ mod tests {
             [0, 1000, 4096, 3 << 20, 1 << 30].map(bytes),
             ["0 B", "1000 B", "4 KiB", "3 MiB", "1 GiB"]
         );
+        assert_eq!(bytes_id(64 << 20), "64mib");
     }
 }

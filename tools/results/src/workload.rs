@@ -1,19 +1,36 @@
 //! What a part had to do, as a hash: results of two runs are comparable only when it is the same.
+//!
+//! It is a hash of ids and numbers only: the example, the part, the options that change the work, the numbers of each
+//! group's plan, and of everything that was timed its group, variant and kind. Texts are not in it, so that a sentence may
+//! change; times and kernels' code are not, because to compare those is what it is for. A file of expectations holds
+//! all of these, so that its hashes can be computed from its content.
 
-use crate::part::PartResults;
+use crate::part::{Kind, PartResults, Plan};
+use crate::results::Request;
 use sha2::{Digest, Sha256};
 
-/// The hash, in hexadecimal: of the part's name, its options, and of everything that was timed its group (which states the
-/// plan: bytes, launches, elements), variant and kind, in order. Times and kernels' code are not in it: to compare
-/// those is what it is for.
-pub fn hash(example: &str, request: &crate::results::Request, part: &PartResults) -> String {
+/// The hash of what a part had to do, in hexadecimal.
+pub fn hash(example: &str, request: &Request, part: &PartResults) -> String {
+    let timed = part.timed.iter();
+    let timed = timed.map(|timed| (&*timed.group.id, &*timed.variant.id, timed.kind));
+    hash_of(example, &part.name, request, &part.plans, timed)
+}
+
+/// The same of a part's name, its plans, and the group, variant and kind of everything that is timed, in order.
+pub fn hash_of<'a>(
+    example: &str,
+    part: &str,
+    request: &Request,
+    plans: &[Plan],
+    timed: impl IntoIterator<Item = (&'a str, &'a str, Kind)>,
+) -> String {
     let mut hash = Sha256::new();
     let mut add = |field: &str| {
         hash.update((field.len() as u64).to_le_bytes());
         hash.update(field);
     };
     add(example);
-    add(&part.name);
+    add(part);
     for option in [
         request.size.map(|size| format!("size {size}")),
         request.chunks.map(|chunks| format!("chunks {chunks}")),
@@ -21,14 +38,59 @@ pub fn hash(example: &str, request: &crate::results::Request, part: &PartResults
     ] {
         add(&option.unwrap_or_default());
     }
-    for timed in &part.timed {
-        add(&timed.group);
-        add(&timed.variant);
-        add(&format!("{:?}", timed.kind));
+    for plan in plans {
+        add("plan");
+        add(&plan.group);
+        for number in plan.numbers() {
+            add(&number.to_string());
+        }
+    }
+    for (group, variant, kind) in timed {
+        add("timed");
+        add(group);
+        add(variant);
+        add(kind.id());
     }
     let digest = hash.finalize();
-    digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let bytes = digest.iter().take(8);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(launches: u64) -> Plan {
+        Plan {
+            group: "variants".into(),
+            bytes_in: 1 << 20,
+            bytes_out: 0,
+            launches,
+            elements: 1 << 18,
+        }
+    }
+
+    fn hashed(plan: Plan, variant: &str, chunks: Option<u64>) -> String {
+        let request = Request {
+            chunks,
+            ..Request::default()
+        };
+        let timed = [("variants", variant, Kind::Makespan)];
+        hash_of("example", "part", &request, &[plan], timed)
+    }
+
+    #[test]
+    fn it_is_of_the_plans_numbers_the_ids_and_the_options() {
+        let usual = hashed(plan(8), "one-stream", None);
+        assert_eq!(usual, hashed(plan(8), "one-stream", None));
+        // Recorded expectations hold these hashes: another way to compute them makes every entry void.
+        assert_eq!(usual, "200730365b6b0614");
+        for other in [
+            hashed(plan(9), "one-stream", None),
+            hashed(plan(8), "two-streams", None),
+            hashed(plan(8), "one-stream", Some(2)),
+        ] {
+            assert_ne!(usual, other);
+        }
+    }
 }

@@ -22,6 +22,8 @@ pub struct Timeline<'a> {
     pub part: &'a str,
     /// The question that it answers; may be empty.
     pub question: &'a str,
+    /// What programs know the variant by.
+    pub id: &'a str,
     /// The variant.
     pub variant: &'a str,
     /// What ran when.
@@ -44,7 +46,9 @@ pub struct Figure<'a> {
     pub part: &'a str,
     /// The question that it answers; may be empty.
     pub question: &'a str,
-    /// The variant; of those that have the same name in a part, the second is `NAME (2)`.
+    /// What programs know the variant by, and how many of the same id came before in its part.
+    pub id: (&'a str, usize),
+    /// The variant; of those that have the same id in a part, the second is `NAME (2)`.
     pub variant: String,
     /// Its recordings: predictions before measurements.
     pub drawn: Vec<Drawn<'a>>,
@@ -58,7 +62,8 @@ impl<'a> Source<'a> {
             part.timelines.iter().map(|timeline| Timeline {
                 part: &part.name,
                 question: &part.question,
-                variant: &timeline.variant,
+                id: &timeline.variant.id,
+                variant: &timeline.variant.text,
                 recording: &timeline.recording,
             })
         });
@@ -77,10 +82,10 @@ pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
     let mut figures: Vec<Figure<'a>> = Vec::new();
     for source in files {
         for (i, timeline) in source.timelines.iter().enumerate() {
-            let same = |other: &&Timeline<'_>| {
-                other.part == timeline.part && other.variant == timeline.variant
-            };
-            let variant = match source.timelines[..i].iter().filter(same).count() {
+            let same =
+                |other: &&Timeline<'_>| (other.part, other.id) == (timeline.part, timeline.id);
+            let before = source.timelines[..i].iter().filter(same).count();
+            let variant = match before {
                 0 => timeline.variant.to_owned(),
                 before => format!("{} ({})", timeline.variant, before + 1),
             };
@@ -88,12 +93,14 @@ pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
                 label: format!("{}, {}", source.times, source.device),
                 recording: timeline.recording,
             };
-            let same = |f: &&mut Figure<'_>| f.part == timeline.part && f.variant == variant;
+            let id = (timeline.id, before);
+            let same = |f: &&mut Figure<'_>| (f.part, f.id) == (timeline.part, id);
             match figures.iter_mut().find(same) {
                 Some(figure) => figure.drawn.push(drawn),
                 None => figures.push(Figure {
                     part: timeline.part,
                     question: timeline.question,
+                    id,
                     variant,
                     drawn: vec![drawn],
                 }),

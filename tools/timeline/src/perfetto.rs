@@ -99,7 +99,7 @@ impl Trace {
         let mut trace = Self::default();
         for part in &results.parts {
             for timeline in &part.timelines {
-                trace.add(&part.name, &timeline.variant, &timeline.recording);
+                trace.add(&part.name, &timeline.variant.text, &timeline.recording);
             }
         }
         trace

@@ -59,18 +59,16 @@ pub fn three_way() -> Recording {
 /// The results of an example with one part, `three-way`.
 pub fn results(times: TimeSource, timelines: Vec<(&str, Recording)>) -> Results {
     let timelines = timelines.into_iter().map(|(variant, recording)| Timeline {
-        variant: variant.into(),
+        variant: (variant.replace(' ', "-"), variant).into(),
         recording,
     });
     let part = PartResults {
         name: "three-way".into(),
         question: "Do copies and kernels overlap?".into(),
         workload: "0".into(),
-        timed: vec![],
-        bounds: vec![],
         timelines: timelines.collect(),
-        claims: vec![],
         holds: true,
+        ..PartResults::default()
     };
     Results {
         version: VERSION,

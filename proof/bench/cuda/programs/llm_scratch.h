@@ -16,8 +16,8 @@ public:
         if (kind == Kind::Arena) room_ = device_floats(most);
     }
 
-    const char* name() const {
-        return kind_ == Kind::Malloc ? "cuMemAlloc" : kind_ == Kind::Pool ? "pool" : "arena";
+    const char* id() const {
+        return kind_ == Kind::Malloc ? "malloc" : kind_ == Kind::Pool ? "pool" : "arena";
     }
 
     CUdeviceptr take(const Stream& stream, size_t floats) {
@@ -195,5 +195,5 @@ inline void llm_scratch(const Program& program) {
             }
         }
     }
-    for (size_t i = 0; i < all.size(); ++i) program.result("llm-scratch", "batches", all[i].name(), latencies[i]);
+    for (size_t i = 0; i < all.size(); ++i) program.result("llm-scratch", "batches", all[i].id(), latencies[i]);
 }

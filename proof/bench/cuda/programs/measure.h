@@ -31,14 +31,14 @@ private:
 };
 
 struct Variant {
-    std::string name;
+    std::string id;
     Streams streams;
     std::function<void()> body;
 };
 
-// Runs the variants in turn, one round to warm up and `iterations` to time; `prepare` comes before each run, `check` after
+// Runs the variants of the plan in turn, one round to warm up and `iterations` to time; `prepare` comes before each run, `check` after
 // the last run of each.
-inline void compare(const Program& program, const char* part, const std::string& group,
+inline void compare(const Program& program, const char* part, const Plan& plan,
                     const std::vector<Variant>& variants, const std::function<void()>& prepare,
                     const std::function<void(const Variant&)>& check) {
     Stopwatch watch;
@@ -52,22 +52,17 @@ inline void compare(const Program& program, const char* part, const std::string&
             if (round == iterations) check(variants[i]);
         }
     }
-    for (size_t i = 0; i < variants.size(); ++i) program.result(part, group, variants[i].name, times[i]);
+    for (size_t i = 0; i < variants.size(); ++i) {
+        program.result(part, "variants", variants[i].id, times[i], &plan);
+    }
 }
 
-// The work of all variants in the words of the examples' plans: the largest unit that divides the bytes.
-inline std::string in_words(uint64_t bytes) {
-    const char* const units[] = {" B", " KiB", " MiB", " GiB"};
+// An amount of memory as a part of the examples' ids: in the largest unit that divides it.
+inline std::string bytes_id(uint64_t bytes) {
+    const char* const units[] = {"b", "kib", "mib", "gib"};
     size_t unit = 0;
     for (; unit < 3 && bytes % 1024 == 0; ++unit) bytes /= 1024;
     return std::to_string(bytes) + units[unit];
-}
-
-inline std::string plan(uint64_t bytes_in, uint64_t bytes_out, size_t launches, size_t elements) {
-    std::string text;
-    if (bytes_in) text += in_words(bytes_in) + " in, ";
-    if (bytes_out) text += in_words(bytes_out) + " out, ";
-    return text + std::to_string(launches) + " launches over " + std::to_string(elements) + " elements";
 }
 
 // Device memory that takes turns: see examples-host's ring.rs.

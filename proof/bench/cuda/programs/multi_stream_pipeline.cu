@@ -33,7 +33,7 @@ public:
 
     void check() const { require_all(output_, elements_, DATA, expected_, "the output"); }
 
-    std::string plan() const { return ::plan(0, elements_ * sizeof(float), 2 * CHUNKS, 2 * elements_); }
+    Plan plan() const { return {0, elements_ * sizeof(float), 2 * CHUNKS, 2 * elements_}; }
 
 private:
     void one(const Piece& chunk, const Roles& roles, bool host_sync) {
@@ -77,8 +77,8 @@ void event_chain(const Program& program) {
     const Chain::Roles roles = {&producer, &consumer, &output}, one = {&producer, &producer, &producer};
     Chain work(program, roles);
     const std::vector<Variant> variants = {
-        {"host sync", roles, [&] { work.pass(roles, true); }},
-        {"one stream", {&producer}, [&] { work.pass(one, false); }},
+        {"host-sync", roles, [&] { work.pass(roles, true); }},
+        {"one-stream", {&producer}, [&] { work.pass(one, false); }},
         {"events", roles, [&] { work.pass(roles, false); }},
     };
     compare(program, "event-chain", work.plan(), variants, [&] { work.poison(); },
@@ -126,14 +126,14 @@ void intensity(const Program& program, const Forms& forms, uint32_t rounds) {
             if (round > 0) one.times.push_back(milliseconds * 1e3);
             if (round == iterations) {
                 CU(cuMemcpyDtoH(host, output, elements * sizeof(float)));
-                require_all(host, elements, data, expected, name_of(one.form));
+                require_all(host, elements, data, expected, id_of(one.form));
             }
         }
     }
     for (const Case& one : cases) {
         const std::string group =
-            std::to_string(rounds) + " rounds, " + std::to_string(one.blocks) + " blocks per multiprocessor";
-        program.result("warp-specialised", group, name_of(one.form), one.times);
+            "rounds-" + std::to_string(rounds) + "/blocks-" + std::to_string(one.blocks);
+        program.result("warp-specialised", group, id_of(one.form), one.times);
     }
     CU(cuMemFree(input));
     CU(cuMemFree(output));
@@ -160,9 +160,9 @@ public:
     void poison() const { ::poison(output_, elements_); }
     void check() const { require_all(output_, elements_, DATA, expected_, "the batches' output"); }
 
-    std::string plan() const {
+    Plan plan() const {
         const size_t bytes = elements_ * sizeof(float);
-        return ::plan(bytes, bytes, batches_.size(), elements_);
+        return {bytes, bytes, batches_.size(), elements_};
     }
 
 private:
@@ -188,11 +188,11 @@ private:
 };
 
 Form form_named(const Program& program, const Forms& forms) {
-    const std::string name = program.text("form", name_of(Form::NamedBarriers));
+    const std::string id = program.text("form", id_of(Form::NamedBarriers));
     for (const Form form : ALL_FORMS) {
-        if (name == name_of(form) && forms.has(form)) return form;
+        if (id == id_of(form) && forms.has(form)) return form;
     }
-    fail(2, "--form " + name + " is none");
+    fail(2, "--form " + id + " is none");
 }
 
 void streams(const Program& program, const Forms& forms, uint32_t rounds) {
@@ -200,16 +200,16 @@ void streams(const Program& program, const Forms& forms, uint32_t rounds) {
     const Stream all[4];
     const Batches batches(program, forms, rounds);
     std::vector<Variant> variants;
-    const auto add = [&](const char* name, Form form, size_t count) {
+    const auto add = [&](const char* id, Form form, size_t count) {
         Streams used;
         for (size_t i = 0; i < count; ++i) used.push_back(&all[i]);
-        variants.push_back({name, used, [&batches, form, used] { batches.pass(form, used); }});
+        variants.push_back({id, used, [&batches, form, used] { batches.pass(form, used); }});
     };
-    add("unspecialised, 1 stream", Form::Unspecialised, 1);
-    add("specialised, 1 stream", fastest, 1);
-    add("specialised, 2 streams", fastest, 2);
-    add("specialised, 4 streams", fastest, 4);
-    add("unspecialised, 4 streams", Form::Unspecialised, 4);
+    add("unspecialised/streams-1", Form::Unspecialised, 1);
+    add("specialised/streams-1", fastest, 1);
+    add("specialised/streams-2", fastest, 2);
+    add("specialised/streams-4", fastest, 4);
+    add("unspecialised/streams-4", Form::Unspecialised, 4);
     // As in the example, every variant finds the pool filled.
     batches.pass(fastest, variants[3].streams);
     CU(cuCtxSynchronize());

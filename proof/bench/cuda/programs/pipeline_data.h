@@ -39,12 +39,12 @@ inline void require_all(const float* found, size_t count, const Seed& batch, con
 enum class Form { Unspecialised, NamedBarriers, CpAsync, Bulk };
 constexpr Form ALL_FORMS[] = {Form::Unspecialised, Form::NamedBarriers, Form::CpAsync, Form::Bulk};
 
-inline const char* name_of(Form form) {
+inline const char* id_of(Form form) {
     switch (form) {
         case Form::Unspecialised: return "unspecialised";
-        case Form::NamedBarriers: return "specialised: plain loads, named barriers";
-        case Form::CpAsync: return "specialised: cp.async, mbarriers";
-        default: return "specialised: bulk copies, mbarriers";
+        case Form::NamedBarriers: return "named-barriers";
+        case Form::CpAsync: return "cp-async";
+        default: return "bulk-copies";
     }
 }
 

@@ -41,13 +41,13 @@ public:
         for (size_t i = 0; kind == Kind::Once && i < streams; ++i) once_.push_back(device_floats(floats));
     }
 
-    const char* name() const {
+    const char* id() const {
         switch (kind_) {
-            case Kind::Malloc: return "cuMemAlloc";
-            case Kind::Threshold0: return "pool, threshold 0";
-            case Kind::ThresholdMax: return "pool, threshold max";
-            case Kind::OwnStream: return "pool, own stream's";
-            default: return "allocated once";
+            case Kind::Malloc: return "malloc";
+            case Kind::Threshold0: return "pool-threshold-0";
+            case Kind::ThresholdMax: return "pool-threshold-max";
+            case Kind::OwnStream: return "pool-own-stream";
+            default: return "once";
         }
     }
 

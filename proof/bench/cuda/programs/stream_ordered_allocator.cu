@@ -85,9 +85,8 @@ void cost(const Program& program, size_t count) {
             if (round > 0) times[i].push_back(time);
         }
     }
-    const std::string group =
-        "loop, " + std::to_string(count) + (count == 1 ? " stream, " : " streams, ") + in_words(bytes);
-    for (size_t i = 0; i < sources.size(); ++i) program.result("cost", group, sources[i].name(), times[i]);
+    const std::string group = "loop/streams-" + std::to_string(count) + "/" + bytes_id(bytes);
+    for (size_t i = 0; i < sources.size(); ++i) program.result("cost", group, sources[i].id(), times[i]);
 }
 }  // namespace
 

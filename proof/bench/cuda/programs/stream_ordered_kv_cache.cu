@@ -108,10 +108,10 @@ public:
     }
 
     // The elements of a launch are those of its longest buffer.
-    std::string plan() const {
+    Plan plan() const {
         const size_t table = pages_[0].size(), longest = std::max(WIDTH, table);
         const size_t prompt = std::max(prompt_ * WIDTH, table);
-        return ::plan(0, 0, LAYERS + 2 * UPDATES, LAYERS * prompt + UPDATES * 2 * longest);
+        return {0, 0, LAYERS + 2 * UPDATES, LAYERS * prompt + UPDATES * 2 * longest};
     }
 
 private:
@@ -149,9 +149,9 @@ void append(const Program& program) {
     const Size size(program);
     const Decode apart(program, size, append, attention), together(program, size, attention, attention);
     const std::vector<Variant> variants = {
-        {"host sync per append", {&append, &attention}, [&] { apart.host_sync(); }},
-        {"one stream", {&attention}, [&] { together.one_stream(); }},
-        {"events per layer", {&append, &attention}, [&] { apart.events(); }},
+        {"host-sync", {&append, &attention}, [&] { apart.host_sync(); }},
+        {"one-stream", {&attention}, [&] { together.one_stream(); }},
+        {"events", {&append, &attention}, [&] { apart.events(); }},
     };
     const auto prepare = [&] {
         apart.poison();
@@ -222,8 +222,8 @@ public:
         });
     }
 
-    std::string plan() const {
-        return ::plan(STEPS * LAYERS * floats_ * sizeof(float), 0, outputs(), outputs() * std::max(WIDTH, pages_));
+    Plan plan() const {
+        return {STEPS * LAYERS * floats_ * sizeof(float), 0, outputs(), outputs() * std::max(WIDTH, pages_)};
     }
 
 private:
@@ -261,8 +261,8 @@ void prefetch(const Program& program) {
     const Stream copies, attention;
     Prefetch work(program, copies, attention);
     const std::vector<Variant> variants = {
-        {"one stream", {&attention}, [&] { work.decode(attention); }},
-        {"prefetch in a copy stream", {&copies, &attention}, [&] { work.decode(copies); }},
+        {"one-stream", {&attention}, [&] { work.decode(attention); }},
+        {"prefetch", {&copies, &attention}, [&] { work.decode(copies); }},
     };
     compare(program, "prefetch", work.plan(), variants, [&] { work.poison(); },
             [&](const Variant&) { work.check(); });

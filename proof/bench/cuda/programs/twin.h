@@ -2,7 +2,8 @@
 //
 //   PROGRAM [--NAME VALUE].. MODULE..      modules: what nvcc made of proof/bench/cuda/kernels/*.cu
 //
-// The names and numbers are those of the Rust examples, so that results can be laid side by side.
+// Results carry the ids of the Rust examples' groups and variants and the numbers of their plans, so that they can be laid
+// side by side.
 #pragma once
 #include <cuda.h>
 
@@ -81,6 +82,16 @@ struct Seed {
     }
 };
 
+// The work that each variant of a group does.
+struct Plan {
+    uint64_t bytes_in, bytes_out;
+    size_t launches, elements;
+    std::string numbers() const {
+        return "[" + std::to_string(bytes_in) + ", " + std::to_string(bytes_out) + ", " + std::to_string(launches) + ", " +
+               std::to_string(elements) + "]";
+    }
+};
+
 // The command line, the context, and the kernels of the modules.
 class Program {
 public:
@@ -154,12 +165,13 @@ public:
         return function;
     }
 
-    // One line of the results; the names are such that they need no escaping.
+    // One line of the results. Ids need no escaping.
     void result(const char* part, const std::string& group, const std::string& variant,
-                const std::vector<double>& times) const {
+                const std::vector<double>& times, const Plan* plan = nullptr) const {
         std::FILE* const to = results_ ? results_ : stdout;
-        std::fprintf(to, "{\"part\": \"%s\", \"group\": \"%s\", \"variant\": \"%s\", \"median_us\": %.3f}\n", part,
-                     group.c_str(), variant.c_str(), median(times));
+        const std::string numbers = plan ? "\"plan\": " + plan->numbers() + ", " : "";
+        std::fprintf(to, "{\"part\": \"%s\", \"group\": \"%s\", \"variant\": \"%s\", %s\"median_us\": %.3f}\n", part,
+                     group.c_str(), variant.c_str(), numbers.c_str(), median(times));
         std::fflush(to);
     }
 

@@ -33,10 +33,10 @@ pub fn table(first: &Set, second: &Set) -> String {
         }
         let mut last = None;
         for (timed, [a, b]) in variants(both) {
-            if last != Some(&timed.group) {
+            if last != Some(&timed.group.id) {
                 let heading = format!("  {}", timed.group);
                 table.row([heading, empty(), empty(), empty(), empty()]);
-                last = Some(&timed.group);
+                last = Some(&timed.group.id);
             }
             let cell = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time);
             let ratio = match (a, b) {
@@ -102,8 +102,7 @@ fn find<'a>(set: &'a Set, example: &str, part: &str) -> Option<&'a PartResults> 
 
 /// What was timed in either, group by group, with the median of each in microseconds.
 fn variants(both: [Option<&PartResults>; 2]) -> Vec<(&Timed, [Option<f64>; 2])> {
-    let same =
-        |a: &Timed, b: &Timed| (&a.group, &a.variant, a.kind) == (&b.group, &b.variant, b.kind);
+    let same = |a: &Timed, b: &Timed| (&a.group.id, &a.variant.id) == (&b.group.id, &b.variant.id);
     let mut variants: Vec<(&Timed, [Option<f64>; 2])> = Vec::new();
     for (place, part) in both.into_iter().enumerate() {
         let timed = part
@@ -172,5 +171,24 @@ mod tests {
             table.ends_with("there is no ratio: basic_streams:three-way."),
             "{table}"
         );
+    }
+
+    #[test]
+    fn variants_of_the_same_id_are_compared_whatever_they_are_called() {
+        let first = set("a", results(Measured, &[("one", &[1000.0])]));
+        let mut renamed = results(Measured, &[("one", &[900.0])]);
+        let part = &mut renamed.parts[0];
+        part.question = "Another question?".into();
+        part.timed[0].group.text = "another plan in words".into();
+        part.timed[0].variant.text = "a single stream".into();
+        let compared = table(&first, &set("b", renamed.clone()));
+        assert_eq!(
+            line(&compared, "one"),
+            ["one", "1.00 ms", "900 µs", "0.90x"]
+        );
+        assert!(!compared.contains("a single stream"), "{compared}");
+        renamed.parts[0].timed[0].variant.id = "another".into();
+        let compared = table(&first, &set("b", renamed));
+        assert_eq!(line(&compared, "one"), ["one", "1.00 ms", "-", "-"]);
     }
 }

@@ -42,14 +42,14 @@ pub fn table(all: &[&Results]) -> String {
             let name = format!("{}:{}", results.example, part.name);
             row(&mut table, 0, &name, [""; 5], verdict(part.holds));
             for (group, members) in groups(part) {
-                row(&mut table, 2, group, [""; 5], "");
-                let bound = bound(part, group);
+                row(&mut table, 2, &group.text, [""; 5], "");
+                let bound = bound(part, &group.id);
                 for timed in &members {
                     let cells = cells(timed, &members, bound, &source);
                     row(
                         &mut table,
                         4,
-                        &timed.variant,
+                        &timed.variant.text,
                         cells.each_ref().map(String::as_str),
                         "",
                     );

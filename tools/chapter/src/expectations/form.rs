@@ -1,8 +1,9 @@
-//! The file: what was recorded of one target on one device.
+//! The file: what was recorded of one target on one device. It refers to claims, variants and groups by their ids and holds
+//! no sentence of the program's, but for what a model's claims found.
 
 use super::lines;
 use chapter_results::device::{Fingerprint, TimeSource};
-use chapter_results::part::{Kind, Unit};
+use chapter_results::part::{Kind, Plan, Unit};
 use chapter_results::versioned::{self, Unread};
 use examples_host::options::UsageError;
 use serde::{Deserialize, Serialize};
@@ -11,13 +12,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The version of the form. A file of another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What is expected of a target's runs on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
-    /// The version of the form: 1.
+    /// The version of the form: 2.
     pub version: u32,
     /// The target: an example's name.
     pub target: String,
@@ -35,7 +36,8 @@ pub struct Expectations {
 pub struct ExpectedPart {
     /// The part's name.
     pub name: String,
-    /// The hash of what it had to do.
+    /// The hash of what it had to do: of the plans, groups, variants and kinds below, as [`chapter_results::workload`]
+    /// computes it.
     pub workload: String,
     /// How many runs were recorded.
     pub runs: u32,
@@ -43,6 +45,9 @@ pub struct ExpectedPart {
     /// part to part: what ran before decides the last nanoseconds. Absent where times are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// The work of each group that has a plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<Plan>,
     /// What was timed.
     pub times: Vec<ExpectedTime>,
     /// What was claimed.
@@ -56,9 +61,9 @@ pub struct ExpectedPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedTime {
-    /// What the variant is a variant of.
+    /// The group's id.
     pub group: String,
-    /// The variant.
+    /// The variant's id.
     pub variant: String,
     /// What is timed.
     pub kind: Kind,
@@ -80,8 +85,8 @@ pub struct ExpectedTime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedClaim {
-    /// What must be true.
-    pub sentence: String,
+    /// What the program knows it by.
+    pub id: String,
     /// What was found, in words; only of a model and where there is no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
@@ -100,7 +105,7 @@ pub struct ExpectedClaim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedTimeline {
-    /// The variant.
+    /// The variant's id.
     pub variant: String,
     /// A hash of the operations and their times.
     pub hash: String,
@@ -175,9 +180,10 @@ mod tests {
                 workload: "00ff".into(),
                 runs: 2,
                 after: None,
+                plans: vec![],
                 times: vec![ExpectedTime {
-                    group: "128 launches".into(),
-                    variant: "8 streams".into(),
+                    group: "variants".into(),
+                    variant: "streams-8".into(),
                     kind: Kind::Makespan,
                     us: 12.5,
                     tolerance_us: Some(1.0),
@@ -198,7 +204,7 @@ mod tests {
     fn what_is_written_is_read_and_an_entry_is_a_line() {
         let text = expectations().text();
         assert_eq!(parse(&text).unwrap(), expectations());
-        let line = r#"        {"group": "128 launches", "variant": "8 streams", "kind": "makespan", "us": 12.5, "tolerance_us": 1.0}"#;
+        let line = r#"        {"group": "variants", "variant": "streams-8", "kind": "makespan", "us": 12.5, "tolerance_us": 1.0}"#;
         assert!(text.lines().any(|found| found == line), "{text}");
         assert!(text.ends_with("}\n"), "{text}");
     }
@@ -208,7 +214,7 @@ mod tests {
         let text = expectations().text();
         let error = |text: &str| parse(text).unwrap_err();
         assert!(error(&text[..text.len() / 2]).contains("e.json holds no expectations: EOF"));
-        let later = text.replacen("\"version\": 1", "\"version\": 7, \"more\": 1", 1);
+        let later = text.replacen("\"version\": 2", "\"version\": 7, \"more\": 1", 1);
         assert!(error(&later).contains("version 7 of the expectations' form"));
         assert!(error(&text.replace("basic_", "other_")).contains("of other_streams, not of"));
         assert!(error(&text.replace("\"runs\"", "\"rums\"")).contains("rums"));

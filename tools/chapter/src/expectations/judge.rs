@@ -4,7 +4,7 @@ use super::form::{ExpectedClaim, ExpectedPart, ExpectedTime};
 use super::outcome::{Change, Difference, Judgement};
 use super::record;
 use chapter_results::device::TimeSource;
-use chapter_results::part::{Claim, Kind, PartResults, Unit};
+use chapter_results::part::{Claim, Kind, PartResults, Timed, Unit};
 use chapter_results::units;
 use std::time::Duration;
 
@@ -16,18 +16,14 @@ pub fn part(
     found: &PartResults,
 ) -> Judgement {
     let mut figures = Figures::default();
-    for (place, expected) in expected.times.iter().enumerate() {
-        time(&mut figures, times, expected, found, place);
+    for expected in &expected.times {
+        time(&mut figures, times, expected, found);
     }
-    for (nth, expected_claim) in expected.claims.iter().enumerate() {
-        let sentence = &expected_claim.sentence;
-        let before = expected.claims.iter().take(nth);
-        let before = before.filter(|other| other.sentence == *sentence).count();
-        let same =
-            |(claim, place): &(&Claim, usize)| claim.sentence == *sentence && *place == before;
-        match record::claims(found).find(same) {
-            Some((claim, _)) => judge_claim(&mut figures, expected_claim, claim),
-            None => figures.changed(sentence, "not claimed", "claimed"),
+    for expected in &expected.claims {
+        match found.claims.iter().find(|claim| claim.id == expected.id) {
+            Some(claim) if !claim.judged => {}
+            Some(claim) => judge_claim(&mut figures, expected, claim),
+            None => figures.changed(&format!("claim {}", expected.id), "not claimed", "claimed"),
         }
     }
     if exactly {
@@ -84,18 +80,13 @@ impl Worse {
     }
 }
 
-fn time(
-    figures: &mut Figures,
-    times: TimeSource,
-    expected: &ExpectedTime,
-    part: &PartResults,
-    place: usize,
-) {
-    let figure = named(expected);
-    let Some(found) = part.timed.get(place) else {
-        return figures.changed(&figure, "not timed", "timed");
+fn time(figures: &mut Figures, times: TimeSource, expected: &ExpectedTime, part: &PartResults) {
+    let ExpectedTime { group, variant, .. } = expected;
+    let Some(timed) = record::timed(part, group, variant) else {
+        return figures.changed(&format!("{group}, {variant}"), "not timed", "timed");
     };
-    let us = found.median_us();
+    let figure = named(timed);
+    let us = timed.median_us();
     let change = Worse::Higher.change(us, expected.us, expected.tolerance_us);
     figures.add(change, |change| Difference {
         change,
@@ -104,7 +95,7 @@ fn time(
         expected: time_in_words(expected.us, times),
         tolerance: tolerance(expected.tolerance_us, |us| time_in_words(us, times)),
     });
-    let Some((expected_ratio, found)) = expected.ratio.zip(record::ratio(part, place)) else {
+    let Some((expected_ratio, found)) = expected.ratio.zip(record::ratio(part, timed)) else {
         return;
     };
     let change = Worse::Lower.change(found, expected_ratio, expected.ratio_tolerance);
@@ -118,7 +109,7 @@ fn time(
 }
 
 fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
-    let figure = format!("claim \"{}\"", claim.sentence);
+    let figure = format!("claim {}, \"{}\"", claim.id, claim.sentence);
     let broken = (!claim.holds).then_some(Change::Regression);
     figures.add(broken, |change| Difference {
         change,
@@ -188,18 +179,18 @@ fn timelines(figures: &mut Figures, expected: &ExpectedPart, found: &PartResults
 }
 
 fn claims_that_are_new(figures: &mut Figures, expected: &ExpectedPart, found: &PartResults) {
-    for (claim, nth) in record::claims(found) {
-        let same = expected.claims.iter();
-        let same = same.filter(|expected| expected.sentence == claim.sentence);
-        if same.count() <= nth {
-            figures.changed(&claim.sentence, "claimed", "not claimed");
+    for claim in record::judged(found) {
+        if expected.claims.iter().all(|other| other.id != claim.id) {
+            let figure = format!("claim {}, \"{}\"", claim.id, claim.sentence);
+            figures.changed(&figure, "claimed", "not claimed");
         }
     }
 }
 
-fn named(expected: &ExpectedTime) -> String {
-    let ExpectedTime { group, variant, .. } = expected;
-    let kind = match expected.kind {
+/// What was timed, as people read it.
+fn named(timed: &Timed) -> String {
+    let Timed { group, variant, .. } = timed;
+    let kind = match timed.kind {
         Kind::Makespan => "makespan",
         Kind::Copy => "copy",
         Kind::Other => "time",

@@ -1,9 +1,10 @@
 //! What is expected of runs on a device: recorded once, compared with ever after.
 //!
-//! `expectations/DEVICE/TARGET.json` holds, for each part, a hash of its work, the median of everything that it times, each
+//! `expectations/DEVICE/TARGET.json` holds, for each part, a hash of its work, its plans, the median of everything that it times, each
 //! variant's ratio to the first of its group, and the figures of its claims, with the tolerances that several recorded runs
 //! give. DEVICE names the device, its link, its clocks and the driver's branch; the whole fingerprint is in the file.
 //!
+//! - Claims, groups and variants are known by their ids: another sentence changes nothing, another id is another thing.
 //! - A model's times are expected to the nanosecond, and so are the hashes of its timelines: a difference in either
 //!   direction is a regression. When other parts ran before, in the same process, they need to be within 1 %.
 //! - A measured figure is a regression when it is worse than its tolerance allows. One that is better is said.
@@ -26,7 +27,7 @@ use chapter_results::device::{Fingerprint, TimeSource};
 use chapter_results::part::PartResults;
 use chapter_results::results::Request;
 use examples_host::options::UsageError;
-use form::Expectations;
+use form::{Expectations, ExpectedPart};
 use outcome::TargetOutcome;
 use std::path::Path;
 
@@ -98,8 +99,10 @@ fn judgement(
     };
     if entry.workload != part.workload {
         let (found, recorded) = (&part.workload, &entry.workload);
-        let why =
-            format!("its work is another one than recorded (hash {found}, recorded {recorded})");
+        let why = format!(
+            "its work is another one than recorded{} (hash {found}, recorded {recorded})",
+            other_work(entry, part)
+        );
         return (Judgement::Void(why), None);
     }
     match (times, entry.after.as_deref() == Some(after)) {
@@ -113,6 +116,28 @@ fn judgement(
                 Some(note.to_owned()),
             )
         }
+    }
+}
+
+/// In what the work differs, as far as the entry says: the first variant or plan that only one of them has.
+fn other_work(entry: &ExpectedPart, part: &PartResults) -> String {
+    let recorded = entry.times.iter();
+    let recorded = recorded.map(|time| (&*time.group, &*time.variant));
+    let found = part.timed.iter();
+    let found = found.map(|timed| (&*timed.group.id, &*timed.variant.id));
+    let named = |(group, variant)| format!("variant {variant} of group {group}");
+    let gone = recorded
+        .clone()
+        .find(|time| found.clone().all(|other| other != *time));
+    let new = found
+        .clone()
+        .find(|timed| recorded.clone().all(|other| other != *timed));
+    let plan = part.plans.iter().find(|plan| !entry.plans.contains(plan));
+    match (gone, new, plan) {
+        (Some(gone), ..) => format!(": {} is missing", named(gone)),
+        (_, Some(new), _) => format!(": {} is new", named(new)),
+        (_, _, Some(plan)) => format!(": group {} has another plan", plan.group),
+        _ => String::new(),
     }
 }
 

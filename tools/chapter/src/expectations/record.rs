@@ -61,11 +61,14 @@ fn measured(first: &PartResults, runs: &[&PartResults]) -> ExpectedPart {
         workload: first.workload.clone(),
         runs: runs.len() as u32,
         after: None,
-        times: (0..first.timed.len())
-            .filter_map(|place| time(runs, place))
+        plans: first.plans.clone(),
+        times: first
+            .timed
+            .iter()
+            .filter_map(|timed| time(runs, timed))
             .collect(),
-        claims: claims(first)
-            .map(|(claim, nth)| measured_claim(runs, claim, nth))
+        claims: judged(first)
+            .map(|claim| measured_claim(runs, claim))
             .collect(),
         timelines: Vec::new(),
     }
@@ -78,14 +81,14 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
         ..untimed(timed)
     };
     let claim = |claim: &Claim| ExpectedClaim {
-        sentence: claim.sentence.clone(),
+        id: claim.id.clone(),
         found: claim.figure.is_none().then(|| claim.found.clone()),
         value: claim.figure.map(|figure| figure.value),
         unit: claim.figure.map(|figure| figure.unit),
         tolerance: None,
     };
     let timeline = |timeline: &Timeline| ExpectedTimeline {
-        variant: timeline.variant.clone(),
+        variant: timeline.variant.id.clone(),
         hash: timeline_hash(&timeline.recording),
     };
     ExpectedPart {
@@ -93,8 +96,9 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
         workload: part.workload.clone(),
         runs: 1,
         after: None,
+        plans: part.plans.clone(),
         times: part.timed.iter().map(time).collect(),
-        claims: part.claims.iter().map(claim).collect(),
+        claims: judged(part).map(claim).collect(),
         timelines: part.timelines.iter().map(timeline).collect(),
     }
 }
@@ -132,8 +136,8 @@ pub fn after(parts: &[PartResults], name: &str) -> String {
 
 fn untimed(timed: &Timed) -> ExpectedTime {
     ExpectedTime {
-        group: timed.group.clone(),
-        variant: timed.variant.clone(),
+        group: timed.group.id.clone(),
+        variant: timed.variant.id.clone(),
         kind: timed.kind,
         us: 0.0,
         tolerance_us: None,
@@ -142,33 +146,41 @@ fn untimed(timed: &Timed) -> ExpectedTime {
     }
 }
 
-/// How many times as long the first variant of its group took as what was timed in this place; `None` for that variant.
-pub fn ratio(part: &PartResults, place: usize) -> Option<f64> {
-    let timed = part.timed.get(place)?;
-    let is_sibling = |other: &&Timed| other.group == timed.group && other.kind == timed.kind;
+/// What a part timed of a variant of a group, by their ids.
+pub fn timed<'a>(part: &'a PartResults, group: &str, variant: &str) -> Option<&'a Timed> {
+    let same = |timed: &&Timed| timed.group.id == group && timed.variant.id == variant;
+    part.timed.iter().find(same)
+}
+
+/// How many times as long the first variant of its group took as this one; `None` for that variant.
+pub fn ratio(part: &PartResults, timed: &Timed) -> Option<f64> {
+    let is_sibling = |other: &&Timed| other.group.id == timed.group.id && other.kind == timed.kind;
     let first = part.timed.iter().find(is_sibling)?;
     let (first_us, us) = (first.median_us(), timed.median_us());
-    (first.variant != timed.variant && first_us > 0.0 && us > 0.0).then(|| first_us / us)
+    (first.variant.id != timed.variant.id && first_us > 0.0 && us > 0.0).then(|| first_us / us)
 }
 
-/// The claims with how many of the same sentence came before.
-pub fn claims(part: &PartResults) -> impl Iterator<Item = (&Claim, usize)> {
-    part.claims.iter().enumerate().map(|(place, claim)| {
-        let before = part.claims.iter().take(place);
-        let nth = before.filter(|other| other.sentence == claim.sentence);
-        (claim, nth.count())
-    })
+/// The claims that are judged.
+pub fn judged(part: &PartResults) -> impl Iterator<Item = &Claim> {
+    part.claims.iter().filter(|claim| claim.judged)
 }
 
-/// What was measured in this place of each run.
-fn time(runs: &[&PartResults], place: usize) -> Option<ExpectedTime> {
-    let timed: Vec<&Timed> = runs.iter().filter_map(|run| run.timed.get(place)).collect();
+/// What was measured of this variant in each run.
+fn time(runs: &[&PartResults], first: &Timed) -> Option<ExpectedTime> {
+    let (group, variant) = (&first.group.id, &first.variant.id);
+    let in_runs: Vec<(&PartResults, &Timed)> = runs
+        .iter()
+        .filter_map(|run| Some((*run, timed(run, group, variant)?)))
+        .collect();
+    let timed = in_runs.iter().map(|(_, timed)| *timed);
+    let timed: Vec<&Timed> = timed.collect();
     let medians: Vec<f64> = timed.iter().map(|timed| timed.median_us()).collect();
     let spread = timed.iter().map(|timed| timed.spread()).fold(0.0, f64::max);
     let us = middle(&medians);
     let within = (SPREADS * spread).max(floor(runs.len())) * us;
     let tolerance_us = within.max(range(&medians)).max(RESOLUTION_US);
-    let ratios: Vec<f64> = runs.iter().filter_map(|run| ratio(run, place)).collect();
+    let ratios = in_runs.iter().filter_map(|(run, timed)| ratio(run, timed));
+    let ratios: Vec<f64> = ratios.collect();
     let ratio = (ratios.len() == runs.len()).then(|| middle(&ratios));
     let ratio_tolerance = ratio.map(|ratio| {
         // In a ratio of short times the clock's resolution weighs more.
@@ -181,22 +193,18 @@ fn time(runs: &[&PartResults], place: usize) -> Option<ExpectedTime> {
         tolerance_us: Some(rounded_up(tolerance_us, 3)),
         ratio: ratio.map(|ratio| rounded(ratio, 4)),
         ratio_tolerance: ratio_tolerance.map(|tolerance| rounded_up(tolerance, 4)),
-        ..untimed(timed.first()?)
+        ..untimed(first)
     })
 }
 
-/// What was found of the `nth` claim of this sentence in each run that makes it.
-fn measured_claim(runs: &[&PartResults], claim: &Claim, nth: usize) -> ExpectedClaim {
+/// What was found of this claim in each run that makes it.
+fn measured_claim(runs: &[&PartResults], claim: &Claim) -> ExpectedClaim {
     let in_run = |run: &&PartResults| {
-        let same = |(other, place): &(&Claim, usize)| {
-            other.sentence == claim.sentence
-                && *place == nth
-                && other.figure.map(|f| f.unit) == claim.figure.map(|f| f.unit)
+        let same = |other: &&Claim| {
+            other.id == claim.id && other.figure.map(|f| f.unit) == claim.figure.map(|f| f.unit)
         };
-        claims(run)
-            .find(same)
-            .and_then(|(found, _)| found.figure)
-            .map(|figure| figure.value)
+        let figure = judged(run).find(same)?.figure?;
+        Some(figure.value)
     };
     let values: Vec<f64> = runs.iter().filter_map(in_run).collect();
     let value = claim.figure.map(|_| middle(&values));
@@ -210,7 +218,7 @@ fn measured_claim(runs: &[&PartResults], claim: &Claim, nth: usize) -> ExpectedC
         least.max(range(&values))
     });
     ExpectedClaim {
-        sentence: claim.sentence.clone(),
+        id: claim.id.clone(),
         found: None,
         value: value.map(|value| rounded(value, 4)),
         unit: claim.figure.map(|figure| figure.unit),

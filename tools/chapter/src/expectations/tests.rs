@@ -3,6 +3,7 @@
 use super::*;
 use chapter_results::intervals::{Engine, Interval, Recording, Source, Span};
 use chapter_results::part::{Claim, Figure, Kind, PartResults, Timed, Timeline, Unit};
+use chapter_results::workload::hash_of;
 use examples_host::exit::Exit;
 use outcome::Change;
 use proptest::prelude::*;
@@ -17,8 +18,8 @@ fn part(name: &str, variants: &[Vec<f64>]) -> PartResults {
         let mut samples_us = samples.clone();
         samples_us.sort_by(f64::total_cmp);
         Timed {
-            group: "16 MiB in 8 chunks".into(),
-            variant: variant.into(),
+            group: ("variants", "16 MiB in 8 chunks").into(),
+            variant: (variant.replace(' ', "-"), variant).into(),
             kind: Kind::Makespan,
             samples_us,
         }
@@ -28,25 +29,28 @@ fn part(name: &str, variants: &[Vec<f64>]) -> PartResults {
         question: "Do copies overlap?".into(),
         workload: "00ff".into(),
         timed: timed.collect(),
-        bounds: vec![],
-        timelines: vec![],
-        claims: vec![],
         holds: true,
+        ..PartResults::default()
     };
-    let last = record::ratio(&part, part.timed.len() - 1).unwrap_or(1.0);
+    let last = part.timed.last();
+    let last = last
+        .and_then(|timed| record::ratio(&part, timed))
+        .unwrap_or(1.0);
     part.claims = vec![
-        claim("every element is right", "2048 elements", None),
-        claim("streams pay", "1.83x", Some((last, Unit::Ratio))),
+        claim("elements", "every element is right", "2048 elements", None),
+        claim("gain", "streams pay", "1.83x", Some((last, Unit::Ratio))),
     ];
     part
 }
 
-fn claim(sentence: &str, found: &str, figure: Option<(f64, Unit)>) -> Claim {
+fn claim(id: &str, sentence: &str, found: &str, figure: Option<(f64, Unit)>) -> Claim {
     Claim {
+        id: id.into(),
         sentence: sentence.into(),
         found: found.into(),
         limit: "at least 1.00x".into(),
         holds: true,
+        judged: true,
         figure: figure.map(|(value, unit)| Figure { value, unit }),
     }
 }
@@ -87,7 +91,7 @@ fn modelled() -> Results {
         bytes: 0,
     };
     part.timelines.push(Timeline {
-        variant: "two streams".into(),
+        variant: "two-streams".into(),
         recording: Recording::new(
             Source::SoftwareGpu,
             vec![
@@ -191,7 +195,7 @@ fn of_a_model_another_schedule_of_the_same_length_is_a_difference() {
     let outcome = judged(&other, &folder);
     let regressions = lines(
         &outcome,
-        "REGRESSION: basic_streams three-way: timeline of two streams",
+        "REGRESSION: basic_streams three-way: timeline of two-streams",
     );
     assert_eq!(regressions.len(), 1);
     assert_eq!(outcome.exit(false), Exit::LessonFails);
@@ -227,12 +231,14 @@ fn of_a_model_what_is_claimed_is_expected_too() {
     let folder = recorded(&[modelled()]);
     let mut other = modelled();
     other.parts[0].claims[0].found = "2049 elements".into();
-    other.parts[0].claims.push(claim("it is new", "so", None));
+    other.parts[0]
+        .claims
+        .push(claim("new", "it is new", "so", None));
     let outcome = judged(&other, &folder);
     let regressions = lines(&outcome, "REGRESSION");
     assert_eq!(regressions.len(), 2, "{regressions:?}");
     assert!(regressions[0].contains("2049 elements, expected 2048 elements (exactly)"));
-    assert!(regressions[1].contains("it is new: claimed, expected not claimed"));
+    assert!(regressions[1].contains("claim new, \"it is new\": claimed, expected not claimed"));
 }
 
 #[test]
@@ -251,7 +257,9 @@ fn a_claim_that_fails_and_one_with_a_worse_figure_are_named() {
         regressions[0]
             .contains("\"every element is right\": 2048 elements, expected that it holds")
     );
-    assert!(regressions[1].ends_with("\"streams pay\": 1.50x, expected 2.00x (± 0.40x)"));
+    assert!(
+        regressions[1].ends_with("claim gain, \"streams pay\": 1.50x, expected 2.00x (± 0.40x)")
+    );
 }
 
 #[test]
@@ -435,4 +443,110 @@ fn of_runs_that_did_different_work_the_most_common_is_recorded() {
         updated.lines
     );
     assert_eq!(judged(&usual, &folder).exit(true), Exit::LessonHolds);
+}
+
+#[test]
+fn sentences_are_free_to_change_and_ids_are_not() {
+    let folder = recorded(&[modelled()]);
+    let mut other = modelled();
+    let changed = &mut other.parts[0];
+    changed.question = "Do they really overlap?".into();
+    changed.prediction = "They do.".into();
+    for timed in &mut changed.timed {
+        timed.group.text = "the same work in other words".into();
+        timed.variant.text.push_str(", as before");
+    }
+    changed.timelines[0].variant.text = "another title".into();
+    for claim in &mut changed.claims {
+        claim.sentence = format!("it is true that {}", claim.sentence);
+    }
+    let outcome = judged(&other, &folder);
+    assert_eq!(
+        outcome.exit(true),
+        Exit::LessonHolds,
+        "{:#?}",
+        outcome.lines(true)
+    );
+    other.parts[0].claims[1].id = "faster".into();
+    let regressions = lines(&judged(&other, &folder), "REGRESSION");
+    assert_eq!(regressions.len(), 2, "{regressions:?}");
+    assert!(regressions[0].ends_with("claim gain: not claimed, expected claimed (exactly)"));
+    assert!(
+        regressions[1].contains("claim faster, "),
+        "{}",
+        regressions[1]
+    );
+}
+
+#[test]
+fn a_variant_of_another_id_makes_the_entry_void_and_is_named() {
+    let hashed = |mut run: Results| {
+        for part in &mut run.parts {
+            part.workload = chapter_results::workload::hash("basic_streams", &run.request, part);
+        }
+        run
+    };
+    let folder = recorded(&[hashed(modelled())]);
+    let mut other = modelled();
+    other.parts[0].timed[1].variant.id = "a-pair".into();
+    let said = judged(&hashed(other), &folder).lines(false)[1].clone();
+    assert!(
+        said.contains(": variant two-streams of group variants is missing ("),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_not_judged_is_neither_recorded_nor_compared() {
+    let with = |judged, value| {
+        let mut run = measured(&[vec![2000.0], vec![1000.0]]);
+        let claim = &mut run.parts[0].claims[1];
+        claim.judged = judged;
+        claim.figure = Some(Figure {
+            value,
+            unit: Unit::Ratio,
+        });
+        run
+    };
+    let folder = recorded(&[with(true, 2.0)]);
+    let outcome = judged(&with(false, 0.5), &folder);
+    assert_eq!(
+        outcome.exit(true),
+        Exit::LessonHolds,
+        "{:#?}",
+        outcome.lines(true)
+    );
+    let folder = recorded(&[with(false, 0.5)]);
+    let path = form::path(folder.path(), &with(true, 2.0).device, "basic_streams");
+    let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+    let ids: Vec<&str> = entry.parts[0]
+        .claims
+        .iter()
+        .map(|claim| &*claim.id)
+        .collect();
+    assert_eq!(ids, ["elements"]);
+}
+
+/// The recorded files, from the content alone: no device is needed.
+#[test]
+fn the_hashes_in_the_recorded_files_are_those_of_their_content() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../expectations"));
+    let mut files = 0;
+    for device in fs::read_dir(folder).unwrap() {
+        for file in fs::read_dir(device.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let target = path.file_stem().unwrap().to_str().unwrap();
+            let expected = Expectations::read(&path, target).unwrap().unwrap();
+            for part in &expected.parts {
+                let timed = part.times.iter();
+                let timed = timed.map(|time| (&*time.group, &*time.variant, time.kind));
+                // Only runs without options that change their work are recorded.
+                let request = Request::default();
+                let computed = hash_of(target, &part.name, &request, &part.plans, timed);
+                assert_eq!(part.workload, computed, "{} {}", path.display(), part.name);
+            }
+            files += 1;
+        }
+    }
+    assert!(files > 0);
 }

@@ -3,7 +3,7 @@
 use super::{LEGEND, Report, TITLES, rows};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
-use chapter_results::part::{PartResults, Timeline};
+use chapter_results::part::{Claim, PartResults, Timeline};
 use chapter_timeline::svg::{self, Chart};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -95,13 +95,13 @@ fn part(target: &str, part: &PartResults, judgement: &Judgement) -> Markup {
             p { (part.question) }
             ul.claims { @for claim in &part.claims {
                 li {
-                    (verdict(claim.holds)) " " (claim.sentence) ": " (claim.found)
+                    (claimed(claim)) " " (claim.sentence) ": " (claim.found)
                     " " span.quiet { "(" (claim.limit) ")" }
                 }
             } }
             @for (group, rows) in rows(part) {
                 div.wide { table {
-                    caption { (group) }
+                    caption { (group.text) }
                     thead { tr { @for title in TITLES { th { (title) } } } }
                     tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
                 } }
@@ -117,12 +117,12 @@ fn part(target: &str, part: &PartResults, judgement: &Judgement) -> Markup {
 
 fn picture(timeline: &Timeline) -> Markup {
     let chart = Chart {
-        title: &timeline.variant,
+        title: &timeline.variant.text,
         recording: &timeline.recording,
     };
     html! {
         details {
-            summary { "Timeline: " (timeline.variant) }
+            summary { "Timeline: " (timeline.variant.text) }
             div.wide { (PreEscaped(svg::draw(&[chart]))) }
         }
     }
@@ -133,6 +133,13 @@ fn verdict(holds: bool) -> Markup {
         html! { span.ok { "ok" } }
     } else {
         html! { strong.failed { "FAILED" } }
+    }
+}
+
+fn claimed(claim: &Claim) -> Markup {
+    match claim.judged {
+        true => verdict(claim.holds),
+        false => html! { "not judged" },
     }
 }
 

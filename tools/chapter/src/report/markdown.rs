@@ -3,7 +3,7 @@
 use super::{LEGEND, Report, TITLES, rows};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
-use chapter_results::part::PartResults;
+use chapter_results::part::{Claim, PartResults};
 use examples_host::gantt::{Gantt, Rows};
 
 /// The text. What comes from results is escaped.
@@ -60,11 +60,15 @@ fn part(lines: &mut Vec<String>, part: &PartResults, judgement: &Judgement) {
     for claim in &part.claims {
         let [sentence, found, limit] =
             [&claim.sentence, &claim.found, &claim.limit].map(|text| escape(text));
-        let verdict = verdict(claim.holds);
+        let verdict = claimed(claim);
         lines.push(format!("- {verdict}: {sentence}: {found} ({limit})"));
     }
     for (group, rows) in rows(part) {
-        lines.extend([String::new(), format!("{}:", escape(group)), String::new()]);
+        lines.extend([
+            String::new(),
+            format!("{}:", escape(&group.text)),
+            String::new(),
+        ]);
         lines.push(row(TITLES.map(str::to_owned)));
         lines.push("|---|---:|---:|---:|---:|---:|".to_owned());
         lines.extend(rows.into_iter().map(row));
@@ -85,6 +89,13 @@ fn part(lines: &mut Vec<String>, part: &PartResults, judgement: &Judgement) {
 
 fn verdict(holds: bool) -> &'static str {
     if holds { "ok" } else { "**FAILED**" }
+}
+
+fn claimed(claim: &Claim) -> &'static str {
+    match claim.judged {
+        true => verdict(claim.holds),
+        false => "not judged",
+    }
 }
 
 fn row(cells: [String; 6]) -> String {

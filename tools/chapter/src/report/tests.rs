@@ -9,10 +9,16 @@ use chapter_results::results::Request;
 
 const HOSTILE: &str = "<script>alert(1)</script> | `x` & \"y\"";
 
+/// An id for a variant of any name.
+fn id_of(variant: &str) -> String {
+    let kept = variant.chars().filter(char::is_ascii_lowercase);
+    kept.collect()
+}
+
 fn results(variant: &str) -> Results {
     let timed = |variant: &str, us| Timed {
-        group: "16 MiB".into(),
-        variant: variant.into(),
+        group: ("variants", "16 MiB").into(),
+        variant: (id_of(variant), variant).into(),
         kind: Kind::Makespan,
         samples_us: vec![us; 3],
     };
@@ -38,22 +44,25 @@ fn results(variant: &str) -> Results {
             workload: "1f".into(),
             timed: vec![timed("one stream", 2000.0), timed(variant, 1000.0)],
             bounds: vec![Bound {
-                group: "16 MiB".into(),
-                name: "duplex".into(),
+                group: "variants".into(),
+                label: "duplex".into(),
                 us: 500.0,
             }],
             timelines: vec![Timeline {
-                variant: variant.into(),
+                variant: (id_of(variant), variant).into(),
                 recording: Recording::new(Source::SoftwareGpu, vec![interval]),
             }],
             claims: vec![Claim {
+                id: "overlap".into(),
                 sentence: "copies overlap".into(),
                 found: "12.0 %".into(),
                 limit: "at least 90.0 %".into(),
                 holds: false,
+                judged: true,
                 figure: None,
             }],
             holds: false,
+            ..PartResults::default()
         }],
         reports: vec!["race: ```two``` writes".into()],
         holds: false,

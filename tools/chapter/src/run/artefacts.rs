@@ -55,7 +55,7 @@ pub fn pictures(folder: &Path, results: &Results) -> Result<()> {
 
 fn picture(part: &PartResults) -> String {
     let charts = part.timelines.iter().map(|timeline| Chart {
-        title: &timeline.variant,
+        title: &timeline.variant.text,
         recording: &timeline.recording,
     });
     svg::draw(&charts.collect::<Vec<_>>())

@@ -22,7 +22,10 @@ pub enum Outcome {
 impl Outcome {
     /// Of a part's results.
     pub fn of(part: &PartResults) -> Self {
-        let failed = part.claims.iter().filter(|claim| !claim.holds);
+        let failed = part
+            .claims
+            .iter()
+            .filter(|claim| !claim.counts_as_holding());
         let failed: Vec<String> = failed.map(ToString::to_string).collect();
         match part.holds {
             true => Self::Holds {
@@ -61,22 +64,21 @@ mod tests {
     use chapter_results::part::Claim;
 
     fn part(holds: &[bool]) -> PartResults {
-        let claim = |&holds: &bool| Claim {
+        let claim = |(place, &holds): (usize, &bool)| Claim {
+            id: format!("claim-{place}"),
             sentence: "it overlaps".into(),
             found: "97 %".into(),
             limit: "at least 90 %".into(),
             holds,
+            judged: true,
             figure: None,
         };
         PartResults {
             name: "part".into(),
             question: "Does it?".into(),
-            workload: String::new(),
-            timed: vec![],
-            bounds: vec![],
-            timelines: vec![],
-            claims: holds.iter().map(claim).collect(),
+            claims: holds.iter().enumerate().map(claim).collect(),
             holds: !holds.is_empty() && holds.iter().all(|&holds| holds),
+            ..PartResults::default()
         }
     }
 

@@ -78,7 +78,8 @@ fn source(contents: &Contents) -> Source<'_> {
     let timelines = contents.timelines.iter().map(|recorded| Timeline {
         part: &recorded.part,
         question: &recorded.question,
-        variant: &recorded.variant,
+        id: &recorded.variant.id,
+        variant: &recorded.variant.text,
         recording: &recorded.recording,
     });
     Source {

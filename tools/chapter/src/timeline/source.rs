@@ -4,6 +4,7 @@ use anyhow::Result;
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
+use chapter_results::label::Label;
 use chapter_timeline::analysis::facts::Facts;
 use chapter_timeline::html;
 use chapter_timeline::nsight;
@@ -21,7 +22,7 @@ pub struct Recorded {
     /// The question that the part answers.
     pub question: String,
     /// The variant, or which device and process.
-    pub variant: String,
+    pub variant: Label,
     /// What ran when.
     pub recording: Recording,
     /// What else is known of it.
@@ -45,32 +46,34 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// The timelines of one part, of variants of one name, or both.
+    /// The timelines of one part, of variants of one id or text, or both.
     ///
     /// # Errors
     /// When there are none.
     pub fn only(mut self, part: Option<&str>, variant: Option<&str>) -> Result<Self, UsageError> {
         let timelines = &mut self.timelines;
         if let Some(name) = part {
-            keep("--part", name, timelines, |timeline| &timeline.part)?;
+            keep("--part", name, timelines, |timeline| [&timeline.part; 2])?;
         }
         if let Some(name) = variant {
-            keep("--variant", name, timelines, |timeline| &timeline.variant)?;
+            keep("--variant", name, timelines, |timeline| {
+                [&timeline.variant.id, &timeline.variant.text]
+            })?;
         }
         Ok(self)
     }
 }
 
-/// Keeps the timelines that are called so.
+/// Keeps the timelines of which one of the two names is this.
 fn keep(
     option: &str,
     name: &str,
     timelines: &mut Vec<Recorded>,
-    of: impl Fn(&Recorded) -> &str,
+    names: impl Fn(&Recorded) -> [&String; 2],
 ) -> Result<(), UsageError> {
-    let mut known: Vec<String> = timelines.iter().map(|t| of(t).to_owned()).collect();
+    let mut known: Vec<String> = timelines.iter().map(|t| names(t)[0].clone()).collect();
     known.dedup();
-    timelines.retain(|timeline| of(timeline) == name);
+    timelines.retain(|timeline| names(timeline).iter().any(|own| *own == name));
     match timelines.is_empty() {
         false => Ok(()),
         true => {
@@ -119,7 +122,7 @@ fn of_nsight_systems(path: &Path) -> Result<Contents, UsageError> {
     let timelines = export.traces.into_iter().map(|trace| Recorded {
         part: stem.clone().into_owned(),
         question: String::new(),
-        variant: trace.title.clone(),
+        variant: Label::new(&trace.title, &trace.title),
         title: trace.title,
         recording: trace.recording,
         facts: trace.facts,

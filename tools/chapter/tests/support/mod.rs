@@ -1,5 +1,6 @@
 //! A chapter of programs that only pretend: shell scripts beside a copy of the command, as on a machine without Rust.
 
+use chapter_results::VERSION;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ pub fn example(name: &str, parts: &[Part]) -> String {
         );
     }
     script += &format!(
-        "cat > \"$2\" <<END\n{{\"version\":2,\"example\":\"{name}\",\"device\":{FINGERPRINT},\"times\":\"modelled\",\
+        "cat > \"$2\" <<END\n{{\"version\":{VERSION},\"example\":\"{name}\",\"device\":{FINGERPRINT},\"times\":\"modelled\",\
          \"request\":{{}},\"parts\":[${{parts#,}}],\"reports\":[],\"holds\":$holds}}\nEND\n\
          [ $holds = true ] || exit 1\n"
     );
@@ -105,6 +106,6 @@ fn described((name, _, lacking): &Part) -> String {
 
 fn results(part: &str, holds: bool) -> String {
     format!(
-        r#"{{"name":"{part}","question":"Does {part} hold?","workload":"1","timed":[{{"group":"1 MiB","variant":"one stream","kind":"makespan","samples_us":[2.0]}},{{"group":"1 MiB","variant":"three streams","kind":"makespan","samples_us":[1.0]}}],"bounds":[],"timelines":[],"claims":[{{"sentence":"it is true","found":"{holds}","limit":"true","holds":{holds}}}],"holds":{holds}}}"#
+        r#"{{"name":"{part}","question":"Does {part} hold?","workload":"1","timed":[{{"group":{{"id":"variants","text":"1 MiB"}},"variant":{{"id":"one-stream","text":"one stream"}},"kind":"makespan","samples_us":[2.0]}},{{"group":{{"id":"variants","text":"1 MiB"}},"variant":{{"id":"three-streams","text":"three streams"}},"kind":"makespan","samples_us":[1.0]}}],"bounds":[],"timelines":[],"claims":[{{"id":"true","sentence":"it is true","found":"{holds}","limit":"true","holds":{holds}}}],"holds":{holds}}}"#
     )
 }

@@ -69,25 +69,27 @@ fn nothing(_: &[Timed]) -> Option<Vec<String>> {
 
 /// How many sequences share the prompt: there is a launch for each, in each of 8 steps and 4 layers.
 fn sequences(example: &[Timed]) -> Option<Vec<String>> {
-    const EACH: usize = 8 * 4;
-    let words: Vec<&str> = example.first()?.group.split_whitespace().collect();
-    let at = words.iter().position(|word| *word == "launches")?;
-    let launches: usize = words.get(at.checked_sub(1)?)?.parse().ok()?;
+    const EACH: u64 = 8 * 4;
+    let [_, _, launches, _] = example.iter().find_map(|timed| timed.plan)?;
     Some(vec!["--sequences".into(), (launches / EACH).to_string()])
 }
+
+/// The form of the kernel that the others are measured against.
+const UNSPECIALISED: &str = "unspecialised";
 
 /// The rounds where memory and arithmetic take about the same time, and the fastest of the specialised forms there: only
 /// those rounds are timed with two blocks per multiprocessor, too.
 fn balance(example: &[Timed]) -> Option<Vec<String>> {
     let rounds_with = |timed: &Timed, blocks: u32| -> Option<u32> {
-        let end = format!(" rounds, {blocks} blocks per multiprocessor");
-        timed.group.strip_suffix(&end)?.parse().ok()
+        let end = format!("/blocks-{blocks}");
+        let rounds = timed.group.strip_suffix(&end)?;
+        rounds.strip_prefix("rounds-")?.parse().ok()
     };
     let rounds = example.iter().find_map(|timed| rounds_with(timed, 2))?;
     let fastest = example
         .iter()
         .filter(|timed| rounds_with(timed, 1) == Some(rounds))
-        .filter(|timed| timed.variant.starts_with("specialised"))
+        .filter(|timed| timed.variant != UNSPECIALISED)
         .min_by(|a, b| a.median_us.total_cmp(&b.median_us))?;
     let rounds = ["--rounds".to_owned(), rounds.to_string()];
     let form = ["--form".to_owned(), fastest.variant.clone()];
@@ -103,34 +105,33 @@ mod tests {
             part: "part".into(),
             group: group.into(),
             variant: variant.into(),
+            plan: None,
             median_us,
         }
     }
 
     #[test]
     fn the_sequences_follow_from_the_launches() {
-        let plan = "64 MiB in, 416 launches over 425984 elements";
-        let found = sequences(&[timed(plan, "one stream", 1.0)]);
-        assert_eq!(found.unwrap(), ["--sequences", "13"]);
-        assert_eq!(sequences(&[timed("64 MiB in", "one stream", 1.0)]), None);
-        assert_eq!(sequences(&[timed("launches", "one stream", 1.0)]), None);
+        let unplanned = timed("variants", "one-stream", 1.0);
+        let planned = Timed {
+            plan: Some([64 << 20, 0, 416, 425_984]),
+            ..unplanned.clone()
+        };
+        assert_eq!(sequences(&[planned]).unwrap(), ["--sequences", "13"]);
+        assert_eq!(sequences(&[unplanned]), None);
     }
 
     #[test]
     fn the_balance_is_where_two_blocks_are_timed_and_the_form_the_fastest_with_one() {
-        let one = |rounds: u32| format!("{rounds} rounds, 1 blocks per multiprocessor");
+        let one = |rounds: u32| format!("rounds-{rounds}/blocks-1");
         let example = [
-            timed(&one(32), "specialised: a", 1.0),
+            timed(&one(32), "cp-async", 1.0),
             timed(&one(64), "unspecialised", 2.0),
-            timed(&one(64), "specialised: a", 4.0),
-            timed(&one(64), "specialised: b", 3.0),
-            timed(
-                "64 rounds, 2 blocks per multiprocessor",
-                "specialised: a",
-                1.0,
-            ),
+            timed(&one(64), "cp-async", 4.0),
+            timed(&one(64), "bulk-copies", 3.0),
+            timed("rounds-64/blocks-2", "cp-async", 1.0),
         ];
-        let expected = ["--rounds", "64", "--form", "specialised: b"];
+        let expected = ["--rounds", "64", "--form", "bulk-copies"];
         assert_eq!(balance(&example).unwrap(), expected);
         assert_eq!(balance(&example[..4]), None);
     }

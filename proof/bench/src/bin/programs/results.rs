@@ -2,24 +2,34 @@
 
 use anyhow::{Context as _, Result, ensure};
 use chapter_results::Results;
+use chapter_results::part::Plan;
 use serde::Deserialize;
 
-/// The median time of a variant, in µs.
+/// The median time of a variant, in µs. Part, group and variant are known by their ids.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Timed {
     pub part: String,
     pub group: String,
     pub variant: String,
+    /// The work of each of the group's variants, where it has a plan: bytes in and out, launches, elements.
+    #[serde(default)]
+    pub plan: Option<[u64; 4]>,
     pub median_us: f64,
 }
 
 /// What an example timed.
 pub fn of_example(results: &Results) -> Result<Vec<Timed>> {
-    let timed = results.timed().map(|(part, timed)| Timed {
-        part: part.to_owned(),
-        group: timed.group.clone(),
-        variant: timed.variant.clone(),
-        median_us: timed.median_us(),
+    let timed = results.parts.iter().flat_map(|part| {
+        part.timed.iter().map(|timed| {
+            let plan = part.plans.iter().find(|plan| plan.group == timed.group.id);
+            Timed {
+                part: part.name.clone(),
+                group: timed.group.id.clone(),
+                variant: timed.variant.id.clone(),
+                plan: plan.map(Plan::numbers),
+                median_us: timed.median_us(),
+            }
+        })
     });
     some(timed.collect())
 }
@@ -47,7 +57,8 @@ fn some(results: Vec<Timed>) -> Result<Vec<Timed>> {
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"part": "p", "group": "g", "variant": "v", "median_us": 2.5}"#;
+    const LINE: &str =
+        r#"{"part": "p", "group": "g", "variant": "v", "plan": [0, 8, 1, 2], "median_us": 2.5}"#;
 
     #[test]
     fn a_twins_line_is_read() {
@@ -55,6 +66,7 @@ mod tests {
             part: "p".into(),
             group: "g".into(),
             variant: "v".into(),
+            plan: Some([0, 8, 1, 2]),
             median_us: 2.5,
         };
         assert_eq!(of_twin(&format!("{LINE}\n")).unwrap(), [expected]);

@@ -33,6 +33,13 @@ pub fn add(rows: &mut Vec<Row>, example: &[Timed], twin: &[Timed]) -> Result<()>
                     names(theirs)
                 )
             })?;
+        ensure!(
+            ours.plan == theirs.plan,
+            "\"{}\" does other work than its twin: bytes in, bytes out, launches and elements are {}, the twin's {}",
+            names(theirs),
+            in_words(ours.plan),
+            in_words(theirs.plan)
+        );
         if rows.len() == index {
             rows.push(Row {
                 name: names(theirs),
@@ -51,6 +58,10 @@ pub fn add(rows: &mut Vec<Row>, example: &[Timed], twin: &[Timed]) -> Result<()>
         rows.len()
     );
     Ok(())
+}
+
+fn in_words(plan: Option<[u64; 4]>) -> String {
+    plan.map_or("not planned".to_owned(), |numbers| format!("{numbers:?}"))
 }
 
 impl Row {
@@ -103,6 +114,7 @@ mod tests {
             part: "p".into(),
             group: group.into(),
             variant: variant.into(),
+            plan: None,
             median_us,
         }
     }
@@ -123,14 +135,24 @@ mod tests {
 
     #[test]
     fn other_work_is_not_compared() {
-        let (ours, theirs) = (
-            timed("32 launches", "v", 1.0),
-            timed("64 launches", "v", 1.0),
+        let planned = |launches| Timed {
+            plan: Some([0, 0, launches, 1024]),
+            ..timed("variants", "v", 1.0)
+        };
+        let ours = planned(32);
+        let error = |theirs: Timed| {
+            let added = add(&mut Vec::new(), std::slice::from_ref(&ours), &[theirs]);
+            added.unwrap_err().to_string()
+        };
+        let other = error(planned(64));
+        assert!(
+            other.ends_with("are [0, 0, 32, 1024], the twin's [0, 0, 64, 1024]"),
+            "{other}"
         );
-        let error = add(&mut Vec::new(), std::slice::from_ref(&ours), &[theirs]).unwrap_err();
-        assert!(error.to_string().contains("64 launches"), "{error}");
+        let none = error(timed("variants", "v", 1.0));
+        assert!(none.ends_with("the twin's not planned"), "{none}");
         let mut rows = Vec::new();
-        let two = [ours.clone(), timed("32 launches", "w", 1.0)];
+        let two = [ours.clone(), timed("variants", "w", 1.0)];
         add(&mut rows, &two, &two).unwrap();
         assert!(add(&mut rows, &two, &[ours]).is_err());
     }
