@@ -53,7 +53,7 @@ impl Gate {
         plan: Plan,
         mut body: impl FnMut() -> Result<()>,
     ) -> anyhow::Result<Duration> {
-        let calls = plan.work().launches + streams.len() as u64;
+        let calls = plan.count_of_launches() + streams.len() as u64;
         let mut shut = PER_LAUNCH * u32::try_from(calls).unwrap_or(u32::MAX).max(50);
         loop {
             let planned = || {

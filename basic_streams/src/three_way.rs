@@ -1,168 +1,297 @@
-//! three-way: copies in, kernels and copies out at the same time.
+//! three-way: how close can three streams get to the fastest possible time?
 //!
-//! The data is cut into chunks. A chunk's copy in, kernel and copy out follow one another, but
-//! different chunks have nothing to do with each other. One stream keeps them all in order. With a
-//! stream per role, and an event wherever a chunk changes roles, both copy engines and the
-//! multiprocessors work at once; three device buffers in rotation are enough:
+//! The data is cut into chunks. A chunk's copy in, kernel and copy out follow one another; different chunks have nothing to
+//! do with each other. One stream keeps them all in order. With a stream for each role, and an event wherever a chunk
+//! goes from one role to the next, both copy engines and the multiprocessors work at once. Three device buffers in
+//! rotation are enough:
 //!
 //! ```text
-//! H2D    |HHHHhhhhHHHHhhhh        |
-//! kernel |    K   k   K   k       |
-//! D2H    |     DDDDddddDDDDdddd   |
+//! copy in   |HHHHhhhhHHHHhhhh        |
+//! compute   |    K   k   K   k       |
+//! copy out  |     DDDDddddDDDDdddd   |
 //! ```
 //!
-//! The two directions share the link, so the bound is what both take together, not the longer of
-//! the two alone. What remains above it is the first chunk's way in and the last one's way out:
-//! more chunks make it less, until starting a copy costs more than that. A time below the bound,
-//! copies that overlap within one stream, or directions that take turns in spite of their streams
-//! would prove this wrong.
+//! The two directions share the link, so the bound is what both take together, not the longer of the two alone. What
+//! remains above it is the first chunk's way in and the last one's way out: more chunks make it less, until starting a
+//! copy costs more than that. A time below the bound, copies that overlap within one stream, or directions that take
+//! turns although they have a stream each would prove this wrong.
 
-mod bound;
-mod chunk_counts;
-mod missing_event;
-mod work;
-
-use bound::Bound;
+use cuda_host::{kernels, launch, prelude::*};
+use cust::event::{Event, EventFlags};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
-use work::Work;
+use std::ops::Range;
 
-/// Copy in, compute, copy out: the stream of each role.
-type Roles<'s> = [&'s Stream; 3];
+kernels! { use gpu_kernels::affine_x4; }
 
-impl Work {
-    /// One chunk through its three roles. Between roles on the same stream, `hand_to` does nothing.
-    fn chunk(&mut self, chunk: usize, [copy_in, compute, copy_out]: Roles) -> Result<()> {
-        let (input, output) = (&self.input[chunk], &mut self.output[chunk]);
-        self.rotating.turn(copy_in, |data| {
-            data.copy_from(input)?;
-            if self.omit_event {
-                // SAFETY: stale bytes are numbers too, and that the result is wrong is what the lab shows.
-                unsafe { data.assume_ordered_on(compute) };
-            } else {
-                data.hand_to(compute)?;
-            }
-            self.kernels.update(data)?;
-            data.hand_to(copy_out)?;
-            data.copy_to(output)
+const DATA: Seed = Seed::new(1);
+const A: f32 = 2.0;
+const B: f32 = 1.0;
+/// Device buffers in rotation: one is filled while one is worked on and one is emptied.
+const BUFFERS: usize = 3;
+
+/// Page-locked data, cut into chunks, and the device buffers that the chunks pass through.
+struct Pipeline {
+    input: LockedBuffer<f32>,
+    output: LockedBuffer<f32>,
+    chunks: Vec<Range<usize>>,
+    slots: Vec<Slot>,
+    kernels: Kernels,
+}
+
+/// A device buffer, and an event for each time that it changes hands.
+struct Slot {
+    data: DeviceBuffer<f32>,
+    filled: Event,
+    computed: Event,
+    emptied: Event,
+}
+
+impl Pipeline {
+    fn new(elements: usize) -> anyhow::Result<Self> {
+        let mut input = LockedBuffer::new(&0.0, elements)?;
+        DATA.fill_f32(0, &mut input);
+        let output = LockedBuffer::new(&0.0, elements)?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let (chunks, slots) = (Vec::new(), Vec::new());
+        Ok(Self {
+            input,
+            output,
+            chunks,
+            slots,
+            kernels,
         })
     }
 
-    fn pass<'s>(&mut self, roles: impl Fn(usize) -> Roles<'s>) -> Result<()> {
-        (0..self.input.len()).try_for_each(|chunk| self.chunk(chunk, roles(chunk)))
+    fn copy_in(&self, chunk: usize, stream: &Stream) -> anyhow::Result<()> {
+        let range = self.chunks[chunk].clone();
+        let mut data = self.slots[chunk % BUFFERS].data.index(..range.len());
+        // SAFETY: the input is page-locked and outlives the pass.
+        Ok(unsafe { data.async_copy_from(&self.input[range], stream)? })
+    }
+
+    fn compute(&self, chunk: usize, stream: &Stream) -> anyhow::Result<()> {
+        let elements = self.chunks[chunk].len();
+        let mut data = self.slots[chunk % BUFFERS].data.index(..elements);
+        let blocks = elements.div_ceil(4 * 256) as u32;
+        // SAFETY: the buffer outlives the pass, and the grid has a thread for every four elements.
+        Ok(
+            unsafe {
+                launch!(self.kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut data, A, B))?
+            },
+        )
+    }
+
+    fn copy_out(&mut self, chunk: usize, stream: &Stream) -> anyhow::Result<()> {
+        let range = self.chunks[chunk].clone();
+        let data = self.slots[chunk % BUFFERS].data.index(..range.len());
+        // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
+        Ok(unsafe { data.async_copy_to(&mut self.output[range], stream)? })
+    }
+
+    /// One stream keeps the order, and the host waits for each chunk.
+    fn host_sync(&mut self, stream: &Stream) -> anyhow::Result<()> {
+        for chunk in 0..self.chunks.len() {
+            self.copy_in(chunk, stream)?;
+            self.compute(chunk, stream)?;
+            self.copy_out(chunk, stream)?;
+            stream.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// One stream keeps the order: no event is needed.
+    fn one_stream(&mut self, stream: &Stream) -> anyhow::Result<()> {
+        for chunk in 0..self.chunks.len() {
+            self.copy_in(chunk, stream)?;
+            self.compute(chunk, stream)?;
+            self.copy_out(chunk, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Each chunk in the next of four streams. They share the three buffers: an event says when one is free.
+    fn round_robin(&mut self, streams: &[Stream; 4]) -> anyhow::Result<()> {
+        for chunk in 0..self.chunks.len() {
+            let stream = &streams[chunk % streams.len()];
+            stream.wait(&self.slots[chunk % BUFFERS].emptied)?;
+            self.copy_in(chunk, stream)?;
+            self.compute(chunk, stream)?;
+            self.copy_out(chunk, stream)?;
+            self.slots[chunk % BUFFERS].emptied.record(stream)?;
+        }
+        Ok(())
+    }
+
+    /// A stream for each role: events hand every chunk from one to the next, and its buffer back to the first.
+    fn three_streams(&mut self, [copy_in, compute, copy_out]: [&Stream; 3]) -> anyhow::Result<()> {
+        for chunk in 0..self.chunks.len() {
+            let slot = chunk % BUFFERS;
+            copy_in.wait(&self.slots[slot].emptied)?;
+            self.copy_in(chunk, copy_in)?;
+            self.slots[slot].filled.record(copy_in)?;
+
+            compute.wait(&self.slots[slot].filled)?;
+            self.compute(chunk, compute)?;
+            self.slots[slot].computed.record(compute)?;
+
+            copy_out.wait(&self.slots[slot].computed)?;
+            self.copy_out(chunk, copy_out)?;
+            self.slots[slot].emptied.record(copy_out)?;
+        }
+        Ok(())
+    }
+
+    /// Both directions at once and nothing else, each with a buffer of its own: no schedule is faster.
+    fn copies(&mut self, copy_in: &Stream, copy_out: &Stream) -> anyhow::Result<()> {
+        let (arriving, leaving) = (&self.slots[0].data, &self.slots[1].data);
+        for range in self.chunks.iter().cloned() {
+            let len = range.len();
+            // SAFETY: as for the copies one by one.
+            unsafe {
+                arriving
+                    .index(..len)
+                    .async_copy_from(&self.input[range.clone()], copy_in)?;
+                leaving
+                    .index(..len)
+                    .async_copy_to(&mut self.output[range], copy_out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Pipeline {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        check::poison(&mut self.output);
+        for slot in &mut self.slots {
+            slot.data.set_8(0xFF)?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        Ok(check::equal("the output", 0, &self.output, |index| {
+            DATA.f32(index).mul_add(A, B)
+        })?)
+    }
+}
+
+impl Chunked for Pipeline {
+    fn elements(&self) -> usize {
+        self.input.len()
+    }
+
+    fn cut(&mut self, chunks: usize) -> anyhow::Result<()> {
+        self.chunks = chunks::ranges::<f32>(self.input.len(), chunks)?;
+        let event = || Event::new(EventFlags::DISABLE_TIMING);
+        self.slots.clear();
+        for _ in 0..BUFFERS {
+            self.slots.push(Slot {
+                data: DeviceBuffer::zeroed(self.chunks[0].len())?,
+                filled: event()?,
+                computed: event()?,
+                emptied: event()?,
+            });
+        }
+        Ok(())
     }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let stream = |name: &str| Stream::non_blocking(part.device(), name);
-    let (h, k, d) = (stream("copy in")?, stream("compute")?, stream("copy out")?);
-    let turns = [stream("A")?, stream("B")?, stream("C")?, stream("D")?];
-    let (roles, one) = ([&h, &k, &d], [&h; 3]);
+    let [copy_in, compute, copy_out] = stream::named(["copy in", "compute", "copy out"])?;
+    let four = stream::named(["A", "B", "C", "D"])?;
+    let roles = [&copy_in, &compute, &copy_out];
     let elements = part.elements::<f32>(ByteSize::mib(16))?;
-    let mut work = Work::new(part, &h, elements)?;
-    if work.omit_event {
-        return missing_event::run(part, &mut work, roles);
-    }
+    let mut work = Pipeline::new(elements)?;
 
-    let mut stages = work.stages_alone(part, roles)?;
-    predict(part, &stages);
-    let chunks = chunk_counts::best(part, &mut work, roles, &stages)?;
+    work.cut(1)?;
+    let mut stages = Stages {
+        copy_in: part.alone([&copy_in], || work.copy_in(0, &copy_in))?,
+        copy_out: part.alone([&copy_out], || work.copy_out(0, &copy_out))?,
+        both_copies: part.alone([&copy_in, &copy_out], || work.copies(&copy_in, &copy_out))?,
+        kernel: part.alone([&compute], || work.compute(0, &compute))?,
+    };
+    part.predict_pipeline(&stages);
+    let chunks = part.best_chunks("three streams", &mut work, roles, &stages, |work| {
+        work.three_streams(roles)
+    })?;
+    let reached = part.reached(
+        roles,
+        &mut work,
+        |work| work.copies(&copy_in, &copy_out),
+        |work| work.three_streams(roles),
+    )?;
+    stages.both_copies = reached.bound;
 
-    work.cut(&h, chunks)?;
-    let bound = Bound::measure(part, &mut work, roles)?;
-    let uncut = std::mem::replace(&mut stages.both_copies, bound.copies);
-    part.say(format!(
-        "In {chunks} pieces the copies of both directions together take {}, uncut {}:\n\
-         the bound from here on.",
-        units::time(bound.copies),
-        units::time(uncut),
-    ));
     let bytes = elements * size_of::<f32>();
     let plan = Plan::new()
         .bytes_in(bytes)
         .bytes_out(bytes)
         .launches(chunks, elements);
-    let outcomes = Comparison::new(VARIANTS, plan)
-        .variant(
-            ("host-sync", "host sync per chunk"),
-            &[&h],
-            |work: &mut Work| {
-                (0..chunks).try_for_each(|chunk| {
-                    work.chunk(chunk, one)?;
-                    Ok(h.synchronize()?)
-                })
-            },
+    let outcomes = part.compare(
+        "variants",
+        plan,
+        &mut work,
+        [
+            variant(
+                ("host-sync", "host sync per chunk"),
+                [&copy_in],
+                |work: &mut Pipeline| work.host_sync(&copy_in),
+            ),
+            variant("one-stream", [&copy_in], |work: &mut Pipeline| {
+                work.one_stream(&copy_in)
+            }),
+            variant(("round-robin", "4 streams, round-robin"), &four, |work: &mut Pipeline| {
+                work.round_robin(&four)
+            }),
+            variant("three-streams", roles, |work: &mut Pipeline| {
+                work.three_streams(roles)
+            }),
+        ],
+    )?;
+    part.show_bounded(&outcomes, &stages);
+    let [host_sync, one_stream, _, three_streams] = &outcomes;
+    part.chart(&three_streams.name, &three_streams.recording, Rows::Engines);
+
+    let duplex = |outcome: &Outcome| {
+        share(
+            outcome
+                .recording
+                .share(Engine::DeviceToHost, Engine::HostToDevice),
         )
-        .variant("one-stream", &[&h], |work| Ok(work.pass(|_| one)?))
-        .variant(
-            ("round-robin", "a stream per chunk, 4 in turn"),
-            &turns.each_ref(),
-            |work| Ok(work.pass(|chunk| [&turns[chunk % turns.len()]; 3])?),
-        )
-        .variant("three-streams", &roles, |work| Ok(work.pass(|_| roles)?))
-        .prepare(|work| Ok(work.poison()?))
-        .check(|work| work.check())
-        .run(part, &mut work)?;
-    // A link that was slow for a moment makes the bound too long: the least of before and after counts.
-    let after = Bound::measure(part, &mut work, roles)?;
-    stages.both_copies = stages.both_copies.min(after.copies);
-    let times = part.device().times();
-    part.say(measure::table_with_bounds(&outcomes, &stages, times));
-    judge(part, &outcomes, &stages)?;
-    let sentence = "three streams come near the bound";
-    part.claim_share_at_least(
+    };
+    let sentence = "copies in run during copies out";
+    part.expect(
+        "duplex/host-sync",
+        &format!("host sync: {sentence}"),
+        duplex(host_sync).at_most(0.01).for_any(&[Size, Chunks]),
+    );
+    part.expect(
+        "duplex/one-stream",
+        &format!("one stream: {sentence}"),
+        duplex(one_stream).at_most(0.01).for_any(&[Size, Chunks]),
+    );
+    part.expect(
+        "duplex/three-streams",
+        &format!("three streams: {sentence}"),
+        duplex(three_streams).at_least(0.5).for_any(&[Size]),
+    );
+    let near = share(reached.share)
+        .at_least(required_share(bytes))
+        .for_any(&[Size]);
+    part.expect(
         "near-bound/three-streams",
-        sentence,
-        bound.reached,
-        required_share(bytes),
+        "three streams come near the bound",
+        near,
+    );
+    part.take_away(
+        "Three streams and an event per hand-over keep both directions of the link busy at once.",
     );
     Ok(())
-}
-
-fn predict(part: &mut Part, stages: &Stages) {
-    part.predict(format!(
-        "Alone: copies in {}, kernel {}, copies out {}; both directions together {}.\n\
-         One stream takes the sum of the stages, {}, however many chunks there are. Three streams take\n\
-         the bound, {}, and a C-th of the difference to fill and drain the pipeline with C chunks.",
-        units::time(stages.copy_in),
-        units::time(stages.kernel),
-        units::time(stages.copy_out),
-        units::time(stages.both_copies),
-        units::time(stages.bound(Overlap::None)),
-        units::time(stages.bound(Overlap::Duplex)),
-    ));
-}
-
-fn judge(part: &mut Part, outcomes: &[Outcome], stages: &Stages) -> anyhow::Result<()> {
-    let [host_sync, one_stream, in_turn, three] = outcomes else {
-        anyhow::bail!("{} outcomes of four variants", outcomes.len());
-    };
-    part.chart(&one_stream.name, &one_stream.recording, Rows::Engines);
-    part.chart(&three.name, &three.recording, Rows::Engines);
-    part.keep(&host_sync.name, &host_sync.recording);
-    part.keep(&in_turn.name, &in_turn.recording);
-    for serial in [host_sync, one_stream] {
-        let sentence = format!("{}: copies in run during copies out", serial.name);
-        part.claim_share_at_most(
-            format!("duplex/{}", serial.name.id),
-            &sentence,
-            duplex_share(serial),
-            0.01,
-        );
-    }
-    let sentence = "three streams: copies in run during copies out";
-    part.claim_share_at_least("duplex/three-streams", sentence, duplex_share(three), 0.5);
-    for outcome in outcomes {
-        part.claim_not_below_bound(&outcome.name, stages, outcome.median());
-    }
-    Ok(())
-}
-
-/// The share of the copies out during which copies in were running.
-fn duplex_share(outcome: &Outcome) -> f64 {
-    let recording = &outcome.recording;
-    let both = recording.overlap(Engine::HostToDevice, Engine::DeviceToHost);
-    both.as_secs_f64() / recording.busy(Engine::DeviceToHost).as_secs_f64()
 }
 
 /// Starting copies, filling and draining cost the less, the more data there is.

@@ -17,6 +17,16 @@ pub fn non_blocking() -> CudaResult<Stream> {
     with_priority(0)
 }
 
+/// New [`non_blocking`] streams of these names, one call of the driver each.
+pub fn named<const N: usize>(names: [&str; N]) -> CudaResult<[Stream; N]> {
+    let mut streams = Vec::with_capacity(N);
+    for name in names {
+        streams.push(non_blocking()?.named(name));
+    }
+    // As many streams as names.
+    streams.try_into().map_err(|_| CudaError::UnknownError)
+}
+
 /// A new non-blocking stream of this priority (`cuStreamCreateWithPriority`); smaller is more urgent.
 /// `CurrentContext::get_stream_priority_range` gives the range.
 pub fn with_priority(priority: i32) -> CudaResult<Stream> {

@@ -1,7 +1,9 @@
 //! Checking every element against a reference that the CPU computes independently.
 
 use crate::host_buffer::HostBuffer;
+use crate::uncached;
 use bytemuck::Pod;
+use libcuda::host;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -70,8 +72,21 @@ pub fn add(
 /// Elements that one task compares.
 const TASK: usize = 64 * 1024;
 
+/// Fills host memory with bytes that no computation of the examples leaves behind (0xFF: a NaN as a float), so that a
+/// result of an earlier run cannot pass for one of the next. Leaves none of it in the CPU's caches, where it would slow
+/// down the copy that overwrites it.
+#[track_caller]
+pub fn poison<T: Pod + Send>(memory: &mut [T]) {
+    host::writes(memory.as_ptr().cast(), size_of_val(memory));
+    bytemuck::cast_slice_mut(memory)
+        .par_chunks_mut(1 << 20)
+        .for_each(|chunk| uncached::fill(chunk, 0xFF));
+}
+
 /// Checks that each element of `got` has exactly the bits of `expected(offset + index)`, where
-/// `offset` is the position of the first in the whole.
+/// `offset` is the position of the first in the whole. This is where the program reads the memory: the software GPU's
+/// checker compares it with what the device writes.
+#[track_caller]
 pub fn equal<T>(
     what: &str,
     offset: usize,
@@ -87,6 +102,7 @@ where
 }
 
 /// As [`equal`], with `close(got, expected)` for what counts as right.
+#[track_caller]
 pub fn matching<T>(
     what: &str,
     offset: usize,
@@ -97,6 +113,7 @@ pub fn matching<T>(
 where
     T: Pod + Debug + Sync,
 {
+    host::reads(got.as_ptr().cast(), size_of_val(got));
     let task = |(task, values): (usize, &[T])| {
         let first = offset + task * TASK;
         let mut found = Found {

@@ -4,6 +4,7 @@
 //! alone and nothing has to be kept. Wrong order, wrong chunk and wrong stream all show as wrong
 //! values.
 
+use libcuda::host;
 use rayon::prelude::*;
 
 /// Scrambles 64 bits (the finalizer of splitmix64): each input has its own output.
@@ -39,16 +40,19 @@ impl Seed {
         (mix(self.0 ^ index as u64) >> 32) as u32
     }
 
-    /// Fills `values` with the elements from `offset` on.
+    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write.
+    #[track_caller]
     pub fn fill_f32(self, offset: usize, values: &mut [f32]) {
         self.fill(offset, values, Self::f32);
     }
 
-    /// Fills `values` with the elements from `offset` on.
+    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write.
+    #[track_caller]
     pub fn fill_u32(self, offset: usize, values: &mut [u32]) {
         self.fill(offset, values, Self::u32);
     }
 
+    #[track_caller]
     fn fill<T: Send>(
         self,
         offset: usize,
@@ -56,6 +60,7 @@ impl Seed {
         element: impl Fn(Self, usize) -> T + Sync,
     ) {
         const TASK: usize = 64 * 1024;
+        host::writes(values.as_ptr().cast(), size_of_val(values));
         values
             .par_chunks_mut(TASK)
             .enumerate()

@@ -9,7 +9,6 @@ use crate::device::{Device, Limits};
 use crate::device_buffer::DeviceBuffer;
 use crate::error::{Error, Result, check, name_of};
 use crate::stream::{Stream, enqueue};
-use crate::tally::{self, Work};
 use bytemuck::Pod;
 pub use cuda_std::signature::Signature;
 use cust::sys::{self, CUfunction, CUjit_option, CUmodule, CUresult};
@@ -184,7 +183,6 @@ impl Kernel {
             pointers: [const { MaybeUninit::uninit() }; MAX_ARGUMENTS],
             count: 0,
             stream: None,
-            longest: 0,
         }
     }
 
@@ -234,7 +232,6 @@ pub struct Arguments<'a> {
     pointers: [MaybeUninit<*mut c_void>; MAX_ARGUMENTS],
     count: usize,
     stream: Option<&'a Stream>,
-    longest: usize,
 }
 
 impl<'a> Arguments<'a> {
@@ -264,7 +261,6 @@ impl<'a> Arguments<'a> {
             }
             _ => self.stream = Some(buffer.stream()),
         }
-        self.longest = self.longest.max(buffer.len());
         self.push(buffer.address_slot())
     }
 
@@ -306,10 +302,6 @@ impl<'a> Arguments<'a> {
                 format!("kernel {}, stream {}, {grid:?}", kernel.name, stream.name())
             })
         })?;
-        tally::add(Work {
-            elements: self.longest as u64,
-            ..Work::default()
-        });
         Ok(())
     }
 }

@@ -17,10 +17,13 @@
 //! # An example, as an author writes it
 #![doc = concat!("```no_run\n", include_str!("../examples/three_way.rs"), "```")]
 
+pub mod alone;
 pub mod arena;
 pub mod bound;
 pub mod check;
 pub mod child;
+pub mod chunks;
+pub mod compare;
 pub mod data;
 mod describe;
 pub mod device;
@@ -29,11 +32,13 @@ pub mod error;
 pub mod event;
 pub mod example;
 pub mod exit;
+pub mod expect;
 mod fingerprint;
 pub mod gantt;
 pub mod host_buffer;
 pub mod host_clock;
 mod host_function;
+pub mod joined;
 pub mod kernel;
 pub mod measure;
 pub mod memory_pool;
@@ -66,12 +71,15 @@ pub mod prelude {
     pub use crate::arena::Arena;
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
+    pub use crate::chunks::{self, Chunked};
+    pub use crate::compare::{Workload, variant};
     pub use crate::data::Seed;
     pub use crate::device::Device;
     pub use crate::device_buffer::DeviceBuffer;
     pub use crate::error::{Error, Result};
     pub use crate::event::{Event, Timing};
     pub use crate::example::Example;
+    pub use crate::expect::{ratio, right, share, time, truth};
     pub use crate::gantt::Rows;
     pub use crate::host_buffer::{HostBuffer, HostMemory};
     pub use crate::host_clock;

@@ -7,11 +7,12 @@
 
 use crate::bound::{Overlap, Stages};
 use crate::check::{Checked, Mismatch, REFERENCE};
+use crate::compare;
 use crate::device::{Device, TimeSource};
-use crate::error::{Error, Result};
-use crate::event::{Event, Timing};
+use crate::error::{Error, Result, failed};
 use crate::host_clock;
 use crate::intervals::Recording;
+use crate::joined::{Join, Joined};
 use crate::label::Label;
 use crate::part::Part;
 use crate::plan::{EqualWork, Plan};
@@ -24,6 +25,10 @@ use crate::table::Table;
 use crate::tally::{self, Work};
 use crate::units;
 use anyhow::{Context, bail};
+use cuda_host::{EventExt, StreamExt};
+use cust::error::{CudaError, CudaResult};
+use cust::event::EventFlags;
+use cust::sys;
 use libcuda::observe::unobserved;
 use std::time::Duration;
 
@@ -36,62 +41,80 @@ pub struct Sample {
     pub host: Duration,
 }
 
-/// Measures regions on one device. Its events and its stream are made once.
+/// Measures regions on one device. Its events and its stream are made once. What it enqueues itself is not observed:
+/// neither counted nor recorded.
 pub struct Stopwatch {
     device: Device,
-    origin: Stream,
-    start: Event,
-    end: Event,
+    origin: cust::stream::Stream,
+    start: cust::event::Event,
+    joined: cust::event::Event,
+    end: cust::event::Event,
 }
 
 impl Stopwatch {
     /// A stopwatch for the device.
     pub fn new(device: &Device) -> Result<Self> {
-        Ok(Self {
-            device: device.clone(),
-            origin: Stream::non_blocking(device, "stopwatch")?,
-            start: Event::new(device, Timing::On)?,
-            end: Event::new(device, Timing::On)?,
-        })
+        let made = unobserved(|| {
+            Ok::<_, CudaError>(Self {
+                device: device.clone(),
+                origin: cuda_host::stream::non_blocking()?.named("stopwatch"),
+                start: cust::event::Event::new(EventFlags::DEFAULT)?,
+                joined: cust::event::Event::new(EventFlags::DISABLE_TIMING)?,
+                end: cust::event::Event::new(EventFlags::DEFAULT)?,
+            })
+        });
+        made.map_err(of_stopwatch)
     }
 
     /// Times what `body` enqueues in `streams`: they wait for the start event, and the end event
     /// waits for them. Work in other streams counts only if `body` waits for it itself.
-    pub fn time<'s, E: From<Error>>(
+    pub fn time<'s, T: Joined + 's, E: From<Error>>(
         &self,
-        streams: impl IntoIterator<Item = &'s Stream> + Clone,
+        streams: impl IntoIterator<Item = &'s T> + Clone,
         body: impl FnOnce() -> Result<(), E>,
     ) -> Result<Sample, E> {
         self.device.synchronize()?;
         let begin = host_clock::now();
-        unobserved(|| {
-            self.start.record(&self.origin)?;
-            let mut streams = streams.clone().into_iter();
-            streams.try_for_each(|stream| stream.wait(&self.start))
-        })?;
+        unobserved(|| self.fork(streams.clone())).map_err(of_stopwatch)?;
         body()?;
-        unobserved(|| {
-            let mut streams = streams.into_iter();
-            streams.try_for_each(|stream| self.origin.wait_for(stream))?;
-            self.end.record(&self.origin)
-        })?;
+        unobserved(|| self.join(streams)).map_err(of_stopwatch)?;
         let waiting = range("wait for the end");
-        self.end.synchronize()?;
+        self.end.synchronize().map_err(of_stopwatch)?;
         drop(waiting);
         let host = host_clock::now() - begin;
+        let event = self.end.elapsed_time_f32(&self.start);
+        let milliseconds = f64::from(event.map_err(of_stopwatch)?);
         Ok(Sample {
-            event: self.end.elapsed_since(&self.start)?,
+            event: Duration::from_nanos((milliseconds * 1e6).round().max(0.0) as u64),
             host,
         })
     }
-}
 
-impl Stopwatch {
+    fn fork<'s, T: Joined + 's>(&self, streams: impl IntoIterator<Item = &'s T>) -> CudaResult<()> {
+        self.start.record(&self.origin)?;
+        for stream in streams {
+            // SAFETY: both handles live.
+            let result = unsafe { sys::cuStreamWaitEvent(stream.handle(), self.start.raw(), 0) };
+            succeeded(result)?;
+        }
+        Ok(())
+    }
+
+    fn join<'s, T: Joined + 's>(&self, streams: impl IntoIterator<Item = &'s T>) -> CudaResult<()> {
+        for stream in streams {
+            // One event is enough: a wait captures the record that is the latest when it is issued.
+            // SAFETY: both handles live.
+            succeeded(unsafe { sys::cuEventRecord(self.joined.raw(), stream.handle()) })?;
+            self.origin.wait(&self.joined)?;
+        }
+        self.end.record(&self.origin)
+    }
+
     /// The median event time of `runs` timed runs of `body`, after one that warms up.
-    pub fn median<'s, E: From<Error>>(
+    pub fn median<'s, T: Joined + 's, E: From<Error>>(
         &self,
         runs: usize,
-        streams: impl IntoIterator<Item = &'s Stream> + Clone,
+        streams: impl IntoIterator<Item = &'s T> + Clone,
         mut body: impl FnMut() -> Result<(), E>,
     ) -> Result<Duration, E> {
         self.time(streams.clone(), &mut body)?;
@@ -101,6 +124,18 @@ impl Stopwatch {
         }
         Ok(Durations::new(times).map_or(Duration::ZERO, |times| times.median()))
     }
+}
+
+fn succeeded(result: sys::CUresult) -> CudaResult<()> {
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(CudaError::UnknownError),
+    }
+}
+
+/// A call that failed around a timed region: its own failure, or that of work enqueued before.
+fn of_stopwatch(error: CudaError) -> Error {
+    failed("timing the region", error as i32, "stopwatch".to_owned())
 }
 
 /// Host and event time may differ by this share …
@@ -124,7 +159,7 @@ type CheckBody<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<Checked> + 'v>;
 
 struct Variant<'v, S> {
     name: Label,
-    streams: Vec<Stream>,
+    streams: Vec<Join>,
     body: Body<'v, S>,
 }
 
@@ -178,12 +213,23 @@ impl<'v, S> Comparison<'v, S> {
         streams: &[&Stream],
         body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
     ) -> Self {
-        let streams = streams.iter().map(|&stream| stream.clone()).collect();
+        let streams = streams.iter().map(|&stream| Join::of(stream)).collect();
         self.variants.push(Variant {
             name: name.into(),
             streams,
             body: Box::new(body),
         });
+        self
+    }
+
+    /// These variants.
+    pub(crate) fn of<const N: usize>(mut self, variants: [compare::Variant<'v, S>; N]) -> Self {
+        let variants = variants.into_iter().map(|variant| Variant {
+            name: variant.label,
+            streams: variant.streams,
+            body: variant.body,
+        });
+        self.variants = variants.collect();
         self
     }
 
@@ -303,7 +349,7 @@ impl<'v, S> Comparison<'v, S> {
     fn all_joined(&self, index: usize, recording: &Recording) -> anyhow::Result<()> {
         let Variant { name, streams, .. } = &self.variants[index];
         let joined =
-            |stream: &str| streams.is_empty() || streams.iter().any(|s| s.name() == stream);
+            |stream: &str| streams.is_empty() || streams.iter().any(|s| s.label() == stream);
         match recording
             .streams()
             .into_iter()

@@ -4,11 +4,13 @@ use crate::bound::{Overlap, Stages};
 use crate::check::{Checked, Mismatch, REFERENCE};
 use crate::device::{Device, MissingProperty, TimeSource};
 use crate::example::PartInfo;
+use crate::expect::Expected;
 use crate::gantt::{Gantt, Rows};
 use crate::intervals::Recording;
 use crate::label::Label;
 use crate::options::{Options, UsageError};
 use crate::output;
+use crate::part_option::PartOption;
 use crate::plan::{EqualWork, Plan};
 use crate::results::{self, Bound, Figure, PartResults, Timed, Timeline, Unit};
 use crate::size::ByteSize;
@@ -162,8 +164,12 @@ impl<'a> Part<'a> {
 
     /// Keeps a recording for `--trace` and `--json` without printing it.
     pub fn keep(&mut self, variant: impl Into<Label>, recording: &Recording) {
+        let variant = variant.into();
+        if self.timelines.iter().any(|kept| kept.variant == variant) {
+            return;
+        }
         self.timelines.push(Timeline {
-            variant: variant.into(),
+            variant,
             recording: recording.clone(),
         });
     }
@@ -208,6 +214,37 @@ impl<'a> Part<'a> {
             judged: true,
             figure: None,
         });
+    }
+
+    /// Adds a claim; one that is not judged counts as holding.
+    pub(crate) fn add_claim(
+        &mut self,
+        id: String,
+        sentence: &str,
+        expected: Expected,
+        judged: bool,
+    ) {
+        let found = match expected.figure {
+            Some(_) => self.labelled(expected.found),
+            None => expected.found,
+        };
+        self.verdict.add(Claim {
+            id,
+            sentence: sentence.to_owned(),
+            found,
+            limit: expected.limit,
+            holds: expected.holds,
+            judged,
+            figure: expected.figure,
+        });
+    }
+
+    /// Whether the command line leaves the part's parameters as they are, but for those that may change.
+    pub(crate) fn own_parameters(&self, but_for: &[PartOption]) -> bool {
+        let changed =
+            |option: &PartOption| option.changes_the_work() && option.is_given(self.options);
+        let mut changed = PartOption::ALL.into_iter().filter(changed);
+        changed.all(|option| but_for.contains(&option))
     }
 
     /// As [`Part::claim`], with the number behind what was found.

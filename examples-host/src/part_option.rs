@@ -22,6 +22,11 @@ impl PartOption {
     /// All of them, in the order of the help text.
     pub(crate) const ALL: [Self; 4] = [Self::Iterations, Self::Size, Self::Chunks, Self::OmitEvent];
 
+    /// Whether limits that were made for the part's own parameters may not hold with another value.
+    pub(crate) fn changes_the_work(self) -> bool {
+        self != Self::Iterations
+    }
+
     /// The field of [`Options`], by which clap knows the argument too.
     pub(crate) const fn field(self) -> &'static str {
         match self {
@@ -33,7 +38,7 @@ impl PartOption {
     }
 
     /// Whether the command line has it.
-    fn is_given(self, options: &Options) -> bool {
+    pub(crate) fn is_given(self, options: &Options) -> bool {
         match self {
             Self::Iterations => options.iterations.is_some(),
             Self::Size => options.size.is_some(),

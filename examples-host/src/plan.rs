@@ -9,51 +9,57 @@ use std::fmt;
 
 /// The work that all variants of a part share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plan(Work);
+pub struct Plan {
+    bytes_in: u64,
+    bytes_out: u64,
+    launches: u64,
+    elements: u64,
+}
 
 impl Plan {
     /// No work yet.
     pub const fn new() -> Self {
-        Self(Work {
+        Self {
             bytes_in: 0,
             bytes_out: 0,
             launches: 0,
             elements: 0,
-        })
+        }
     }
 
     /// Bytes from host to device.
     pub const fn bytes_in(mut self, bytes: usize) -> Self {
-        self.0.bytes_in = bytes as u64;
+        self.bytes_in = bytes as u64;
         self
     }
 
     /// Bytes from device to host.
     pub const fn bytes_out(mut self, bytes: usize) -> Self {
-        self.0.bytes_out = bytes as u64;
+        self.bytes_out = bytes as u64;
         self
     }
 
-    /// Kernel launches, and the elements that all of them together work on.
+    /// Kernel launches, and the elements that all of them together work on. The launches are counted; that all
+    /// elements are worked on is what the check of the results shows.
     pub const fn launches(mut self, launches: usize, elements: usize) -> Self {
-        self.0.launches = launches as u64;
-        self.0.elements = elements as u64;
+        self.launches = launches as u64;
+        self.elements = elements as u64;
         self
     }
 
-    /// The work.
-    pub const fn work(&self) -> Work {
-        self.0
+    /// Planned kernel launches.
+    pub const fn count_of_launches(&self) -> u64 {
+        self.launches
     }
 
     /// Its numbers, as the plan of the group of this id.
     pub fn of_group(&self, group: &str) -> results::Plan {
-        let Work {
+        let Self {
             bytes_in,
             bytes_out,
             launches,
             elements,
-        } = self.0;
+        } = *self;
         results::Plan {
             group: group.to_owned(),
             bytes_in,
@@ -65,12 +71,10 @@ impl Plan {
 
     /// Compares what a variant enqueued with the plan.
     pub fn check(&self, variant: &str, done: Work) -> Result<(), UnequalWork> {
-        let planned = self.0;
         let differences: Vec<String> = [
-            ("bytes in", planned.bytes_in, done.bytes_in),
-            ("bytes out", planned.bytes_out, done.bytes_out),
-            ("launches", planned.launches, done.launches),
-            ("elements", planned.elements, done.elements),
+            ("bytes in", self.bytes_in, done.bytes_in),
+            ("bytes out", self.bytes_out, done.bytes_out),
+            ("launches", self.launches, done.launches),
         ]
         .into_iter()
         .filter(|(_, planned, done)| planned != done)
@@ -89,12 +93,12 @@ impl Plan {
 impl fmt::Display for Plan {
     /// The work in words: `256 MiB in, 256 MiB out, 32 launches over 67108864 elements`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Work {
+        let Self {
             bytes_in,
             bytes_out,
             launches,
             elements,
-        } = self.0;
+        } = *self;
         let mut parts = Vec::new();
         for (bytes, way) in [(bytes_in, "in"), (bytes_out, "out")] {
             if bytes > 0 {
@@ -124,6 +128,8 @@ pub struct UnequalWork {
 pub struct EqualWork {
     plan: Plan,
     runs: usize,
+    /// Threads of the first run: all others have as many.
+    threads: u64,
     unequal: Option<UnequalWork>,
 }
 
@@ -133,15 +139,26 @@ impl EqualWork {
         Self {
             plan,
             runs: 0,
+            threads: 0,
             unequal: None,
         }
     }
 
     /// Adds what a run of a variant enqueued. The first difference stays.
     pub fn add(&mut self, variant: &str, done: Work) {
+        if self.runs == 0 {
+            self.threads = done.threads;
+        }
         self.runs += 1;
         if self.unequal.is_none() {
             self.unequal = self.plan.check(variant, done).err();
+        }
+        if self.unequal.is_none() && done.threads != self.threads {
+            let (first, own) = (self.threads, done.threads);
+            self.unequal = Some(UnequalWork {
+                variant: variant.to_owned(),
+                differences: format!("threads: {first} in the first run, launched {own}"),
+            });
         }
     }
 
@@ -167,10 +184,16 @@ mod tests {
     use super::*;
 
     const PLAN: Plan = Plan::new().bytes_in(4096).bytes_out(4096).launches(4, 1024);
+    const DONE: Work = Work {
+        bytes_in: 4096,
+        bytes_out: 4096,
+        launches: 4,
+        threads: 1024,
+    };
 
     #[test]
     fn equal_work_passes() {
-        assert_eq!(PLAN.check("a", PLAN.work()), Ok(()));
+        assert_eq!(PLAN.check("a", DONE), Ok(()));
         assert_eq!(
             PLAN.to_string(),
             "4 KiB in, 4 KiB out, 4 launches over 1024 elements"
@@ -182,14 +205,14 @@ mod tests {
         let mut equal = EqualWork::new(PLAN);
         assert!(!equal.holds());
         assert_eq!(equal.to_string(), "nothing was run");
-        equal.add("a", PLAN.work());
+        equal.add("a", DONE);
         assert!(equal.holds());
         assert_eq!(equal.to_string(), PLAN.to_string());
         let more = Work {
             launches: 5,
-            ..PLAN.work()
+            ..DONE
         };
-        for (variant, done) in [("b", more), ("c", Work::default()), ("a", PLAN.work())] {
+        for (variant, done) in [("b", more), ("c", Work::default()), ("a", DONE)] {
             equal.add(variant, done);
             assert!(!equal.holds());
             assert!(equal.to_string().starts_with("variant b "), "{equal}");
@@ -197,16 +220,28 @@ mod tests {
     }
 
     #[test]
-    fn half_the_array_is_noticed() {
+    fn half_the_launches_and_half_the_threads_are_noticed() {
         let done = Work {
-            elements: 512,
             launches: 2,
-            ..PLAN.work()
+            ..DONE
         };
         assert_eq!(
             PLAN.check("fast", done).unwrap_err().to_string(),
-            "variant fast does not do the planned work: launches: planned 4, enqueued 2; \
-             elements: planned 1024, enqueued 512"
+            "variant fast does not do the planned work: launches: planned 4, enqueued 2"
+        );
+        let mut equal = EqualWork::new(PLAN);
+        equal.add("a", DONE);
+        equal.add(
+            "b",
+            Work {
+                threads: 512,
+                ..DONE
+            },
+        );
+        assert!(!equal.holds());
+        assert_eq!(
+            equal.to_string(),
+            "variant b does not do the planned work: threads: 1024 in the first run, launched 512"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! What the calling thread has enqueued: the counters that plans are checked against.
 //!
-//! Every copy and launch of this crate adds to them. They are per host thread, so that counting
+//! The observer of the driver's calls adds every copy and launch to them. They are per host thread, so that counting
 //! costs an addition and no lock; [`crate::host_clock::threads`] adds what its threads enqueued to
 //! the thread that started them.
 
@@ -16,8 +16,8 @@ pub struct Work {
     pub bytes_out: u64,
     /// Kernel launches.
     pub launches: u64,
-    /// Elements that the launches worked on: the length of each launch's longest buffer.
-    pub elements: u64,
+    /// Threads of all launches.
+    pub threads: u64,
 }
 
 impl Add for Work {
@@ -27,7 +27,7 @@ impl Add for Work {
             bytes_in: self.bytes_in + other.bytes_in,
             bytes_out: self.bytes_out + other.bytes_out,
             launches: self.launches + other.launches,
-            elements: self.elements + other.elements,
+            threads: self.threads + other.threads,
         }
     }
 }
@@ -39,7 +39,7 @@ impl Sub for Work {
             bytes_in: self.bytes_in - other.bytes_in,
             bytes_out: self.bytes_out - other.bytes_out,
             launches: self.launches - other.launches,
-            elements: self.elements - other.elements,
+            threads: self.threads - other.threads,
         }
     }
 }
@@ -51,7 +51,7 @@ impl AddAssign for Work {
 }
 
 thread_local! {
-    static ENQUEUED: Cell<Work> = const { Cell::new(Work { bytes_in: 0, bytes_out: 0, launches: 0, elements: 0 }) };
+    static ENQUEUED: Cell<Work> = const { Cell::new(Work { bytes_in: 0, bytes_out: 0, launches: 0, threads: 0 }) };
 }
 
 /// Everything the calling thread has enqueued so far.

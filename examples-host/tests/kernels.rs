@@ -175,7 +175,7 @@ fn what_is_enqueued_is_counted() {
         bytes_in: bytes,
         bytes_out: bytes,
         launches: 1,
-        elements: LEN as u64,
+        threads: LEN.next_multiple_of(256) as u64,
     };
     assert_eq!(enqueued() - before, expected);
     let before = enqueued();
@@ -190,7 +190,7 @@ fn what_is_enqueued_is_counted() {
         enqueued() - before,
         Work {
             launches: 3,
-            elements: 768,
+            threads: 768,
             ..Work::default()
         }
     );

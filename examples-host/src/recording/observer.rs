@@ -102,12 +102,22 @@ fn work(action: &Action) -> Work {
             },
             Copied::DeviceToDevice | Copied::Unified => none,
         },
-        Action::Launch { .. } => Work {
+        Action::Launch {
+            blocks, threads, ..
+        } => Work {
             launches: 1,
+            threads: product(blocks).saturating_mul(product(threads)),
             ..none
         },
         _ => none,
     }
+}
+
+fn product(extents: [u32; 3]) -> u64 {
+    extents
+        .into_iter()
+        .map(u64::from)
+        .fold(1, u64::saturating_mul)
 }
 
 /// The engine that an operation occupies, where the call says it.

@@ -414,6 +414,15 @@ impl Recording {
         total(&union(self.of(engine)))
     }
 
+    /// The share of the time that `a` is busy during which `b` is busy as well; 0 when `a` never is.
+    pub fn share(&self, a: Engine, b: Engine) -> f64 {
+        let busy = self.busy(a).as_secs_f64();
+        if busy == 0.0 {
+            return 0.0;
+        }
+        self.overlap(a, b).as_secs_f64() / busy
+    }
+
     /// How long operations of both engines were running at the same time.
     pub fn overlap(&self, a: Engine, b: Engine) -> Duration {
         total(&intersection(self.of(a), self.of(b)))

@@ -1,0 +1,71 @@
+//! Comparing variants of one piece of work, as a lesson writes it.
+//!
+//! ```text
+//! let [one, three] = part.compare("variants", plan, &mut work, [
+//!     variant("one-stream", [&copy_in], |work: &mut Work| work.one_stream(&copy_in)),
+//!     variant("three-streams", [&copy_in, &compute, &copy_out], |work| work.three_streams(..)),
+//! ])?;
+//! ```
+
+use crate::check::Checked;
+use crate::joined::Join;
+use crate::label::Label;
+use crate::measure::{Comparison, Outcome};
+use crate::part::Part;
+use crate::plan::Plan;
+use cust::stream::Stream;
+
+/// What the variants of a lesson work on.
+pub trait Workload {
+    /// Makes every result of an earlier run unrecognisable. Comes before each run and is not timed.
+    fn poison(&mut self) -> anyhow::Result<()>;
+
+    /// Compares every element that a run has left with what the CPU computes. The host has waited for the run.
+    fn check(&mut self) -> anyhow::Result<Checked>;
+}
+
+/// One way to do the work.
+pub struct Variant<'v, S> {
+    pub(crate) label: Label,
+    pub(crate) streams: Vec<Join>,
+    pub(crate) body: Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>,
+}
+
+/// A variant: its label (an id, or an id with the text to print), the streams that it enqueues into, and what it
+/// enqueues. The timed region forks to these streams and joins them; a variant that names none waits for its work itself.
+pub fn variant<'v, 's, S>(
+    label: impl Into<Label>,
+    streams: impl IntoIterator<Item = &'s Stream>,
+    body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
+) -> Variant<'v, S> {
+    Variant {
+        label: label.into(),
+        streams: streams.into_iter().map(Join::of).collect(),
+        body: Box::new(body),
+    }
+}
+
+impl Part<'_> {
+    /// Runs the variants in turn and returns what was found, in their order. Claims that all did the planned work, that
+    /// event times agree with the host's clock, and that every element is right.
+    ///
+    /// # Errors
+    /// What a variant, the preparation or the check returns; a stream of a variant that was not named.
+    pub fn compare<S: Workload, const N: usize>(
+        &mut self,
+        group: &'static str,
+        plan: Plan,
+        work: &mut S,
+        variants: [Variant<'_, S>; N],
+    ) -> anyhow::Result<[Outcome; N]> {
+        let comparison = Comparison::new(group, plan)
+            .prepare(S::poison)
+            .check(S::check)
+            .of(variants);
+        let outcomes = comparison.run(self, work)?;
+        match <[Outcome; N]>::try_from(outcomes) {
+            Ok(outcomes) => Ok(outcomes),
+            Err(other) => anyhow::bail!("{} outcomes of {N} variants", other.len()),
+        }
+    }
+}

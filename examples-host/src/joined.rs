@@ -1,0 +1,61 @@
+//! Streams that a timed region forks to and joins.
+
+use crate::stream::Stream as OwnedStream;
+use cuda_host::StreamExt;
+use cust::stream::Stream;
+use cust::sys::CUstream;
+
+/// A stream: cust's, or one of this crate's buffers'.
+pub trait Joined {
+    /// The driver's handle.
+    fn handle(&self) -> CUstream;
+    /// The name in recordings.
+    fn label(&self) -> String;
+}
+
+impl Joined for Stream {
+    fn handle(&self) -> CUstream {
+        self.as_inner()
+    }
+
+    fn label(&self) -> String {
+        self.name()
+    }
+}
+
+impl Joined for OwnedStream {
+    fn handle(&self) -> CUstream {
+        // A thread's own stream is not joined from another one.
+        self.raw().unwrap_or(std::ptr::null_mut())
+    }
+
+    fn label(&self) -> String {
+        self.name().to_owned()
+    }
+}
+
+/// A stream as a region remembers it: the handle and the name.
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    handle: CUstream,
+    label: String,
+}
+
+impl Join {
+    pub(crate) fn of(stream: &impl Joined) -> Self {
+        Self {
+            handle: stream.handle(),
+            label: stream.label(),
+        }
+    }
+}
+
+impl Joined for Join {
+    fn handle(&self) -> CUstream {
+        self.handle
+    }
+
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+}
