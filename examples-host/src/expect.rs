@@ -15,7 +15,7 @@ use crate::part::Part;
 use crate::part_option::PartOption;
 use crate::results::{Figure, Unit};
 use crate::units;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::time::Duration;
 
 /// What was found, and what is required of it.
@@ -119,6 +119,12 @@ impl Found {
             Unit::Ratio => units::ratio(value),
             Unit::Microseconds => units::time(Duration::from_secs_f64(value.max(0.0) / 1e6)),
         }
+    }
+}
+
+impl Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.shown(self.0.value))
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Sample {
     pub event: Duration,
     /// The same on the host's clock, from before the first to after the wait for the last.
     pub host: Duration,
+    /// How long the host's thread was busy with the body itself: afterwards it is free.
+    pub issuing: Duration,
 }
 
 /// Measures regions on one device. Its events and its stream are made once. What it enqueues itself is not observed:
@@ -76,7 +78,9 @@ impl Stopwatch {
         self.device.synchronize()?;
         let begin = host_clock::now();
         unobserved(|| self.fork(streams.clone())).map_err(of_stopwatch)?;
+        let body_begins = host_clock::now();
         body()?;
+        let issuing = host_clock::now() - body_begins;
         unobserved(|| self.join(streams)).map_err(of_stopwatch)?;
         let waiting = range("wait for the end");
         self.end.synchronize().map_err(of_stopwatch)?;
@@ -87,6 +91,7 @@ impl Stopwatch {
         Ok(Sample {
             event: Duration::from_nanos((milliseconds * 1e6).round().max(0.0) as u64),
             host,
+            issuing,
         })
     }
 
@@ -182,6 +187,8 @@ pub struct Outcome {
     pub times: Durations,
     /// Host times of the same runs.
     pub host_times: Durations,
+    /// How long the host's thread was busy in each of these runs with what the variant does itself.
+    pub issuing: Durations,
     /// What ran when, in one more run.
     pub recording: Recording,
 }
@@ -190,6 +197,11 @@ impl Outcome {
     /// The median event time.
     pub fn median(&self) -> Duration {
         self.times.median()
+    }
+
+    /// The share of the host's time in which its thread was free for other work.
+    pub fn thread_free(&self) -> f64 {
+        1.0 - self.issuing.median().as_secs_f64() / self.host_times.median().as_secs_f64()
     }
 }
 
@@ -457,13 +469,15 @@ impl Runs {
             |of: fn(&Sample) -> Duration| Durations::new(self.samples.iter().map(of).collect());
         let found = durations(|sample| sample.event)
             .zip(durations(|sample| sample.host))
+            .zip(durations(|sample| sample.issuing))
             .zip(self.recording);
-        let ((times, host_times), recording) =
+        let (((times, host_times), issuing), recording) =
             found.with_context(|| format!("variant {name} was not run"))?;
         Ok(Outcome {
             name,
             times,
             host_times,
+            issuing,
             recording,
         })
     }

@@ -2,48 +2,40 @@
 //!
 //! ```text
 //! racy    first  |HHHHHHHHHH          fixed   first  |HHHHHHHHHH
-//!         host   |  next batch                host   |wait......next batch
+//!         host   |next batch                  host   |wait......next batch
 //! ```
 
-use crate::data::{Data, given, transformed};
-use crate::pair::{Outcome, Pair, Program};
+use crate::data::{A, B, Data, ROUNDS, THREADS, transformed};
+use cuda_host::launch;
+use cust::memory::AsyncCopyDestination;
 use examples_host::prelude::*;
+use examples_host::twins::{Outcome, Program};
+
+/// The next batch.
+const NEXT: Seed = Seed::new(12);
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let pair = Pair {
-        prediction: "Without the wait the device gets the next batch, or part of it, in the place of this one.",
-        report_names: &["copy of", "write by the host"],
-    };
-    pair.run(part, program)
-}
-
-/// The next batch: as unlike the first as can be.
-fn next(index: usize) -> f32 {
-    -1000.0 - given(index)
+    part.predict(
+        "Without the wait the device gets the next batch, or part of it, instead of this one.",
+    );
+    part.twins(&["copy of", "by the host"], Data::new, program)
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let mut batch = data.buffer(&data.first)?;
-    batch.copy_from(&data.input)?;
+    let (first, batch, blocks) = (&data.first, &mut data.batch, data.blocks);
+    // SAFETY: the input outlives the copy. In the racy program it changes meanwhile: either batch is made of numbers.
+    unsafe { batch.async_copy_from(&data.input, first)? };
     match which {
-        // SAFETY: either batch is made of numbers, and that the wrong one is transformed is the lesson.
-        Program::Racy => unsafe { data.input.write_unordered(next) },
-        // Waits for the copy first.
-        Program::Fixed => {
-            let input = data.input.write()?;
-            input
-                .iter_mut()
-                .enumerate()
-                .for_each(|(index, value)| *value = next(index));
-        }
+        Program::Racy => {}
+        Program::Fixed => first.synchronize()?,
     }
-    data.kernels.transform(&mut batch)?;
-    batch.copy_to(&mut data.output)?;
-    Ok(check::equal(
-        "the result",
-        0,
-        data.output.read()?,
-        transformed,
-    ))
+    NEXT.fill_f32(0, &mut data.input);
+    // SAFETY: all memory outlives the host's wait, and one stream orders its uses.
+    unsafe {
+        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, first>>>(&mut *batch, A, B, ROUNDS))?;
+        batch.async_copy_to(&mut data.output, first)?;
+    }
+    first.synchronize()?;
+    Ok(check::equal("the result", 0, &data.output, transformed))
 }

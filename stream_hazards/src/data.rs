@@ -1,24 +1,30 @@
-//! The data that all pairs work on: one batch in, the same transformed out.
+//! What all pairs work on: a batch in page-locked memory, two streams, and device memory full of NaNs.
 
 use anyhow::bail;
+use cuda_host::{kernels, prelude::*};
+use cust::context::CurrentContext;
+use cust::event::{Event, EventFlags};
+use cust::memory::{DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
-use gpu_kernels::SM_70;
 
 kernels! {
-    pub unsafe struct Kernels {
-        fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) = gpu_kernels::affine_rounds_x4;
-        fn saxpy(a: f32, x: &[f32], y: &mut [f32]) = gpu_kernels::saxpy;
-    }
+    /// The kernels of all pairs.
+    pub struct Kernels;
+    use gpu_kernels::{affine_rounds_x4, saxpy};
 }
 
 const BATCH: Seed = Seed::new(11);
-const A: f32 = 1.0;
-const B: f32 = 0.125;
-/// Makes the kernel long beside a copy of the same data.
-const ROUNDS: u32 = 16;
-/// Elements of a batch for each dependent step of a kernel that takes three times as long as the copy of the batch.
-const ELEMENTS_PER_STEP: usize = 8;
+/// What the kernel makes of an element, over and over: `A x + B`.
+pub const A: f32 = 1.0;
+/// See [`A`].
+pub const B: f32 = 0.125;
+/// How often: the kernel is long beside a copy of the same data.
+pub const ROUNDS: u32 = 16;
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+
 /// Bytes of a batch.
 const DEFAULT: ByteSize = ByteSize::mib(1);
 /// Below, a copy is over before the next call comes, and most mistakes do no harm.
@@ -30,76 +36,69 @@ pub fn given(index: usize) -> f32 {
     BATCH.f32(index)
 }
 
-/// What [`Kernels::transform`] makes of it.
+/// What the kernel makes of it.
 pub fn transformed(index: usize) -> f32 {
     (0..ROUNDS).fold(given(index), |x, _| x.mul_add(A, B))
 }
 
-impl Kernels {
-    /// Transforms every element, slowly.
-    pub fn transform(&self, data: &mut DeviceBuffer<f32>) -> Result<()> {
-        self.affine_rounds_x4(Grid::cover(data.len().div_ceil(4), 256), data, A, B, ROUNDS)
-    }
-
-    /// Keeps the buffer's stream busy for longer than a batch of so many elements takes to copy, and not much of the
-    /// device.
-    pub fn keep_busy(&self, any: &mut DeviceBuffer<f32>, batch: usize) -> Result<()> {
-        let steps = u32::try_from(batch / ELEMENTS_PER_STEP).unwrap_or(u32::MAX);
-        self.affine_rounds_x4(Grid::cover(1, 32), any, A, B, steps)
-    }
-
-    /// y = a x + y for every element.
-    pub fn add_scaled(
-        &self,
-        a: f32,
-        x: &DeviceBuffer<f32>,
-        y: &mut DeviceBuffer<f32>,
-    ) -> Result<()> {
-        self.saxpy(Grid::cover(y.len(), 256), a, x, y)
-    }
-}
-
-/// Two streams, the batch in page-locked memory, and room for the result.
+/// Two streams, an event, the batch, and room for what becomes of it.
 pub struct Data {
     pub first: Stream,
     pub second: Stream,
-    pub input: HostBuffer<f32>,
-    pub output: HostBuffer<f32>,
+    /// Never recorded yet.
+    pub event: Event,
+    /// The batch, page-locked.
+    pub input: LockedBuffer<f32>,
+    /// Page-locked too, and full of NaNs until the result is copied there.
+    pub output: LockedBuffer<f32>,
+    /// Device memory for the batch, full of NaNs.
+    pub batch: DeviceBuffer<f32>,
+    /// The same for another batch.
+    pub other: DeviceBuffer<f32>,
+    /// A few elements: a kernel that works on them for long delays its stream and leaves the device to others.
+    pub scratch: DeviceBuffer<f32>,
     pub kernels: Kernels,
+    /// Of a launch with a thread for every four elements.
+    pub blocks: u32,
+    /// Rounds of a delay: one warp takes three times as long for them as a copy of the batch takes.
+    pub delay: u32,
 }
 
 impl Data {
-    /// The batch, and a poisoned result.
+    /// Fresh data. The host has waited for all of it.
     pub fn new(part: &Part) -> anyhow::Result<Self> {
-        let (device, elements) = (part.device(), part.elements::<f32>(DEFAULT)?);
         let size = part.size(DEFAULT);
         if !(LEAST..=MOST).contains(&size) {
-            let sense = format!("--size {size}: the mistakes show with {LEAST} to {MOST}");
-            bail!(UsageError(sense));
+            let range = format!("--size {size}: the mistakes show with {LEAST} to {MOST}");
+            bail!(UsageError(range));
         }
-        let mut input = HostBuffer::page_locked(device, elements)?;
-        BATCH.fill_f32(0, input.write()?);
-        let mut output = HostBuffer::page_locked(device, elements)?;
-        output.poison()?;
-        Ok(Self {
-            first: Stream::non_blocking(device, "first")?,
-            second: Stream::non_blocking(device, "second")?,
+        let elements = part.elements::<f32>(DEFAULT)?;
+        let mut input = LockedBuffer::new(&0.0, elements)?;
+        BATCH.fill_f32(0, &mut input);
+        let mut output = LockedBuffer::new(&0.0, elements)?;
+        check::poison(&mut output);
+        let [first, second] = stream::named(["first", "second"])?;
+        let data = Self {
+            first,
+            second,
+            event: Event::new(EventFlags::DISABLE_TIMING)?,
             input,
             output,
-            kernels: Kernels::load(device, SM_70)?,
-        })
+            batch: poisoned(elements)?,
+            other: poisoned(elements)?,
+            scratch: poisoned(4)?,
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            blocks: elements.div_ceil(4 * THREADS as usize) as u32,
+            delay: (elements / 8) as u32,
+        };
+        CurrentContext::synchronize()?;
+        Ok(data)
     }
+}
 
-    /// Elements of the batch.
-    pub fn len(&self) -> usize {
-        self.input.len()
-    }
-
-    /// Poisoned device memory that belongs to `stream`; the host has waited for the poison.
-    pub fn buffer(&self, stream: &Stream) -> Result<DeviceBuffer<f32>> {
-        let mut buffer = DeviceBuffer::new(stream, self.len())?;
-        buffer.poison()?;
-        stream.synchronize()?;
-        Ok(buffer)
-    }
+/// Device memory full of NaNs, once the host has waited.
+fn poisoned(elements: usize) -> anyhow::Result<DeviceBuffer<f32>> {
+    let mut buffer = DeviceBuffer::zeroed(elements)?;
+    buffer.set_8(0xFF)?;
+    Ok(buffer)
 }

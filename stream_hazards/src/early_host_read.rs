@@ -1,4 +1,4 @@
-//! early-host-read: the copy out has been asked for, and the host reads before it has happened.
+//! early-host-read: the copy out has been enqueued, and the host reads before it has happened.
 //!
 //! ```text
 //! racy    first  |KKKKKKDDDDDD        fixed   first  |KKKKKKDDDDDD
@@ -6,33 +6,31 @@
 //! ```
 //!
 //! A copy to page-locked memory returns at once. A copy to pageable memory would wait, which hides the mistake until
-//! somebody makes the memory page-locked.
+//! someone makes the memory page-locked.
 
-use crate::data::{Data, transformed};
-use crate::pair::{Outcome, Pair, Program};
+use crate::data::{A, B, Data, ROUNDS, THREADS, transformed};
+use cuda_host::launch;
+use cust::memory::AsyncCopyDestination;
 use examples_host::prelude::*;
+use examples_host::twins::{Outcome, Program};
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let pair = Pair {
-        prediction: "Without the wait the host reads what was in its memory before the copy.",
-        report_names: &["copy of", "read by the host"],
-    };
-    pair.run(part, program)
+    part.predict("Without the wait the host reads what was in its memory before the copy.");
+    part.twins(&["copy of", "by the host"], Data::new, program)
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let mut batch = data.buffer(&data.first)?;
-    batch.copy_from(&data.input)?;
-    data.kernels.transform(&mut batch)?;
-    batch.copy_to(&mut data.output)?;
-    Ok(match which {
-        Program::Racy => {
-            // SAFETY: old bytes are numbers too, and that the result is wrong is the lesson.
-            let result = unsafe { data.output.read_unordered() };
-            check::equal("the result", 0, &result, transformed)
-        }
-        // Waits for the stream first.
-        Program::Fixed => check::equal("the result", 0, data.output.read()?, transformed),
-    })
+    let (first, batch, blocks) = (&data.first, &mut data.batch, data.blocks);
+    // SAFETY: all memory outlives the operations. The racy host may read stale bytes, which are numbers too.
+    unsafe {
+        batch.async_copy_from(&data.input, first)?;
+        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, first>>>(&mut *batch, A, B, ROUNDS))?;
+        batch.async_copy_to(&mut data.output, first)?;
+    }
+    match which {
+        Program::Racy => {}
+        Program::Fixed => first.synchronize()?,
+    }
+    Ok(check::equal("the result", 0, &data.output, transformed))
 }

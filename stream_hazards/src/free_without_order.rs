@@ -1,48 +1,55 @@
 //! free-without-order: memory of a pool is freed in one stream while another still uses it.
 //!
 //! ```text
-//! racy    first  |alloc HHHH other KKKK DDDD          fixed   first  |alloc HHHH other KKKK DDDD free
-//!         second |free, alloc    HHHHSS                       second |alloc          HHHHSS
+//! racy    first  |alloc HHHH delay KKKK DDDD      fixed   first  |alloc HHHH delay KKKK DDDDe
+//!         second |free, alloc   HHHH                      second |                          w free, alloc HHHH
 //! ```
 //!
 //! A free in stream order takes effect when *its* stream comes to it. The next allocation in that stream gets the same
-//! memory at once, and what it stores there lands where the first stream's kernel
-//! still expects its own.
+//! memory at once, and what is stored there lands where the first stream's kernel still expects its own.
 
-use crate::data::{Data, transformed};
-use crate::pair::{Outcome, Pair, Program};
+use crate::data::{A, B, Data, ROUNDS, THREADS, transformed};
+use cuda_host::{launch, prelude::*};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use examples_host::prelude::*;
+use examples_host::twins::{Outcome, Program};
+
+/// Every element of the next batch.
+const NEXT: f32 = -1000.0;
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let pair = Pair {
-        prediction: "Freed in the wrong stream, the memory gets a new owner while the kernel uses it.",
-        report_names: &["freed without order"],
-    };
-    pair.run(part, program)
+    part.predict("Freed too early, the memory gets a new owner while the kernel still uses it.");
+    part.twins(&["freed without order"], Data::new, program)
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let mut batch = DeviceBuffer::from_pool(&data.first, data.len())?;
-    batch.copy_from(&data.input)?;
-    let mut other_work = DeviceBuffer::new(&data.first, 4)?;
-    other_work.poison()?;
-    data.kernels.keep_busy(&mut other_work, data.len())?;
-    data.kernels.transform(&mut batch)?;
-    batch.copy_to(&mut data.output)?;
-    if which == Program::Racy {
-        // SAFETY: whatever bytes the result has are numbers, and that they are wrong is the lesson.
-        unsafe { batch.assume_ordered_on(&data.second) };
+    let (first, second, done) = (&data.first, &data.second, &data.event);
+    let (elements, blocks, delay) = (data.input.len(), data.blocks, data.delay);
+    let next_batch = LockedBuffer::new(&NEXT, elements)?;
+    // SAFETY: the host's memory outlives the operations, and all come behind the allocation, in its stream.
+    let batch = unsafe {
+        let mut batch = DeviceBuffer::uninitialized_async(elements, first)?;
+        batch.async_copy_from(&data.input, first)?;
+        launch!(data.kernels.affine_rounds_x4<<<1, 32, 0, first>>>(&mut data.scratch, A, B, delay))?;
+        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, first>>>(&mut batch, A, B, ROUNDS))?;
+        batch.async_copy_to(&mut data.output, first)?;
+        batch
+    };
+    match which {
+        Program::Racy => {}
+        Program::Fixed => {
+            done.record(first)?;
+            second.wait(done)?;
+        }
     }
-    // Freed in the stream that it belongs to, behind that stream's work.
-    drop(batch);
-    let mut next = DeviceBuffer::from_pool(&data.second, data.len())?;
-    next.copy_from(&data.input)?;
-    next.poison()?;
-    Ok(check::equal(
-        "the result",
-        0,
-        data.output.read()?,
-        transformed,
-    ))
+    batch.drop_async(second)?;
+    // SAFETY: as above.
+    unsafe {
+        let mut next = DeviceBuffer::uninitialized_async(elements, second)?;
+        next.async_copy_from(&next_batch, second)?;
+        next.drop_async(second)?;
+    }
+    first.synchronize()?;
+    Ok(check::equal("the result", 0, &data.output, transformed))
 }

@@ -1,12 +1,11 @@
 //! What does a program look like that forgets an order, and how does one find out?
 //!
-//! Seven pairs of programs that differ in one line: the *racy* one lacks an order, the *fixed* one has it. On the
+//! Seven pairs of programs that differ in a line or two: the *racy* one lacks an order, the *fixed* one has it. On the
 //! software GPU the racy one computes the same wrong result in every run, and the ordering checker names both
-//! operations, the bytes and the event that is missing. On a GPU the racy one may be right by luck, today: so nothing is
-//! claimed about it there.
+//! operations, the bytes and what is missing. On a GPU the racy one may be right by luck, today: nothing is claimed of it
+//! there.
 //!
-//! The safe interface of these examples does not let the racy programs be written: each of them needs one `unsafe`
-//! call, or waits in the wrong place. Break the fixed ones yourself, and repair them with the checker's report.
+//! Each program is a `match` in one function. Break the fixed ones yourself, and repair them with the checker's report.
 
 mod buffer_reused;
 mod callback_waits;
@@ -14,7 +13,6 @@ mod data;
 mod early_host_read;
 mod free_without_order;
 mod missing_event;
-mod pair;
 mod re_recorded_event;
 mod wait_before_record;
 

@@ -5,34 +5,39 @@
 //!         second |KKKKKKKKKK                  second |        wKKKKKKKKKK
 //! ```
 
-use crate::data::{Data, transformed};
-use crate::pair::{Outcome, Pair, Program};
+use crate::data::{A, B, Data, ROUNDS, THREADS, transformed};
+use cuda_host::{launch, prelude::*};
+use cust::memory::AsyncCopyDestination;
 use examples_host::prelude::*;
+use examples_host::twins::{Outcome, Program};
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let pair = Pair {
-        prediction: "Without the event the kernel works on what was in the buffer before the copy.",
-        report_names: &["copy of", "kernel `affine_rounds_x4`"],
-    };
-    pair.run(part, program)
+    part.predict("Without the event the kernel works on what was in the buffer before the copy.");
+    part.twins(
+        &["copy of", "kernel `affine_rounds_x4`"],
+        Data::new,
+        program,
+    )
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let mut batch = data.buffer(&data.first)?;
-    batch.copy_from(&data.input)?;
+    let (first, second, copied) = (&data.first, &data.second, &data.event);
+    let (batch, blocks) = (&mut data.batch, data.blocks);
+    // SAFETY: the input outlives the copy.
+    unsafe { batch.async_copy_from(&data.input, first)? };
     match which {
-        // SAFETY: stale bytes are numbers too, and that the result is wrong is the lesson.
-        Program::Racy => unsafe { batch.assume_ordered_on(&data.second) },
-        // Records an event in the first stream; the second waits for it.
-        Program::Fixed => batch.hand_to(&data.second)?,
+        Program::Racy => {}
+        Program::Fixed => {
+            copied.record(first)?;
+            second.wait(copied)?;
+        }
     }
-    data.kernels.transform(&mut batch)?;
-    batch.copy_to(&mut data.output)?;
-    Ok(check::equal(
-        "the result",
-        0,
-        data.output.read()?,
-        transformed,
-    ))
+    // SAFETY: all memory outlives the host's wait. The racy kernel may read stale bytes, which are numbers too.
+    unsafe {
+        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, second>>>(&mut *batch, A, B, ROUNDS))?;
+        batch.async_copy_to(&mut data.output, second)?;
+    }
+    second.synchronize()?;
+    Ok(check::equal("the result", 0, &data.output, transformed))
 }

@@ -8,49 +8,52 @@
 //!
 //! A wait joins what the event stands for at the time of the call: its *last* record. The first stream's is forgotten.
 
-use crate::data::{Data, given, transformed};
-use crate::pair::{Outcome, Pair, Program};
+use crate::data::{A, B, Data, ROUNDS, THREADS, given, transformed};
+use cuda_host::{launch, prelude::*};
+use cust::memory::AsyncCopyDestination;
 use examples_host::prelude::*;
+use examples_host::twins::{Outcome, Program};
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let pair = Pair {
-        prediction: "The one wait stands for the last record alone: the first stream's kernel is not waited for.",
-        report_names: &[
-            "kernel `affine_rounds_x4`",
-            "kernel `saxpy`",
-            "recorded again",
-        ],
-    };
-    pair.run(part, program)
+    part.predict(
+        "The one wait stands for the last record alone: the first stream's kernel is not waited for.",
+    );
+    let named = [
+        "kernel `affine_rounds_x4`",
+        "kernel `saxpy`",
+        "recorded again",
+    ];
+    part.twins(&named, Data::new, program)
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let (first, second) = (&data.first, &data.second);
-    let consumer = Stream::non_blocking(first.device(), "consumer")?;
-    let event = Event::new(first.device(), Timing::Off)?;
-    let (mut x, mut y) = (data.buffer(first)?, data.buffer(second)?);
+    let (first, second, event) = (&data.first, &data.second, &data.event);
+    let [consumer] = stream::named(["consumer"])?;
+    let (x, y) = (&mut data.batch, &mut data.other);
+    let (blocks, delay) = (data.blocks, data.delay);
 
-    x.copy_from(&data.input)?;
-    let mut other_work = DeviceBuffer::new(first, 4)?;
-    other_work.poison()?;
-    data.kernels.keep_busy(&mut other_work, data.len())?;
-    data.kernels.transform(&mut x)?;
-    event.record(first)?;
-    if which == Program::Fixed {
-        consumer.wait(&event)?;
-    }
-    y.copy_from(&data.input)?;
-    event.record(second)?;
-    consumer.wait(&event)?;
-
-    // SAFETY: in the fixed program the waits above order both; in the racy one stale bytes are numbers too.
+    // SAFETY: all memory outlives the host's wait.
     unsafe {
-        x.assume_ordered_on(&consumer);
-        y.assume_ordered_on(&consumer);
+        x.async_copy_from(&data.input, first)?;
+        launch!(data.kernels.affine_rounds_x4<<<1, 32, 0, first>>>(&mut data.scratch, A, B, delay))?;
+        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, first>>>(&mut *x, A, B, ROUNDS))?;
     }
-    data.kernels.add_scaled(1.0, &x, &mut y)?;
-    y.copy_to(&mut data.output)?;
+    event.record(first)?;
+    match which {
+        Program::Racy => {}
+        Program::Fixed => consumer.wait(event)?,
+    }
+    // SAFETY: as above.
+    unsafe { y.async_copy_from(&data.input, second)? };
+    event.record(second)?;
+    consumer.wait(event)?;
+    // SAFETY: as above. The racy kernel may read stale bytes of x, which are numbers too.
+    unsafe {
+        launch!(data.kernels.saxpy<<<4 * blocks, THREADS, 0, consumer>>>(1.0, &*x, &mut *y))?;
+        y.async_copy_to(&mut data.output, &consumer)?;
+    }
+    consumer.synchronize()?;
     let expected = |index| transformed(index) + given(index);
-    Ok(check::equal("the result", 0, data.output.read()?, expected))
+    Ok(check::equal("the result", 0, &data.output, expected))
 }

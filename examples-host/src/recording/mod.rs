@@ -20,7 +20,7 @@ mod records;
 mod software_log;
 
 pub use cupti::profiling_library;
-pub(crate) use observer::install;
+pub(crate) use observer::{install, time_calls};
 
 use crate::device::Device;
 use crate::error::Error;

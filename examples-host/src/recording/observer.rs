@@ -3,6 +3,7 @@
 
 use super::notes::{self, NotedCall};
 use super::{between_events, now};
+use crate::call_times;
 use crate::intervals::{Engine, Span};
 use crate::range::thread_name;
 use crate::tally::{self, Work};
@@ -29,12 +30,35 @@ pub(super) enum Mode {
 
 static MODE: AtomicU8 = AtomicU8::new(Mode::Off as u8);
 
+/// Set in [`MODE`] beside the mode while the allocator's calls are timed.
+const CALL_TIMES: u8 = 1 << 7;
+
 #[inline]
 pub(super) fn mode() -> Mode {
-    match MODE.load(Ordering::Relaxed) {
+    mode_of(MODE.load(Ordering::Relaxed))
+}
+
+#[inline]
+fn mode_of(bits: u8) -> Mode {
+    match bits & !CALL_TIMES {
         0 => Mode::Off,
         1 => Mode::Records,
         _ => Mode::Events,
+    }
+}
+
+/// The allocator's calls are timed until this is dropped.
+pub(crate) struct TimingCalls;
+
+/// Times the allocator's calls from now on; see [`crate::call_times`].
+pub(crate) fn time_calls() -> TimingCalls {
+    MODE.fetch_or(CALL_TIMES, Ordering::Relaxed);
+    TimingCalls
+}
+
+impl Drop for TimingCalls {
+    fn drop(&mut self) {
+        MODE.fetch_and(!CALL_TIMES, Ordering::Relaxed);
     }
 }
 
@@ -44,14 +68,14 @@ pub(super) struct Observing;
 impl Observing {
     pub(super) fn start(mode: Mode) -> Self {
         drop(notes::take());
-        MODE.store(mode as u8, Ordering::Relaxed);
+        MODE.fetch_or(mode as u8, Ordering::Relaxed);
         Self
     }
 }
 
 impl Drop for Observing {
     fn drop(&mut self) {
-        MODE.store(Mode::Off as u8, Ordering::Relaxed);
+        MODE.fetch_and(CALL_TIMES, Ordering::Relaxed);
     }
 }
 
@@ -65,22 +89,30 @@ thread_local! {
 impl Observer for Recorder {
     #[inline]
     fn before(&self, call: &Call) {
-        match mode() {
+        let bits = MODE.load(Ordering::Relaxed);
+        match mode_of(bits) {
             Mode::Off => {}
             Mode::Records => BEGUN.set(now()),
             Mode::Events => between_events::begin(&call.action),
+        }
+        if bits & CALL_TIMES != 0 {
+            call_times::begin();
         }
     }
 
     #[inline]
     fn after(&self, call: &Call, succeeded: bool) {
+        let bits = MODE.load(Ordering::Relaxed);
+        if bits & CALL_TIMES != 0 {
+            call_times::end(call);
+        }
         if succeeded {
             tally::add(work(&call.action));
             if let Action::GetFunction { function, name } = call.action {
                 between_events::kernel_found(function, name);
             }
         }
-        if mode() != Mode::Off {
+        if mode_of(bits) != Mode::Off {
             noted(call, succeeded);
         }
     }

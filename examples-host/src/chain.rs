@@ -1,0 +1,190 @@
+//! Stages that hand chunks on: how fast such a chain can be, and what its intervals say of its order and its gaps.
+//!
+//! The first chunk takes its way through all stages; from then on the slowest stage sets the pace. Every stage of a chain
+//! has a stream of its own, of the stage's name.
+
+use crate::expect::{Expected, Found, share, truth};
+use crate::intervals::{Recording, Span};
+use crate::measure::Outcome;
+use crate::part::Part;
+use crate::table::Table;
+use crate::units;
+use std::time::Duration;
+
+/// Clocks of a kernel's and a copy's records may differ by this much.
+const TOLERANCE_NS: u64 = 1000;
+/// The most of its bound that a variant may seem to reach: stages measured alone vary that much.
+const MOST: f64 = 1.05;
+
+/// The stages in order, with what each takes alone for all chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    stages: [(&'static str, Duration); 3],
+    chunks: usize,
+}
+
+impl Chain {
+    /// A chain of these stages.
+    pub fn new(stages: [(&'static str, Duration); 3], chunks: usize) -> Self {
+        Self { stages, chunks }
+    }
+
+    /// The least time for all chunks, if they are equal: one chunk's way through all stages, and the slowest stage once
+    /// for each other chunk.
+    pub fn bound(&self) -> Duration {
+        let (chunks, times) = (self.chunks as f64, self.stages.map(|(_, time)| time));
+        let slowest = times.into_iter().max().unwrap_or_default();
+        times.iter().sum::<Duration>().div_f64(chunks) + slowest.mul_f64((chunks - 1.0) / chunks)
+    }
+
+    /// The stage that sets the pace.
+    pub fn slowest(&self) -> &'static str {
+        let slowest = self.stages.into_iter().max_by_key(|(_, time)| *time);
+        slowest.map_or("", |(name, _)| name)
+    }
+
+    /// How much of the bound a variant reaches.
+    pub fn reached(&self, outcome: &Outcome) -> Found {
+        share(self.bound().as_secs_f64() / outcome.median().as_secs_f64())
+    }
+
+    /// The share of the slowest stage's time, from its first chunk to its last, in which it was idle.
+    pub fn idle(&self, outcome: &Outcome) -> Found {
+        share(idle_share(&outcome.recording.on(self.slowest())))
+    }
+
+    /// That no chunk started a stage before it had left the one before.
+    pub fn in_order(&self, outcome: &Outcome) -> Expected {
+        let (early, of) = disorder(&outcome.recording, self.stages.map(|(name, _)| name));
+        truth(early == 0 && of > 0, format!("{early} of {of} do"), "none")
+    }
+
+    /// The times of the stages in words.
+    fn alone(&self) -> String {
+        let stage = |(name, time): (&str, Duration)| format!("{name} {}", units::time(time));
+        let [first, second, third] = self.stages.map(stage);
+        format!(
+            "Alone, all {} chunks: {first}, {second}, {third}.",
+            self.chunks
+        )
+    }
+}
+
+/// How many hand-overs between consecutive `streams` came too early, and how many there were: the k-th operation of a
+/// stream must not start before the k-th of the stream before it has ended.
+fn disorder(recording: &Recording, streams: [&str; 3]) -> (usize, usize) {
+    let stages = streams.map(|stream| recording.on(stream));
+    let pairs = stages
+        .windows(2)
+        .flat_map(|pair| pair[0].iter().zip(&pair[1]));
+    let early: Vec<bool> = pairs
+        .map(|(before, after)| after.start + TOLERANCE_NS < before.end)
+        .collect();
+    (early.iter().filter(|&&early| early).count(), early.len())
+}
+
+/// The share of the time from the first start to the last end in which nothing ran.
+fn idle_share(spans: &[Span]) -> f64 {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return 0.0;
+    };
+    let busy: u64 = spans.iter().map(|span| span.nanoseconds()).sum();
+    1.0 - busy as f64 / (last.end - first.start).max(1) as f64
+}
+
+impl Part<'_> {
+    /// Predicts what the chain takes, from its stages.
+    pub fn predict_chain(&mut self, chain: &Chain) {
+        self.predict(format!(
+            "{}\n\
+             One after the other they take the sum, {}. In a chain they take one chunk's way through all stages and\n\
+             {} times the slowest stage, {}: the bound.",
+            chain.alone(),
+            units::time(chain.stages.iter().map(|(_, time)| *time).sum()),
+            chain.chunks - 1,
+            units::time(chain.bound()),
+        ));
+    }
+
+    /// Prints the outcomes beside the bound and keeps their timelines.
+    pub fn show_chain(&mut self, outcomes: &[Outcome], chain: &Chain) {
+        let first = outcomes.first().map(Outcome::median).unwrap_or_default();
+        let mut table = Table::new([
+            "variant",
+            &format!("median, {}", self.device().times()),
+            "speed-up",
+            "of the bound",
+            &format!("{} idle", chain.slowest()),
+        ]);
+        for outcome in outcomes {
+            let chained = outcome.recording.streams().len() > 1;
+            let idle = chained.then(|| chain.idle(outcome).to_string());
+            table.row([
+                outcome.name.to_string(),
+                units::time(outcome.median()),
+                units::ratio(first.as_secs_f64() / outcome.median().as_secs_f64()),
+                chain.reached(outcome).to_string(),
+                idle.unwrap_or_else(|| "-".to_owned()),
+            ]);
+            self.keep(&outcome.name, &outcome.recording);
+        }
+        self.say(table);
+    }
+
+    /// Claims of each outcome that it is not faster than the chain's bound.
+    pub fn expect_not_below(&mut self, outcomes: &[Outcome], chain: &Chain) {
+        for outcome in outcomes {
+            let id = format!("not-below-bound/{}", outcome.name.id);
+            let sentence = format!("{} is not faster than the bound", outcome.name);
+            self.expect(id, &sentence, chain.reached(outcome).at_most(MOST));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Engine, Interval, Source};
+
+    #[test]
+    fn one_chunk_takes_the_sum_and_many_take_the_slowest_stage() {
+        let us = Duration::from_micros;
+        let stages = [("a", us(30)), ("b", us(60)), ("c", us(10))];
+        assert_eq!(Chain::new(stages, 1).bound(), us(100));
+        assert_eq!(Chain::new(stages, 10).bound(), us(64));
+        assert_eq!(Chain::new(stages, 10).slowest(), "b");
+    }
+
+    fn interval(stream: &str, start: u64, end: u64) -> Interval {
+        Interval {
+            engine: Engine::Kernel,
+            name: "k".into(),
+            stream: stream.into(),
+            span: Span { start, end },
+            bytes: 0,
+        }
+    }
+
+    #[test]
+    fn a_stage_that_starts_too_early_is_counted() {
+        let recording = Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval("a", 0, 10_000),
+                interval("b", 10_000, 20_000),
+                interval("c", 20_000, 30_000),
+                interval("a", 10_000, 20_000),
+                interval("b", 18_000, 30_000),
+                interval("c", 30_000, 40_000),
+            ],
+        );
+        assert_eq!(disorder(&recording, ["a", "b", "c"]), (1, 4));
+    }
+
+    #[test]
+    fn idle_time_is_what_lies_between_the_first_and_the_last() {
+        let span = |start, end| Span { start, end };
+        assert_eq!(idle_share(&[span(5, 10), span(15, 20), span(20, 25)]), 0.25);
+        assert_eq!(idle_share(&[]), 0.0);
+    }
+}

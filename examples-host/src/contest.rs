@@ -1,0 +1,127 @@
+//! Forms of one kernel, timed in several cases: a baseline, and what competes with it.
+
+use crate::check::{self, Checked};
+use crate::compare::Workload;
+use crate::expect::right;
+use crate::intervals::Engine;
+use crate::label::Label;
+use crate::part::Part;
+use crate::recording::record;
+use crate::results::Kind;
+use crate::sweep::sweep;
+use anyhow::Context;
+use std::time::Duration;
+
+/// The kernel's time of each form in each case.
+#[derive(Clone, Debug)]
+pub struct Contest<C, F> {
+    forms: Vec<F>,
+    /// By case, the time of each form.
+    times: Vec<(C, Vec<Duration>)>,
+}
+
+impl<C: Copy + PartialEq, F: Copy + PartialEq> Contest<C, F> {
+    /// The cases.
+    pub fn cases(&self) -> impl Iterator<Item = C> {
+        self.times.iter().map(|(case, _)| *case)
+    }
+
+    /// The time of a form, if it was timed.
+    pub fn time(&self, case: C, form: F) -> Option<Duration> {
+        let (_, times) = self.times.iter().find(|(of, _)| *of == case)?;
+        let place = self.forms.iter().position(|of| *of == form)?;
+        times.get(place).copied()
+    }
+
+    /// Every time that was taken, with its case.
+    pub fn all(&self) -> impl Iterator<Item = (C, Duration)> {
+        let of = |(case, times): &(C, Vec<Duration>)| {
+            let case = *case;
+            times.clone().into_iter().map(move |time| (case, time))
+        };
+        self.times.iter().flat_map(of)
+    }
+
+    /// The fastest of those that compete with the first form, and its time.
+    pub fn fastest(&self, case: C) -> Option<(F, Duration)> {
+        let others = self.forms.iter().skip(1);
+        let timed = others.filter_map(|&form| Some((form, self.time(case, form)?)));
+        timed.min_by_key(|(_, time)| *time)
+    }
+
+    /// How much faster than the first form the fastest of the others is.
+    pub fn gain(&self, case: C) -> Option<f64> {
+        let (first, (_, fastest)) = (*self.forms.first()?, self.fastest(case)?);
+        Some(self.time(case, first)?.as_secs_f64() / fastest.as_secs_f64())
+    }
+
+    /// The first form's best time in these cases, and that of the others.
+    pub fn best(&self, cases: impl Fn(C) -> bool) -> Option<[Duration; 2]> {
+        let first = *self.forms.first()?;
+        let of = || self.cases().filter(|&case| cases(case));
+        let own = of().filter_map(|case| self.time(case, first)).min()?;
+        let others = of().filter_map(|case| Some(self.fastest(case)?.1)).min()?;
+        Some([own, others])
+    }
+}
+
+impl Part<'_> {
+    /// Times the kernel that `launch` enqueues for each form in each case, and checks what it leaves. `id` is the claim
+    /// that every element is right, `case_label` and `form_label` are the groups and variants of the times.
+    ///
+    /// # Errors
+    /// What `work` or `launch` returns, or the driver.
+    pub fn contest<W: Workload, C: Copy, F: Copy>(
+        &mut self,
+        id: &str,
+        work: &mut W,
+        (cases, case_label): (&[C], impl Fn(C) -> Label),
+        (forms, form_label): (&[F], impl Fn(F) -> Label),
+        launch: impl Fn(&mut W, C, F) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Contest<C, F>> {
+        let device = self.device().clone();
+        let every = |&case: &C| forms.iter().map(move |&form| (case, form));
+        let points: Vec<(C, F)> = cases.iter().flat_map(every).collect();
+        let mut checked = Ok(Checked::default());
+        let times = sweep(self, 5, &points, |&(case, form), check| {
+            work.poison()?;
+            let recording = record(&device, || launch(work, case, form))?;
+            if check {
+                check::add(&mut checked, work.check())?;
+            }
+            anyhow::Ok([recording.busy(Engine::Kernel)])
+        })?;
+        let sentence = "every element is right in every form";
+        self.expect(id, sentence, right(&checked, "elements"));
+        for ((case, form), [times]) in points.iter().zip(&times) {
+            self.timed(case_label(*case), form_label(*form), Kind::Makespan, times);
+        }
+        let medians: Vec<Duration> = times.iter().map(|[times]| times.median()).collect();
+        let of_cases = medians.chunks(forms.len().max(1)).map(<[_]>::to_vec);
+        let times = cases.iter().copied().zip(of_cases).collect();
+        let forms = forms.to_vec();
+        Some(Contest { forms, times })
+            .filter(|contest| !contest.forms.is_empty())
+            .context("no form to time")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_are_compared_whatever_the_case() {
+        let us = |times: [u64; 3]| times.map(Duration::from_micros).to_vec();
+        let contest = Contest {
+            forms: vec!["plain", "a", "b"],
+            times: vec![(1, us([40, 25, 20])), (4, us([22, 30, 24]))],
+        };
+        assert_eq!(contest.gain(1), Some(2.0));
+        assert_eq!(contest.fastest(4), Some(("b", Duration::from_micros(24))));
+        let best = contest.best(|_| true);
+        assert_eq!(best, Some([22, 20].map(Duration::from_micros)));
+        assert_eq!(contest.best(|case| case > 4), None);
+        assert_eq!(contest.time(1, "c"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! What a memory pool held after each step of a program.
+
+use crate::expect::{Expected, truth};
+use crate::table::Table;
+use crate::units;
+use cuda_host::MemoryPool;
+use cuda_host::pool::PoolStatistics;
+use cust::error::CudaResult;
+use std::fmt;
+
+/// The statistics of one pool, step by step; it prints as a table.
+pub struct PoolLog<'p> {
+    pool: &'p MemoryPool,
+    table: Table,
+}
+
+impl<'p> PoolLog<'p> {
+    /// Nothing is noted yet.
+    pub fn new(pool: &'p MemoryPool) -> Self {
+        let titles = ["after", "reserved", "used", "most reserved", "most used"];
+        let table = Table::new(titles);
+        Self { pool, table }
+    }
+
+    /// Notes what the pool holds after this step.
+    ///
+    /// # Errors
+    /// The driver does not tell.
+    pub fn note(&mut self, step: &str) -> CudaResult<PoolStatistics> {
+        let now = self.pool.statistics()?;
+        let figures = [now.reserved, now.used, now.reserved_high, now.used_high];
+        let cells = figures.map(units::bytes);
+        self.table.row([step.to_owned()].into_iter().chain(cells));
+        Ok(now)
+    }
+}
+
+impl fmt::Display for PoolLog<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.table.fmt(f)
+    }
+}
+
+/// An amount of memory in bytes that was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Held(u64);
+
+/// An amount of memory in bytes, as a pool's statistics give it.
+pub fn held(bytes: u64) -> Held {
+    Held(bytes)
+}
+
+impl Held {
+    /// Exactly this.
+    pub fn exactly(self, bytes: u64) -> Expected {
+        truth(self.0 == bytes, units::bytes(self.0), units::bytes(bytes))
+    }
+
+    /// At least this.
+    pub fn at_least(self, bytes: u64) -> Expected {
+        self.less_than_beyond(bytes, u64::MAX)
+    }
+
+    /// At least this, and less than `beyond` more: pools reserve and count in pieces.
+    pub fn less_than_beyond(self, bytes: u64, beyond: u64) -> Expected {
+        let holds = (bytes..bytes.saturating_add(beyond)).contains(&self.0);
+        let limit = format!("at least {}", units::bytes(bytes));
+        truth(holds, units::bytes(self.0), limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_count_as_what_they_serve() {
+        let holds = |expected: Expected| expected.holds;
+        assert!(holds(held(7).exactly(7)) && !holds(held(8).exactly(7)));
+        assert!(holds(held(7).at_least(7)) && !holds(held(6).at_least(7)));
+        assert!(holds(held(8).less_than_beyond(7, 2)) && !holds(held(9).less_than_beyond(7, 2)));
+    }
+}
