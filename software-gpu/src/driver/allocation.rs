@@ -3,11 +3,11 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
 
-use super::abi::{CUcontext, CUdeviceptr, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdeviceptr, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::simulator::Simulator;
 use crate::memory::{AllocationKind, OutOfMemory, RegisterError};
 

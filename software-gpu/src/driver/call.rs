@@ -5,10 +5,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::abi::CUcontext;
+use super::c_abi::abi::CUcontext;
+use super::c_abi::errors::CudaError;
 use super::costs::Cost;
 use super::engine::Step;
-use super::errors::CudaError;
 use super::host_function;
 use super::host_threads::{Ordinal, current};
 use super::simulator::{Simulator, lock, progress};

@@ -5,11 +5,11 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::abi::{CUfunction, CUlaunchConfig, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUfunction, CUlaunchConfig, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::function::Function;
 use super::launch_attributes::LaunchAttributes;
 use super::occupancy::blocks_per_multiprocessor;

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::abi::{CUcontext, CUdevice, CUstream, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
+use super::c_abi::table::Table;
 use super::call::{Call, call};
 use super::costs::Cost;
 use super::device::Primary;
-use super::errors::CudaError;
 use super::host_threads::{ThreadSerial, current};
 use super::simulator::Simulator;
 use super::stream::Stream;
-use super::table::Table;
 use crate::memory::AllocationKind;
 use crate::timeline::{OpId, Time};
 

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use super::abi::{CUdeviceptr, CUstream};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUdeviceptr, CUstream};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::layout::Rows;
 use super::stream::{Mode, NullStream};
 use super::transfer::Pointer;

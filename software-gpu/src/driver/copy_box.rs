@@ -5,11 +5,11 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::abi::{CUdeviceptr, CUstream};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUdeviceptr, CUstream};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::layout::{Extent, Pitches, Rows};
 use super::memcpy_abi::{CUmemcpy2D, CUmemcpy2DSide, CUmemcpy3D, CUmemcpy3DSide};
 use super::operation::Side;

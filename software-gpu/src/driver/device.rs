@@ -2,11 +2,11 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use super::abi::{CUcontext, CUdevice, CUuuid, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdevice, CUuuid, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::simulator::Simulator;
 use crate::timeline::Profile;
 use crate::timeline::profile::Host;

@@ -1,12 +1,12 @@
 //! The loop that joins the models: the timeline says what happens next, and here it does.
 
-use super::abi::{CUresult, CUstream};
-use super::errors::CudaError;
+use super::c_abi::abi::{CUresult, CUstream};
+use super::c_abi::errors::CudaError;
+use super::c_abi::table::Table;
 use super::event::Event;
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
 use super::stream::Stream;
-use super::table::Table;
 use crate::activity::{self, Activity, Kind};
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
 

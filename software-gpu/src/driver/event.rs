@@ -2,11 +2,11 @@
 
 use std::ffi::c_uint;
 
-use super::abi::{CUcontext, CUevent, CUstream, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::graph::EXTERNAL;
 use super::operation::Effect;
 use super::simulator::Simulator;

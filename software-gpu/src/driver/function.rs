@@ -3,11 +3,11 @@
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::sync::Arc;
 
-use super::abi::{CUcontext, CUfunction, CUmodule, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUfunction, CUmodule, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use crate::exec::{Executable, ExecutableKernel};
 use crate::timeline::profile::Device;
 

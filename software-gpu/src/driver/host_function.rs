@@ -8,11 +8,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-use super::abi::{CUresult, CUstream, HostFunction, StreamCallback};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUresult, CUstream, HostFunction, StreamCallback};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::host_threads::current;
 use super::operation::{Callback, CallbackFunction, Effect};
 use super::stream::NullStream;

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::abi::CUcontext;
+use super::c_abi::abi::CUcontext;
 use crate::timeline::{OpId, Time};
 
 thread_local! {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::errors::CudaError;
+use super::c_abi::errors::CudaError;
 
 /// `CUjit_option`.
 const WALL_TIME: c_uint = 2;

@@ -4,13 +4,13 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::thread;
 
-use super::abi::{CUfunction, CUlaunchConfig, CUstream};
-use super::boundary::entry_points;
 use super::budget::instruction_budget;
+use super::c_abi::abi::{CUfunction, CUlaunchConfig, CUstream};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::cluster;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::function::{Function, max_threads};
 use super::launch_attributes::LaunchAttributes;
 use super::operation::Effect;

@@ -12,8 +12,8 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::abi::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
-use super::errors::CudaError;
+use super::c_abi::abi::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
+use super::c_abi::errors::CudaError;
 use super::simulator::Simulator;
 use crate::timeline::profile::Device;
 

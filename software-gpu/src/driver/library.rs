@@ -6,13 +6,13 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::abi::{
+use super::c_abi::abi::{
     CUcontext, CUdevice, CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule, Out,
 };
-use super::boundary::entry_points;
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::jit::Options;
 use super::module::{image_bytes, module_in, text};
 use crate::exec::Executable;

@@ -7,11 +7,11 @@
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::path::Path;
 
-use super::abi::{CUlinkState, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUlinkState, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::jit::Options;
 use super::module::{Refusal, check_target, ptx_text, text};
 use crate::exec::Executable;

@@ -22,10 +22,9 @@
 //! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
 
-mod abi;
 mod allocation;
-mod boundary;
 mod budget;
+mod c_abi;
 mod call;
 mod checkers;
 mod cluster;
@@ -37,8 +36,6 @@ mod device;
 mod device_count;
 mod effects;
 mod engine;
-mod entry;
-mod errors;
 mod event;
 mod function;
 mod graph;
@@ -62,21 +59,18 @@ mod peer;
 mod pointer;
 mod pools;
 mod profile_choice;
-mod refused;
 mod set;
 mod simulator;
 mod small_calls;
 mod stream;
 mod stream_attributes;
 mod stream_values;
-mod table;
 mod transfer;
-mod version;
 
 use crate::activity::Activity;
 
-pub use entry::{entry_point, entry_points};
-pub use errors::CudaError;
+pub use c_abi::entry::{entry_point, entry_points};
+pub use c_abi::errors::CudaError;
 pub(crate) use host_api::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };

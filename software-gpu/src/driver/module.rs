@@ -5,11 +5,11 @@ use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::function::Function;
 use super::jit::Options;
 use super::link;

@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::abi::{BlockSizeToSharedBytes, CUfunction, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{BlockSizeToSharedBytes, CUfunction, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::function::max_threads;
 use crate::exec::ExecutableKernel;
 use crate::timeline::profile::Device;

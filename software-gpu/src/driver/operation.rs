@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
+use super::c_abi::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
 use super::launch::Launch;
 use super::layout::Rows;
 use super::pools::StreamOrdered;

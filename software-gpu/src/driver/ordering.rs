@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
+use super::c_abi::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
+use super::c_abi::table::Table;
 use super::call::Call;
 use super::context::Context;
 use super::event::Event;
@@ -12,7 +13,6 @@ use super::host_threads::{Ordinal, current};
 use super::operation::{Effect, Operation};
 use super::simulator::{Simulator, lock};
 use super::stream::Stream;
-use super::table::Table;
 use crate::activity::{self, Kind};
 use crate::call_site::CallSite;
 use crate::memory::Accesses;

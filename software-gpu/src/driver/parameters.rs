@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::errors::CudaError;
+use super::c_abi::errors::CudaError;
 use crate::exec::ExecutableKernel;
 
 /// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER` and `_BUFFER_SIZE`.

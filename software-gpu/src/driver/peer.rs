@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
-use super::abi::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::copy_box::Request;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::layout::Rows;
 use super::memcpy_abi::CUmemcpy3D;
 use super::operation::{Effect, Place, Side};

@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::abi::CUdeviceptr;
-use super::boundary::entry_points;
+use super::c_abi::abi::CUdeviceptr;
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use crate::memory::{Allocation, AllocationKind};
 
 /// `CUmemorytype`.

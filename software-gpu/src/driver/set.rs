@@ -2,11 +2,11 @@
 
 use std::ffi::c_uint;
 
-use super::abi::{CUdeviceptr, CUstream};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUdeviceptr, CUstream};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::layout::Rows;
 use super::operation::{Effect, Pattern, Set};
 use super::stream::{Mode, NullStream};

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::abi::{
+use super::allocation::Owned;
+use super::c_abi::abi::{
     CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
 };
-use super::allocation::Owned;
+use super::c_abi::errors::CudaError;
+use super::c_abi::table::Table;
 use super::context::Context;
 use super::device::Device;
 use super::device_count::device_count;
 use super::effects::Effects;
-use super::errors::CudaError;
 use super::event::Event;
 use super::function::Function;
 use super::graph::{Captures, Graphs};
@@ -26,7 +27,6 @@ use super::profile_choice;
 use super::stream::Stream;
 use super::stream_attributes::StreamAttributes;
 use super::stream_values::{ValueWait, ValueWrites};
-use super::table::Table;
 use crate::activity::Recorder;
 use crate::memory::AddressSpace;
 use crate::timeline::{OpId, Profile, Time, Timeline};

@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::abi::{CUcontext, CUdevice, CUstream, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::call;
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::stream::NullStream;
 
 entry_points! {

@@ -2,16 +2,16 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::abi::{CUcontext, CUevent, CUstream, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
+use super::c_abi::table::Table;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::graph::EXTERNAL;
 use super::host_threads::{ThreadSerial, current};
 use super::operation::Effect;
 use super::simulator::Simulator;
-use super::table::Table;
 use crate::timeline::{OpId, StreamId};
 
 /// `CU_STREAM_NON_BLOCKING`.

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::ffi::c_uint;
 
-use super::abi::{CUstream, Out};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUstream, Out};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
 use super::call::{Call, call};
 use super::costs::Cost;
-use super::errors::CudaError;
 use super::launch_attributes::{check_access_policy, check_domains};
 use super::stream::NullStream;
 

@@ -13,16 +13,16 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::abi::{CUcontext, CUdeviceptr, CUstream};
-use super::boundary::entry_points;
+use super::c_abi::abi::{CUcontext, CUdeviceptr, CUstream};
+use super::c_abi::boundary::entry_points;
+use super::c_abi::errors::CudaError;
+use super::c_abi::table::Table;
 use super::call::{Call, call};
 use super::costs::Cost;
 use super::effects::Effects;
-use super::errors::CudaError;
 use super::operation::Effect;
 use super::simulator::Simulator;
 use super::stream::{NullStream, Stream};
-use super::table::Table;
 use crate::memory::AddressSpace;
 use crate::timeline::OpId;
 

@@ -16,11 +16,11 @@
 
 use std::ffi::c_void;
 
-use super::abi::{CUdeviceptr, CUstream};
+use super::c_abi::abi::{CUdeviceptr, CUstream};
+use super::c_abi::errors::CudaError;
 use super::call::Call;
 use super::costs;
 use super::effects::pack;
-use super::errors::CudaError;
 use super::layout::Rows;
 use super::operation::{Copy, Effect, Place, Side};
 use super::stream::Mode;

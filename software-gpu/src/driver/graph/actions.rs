@@ -2,10 +2,10 @@
 
 use super::node::{Action, KernelNode};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
-use crate::driver::abi::{CUcontext, CUevent};
+use crate::driver::c_abi::abi::{CUcontext, CUevent};
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::Call;
 use crate::driver::copy_box::Request;
-use crate::driver::errors::CudaError;
 use crate::driver::launch::{Arguments, Launch, Shape};
 use crate::driver::layout::Pitches;
 use crate::driver::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};

@@ -3,11 +3,11 @@
 use std::ffi::{c_char, c_uint, c_ulonglong};
 
 use super::executable::Executable;
-use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::{Call, call};
 use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
 use crate::driver::stream::NullStream;
 
 /// `CUgraphInstantiate_flags`.

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use super::graph::Graphs;
 use super::node::Action;
 use crate::activity::Kind;
-use crate::driver::abi::CUgraph;
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::CUgraph;
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::call;
 use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
 
 /// All of `CUgraphDebugDot_flags`.
 const FLAGS: c_uint = (1 << 16) - 1;

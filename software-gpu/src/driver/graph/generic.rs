@@ -10,10 +10,10 @@ use super::node::{Action, NodeType};
 use super::node_params;
 use super::params::{EdgeData, NodeParams};
 use super::update;
-use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::{CUgraph, CUgraphExec, CUgraphNode, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::Call;
-use crate::driver::errors::CudaError;
 
 entry_points! {
     fn cuGraphAddNode(

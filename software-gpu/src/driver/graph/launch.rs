@@ -12,11 +12,11 @@
 
 use super::executable::{Role, Step};
 use super::node::Action;
-use crate::driver::abi::{CUcontext, CUgraphExec, CUstream};
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::{CUcontext, CUgraphExec, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::{Call, call};
 use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
 use crate::driver::operation::Effect;
 use crate::driver::simulator::Simulator;
 use crate::driver::stream::NullStream;

@@ -3,8 +3,8 @@
 use std::ffi::{c_uint, c_void};
 
 use super::memory::Allocation;
-use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::launch::Launch;
 use crate::driver::operation::{Callback, Copy, Effect, Set};
 use crate::driver::pools::StreamOrdered;

@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction};
+use crate::driver::c_abi::abi::{
+    CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction,
+};
 use crate::driver::memcpy_abi::CUmemcpy3D;
 use crate::driver::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
 

@@ -9,11 +9,11 @@ use super::arrays;
 use super::executable::{Executable, Role, Step, flatten};
 use super::node::{Action, NodeType};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
-use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::{Call, call};
 use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
 use crate::driver::memcpy_abi::CUmemcpy3D;
 
 /// `CUgraphExecUpdateResult`.

@@ -23,10 +23,10 @@ pub(super) mod stream_ordered;
 
 use std::collections::BTreeMap;
 
-use super::abi::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
-use super::errors::CudaError;
+use super::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
+use super::c_abi::errors::CudaError;
+use super::c_abi::table::Table;
 use super::simulator::Simulator;
-use super::table::Table;
 use crate::memory::AllocationKind;
 use crate::timeline::OpId;
 

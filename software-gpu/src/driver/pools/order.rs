@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::abi::{CUcontext, CUevent, CUstream};
+use super::super::c_abi::abi::{CUcontext, CUevent, CUstream};
 use super::segments::FreePoint;
 use crate::timeline::OpId;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ffi::c_uint;
 
-use super::super::abi::CUstream;
-use super::super::errors::CudaError;
+use super::super::c_abi::abi::CUstream;
+use super::super::c_abi::errors::CudaError;
 use super::order::Reach;
 use super::segments::{FreePoint, Rank, Segments};
 use crate::timeline::OpId;

@@ -1,10 +1,10 @@
 //! Allocating and freeing in stream order.
 
-use super::super::abi::{CUdeviceptr, CUmemoryPool, CUstream, Out};
-use super::super::boundary::entry_points;
+use super::super::c_abi::abi::{CUdeviceptr, CUmemoryPool, CUstream, Out};
+use super::super::c_abi::boundary::entry_points;
+use super::super::c_abi::errors::CudaError;
 use super::super::call::{Call, call};
 use super::super::costs::Cost;
-use super::super::errors::CudaError;
 use super::super::operation::Effect;
 use super::super::stream::NullStream;
 use super::order::Reach;

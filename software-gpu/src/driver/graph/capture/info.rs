@@ -3,11 +3,11 @@
 use std::ffi::c_uint;
 
 use super::calls::ACTIVE;
-use crate::driver::abi::{CUgraph, CUgraphNode, CUstream, Out};
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::{CUgraph, CUgraphNode, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::call;
 use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
 use crate::driver::graph::arrays;
 use crate::driver::graph::params::EdgeData;
 use crate::driver::stream::NullStream;

@@ -8,11 +8,11 @@ use std::cell::Cell;
 use std::ffi::c_uint;
 
 use super::sequence::{Mode, Sequence};
-use crate::driver::abi::{CUcontext, CUevent, CUstream};
-use crate::driver::boundary::entry_points;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::call::call;
 use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
 use crate::driver::host_threads::current;
 use crate::driver::simulator::Simulator;
 

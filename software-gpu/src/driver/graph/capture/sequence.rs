@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream};
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream};
+use crate::driver::c_abi::errors::CudaError;
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
 use crate::driver::host_threads::ThreadSerial;

@@ -7,7 +7,10 @@ use super::errors::CudaError;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
 /// becomes `CUDA_ERROR_UNKNOWN`.
-pub(super) fn guarded(name: &str, body: impl FnOnce() -> Result<(), CudaError>) -> CUresult {
+pub(in crate::driver) fn guarded(
+    name: &str,
+    body: impl FnOnce() -> Result<(), CudaError>,
+) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.into(),
         Err(_) => {
@@ -24,9 +27,9 @@ macro_rules! entry_points {
     ($($(#[$attribute:meta])* fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
         $(#[$attribute])*
         #[allow(non_snake_case, reason = "the name of cuda.h")]
-        pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::abi::CUresult {
-            $crate::driver::boundary::guarded(stringify!($name), move || $body)
+        pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::abi::CUresult {
+            $crate::driver::c_abi::boundary::guarded(stringify!($name), move || $body)
         }
     )*};
 }
-pub(super) use entry_points;
+pub(in crate::driver) use entry_points;

@@ -92,7 +92,7 @@ impl<T> Out<T> {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for a null pointer.
-    pub(super) fn set(self, value: T) -> Result<(), CudaError> {
+    pub(in crate::driver) fn set(self, value: T) -> Result<(), CudaError> {
         if self.0.is_null() {
             return Err(CudaError::InvalidValue);
         }
@@ -102,13 +102,13 @@ impl<T> Out<T> {
     }
 
     /// Writes the result if the caller wants it.
-    pub(super) fn set_if_wanted(self, value: T) {
+    pub(in crate::driver) fn set_if_wanted(self, value: T) {
         // Null means that the caller does not.
         let _ = self.set(value);
     }
 
     /// Refuses a null pointer before anything happens.
-    pub(super) fn required(self) -> Result<Self, CudaError> {
+    pub(in crate::driver) fn required(self) -> Result<Self, CudaError> {
         if self.0.is_null() {
             Err(CudaError::InvalidValue)
         } else {

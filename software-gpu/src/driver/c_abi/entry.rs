@@ -2,12 +2,31 @@
 
 use std::ffi::c_void;
 
-use super::pools::{management, stream_ordered};
-use super::{
-    allocation, cluster, context, copy, copy_box, device, event, function, graph, host_function,
-    launch, library, link, module, occupancy, peer, pointer, refused, set, small_calls, stream,
-    stream_attributes, stream_values, version,
-};
+use super::refused;
+use super::version;
+use crate::driver::allocation;
+use crate::driver::cluster;
+use crate::driver::context;
+use crate::driver::copy;
+use crate::driver::copy_box;
+use crate::driver::device;
+use crate::driver::event;
+use crate::driver::function;
+use crate::driver::graph;
+use crate::driver::host_function;
+use crate::driver::launch;
+use crate::driver::library;
+use crate::driver::link;
+use crate::driver::module;
+use crate::driver::occupancy;
+use crate::driver::peer;
+use crate::driver::pointer;
+use crate::driver::pools::{management, stream_ordered};
+use crate::driver::set;
+use crate::driver::small_calls;
+use crate::driver::stream;
+use crate::driver::stream_attributes;
+use crate::driver::stream_values;
 
 /// The address of a function with the C ABI.
 struct Address(*const c_void);

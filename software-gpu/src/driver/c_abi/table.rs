@@ -10,7 +10,7 @@ use super::errors::CudaError;
 
 /// A handle as a number. Numbers are given in rising order and never twice, so that a handle used after its object's
 /// end is an error and not another object; and they are the same in every run.
-pub(super) trait Handle: Copy + Ord {
+pub(in crate::driver) trait Handle: Copy + Ord {
     /// What distinguishes this kind of handle from the others.
     const KIND: usize;
 
@@ -51,20 +51,20 @@ handles! {
 
 /// Objects of one kind.
 #[derive(Debug)]
-pub(super) struct Table<H, T> {
+pub(in crate::driver) struct Table<H, T> {
     given: usize,
     objects: BTreeMap<H, T>,
 }
 
 impl<H: Handle, T> Table<H, T> {
-    pub(super) fn new() -> Self {
+    pub(in crate::driver) fn new() -> Self {
         Self {
             given: 0,
             objects: BTreeMap::new(),
         }
     }
 
-    pub(super) fn insert(&mut self, object: T) -> H {
+    pub(in crate::driver) fn insert(&mut self, object: T) -> H {
         self.given += 1;
         let handle = H::from_number(H::KIND << 28 | self.given << 4);
         self.objects.insert(handle, object);
@@ -75,12 +75,12 @@ impl<H: Handle, T> Table<H, T> {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` when there is none.
-    pub(super) fn get(&self, handle: H) -> Result<&T, CudaError> {
+    pub(in crate::driver) fn get(&self, handle: H) -> Result<&T, CudaError> {
         self.objects.get(&handle).ok_or(CudaError::InvalidHandle)
     }
 
     /// As [`get`](Self::get).
-    pub(super) fn get_mut(&mut self, handle: H) -> Result<&mut T, CudaError> {
+    pub(in crate::driver) fn get_mut(&mut self, handle: H) -> Result<&mut T, CudaError> {
         self.objects
             .get_mut(&handle)
             .ok_or(CudaError::InvalidHandle)
@@ -90,34 +90,34 @@ impl<H: Handle, T> Table<H, T> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub(super) fn remove(&mut self, handle: H) -> Result<T, CudaError> {
+    pub(in crate::driver) fn remove(&mut self, handle: H) -> Result<T, CudaError> {
         self.objects.remove(&handle).ok_or(CudaError::InvalidHandle)
     }
 
     /// Whether there is no object.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::driver) fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
     /// All objects in the order of their creation.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (H, &T)> {
+    pub(in crate::driver) fn iter(&self) -> impl Iterator<Item = (H, &T)> {
         self.objects
             .iter()
             .map(|(handle, object)| (*handle, object))
     }
 
     /// As [`iter`](Self::iter), without the handles.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(in crate::driver) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.objects.values_mut()
     }
 
     /// Removes all objects but those that `keep` wants.
-    pub(super) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+    pub(in crate::driver) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.objects.retain(|_, object| keep(object));
     }
 
     /// A number for the object that is small and unique among its kind.
-    pub(super) fn serial(handle: H) -> u64 {
+    pub(in crate::driver) fn serial(handle: H) -> u64 {
         (handle.number() as u64 & 0x0fff_ffff) >> 4
     }
 }

@@ -4,17 +4,17 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::abi::Out;
 use super::boundary::entry_points;
-use super::budget;
-use super::call::Call;
-use super::costs::Cost;
 use super::entry::entry_point;
 use super::errors::{self, CudaError};
-use super::ordering::Ordering;
-use super::profile_choice;
+use crate::driver::budget;
+use crate::driver::call::Call;
+use crate::driver::costs::Cost;
+use crate::driver::ordering::Ordering;
+use crate::driver::profile_choice;
 use crate::reports;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
-pub(super) const VERSION: c_int = 13_000;
+pub(in crate::driver) const VERSION: c_int = 13_000;
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD_DEFAULT_STREAM: u64 = 2;

@@ -9,8 +9,8 @@ macro_rules! refuse {
     ($($what:literal: $($name:ident)*;)*) => {
         $($(
             #[allow(non_snake_case, reason = "the name of cuda.h")]
-            pub(super) unsafe extern "C" fn $name() -> $crate::driver::abi::CUresult {
-                $crate::driver::boundary::guarded(stringify!($name), || refused(stringify!($name), $what))
+            pub(in crate::driver) unsafe extern "C" fn $name() -> $crate::driver::c_abi::abi::CUresult {
+                $crate::driver::c_abi::boundary::guarded(stringify!($name), || refused(stringify!($name), $what))
             }
         )*)*
     };
