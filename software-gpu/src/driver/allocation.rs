@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use super::c_abi::abi::{CUcontext, CUdeviceptr, Out};
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::call::call;
-use super::costs::Cost;
+use super::host::call::call;
+use super::host::costs::Cost;
 use super::simulator::Simulator;
 use crate::memory::{AllocationKind, OutOfMemory, RegisterError};
 

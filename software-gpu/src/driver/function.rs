@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::c_abi::abi::{CUcontext, CUfunction, CUmodule, Out};
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::call::{Call, call};
-use super::costs::Cost;
+use super::host::call::{Call, call};
+use super::host::costs::Cost;
 use crate::exec::{Executable, ExecutableKernel};
 use crate::timeline::profile::Device;
 

@@ -11,8 +11,8 @@ use super::c_abi::abi::{
 };
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::call::{Call, call};
-use super::costs::Cost;
+use super::host::call::{Call, call};
+use super::host::costs::Cost;
 use super::jit::Options;
 use super::module::{image_bytes, module_in, text};
 use crate::exec::Executable;

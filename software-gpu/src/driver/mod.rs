@@ -25,13 +25,11 @@
 mod allocation;
 mod budget;
 mod c_abi;
-mod call;
 mod checkers;
 mod cluster;
 mod context;
 mod copy;
 mod copy_box;
-mod costs;
 mod device;
 mod device_count;
 mod effects;
@@ -39,9 +37,8 @@ mod engine;
 mod event;
 mod function;
 mod graph;
-mod host_api;
+mod host;
 mod host_function;
-mod host_threads;
 mod jit;
 mod kernel_reports;
 mod launch;
@@ -71,7 +68,7 @@ use crate::activity::Activity;
 
 pub use c_abi::entry::{entry_point, entry_points};
 pub use c_abi::errors::CudaError;
-pub(crate) use host_api::{
+pub(crate) use host::host_api::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
 pub(crate) use ordering::host_accessed;
@@ -100,5 +97,5 @@ pub(crate) fn take_activities() -> Vec<Activity> {
 #[cfg(fuzzing)]
 pub fn reset() {
     simulator::reset();
-    host_threads::current::reset();
+    host::host_threads::current::reset();
 }

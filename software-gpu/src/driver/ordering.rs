@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::c_abi::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
 use super::c_abi::table::Table;
-use super::call::Call;
 use super::context::Context;
 use super::event::Event;
-use super::host_threads::{Ordinal, current};
+use super::host::call::Call;
+use super::host::host_threads::{Ordinal, current};
 use super::operation::{Effect, Operation};
 use super::simulator::{Simulator, lock};
 use super::stream::Stream;

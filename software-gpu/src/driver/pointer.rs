@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::c_abi::abi::CUdeviceptr;
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::call::{Call, call};
-use super::costs::Cost;
+use super::host::call::{Call, call};
+use super::host::costs::Cost;
 use crate::memory::{Allocation, AllocationKind};
 
 /// `CUmemorytype`.

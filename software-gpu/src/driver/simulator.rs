@@ -16,7 +16,7 @@ use super::effects::Effects;
 use super::event::Event;
 use super::function::Function;
 use super::graph::{Captures, Graphs};
-use super::host_threads::HostThreads;
+use super::host::host_threads::HostThreads;
 use super::library::{Library, LibraryKernel};
 use super::link::LinkState;
 use super::module::LoadedModule;

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::call::call;
-use super::costs::Cost;
+use super::host::call::call;
+use super::host::costs::Cost;
 use super::stream::NullStream;
 
 entry_points! {

@@ -9,8 +9,8 @@ use std::ffi::c_uint;
 use super::c_abi::abi::{CUstream, Out};
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::call::{Call, call};
-use super::costs::Cost;
+use super::host::call::{Call, call};
+use super::host::costs::Cost;
 use super::launch_attributes::{check_access_policy, check_domains};
 use super::stream::NullStream;
 

@@ -18,9 +18,9 @@ use std::ffi::c_void;
 
 use super::c_abi::abi::{CUdeviceptr, CUstream};
 use super::c_abi::errors::CudaError;
-use super::call::Call;
-use super::costs;
 use super::effects::pack;
+use super::host::call::Call;
+use super::host::costs;
 use super::layout::Rows;
 use super::operation::{Copy, Effect, Place, Side};
 use super::stream::Mode;

@@ -6,8 +6,8 @@ use super::executable::Executable;
 use crate::driver::c_abi::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 use crate::driver::stream::NullStream;
 
 /// `CUgraphInstantiate_flags`.

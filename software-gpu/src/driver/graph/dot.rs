@@ -9,8 +9,8 @@ use crate::activity::Kind;
 use crate::driver::c_abi::abi::CUgraph;
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::call;
-use crate::driver::costs::Cost;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
 
 /// All of `CUgraphDebugDot_flags`.
 const FLAGS: c_uint = (1 << 16) - 1;

@@ -13,7 +13,7 @@ use super::update;
 use crate::driver::c_abi::abi::{CUgraph, CUgraphExec, CUgraphNode, Out};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::Call;
+use crate::driver::host::call::Call;
 
 entry_points! {
     fn cuGraphAddNode(

@@ -11,8 +11,8 @@ use super::params::AllocationParams;
 use crate::driver::c_abi::abi::{CUdevice, CUdeviceptr, CUgraph, CUgraphNode, Out};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 use crate::driver::pools::abi::{CUmemLocation, CUmemPoolProps};
 
 /// `CU_MEM_ALLOCATION_TYPE_PINNED` and `CU_MEM_LOCATION_TYPE_DEVICE`.

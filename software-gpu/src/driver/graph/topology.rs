@@ -9,8 +9,8 @@ use super::params::EdgeData;
 use crate::driver::c_abi::abi::{CUgraph, CUgraphNode, Out};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 
 /// In the places that an answer does not fill.
 const NO_NODE: CUgraphNode = CUgraphNode(0);

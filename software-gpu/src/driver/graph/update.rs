@@ -12,8 +12,8 @@ use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, Out};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 use crate::driver::memcpy_abi::CUmemcpy3D;
 
 /// `CUgraphExecUpdateResult`.

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use super::super::c_abi::abi::{CUdevice, CUdeviceptr, CUmemoryPool, Out};
 use super::super::c_abi::boundary::entry_points;
 use super::super::c_abi::errors::CudaError;
-use super::super::call::{Call, call};
-use super::super::costs::Cost;
+use super::super::host::call::{Call, call};
+use super::super::host::costs::Cost;
 use super::abi::{CUmemAccessDesc, CUmemLocation, CUmemPoolProps};
 use super::pool::{Attribute, Pool, Properties};
 

@@ -3,8 +3,8 @@
 use super::super::c_abi::abi::{CUdeviceptr, CUmemoryPool, CUstream, Out};
 use super::super::c_abi::boundary::entry_points;
 use super::super::c_abi::errors::CudaError;
-use super::super::call::{Call, call};
-use super::super::costs::Cost;
+use super::super::host::call::{Call, call};
+use super::super::host::costs::Cost;
 use super::super::operation::Effect;
 use super::super::stream::NullStream;
 use super::order::Reach;

@@ -6,10 +6,10 @@ use super::calls::ACTIVE;
 use crate::driver::c_abi::abi::{CUgraph, CUgraphNode, CUstream, Out};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::call;
-use crate::driver::costs::Cost;
 use crate::driver::graph::arrays;
 use crate::driver::graph::params::EdgeData;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
 use crate::driver::stream::NullStream;
 use NullStream::{Legacy, PerThread};
 

@@ -11,9 +11,9 @@ use super::sequence::{Mode, Sequence};
 use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::call::call;
-use crate::driver::costs::Cost;
-use crate::driver::host_threads::current;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::host::host_threads::current;
 use crate::driver::simulator::Simulator;
 
 thread_local! {

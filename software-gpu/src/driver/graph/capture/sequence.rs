@@ -6,7 +6,7 @@ use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUgraph, CUgrap
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
-use crate::driver::host_threads::ThreadSerial;
+use crate::driver::host::host_threads::ThreadSerial;
 use crate::driver::operation::Effect;
 use crate::driver::simulator::Simulator;
 

@@ -5,7 +5,7 @@ use crate::timeline::profile::{Figure, Host};
 
 /// The kinds of calls that the profile tells apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Cost {
+pub(in crate::driver) enum Cost {
     /// No time: host code that only asks.
     Free,
     Launch,
@@ -44,7 +44,7 @@ pub(super) enum Cost {
 }
 
 impl Cost {
-    pub(super) fn time(self, host: &Host) -> Time {
+    pub(in crate::driver) fn time(self, host: &Host) -> Time {
         match self {
             Self::Free => Time::ZERO,
             Self::Launch => host.launch_us.micros(),
@@ -105,11 +105,11 @@ fn pin(host: &Host, bytes: usize) -> f64 {
 }
 
 /// How long one host thread streams through `bytes` of memory.
-pub(super) fn memory_work(host: &Host, bytes: u64) -> Time {
+pub(in crate::driver) fn memory_work(host: &Host, bytes: u64) -> Time {
     Time::from_micros(bytes as f64 / (host.memory_gb_per_s.value * 1e3))
 }
 
 /// How long one host thread counts `bytes` bytes in a table.
-pub(super) fn counting_work(host: &Host, bytes: u64) -> Time {
+pub(in crate::driver) fn counting_work(host: &Host, bytes: u64) -> Time {
     Time::from_micros(bytes as f64 * host.count_byte_ns.value * 1e-3)
 }

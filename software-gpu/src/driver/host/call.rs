@@ -5,14 +5,14 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::c_abi::abi::CUcontext;
-use super::c_abi::errors::CudaError;
 use super::costs::Cost;
-use super::engine::Step;
-use super::host_function;
 use super::host_threads::{Ordinal, current};
-use super::simulator::{Simulator, lock, progress};
 use crate::call_site::CallSite;
+use crate::driver::c_abi::abi::CUcontext;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::engine::Step;
+use crate::driver::host_function;
+use crate::driver::simulator::{Simulator, lock, progress};
 use crate::order::Locate;
 use crate::reports::{self, Kind};
 use crate::timeline::{OpId, Time};
@@ -22,7 +22,7 @@ use crate::timeline::{OpId, Time};
 const STANDSTILL: Duration = Duration::from_secs(60);
 
 /// The simulator, locked by a thread whose turn it is.
-pub(super) struct Call {
+pub(in crate::driver) struct Call {
     /// Always there, except while it is exchanged.
     guard: Option<MutexGuard<'static, Simulator>>,
     clock: Time,
@@ -30,7 +30,7 @@ pub(super) struct Call {
 
 /// Makes a call that costs `cost`. The clock has advanced when `body` runs, so that what `body` submits is seen by the
 /// device after the call's end.
-pub(super) fn call<R>(
+pub(in crate::driver) fn call<R>(
     cost: Cost,
     body: impl FnOnce(&mut Call) -> Result<R, CudaError>,
 ) -> Result<R, CudaError> {
@@ -49,7 +49,7 @@ impl Call {
     ///
     /// # Errors
     /// `CUDA_ERROR_NOT_PERMITTED` in a host function, `CUDA_ERROR_LAUNCH_TIMEOUT` at a standstill.
-    pub(super) fn begin() -> Result<Self, CudaError> {
+    pub(in crate::driver) fn begin() -> Result<Self, CudaError> {
         if current::in_host_function() {
             report_nested_call();
             return Err(CudaError::NotPermitted);
@@ -72,7 +72,7 @@ impl Call {
     }
 
     /// Gives the turn away, with the simulation at the thread's clock if no other thread can still act before.
-    pub(super) fn end(mut self) {
+    pub(in crate::driver) fn end(mut self) {
         self.publish_clock();
         while !self.in_host_function && !self.must_yield() && self.step(self.clock) {}
         let Simulator {
@@ -83,18 +83,18 @@ impl Call {
     }
 
     /// The thread's virtual time.
-    pub(super) fn clock(&self) -> Time {
+    pub(in crate::driver) fn clock(&self) -> Time {
         self.clock
     }
 
     /// Host time passes.
-    pub(super) fn spend(&mut self, cost: Cost) {
+    pub(in crate::driver) fn spend(&mut self, cost: Cost) {
         let time = cost.time(self.host());
         self.spend_time(time);
     }
 
     /// As [`spend`](Self::spend).
-    pub(super) fn spend_time(&mut self, time: Time) {
+    pub(in crate::driver) fn spend_time(&mut self, time: Time) {
         self.clock += time;
     }
 
@@ -103,7 +103,7 @@ impl Call {
     ///
     /// # Errors
     /// `CUDA_ERROR_LAUNCH_TIMEOUT` when they cannot end.
-    pub(super) fn wait(
+    pub(in crate::driver) fn wait(
         &mut self,
         operations: impl IntoIterator<Item = OpId>,
         wake_up: Time,
@@ -148,7 +148,7 @@ impl Call {
     }
 
     /// Waits for `operations` as a synchronising call does.
-    pub(super) fn synchronize(
+    pub(in crate::driver) fn synchronize(
         &mut self,
         operations: impl IntoIterator<Item = OpId>,
     ) -> Result<(), CudaError> {
@@ -161,7 +161,7 @@ impl Call {
     /// # Errors
     /// `CUDA_ERROR_INVALID_CONTEXT` when there is none, `CUDA_ERROR_CONTEXT_IS_DESTROYED`, or the error that a kernel
     /// left behind.
-    pub(super) fn context(&self) -> Result<CUcontext, CudaError> {
+    pub(in crate::driver) fn context(&self) -> Result<CUcontext, CudaError> {
         let current = current::with_contexts(|stack| stack.last().copied());
         let handle = current
             .filter(|handle| !handle.is_null())
@@ -170,7 +170,7 @@ impl Call {
     }
 
     /// As [`context`](Self::context), for a context that an object belongs to.
-    pub(super) fn usable(&self, handle: CUcontext) -> Result<CUcontext, CudaError> {
+    pub(in crate::driver) fn usable(&self, handle: CUcontext) -> Result<CUcontext, CudaError> {
         let context = self
             .contexts
             .get(handle)
@@ -224,7 +224,7 @@ impl Call {
     }
 
     /// Lets other threads act for a moment of real time. Returns whether any did.
-    pub(super) fn pause_briefly(&mut self, moment: Duration) -> bool {
+    pub(in crate::driver) fn pause_briefly(&mut self, moment: Duration) -> bool {
         let seen = self.progress;
         self.sleepers += 1;
         let Some(guard) = self.guard.take() else {

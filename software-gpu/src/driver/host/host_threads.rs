@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::c_abi::abi::CUcontext;
+use crate::driver::c_abi::abi::CUcontext;
 use crate::timeline::{OpId, Time};
 
 thread_local! {
@@ -25,13 +25,13 @@ thread_local! {
 }
 
 /// A registered thread's place among those with the same clock.
-pub(super) type Ordinal = u64;
+pub(in crate::driver) type Ordinal = u64;
 
 /// Tells threads apart; the order has no meaning.
-pub(super) type ThreadSerial = u64;
+pub(in crate::driver) type ThreadSerial = u64;
 
 /// The calling thread.
-pub(super) mod current {
+pub(in crate::driver) mod current {
     use super::*;
 
     pub(in crate::driver) fn clock() -> Time {
@@ -86,7 +86,7 @@ pub(super) mod current {
 
 /// The registered threads and everybody who waits for the device.
 #[derive(Debug, Default)]
-pub(super) struct HostThreads {
+pub(in crate::driver) struct HostThreads {
     given: Ordinal,
     registered: BTreeMap<Ordinal, Registered>,
     waits: BTreeMap<WaitId, Wait>,
@@ -101,7 +101,7 @@ struct Registered {
 }
 
 /// One thread's wait for the end of operations.
-pub(super) type WaitId = u64;
+pub(in crate::driver) type WaitId = u64;
 
 #[derive(Debug)]
 struct Wait {
@@ -113,7 +113,7 @@ struct Wait {
 
 impl HostThreads {
     /// Registers a thread that starts at `clock`.
-    pub(super) fn register(&mut self, clock: Time) -> Ordinal {
+    pub(in crate::driver) fn register(&mut self, clock: Time) -> Ordinal {
         let ordinal = self.given;
         self.given += 1;
         let waiting = false;
@@ -122,25 +122,25 @@ impl HostThreads {
         ordinal
     }
 
-    pub(super) fn unregister(&mut self, ordinal: Ordinal) {
+    pub(in crate::driver) fn unregister(&mut self, ordinal: Ordinal) {
         self.registered.remove(&ordinal);
     }
 
-    pub(super) fn set_clock(&mut self, ordinal: Ordinal, clock: Time) {
+    pub(in crate::driver) fn set_clock(&mut self, ordinal: Ordinal, clock: Time) {
         if let Some(thread) = self.registered.get_mut(&ordinal) {
             thread.clock = clock;
         }
     }
 
     /// Marks a thread as waiting for threads of its own, which are registered too.
-    pub(super) fn set_waiting(&mut self, ordinal: Ordinal, waiting: bool) {
+    pub(in crate::driver) fn set_waiting(&mut self, ordinal: Ordinal, waiting: bool) {
         if let Some(thread) = self.registered.get_mut(&ordinal) {
             thread.waiting = waiting;
         }
     }
 
     /// The clock of the earliest thread that may call, other than `except`; and its ordinal.
-    pub(super) fn earliest(&self, except: Option<Ordinal>) -> Option<(Time, Ordinal)> {
+    pub(in crate::driver) fn earliest(&self, except: Option<Ordinal>) -> Option<(Time, Ordinal)> {
         self.registered
             .iter()
             .filter(|(ordinal, thread)| !thread.waiting && Some(**ordinal) != except)
@@ -149,14 +149,14 @@ impl HostThreads {
     }
 
     /// Whether a registered thread at `clock` has to let another one go first.
-    pub(super) fn must_yield(&self, clock: Time, ordinal: Ordinal) -> bool {
+    pub(in crate::driver) fn must_yield(&self, clock: Time, ordinal: Ordinal) -> bool {
         self.earliest(Some(ordinal))
             .is_some_and(|other| other < (clock, ordinal))
     }
 
     /// The calling thread begins to wait for `operations`, and will have the clock of the last one's end plus
     /// `wake_up`.
-    pub(super) fn begin_wait(
+    pub(in crate::driver) fn begin_wait(
         &mut self,
         operations: BTreeSet<OpId>,
         clock: Time,
@@ -180,7 +180,7 @@ impl HostThreads {
     }
 
     /// `op` ended: those who waited for nothing else run again, from this moment.
-    pub(super) fn ended(&mut self, op: OpId, at: Time) {
+    pub(in crate::driver) fn ended(&mut self, op: OpId, at: Time) {
         for wait in self.waits.values_mut() {
             if !wait.remaining.remove(&op) {
                 continue;
@@ -198,7 +198,7 @@ impl HostThreads {
     }
 
     /// The clock after the wait, if it is over.
-    pub(super) fn end_wait(&mut self, id: WaitId) -> Option<Time> {
+    pub(in crate::driver) fn end_wait(&mut self, id: WaitId) -> Option<Time> {
         if !self.waits.get(&id)?.remaining.is_empty() {
             return None;
         }
@@ -206,7 +206,7 @@ impl HostThreads {
     }
 
     /// Gives a wait up: it can never be over.
-    pub(super) fn abandon_wait(&mut self, id: WaitId) {
+    pub(in crate::driver) fn abandon_wait(&mut self, id: WaitId) {
         if let Some(thread) = self.waits.remove(&id).and_then(|wait| wait.thread) {
             self.set_waiting(thread, false);
         }
