@@ -27,11 +27,9 @@ mod budget;
 mod c_abi;
 mod checkers;
 mod cluster;
-mod context;
 mod copy;
 mod copy_box;
-mod device;
-mod device_count;
+mod devices;
 mod effects;
 mod engine;
 mod event;
@@ -55,10 +53,8 @@ mod parameters;
 mod peer;
 mod pointer;
 mod pools;
-mod profile_choice;
 mod set;
 mod simulator;
-mod small_calls;
 mod stream;
 mod stream_attributes;
 mod stream_values;
@@ -68,11 +64,11 @@ use crate::activity::Activity;
 
 pub use c_abi::entry::{entry_point, entry_points};
 pub use c_abi::errors::CudaError;
+pub use devices::profile_choice::{ChoiceError, profile, use_profile};
 pub(crate) use host::host_api::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
 pub(crate) use ordering::host_accessed;
-pub use profile_choice::{ChoiceError, profile, use_profile};
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
 pub fn last_fault() -> Option<String> {

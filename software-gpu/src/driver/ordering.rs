@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::c_abi::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
 use super::c_abi::table::Table;
-use super::context::Context;
+use super::devices::context::Context;
 use super::event::Event;
 use super::host::call::Call;
 use super::host::host_threads::{Ordinal, current};

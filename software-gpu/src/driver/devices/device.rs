@@ -2,12 +2,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use super::c_abi::abi::{CUcontext, CUdevice, CUuuid, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
-use super::simulator::Simulator;
+use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUuuid, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::simulator::Simulator;
 use crate::timeline::Profile;
 use crate::timeline::profile::Host;
 
@@ -18,20 +18,20 @@ const PCI_DOMAIN_ID: c_int = 50;
 
 /// One device.
 #[derive(Debug)]
-pub(super) struct Device {
-    pub(super) profile: Profile,
-    pub(super) primary: Primary,
+pub(in crate::driver) struct Device {
+    pub(in crate::driver) profile: Profile,
+    pub(in crate::driver) primary: Primary,
 }
 
 /// A device's primary context.
 #[derive(Debug, Default)]
-pub(super) struct Primary {
+pub(in crate::driver) struct Primary {
     /// The context, while it is active.
-    pub(super) context: Option<CUcontext>,
+    pub(in crate::driver) context: Option<CUcontext>,
     /// How often it was retained and not released.
-    pub(super) users: u32,
+    pub(in crate::driver) users: u32,
     /// What it is created with.
-    pub(super) flags: c_uint,
+    pub(in crate::driver) flags: c_uint,
 }
 
 entry_points! {
@@ -107,7 +107,7 @@ entry_points! {
 }
 
 impl Device {
-    pub(super) fn new(profile: Profile) -> Self {
+    pub(in crate::driver) fn new(profile: Profile) -> Self {
         Self {
             profile,
             primary: Primary::default(),
@@ -139,35 +139,38 @@ impl Simulator {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_DEVICE` when there is no such device; so in the functions below.
-    pub(super) fn ordinal(&self, device: CUdevice) -> Result<usize, CudaError> {
+    pub(in crate::driver) fn ordinal(&self, device: CUdevice) -> Result<usize, CudaError> {
         let ordinal = usize::try_from(device).ok();
         ordinal
             .filter(|ordinal| *ordinal < self.devices.len())
             .ok_or(CudaError::InvalidDevice)
     }
 
-    pub(super) fn device(&self, device: CUdevice) -> Result<&Device, CudaError> {
+    pub(in crate::driver) fn device(&self, device: CUdevice) -> Result<&Device, CudaError> {
         Ok(&self.devices[self.ordinal(device)?])
     }
 
-    pub(super) fn device_mut(&mut self, device: CUdevice) -> Result<&mut Device, CudaError> {
+    pub(in crate::driver) fn device_mut(
+        &mut self,
+        device: CUdevice,
+    ) -> Result<&mut Device, CudaError> {
         let ordinal = self.ordinal(device)?;
         Ok(&mut self.devices[ordinal])
     }
 
     /// The profile of the device that a context is on.
-    pub(super) fn profile_of(&self, context: CUcontext) -> Result<&Profile, CudaError> {
+    pub(in crate::driver) fn profile_of(&self, context: CUcontext) -> Result<&Profile, CudaError> {
         let ordinal = self.contexts.get(context)?.device;
         Ok(&self.devices[ordinal].profile)
     }
 
     /// What calls cost the host: there is one, whatever its devices are.
-    pub(super) fn host(&self) -> &Host {
+    pub(in crate::driver) fn host(&self) -> &Host {
         &self.devices[0].profile.host
     }
 
     /// Whether it is some device's primary context.
-    pub(super) fn is_primary(&self, context: CUcontext) -> bool {
+    pub(in crate::driver) fn is_primary(&self, context: CUcontext) -> bool {
         let primary = |device: &Device| device.primary.context == Some(context);
         self.devices.iter().any(primary)
     }

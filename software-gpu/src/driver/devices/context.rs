@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::c_abi::table::Table;
 use super::device::Primary;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
-use super::host::host_threads::{ThreadSerial, current};
-use super::simulator::Simulator;
-use super::stream::Stream;
+use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::table::Table;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::host::host_threads::{ThreadSerial, current};
+use crate::driver::simulator::Simulator;
+use crate::driver::stream::Stream;
 use crate::memory::AllocationKind;
 use crate::timeline::{OpId, Time};
 
@@ -23,23 +23,23 @@ const FLAGS: c_uint = 0xff;
 
 /// One context.
 #[derive(Debug)]
-pub(super) struct Context {
+pub(in crate::driver) struct Context {
     /// The device's ordinal.
-    pub(super) device: usize,
-    pub(super) flags: c_uint,
+    pub(in crate::driver) device: usize,
+    pub(in crate::driver) flags: c_uint,
     /// The contexts whose memory it can access: `cuCtxEnablePeerAccess`.
-    pub(super) peers: BTreeSet<CUcontext>,
+    pub(in crate::driver) peers: BTreeSet<CUcontext>,
     /// What a kernel left behind: every later call returns it.
-    pub(super) fault: Option<CudaError>,
+    pub(in crate::driver) fault: Option<CudaError>,
     /// The legacy default stream.
-    pub(super) legacy: CUstream,
+    pub(in crate::driver) legacy: CUstream,
     /// The per-thread default streams of the threads that used theirs.
-    pub(super) per_thread: BTreeMap<ThreadSerial, CUstream>,
+    pub(in crate::driver) per_thread: BTreeMap<ThreadSerial, CUstream>,
     /// Last operations of destroyed streams, and whether the streams were blocking.
-    pub(super) orphans: Vec<(OpId, bool)>,
-    pub(super) cache_config: c_uint,
-    pub(super) shared_config: c_uint,
-    pub(super) limits: BTreeMap<c_uint, usize>,
+    pub(in crate::driver) orphans: Vec<(OpId, bool)>,
+    pub(in crate::driver) cache_config: c_uint,
+    pub(in crate::driver) shared_config: c_uint,
+    pub(in crate::driver) limits: BTreeMap<c_uint, usize>,
 }
 
 entry_points! {
@@ -325,7 +325,10 @@ impl Call {
     ///
     /// # Errors
     /// The error of a kernel that failed in the meantime.
-    pub(super) fn synchronize_context(&mut self, context: CUcontext) -> Result<(), CudaError> {
+    pub(in crate::driver) fn synchronize_context(
+        &mut self,
+        context: CUcontext,
+    ) -> Result<(), CudaError> {
         self.drain(context)?;
         self.usable(context).map(|_| ())
     }
@@ -335,7 +338,7 @@ impl Call {
     ///
     /// # Errors
     /// The error of a kernel of the current context.
-    pub(super) fn synchronize_users(
+    pub(in crate::driver) fn synchronize_users(
         &mut self,
         current: CUcontext,
         address: u64,
@@ -370,7 +373,7 @@ impl Call {
     }
 
     /// From the end of what a thread waits for to the return of its call.
-    pub(super) fn wake_up(&self, context: CUcontext) -> Result<Time, CudaError> {
+    pub(in crate::driver) fn wake_up(&self, context: CUcontext) -> Result<Time, CudaError> {
         let host = self.host();
         let blocking = self.contexts.get(context)?.flags & BLOCKING_SYNC != 0;
         Ok(if blocking {
@@ -409,7 +412,10 @@ impl Simulator {
         Ok(context)
     }
 
-    pub(super) fn operations_of(&mut self, context: CUcontext) -> Result<Vec<OpId>, CudaError> {
+    pub(in crate::driver) fn operations_of(
+        &mut self,
+        context: CUcontext,
+    ) -> Result<Vec<OpId>, CudaError> {
         self.prune_orphans(context)?;
         let streams = self
             .streams

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
-use super::stream::NullStream;
+use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::stream::NullStream;
 
 entry_points! {
     /// Profilers of the driver's kind do not attach here: the software GPU keeps its own record.

@@ -9,7 +9,7 @@ const MOST: usize = 8;
 ///
 /// # Errors
 /// What is wrong with the variable, in a sentence.
-pub(super) fn device_count() -> Result<usize, String> {
+pub(in crate::driver) fn device_count() -> Result<usize, String> {
     match std::env::var_os(VARIABLE) {
         None => Ok(1),
         Some(value) => parse(&value.to_string_lossy()),
