@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::Rows;
+use super::memory::layout::Rows;
 use super::operation::{Copy, Pattern, Place, Set, Side};
 use crate::memory::{AddressSpace, HeldWrites, is_device_address};
 use crate::timeline::OpId;

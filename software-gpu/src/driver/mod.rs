@@ -22,13 +22,10 @@
 //! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
 
-mod allocation;
 mod budget;
 mod c_abi;
 mod checkers;
 mod cluster;
-mod copy;
-mod copy_box;
 mod devices;
 mod effects;
 mod engine;
@@ -41,24 +38,18 @@ mod jit;
 mod kernel_reports;
 mod launch;
 mod launch_attributes;
-mod layout;
 mod library;
 mod link;
-mod memcpy_abi;
+mod memory;
 mod module;
 mod occupancy;
 mod operation;
 mod ordering;
 mod parameters;
-mod peer;
-mod pointer;
-mod pools;
-mod set;
 mod simulator;
 mod stream;
 mod stream_attributes;
 mod stream_values;
-mod transfer;
 
 use crate::activity::Activity;
 

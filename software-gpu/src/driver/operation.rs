@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::c_abi::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
 use super::launch::Launch;
-use super::layout::Rows;
-use super::pools::StreamOrdered;
+use super::memory::layout::Rows;
+use super::memory::pools::StreamOrdered;
 use super::stream_values::{Value, ValueWait};
 use crate::call_site::CallSite;
 use crate::memory::{Accesses, ByteRanges};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::allocation::Owned;
 use super::c_abi::abi::{
     CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
 };
@@ -20,10 +19,11 @@ use super::graph::{Captures, Graphs};
 use super::host::host_threads::HostThreads;
 use super::library::{Library, LibraryKernel};
 use super::link::LinkState;
+use super::memory::allocation::Owned;
+use super::memory::pools::Pools;
 use super::module::LoadedModule;
 use super::operation::Operation;
 use super::ordering::Ordering;
-use super::pools::Pools;
 use super::stream::Stream;
 use super::stream_attributes::StreamAttributes;
 use super::stream_values::{ValueWait, ValueWrites};

@@ -4,13 +4,13 @@ use super::node::{Action, KernelNode};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::c_abi::abi::{CUcontext, CUevent};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::copy_box::Request;
 use crate::driver::host::call::Call;
 use crate::driver::launch::{Arguments, Launch, Shape};
-use crate::driver::layout::Pitches;
-use crate::driver::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};
+use crate::driver::memory::copy_box::Request;
+use crate::driver::memory::layout::Pitches;
+use crate::driver::memory::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};
+use crate::driver::memory::set::{self, Elements};
 use crate::driver::operation::{Callback, CallbackFunction, Copy, Pattern, Place, Set, Side};
-use crate::driver::set::{self, Elements};
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;

@@ -9,7 +9,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::memcpy_abi::CUmemcpy3D;
+use crate::driver::memory::memcpy_abi::CUmemcpy3D;
 
 entry_points! {
     fn cuGraphAddKernelNode(

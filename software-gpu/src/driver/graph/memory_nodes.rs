@@ -13,7 +13,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::pools::abi::{CUmemLocation, CUmemPoolProps};
+use crate::driver::memory::pools::abi::{CUmemLocation, CUmemPoolProps};
 
 /// `CU_MEM_ALLOCATION_TYPE_PINNED` and `CU_MEM_LOCATION_TYPE_DEVICE`.
 const PINNED: c_uint = 1;

@@ -6,8 +6,8 @@ use super::memory::Allocation;
 use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::launch::Launch;
+use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::operation::{Callback, Copy, Effect, Set};
-use crate::driver::pools::StreamOrdered;
 
 /// One node.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use crate::driver::c_abi::abi::{
     CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction,
 };
-use crate::driver::memcpy_abi::CUmemcpy3D;
-use crate::driver::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
+use crate::driver::memory::memcpy_abi::CUmemcpy3D;
+use crate::driver::memory::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v1`.
 #[derive(Clone, Copy, Debug)]

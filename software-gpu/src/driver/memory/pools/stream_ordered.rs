@@ -1,15 +1,15 @@
 //! Allocating and freeing in stream order.
 
-use super::super::c_abi::abi::{CUdeviceptr, CUmemoryPool, CUstream, Out};
-use super::super::c_abi::boundary::entry_points;
-use super::super::c_abi::errors::CudaError;
-use super::super::host::call::{Call, call};
-use super::super::host::costs::Cost;
-use super::super::operation::Effect;
-use super::super::stream::NullStream;
 use super::order::Reach;
 use super::segments::{FreePoint, GRANULE, Placement, Rank};
 use super::{PoolAllocation, StreamOrdered};
+use crate::driver::c_abi::abi::{CUdeviceptr, CUmemoryPool, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::operation::Effect;
+use crate::driver::stream::NullStream;
 use crate::memory::AllocationKind;
 
 entry_points! {

@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use super::super::c_abi::abi::{CUdevice, CUdeviceptr, CUmemoryPool, Out};
-use super::super::c_abi::boundary::entry_points;
-use super::super::c_abi::errors::CudaError;
-use super::super::host::call::{Call, call};
-use super::super::host::costs::Cost;
 use super::abi::{CUmemAccessDesc, CUmemLocation, CUmemPoolProps};
 use super::pool::{Attribute, Pool, Properties};
+use crate::driver::c_abi::abi::{CUdevice, CUdeviceptr, CUmemoryPool, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 
 /// `CUmemLocationType`.
 const LOCATION_DEVICE: c_uint = 1;

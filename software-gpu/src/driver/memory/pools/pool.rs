@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::c_uint;
 
-use super::super::c_abi::abi::CUstream;
-use super::super::c_abi::errors::CudaError;
 use super::order::Reach;
 use super::segments::{FreePoint, Rank, Segments};
+use crate::driver::c_abi::abi::CUstream;
+use crate::driver::c_abi::errors::CudaError;
 use crate::timeline::OpId;
 
 /// Pools reserve device memory in multiples of this many bytes.

@@ -5,16 +5,16 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::c_abi::abi::{CUdeviceptr, CUstream};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
 use super::layout::{Extent, Pitches, Rows};
 use super::memcpy_abi::{CUmemcpy2D, CUmemcpy2DSide, CUmemcpy3D, CUmemcpy3DSide};
-use super::operation::Side;
-use super::stream::{Mode, NullStream};
 use super::transfer::Pointer;
+use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::operation::Side;
+use crate::driver::stream::{Mode, NullStream};
 use Mode::{Async, Sync};
 use NullStream::{Legacy, PerThread};
 
@@ -68,25 +68,25 @@ copies! {
 }
 
 /// What all descriptions come to.
-pub(super) struct Request {
-    pub(super) from: Corner,
-    pub(super) to: Corner,
-    pub(super) extent: Extent,
+pub(in crate::driver) struct Request {
+    pub(in crate::driver) from: Corner,
+    pub(in crate::driver) to: Corner,
+    pub(in crate::driver) extent: Extent,
     /// What has to be zero is.
-    pub(super) well_formed: bool,
+    pub(in crate::driver) well_formed: bool,
 }
 
 /// One side: a box's place in a larger one.
-pub(super) struct Corner {
-    pub(super) memory_type: c_uint,
-    pub(super) host: *const c_void,
-    pub(super) device: CUdeviceptr,
+pub(in crate::driver) struct Corner {
+    pub(in crate::driver) memory_type: c_uint,
+    pub(in crate::driver) host: *const c_void,
+    pub(in crate::driver) device: CUdeviceptr,
     /// Bytes, rows and slices before the box.
-    pub(super) offset: [usize; 3],
+    pub(in crate::driver) offset: [usize; 3],
     /// Bytes from row to row, 0 when not specified.
-    pub(super) pitch: usize,
+    pub(in crate::driver) pitch: usize,
     /// Rows from slice to slice, 0 when not specified.
-    pub(super) height: usize,
+    pub(in crate::driver) height: usize,
 }
 
 fn copy(name: &str, mode: Mode, request: Option<Request>) -> Result<(), CudaError> {
@@ -105,7 +105,7 @@ impl Call {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for what the driver refuses; `CUDA_ERROR_NOT_SUPPORTED` for arrays.
-    pub(super) fn sides(
+    pub(in crate::driver) fn sides(
         &self,
         name: &str,
         request: &Request,
@@ -241,7 +241,7 @@ impl From<&CUmemcpy3D> for Request {
 
 impl CUmemcpy3D {
     /// The box's size.
-    pub(super) fn extent(&self) -> Extent {
+    pub(in crate::driver) fn extent(&self) -> Extent {
         Extent {
             width: self.width_in_bytes,
             height: self.height,

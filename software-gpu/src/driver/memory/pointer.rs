@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::c_abi::abi::CUdeviceptr;
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
+use crate::driver::c_abi::abi::CUdeviceptr;
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 use crate::memory::{Allocation, AllocationKind};
 
 /// `CUmemorytype`.

@@ -6,34 +6,34 @@ use crate::memory::ByteRanges;
 
 /// How large a box is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(in crate::driver) struct Extent {
     /// Bytes of a row.
-    pub(super) width: usize,
+    pub(in crate::driver) width: usize,
     /// Rows of a slice.
-    pub(super) height: usize,
+    pub(in crate::driver) height: usize,
     /// Slices.
-    pub(super) depth: usize,
+    pub(in crate::driver) depth: usize,
 }
 
 /// How far apart the rows of a box are, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pitches {
+pub(in crate::driver) struct Pitches {
     /// From the start of one row to that of the next.
-    pub(super) row: usize,
+    pub(in crate::driver) row: usize,
     /// From the start of one slice to that of the next.
-    pub(super) slice: usize,
+    pub(in crate::driver) slice: usize,
 }
 
 /// A box of bytes, counted from its first one. No byte is in two rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rows {
-    pub(super) extent: Extent,
-    pub(super) pitches: Pitches,
+pub(in crate::driver) struct Rows {
+    pub(in crate::driver) extent: Extent,
+    pub(in crate::driver) pitches: Pitches,
 }
 
 impl Extent {
     /// Contiguous bytes.
-    pub(super) const fn row(width: usize) -> Self {
+    pub(in crate::driver) const fn row(width: usize) -> Self {
         Self {
             width,
             height: 1,
@@ -42,19 +42,19 @@ impl Extent {
     }
 
     /// Bytes of all rows, if they are not more than an address can count.
-    pub(super) fn bytes(self) -> Option<usize> {
+    pub(in crate::driver) fn bytes(self) -> Option<usize> {
         self.width.checked_mul(self.height)?.checked_mul(self.depth)
     }
 
     /// How many rows there are.
-    pub(super) fn rows(self) -> usize {
+    pub(in crate::driver) fn rows(self) -> usize {
         self.height.saturating_mul(self.depth)
     }
 }
 
 impl Rows {
     /// Contiguous bytes.
-    pub(super) const fn row(width: usize) -> Self {
+    pub(in crate::driver) const fn row(width: usize) -> Self {
         let pitches = Pitches {
             row: width,
             slice: width,
@@ -66,7 +66,7 @@ impl Rows {
     }
 
     /// One slice.
-    pub(super) const fn rectangle(width: usize, height: usize, pitch: usize) -> Self {
+    pub(in crate::driver) const fn rectangle(width: usize, height: usize, pitch: usize) -> Self {
         let depth = 1;
         Self {
             extent: Extent {
@@ -82,7 +82,7 @@ impl Rows {
     }
 
     /// The same bytes one behind the other.
-    pub(super) fn packed(self) -> Self {
+    pub(in crate::driver) fn packed(self) -> Self {
         let Extent { width, height, .. } = self.extent;
         let pitches = Pitches {
             row: width,
@@ -92,12 +92,12 @@ impl Rows {
     }
 
     /// Whether there is one row.
-    pub(super) fn is_flat(self) -> bool {
+    pub(in crate::driver) fn is_flat(self) -> bool {
         self.extent.height == 1 && self.extent.depth == 1
     }
 
     /// Whether nothing lies between the rows.
-    pub(super) fn is_packed(self) -> bool {
+    pub(in crate::driver) fn is_packed(self) -> bool {
         let Self { extent, pitches } = self;
         let rows_touch = extent.height <= 1 || pitches.row == extent.width;
         let slice = extent.width.checked_mul(extent.height);
@@ -105,12 +105,12 @@ impl Rows {
     }
 
     /// Bytes without those between the rows.
-    pub(super) fn bytes(self) -> Option<usize> {
+    pub(in crate::driver) fn bytes(self) -> Option<usize> {
         self.extent.bytes()
     }
 
     /// Bytes from the first one to the end of the last row, if there are any and an address can count them.
-    pub(super) fn span(self) -> Option<usize> {
+    pub(in crate::driver) fn span(self) -> Option<usize> {
         let Self { extent, pitches } = self;
         let to_last_slice = pitches.slice.checked_mul(extent.depth.checked_sub(1)?)?;
         let to_last_row = pitches.row.checked_mul(extent.height.checked_sub(1)?)?;
@@ -120,14 +120,14 @@ impl Rows {
     }
 
     /// Where the rows start.
-    pub(super) fn offsets(self) -> impl Iterator<Item = usize> {
+    pub(in crate::driver) fn offsets(self) -> impl Iterator<Item = usize> {
         let Self { extent, pitches } = self;
         (0..extent.depth)
             .flat_map(move |z| (0..extent.height).map(move |y| z * pitches.slice + y * pitches.row))
     }
 
     /// The addresses of the bytes, when the first one has this address.
-    pub(super) fn ranges(self, base: u64) -> ByteRanges {
+    pub(in crate::driver) fn ranges(self, base: u64) -> ByteRanges {
         let width = self.extent.width as u64;
         if self.is_packed() {
             return ByteRanges::from(base..base.saturating_add(self.bytes().unwrap_or(0) as u64));

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
-use super::c_abi::abi::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
 use super::copy_box::Request;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
 use super::layout::Rows;
 use super::memcpy_abi::CUmemcpy3D;
-use super::operation::{Effect, Place, Side};
-use super::simulator::Simulator;
-use super::stream::{Mode, NullStream};
 use super::transfer::Pointer;
+use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::operation::{Effect, Place, Side};
+use crate::driver::simulator::Simulator;
+use crate::driver::stream::{Mode, NullStream};
 use crate::timeline::CopyKind;
 use crate::timeline::profile::Link;
 use Mode::{Async, Sync};
@@ -220,12 +220,12 @@ impl Simulator {
     }
 
     /// Whether a device can be given access to another one's memory.
-    pub(super) fn can_access_peer(&self, device: usize, peer: usize) -> bool {
+    pub(in crate::driver) fn can_access_peer(&self, device: usize, peer: usize) -> bool {
         self.link(device, peer) != Link::None
     }
 
     /// How bytes get from one place in device memory to another.
-    pub(super) fn kind_between(&self, from: Place, to: Place) -> CopyKind {
+    pub(in crate::driver) fn kind_between(&self, from: Place, to: Place) -> CopyKind {
         let device = |place| match place {
             Place::Mapped(address) => self.memory.find(address)?.device(),
             Place::Pageable(_) => None,
@@ -257,7 +257,7 @@ impl Simulator {
 
     /// The bases of the allocations that kernels of a context cannot reach: those of other devices, unless peer access
     /// was enabled or a memory pool grants it.
-    pub(super) fn out_of_reach(&self, context: CUcontext) -> BTreeSet<u64> {
+    pub(in crate::driver) fn out_of_reach(&self, context: CUcontext) -> BTreeSet<u64> {
         let (1.., Ok(context)) = (self.devices.len() - 1, self.contexts.get(context)) else {
             return BTreeSet::new();
         };

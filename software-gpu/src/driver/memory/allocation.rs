@@ -3,12 +3,12 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
 
-use super::c_abi::abi::{CUcontext, CUdeviceptr, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
-use super::simulator::Simulator;
+use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::simulator::Simulator;
 use crate::memory::{AllocationKind, OutOfMemory, RegisterError};
 
 /// Rows of `cuMemAllocPitch` start at multiples of this.
@@ -18,15 +18,15 @@ const IO_MEMORY: c_uint = 4;
 
 /// Who owns an allocation, and how it was asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owned {
-    pub(super) context: CUcontext,
-    pub(super) kind: AllocationKind,
-    pub(super) origin: Origin,
+pub(in crate::driver) struct Owned {
+    pub(in crate::driver) context: CUcontext,
+    pub(in crate::driver) kind: AllocationKind,
+    pub(in crate::driver) origin: Origin,
 }
 
 /// The call that made an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(in crate::driver) enum Origin {
     /// `cuMemAlloc`, or a module's global variable.
     Device,
     /// `cuMemHostAlloc` with these flags.
@@ -229,7 +229,7 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
 }
 
 impl Simulator {
-    pub(super) fn allocate_device(
+    pub(in crate::driver) fn allocate_device(
         &mut self,
         context: CUcontext,
         bytes: usize,
@@ -254,7 +254,7 @@ impl Simulator {
     }
 
     /// Releases memory that the driver allocated, and returns its size.
-    pub(super) fn free(&mut self, address: u64) -> usize {
+    pub(in crate::driver) fn free(&mut self, address: u64) -> usize {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
             self.memory.free(address, owned.kind);
@@ -264,7 +264,7 @@ impl Simulator {
     }
 
     /// A context ends: so does its memory.
-    pub(super) fn free_all_of(&mut self, context: CUcontext) {
+    pub(in crate::driver) fn free_all_of(&mut self, context: CUcontext) {
         let of_context = self
             .owned
             .iter()

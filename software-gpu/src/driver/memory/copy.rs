@@ -2,14 +2,14 @@
 
 use std::ffi::c_void;
 
-use super::c_abi::abi::{CUdeviceptr, CUstream};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
 use super::layout::Rows;
-use super::stream::{Mode, NullStream};
 use super::transfer::Pointer;
+use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::stream::{Mode, NullStream};
 use Mode::{Async, Sync};
 use NullStream::{Legacy, PerThread};
 

@@ -2,14 +2,14 @@
 
 use std::ffi::c_uint;
 
-use super::c_abi::abi::{CUdeviceptr, CUstream};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
 use super::layout::Rows;
-use super::operation::{Effect, Pattern, Set};
-use super::stream::{Mode, NullStream};
+use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::operation::{Effect, Pattern, Set};
+use crate::driver::stream::{Mode, NullStream};
 use NullStream::{Legacy, PerThread};
 
 /// Defines the entry points of one width: one row, synchronous and not; rows with a pitch, likewise.
@@ -73,10 +73,10 @@ memsets! {
 
 /// What to set: elements of a row, rows, and bytes from one row to the next.
 #[derive(Clone, Copy)]
-pub(super) struct Elements {
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) pitch: usize,
+pub(in crate::driver) struct Elements {
+    pub(in crate::driver) width: usize,
+    pub(in crate::driver) height: usize,
+    pub(in crate::driver) pitch: usize,
 }
 
 impl Elements {
@@ -126,7 +126,7 @@ fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Res
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for misaligned addresses, overlapping rows and memory outside of every allocation.
-pub(super) fn prepare(
+pub(in crate::driver) fn prepare(
     call: &Call,
     to: CUdeviceptr,
     pattern: Pattern,

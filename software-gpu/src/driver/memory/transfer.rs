@@ -16,14 +16,14 @@
 
 use std::ffi::c_void;
 
-use super::c_abi::abi::{CUdeviceptr, CUstream};
-use super::c_abi::errors::CudaError;
-use super::effects::pack;
-use super::host::call::Call;
-use super::host::costs;
 use super::layout::Rows;
-use super::operation::{Copy, Effect, Place, Side};
-use super::stream::Mode;
+use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::effects::pack;
+use crate::driver::host::call::Call;
+use crate::driver::host::costs;
+use crate::driver::operation::{Copy, Effect, Place, Side};
+use crate::driver::stream::Mode;
 use crate::memory::{AllocationKind, is_device_address};
 use crate::timeline::CopyKind;
 
@@ -32,7 +32,7 @@ const STAGED_BYTES: usize = 64 << 10;
 
 /// An address as a copy's caller gives it.
 #[derive(Clone, Copy)]
-pub(super) enum Pointer {
+pub(in crate::driver) enum Pointer {
     /// An address that the device understands: `CU_MEMORYTYPE_DEVICE`.
     Device(CUdeviceptr),
     /// A host pointer, page-locked or not: `CU_MEMORYTYPE_HOST`.
@@ -46,7 +46,7 @@ impl Call {
     ///
     /// # Errors
     /// What a kernel left behind in the stream's context, after a wait.
-    pub(super) fn copy(
+    pub(in crate::driver) fn copy(
         &mut self,
         mode: Mode,
         stream: CUstream,
@@ -74,7 +74,7 @@ impl Call {
     }
 
     /// The copy of what [`side`](Self::side) has found. Both sides have the same extent, which is not empty.
-    pub(super) fn prepared(&self, to: Side, from: Side) -> Copy {
+    pub(in crate::driver) fn prepared(&self, to: Side, from: Side) -> Copy {
         let pageable = [to, from]
             .iter()
             .any(|side| matches!(side.place, Place::Pageable(_)));
@@ -118,7 +118,7 @@ impl Call {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for null, for device addresses with rows outside of the allocation, for device
     /// addresses in the place of host pointers, and for more bytes than an address can count.
-    pub(super) fn side(&self, pointer: Pointer, rows: Rows) -> Result<Side, CudaError> {
+    pub(in crate::driver) fn side(&self, pointer: Pointer, rows: Rows) -> Result<Side, CudaError> {
         let bytes = rows.span().ok_or(CudaError::InvalidValue)?;
         let place = match pointer {
             Pointer::Device(address) => self.mapped(address, bytes),
@@ -133,7 +133,11 @@ impl Call {
     }
 
     /// An address that the device can use, with `bytes` bytes behind it.
-    pub(super) fn mapped(&self, address: CUdeviceptr, bytes: usize) -> Result<Place, CudaError> {
+    pub(in crate::driver) fn mapped(
+        &self,
+        address: CUdeviceptr,
+        bytes: usize,
+    ) -> Result<Place, CudaError> {
         self.memory
             .storage(address, bytes)
             .map(|_| Place::Mapped(address))
@@ -161,7 +165,7 @@ impl Call {
     }
 
     /// Whether a side is device memory.
-    pub(super) fn is_on_device(&self, place: Place) -> bool {
+    pub(in crate::driver) fn is_on_device(&self, place: Place) -> bool {
         match place {
             Place::Mapped(address) => {
                 let found = self.memory.find(address);

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::c_abi::abi::{CUcontext, CUevent, CUstream};
 use super::segments::FreePoint;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream};
 use crate::timeline::OpId;
 
 /// The last operation of each stream that something comes after.

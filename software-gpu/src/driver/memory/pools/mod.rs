@@ -14,19 +14,19 @@
 //! Freed memory stays mapped until its chunk is released, as on a GPU: a kernel that uses it reads stale data and does
 //! not fault.
 
-pub(super) mod abi;
-pub(super) mod management;
+pub(in crate::driver) mod abi;
+pub(in crate::driver) mod management;
 mod order;
 mod pool;
 mod segments;
-pub(super) mod stream_ordered;
+pub(in crate::driver) mod stream_ordered;
 
 use std::collections::BTreeMap;
 
-use super::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
-use super::c_abi::errors::CudaError;
-use super::c_abi::table::Table;
-use super::simulator::Simulator;
+use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::table::Table;
+use crate::driver::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::OpId;
 
@@ -36,25 +36,25 @@ use segments::FreePoint;
 
 /// What an allocation or a free in stream order is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StreamOrdered {
+pub(in crate::driver) struct StreamOrdered {
     /// The first address.
-    pub(super) address: CUdeviceptr,
+    pub(in crate::driver) address: CUdeviceptr,
     /// Bytes, as the program asked for them.
-    pub(super) bytes: usize,
+    pub(in crate::driver) bytes: usize,
     /// The pool that owns the memory; `None` for memory of `cuMemAlloc` that is freed in stream order.
-    pub(super) pool: Option<CUmemoryPool>,
+    pub(in crate::driver) pool: Option<CUmemoryPool>,
 }
 
 /// A live allocation of a pool.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PoolAllocation {
-    pub(super) pool: CUmemoryPool,
-    pub(super) bytes: usize,
+pub(in crate::driver) struct PoolAllocation {
+    pub(in crate::driver) pool: CUmemoryPool,
+    pub(in crate::driver) bytes: usize,
 }
 
 /// All pools of all devices.
 #[derive(Debug)]
-pub(super) struct Pools {
+pub(in crate::driver) struct Pools {
     pools: Table<CUmemoryPool, Pool>,
     /// Each device's default pool, by the device's ordinal, once somebody has asked for it.
     default: BTreeMap<usize, CUmemoryPool>,
@@ -123,7 +123,7 @@ impl Pools {
     }
 
     /// The live allocation that an address lies in, and its first address.
-    pub(super) fn allocation_at(
+    pub(in crate::driver) fn allocation_at(
         &self,
         address: CUdeviceptr,
     ) -> Option<(CUdeviceptr, PoolAllocation)> {
@@ -132,19 +132,23 @@ impl Pools {
     }
 
     /// Whether a device may access the memory at `address`, whatever peer access says; `None` when no pool has it.
-    pub(super) fn accessible_from(&self, address: CUdeviceptr, device: usize) -> Option<bool> {
+    pub(in crate::driver) fn accessible_from(
+        &self,
+        address: CUdeviceptr,
+        device: usize,
+    ) -> Option<bool> {
         let mut pools = self.pools.iter().map(|(_, pool)| pool);
         let pool = pools.find(|pool| pool.memory.contains(address))?;
         Some(pool.accessible_from(device))
     }
 
     /// An event was recorded in a stream.
-    pub(super) fn event_recorded(&mut self, event: CUevent, stream: CUstream) {
+    pub(in crate::driver) fn event_recorded(&mut self, event: CUevent, stream: CUstream) {
         self.order.recorded(event, stream);
     }
 
     /// A stream waits for an event, whether it has been reached or not.
-    pub(super) fn event_waited(&mut self, stream: CUstream, event: CUevent) {
+    pub(in crate::driver) fn event_waited(&mut self, stream: CUstream, event: CUevent) {
         self.order.waited(stream, event);
     }
 
@@ -154,14 +158,14 @@ impl Pools {
     }
 
     /// Whether the order of operations matters.
-    pub(super) fn is_tracking(&self) -> bool {
+    pub(in crate::driver) fn is_tracking(&self) -> bool {
         self.order.is_tracking()
     }
 }
 
 impl Simulator {
     /// An operation was submitted: keeps the order of frees and allocations.
-    pub(super) fn track_order(&mut self, stream: CUstream, op: OpId) {
+    pub(in crate::driver) fn track_order(&mut self, stream: CUstream, op: OpId) {
         if self.pools.is_tracking() {
             let reach = self.reach_of(stream);
             self.pools.order.submitted(stream, op, reach);
@@ -169,7 +173,7 @@ impl Simulator {
     }
 
     /// A stream is destroyed; its operations still come.
-    pub(super) fn pool_stream_destroyed(
+    pub(in crate::driver) fn pool_stream_destroyed(
         &mut self,
         stream: CUstream,
         context: CUcontext,
@@ -206,7 +210,7 @@ impl Simulator {
     }
 
     /// The host has waited for all of a stream: its frees are over, and memory above the thresholds is given back.
-    pub(super) fn pools_after_stream(&mut self, stream: CUstream) {
+    pub(in crate::driver) fn pools_after_stream(&mut self, stream: CUstream) {
         if !self.pools.is_unused() {
             let legacy = self
                 .streams
@@ -223,7 +227,7 @@ impl Simulator {
     }
 
     /// The host has waited for an event: see [`pools_after_stream`](Self::pools_after_stream).
-    pub(super) fn pools_after_event(&mut self, event: CUevent) {
+    pub(in crate::driver) fn pools_after_event(&mut self, event: CUevent) {
         if !self.pools.is_unused() {
             let reach = self.pools.order.event(event);
             self.pools_after(&reach);
@@ -231,7 +235,7 @@ impl Simulator {
     }
 
     /// The host has waited for all of a context: see [`pools_after_stream`](Self::pools_after_stream).
-    pub(super) fn pools_after_context(&mut self, context: CUcontext) {
+    pub(in crate::driver) fn pools_after_context(&mut self, context: CUcontext) {
         if !self.pools.is_unused() {
             let streams = self
                 .streams
