@@ -3,10 +3,10 @@
 use super::c_abi::abi::{CUresult, CUstream};
 use super::c_abi::errors::CudaError;
 use super::c_abi::table::Table;
-use super::event::Event;
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
-use super::stream::Stream;
+use super::streams::event::Event;
+use super::streams::stream::Stream;
 use crate::activity::{self, Activity, Kind};
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
 

@@ -16,7 +16,7 @@ use super::launch_attributes::LaunchAttributes;
 use super::operation::Effect;
 use super::parameters;
 use super::simulator::Simulator;
-use super::stream::NullStream;
+use super::streams::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
 use crate::memory::WriteHold;
 use crate::reports;

@@ -29,11 +29,9 @@ mod cluster;
 mod devices;
 mod effects;
 mod engine;
-mod event;
 mod function;
 mod graph;
 mod host;
-mod host_function;
 mod jit;
 mod kernel_reports;
 mod launch;
@@ -47,9 +45,7 @@ mod operation;
 mod ordering;
 mod parameters;
 mod simulator;
-mod stream;
-mod stream_attributes;
-mod stream_values;
+mod streams;
 
 use crate::activity::Activity;
 

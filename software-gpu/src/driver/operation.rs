@@ -6,7 +6,7 @@ use super::c_abi::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, St
 use super::launch::Launch;
 use super::memory::layout::Rows;
 use super::memory::pools::StreamOrdered;
-use super::stream_values::{Value, ValueWait};
+use super::streams::stream_values::{Value, ValueWait};
 use crate::call_site::CallSite;
 use crate::memory::{Accesses, ByteRanges};
 use crate::timeline::{CopyKind, Time, Work};

@@ -8,10 +8,8 @@ use crate::driver::cluster;
 use crate::driver::devices::context;
 use crate::driver::devices::device;
 use crate::driver::devices::small_calls;
-use crate::driver::event;
 use crate::driver::function;
 use crate::driver::graph;
-use crate::driver::host_function;
 use crate::driver::launch;
 use crate::driver::library;
 use crate::driver::link;
@@ -24,9 +22,11 @@ use crate::driver::memory::pools::{management, stream_ordered};
 use crate::driver::memory::set;
 use crate::driver::module;
 use crate::driver::occupancy;
-use crate::driver::stream;
-use crate::driver::stream_attributes;
-use crate::driver::stream_values;
+use crate::driver::streams::event;
+use crate::driver::streams::host_function;
+use crate::driver::streams::stream;
+use crate::driver::streams::stream_attributes;
+use crate::driver::streams::stream_values;
 
 /// The address of a function with the C ABI.
 struct Address(*const c_void);

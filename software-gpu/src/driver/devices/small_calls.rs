@@ -7,7 +7,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::stream::NullStream;
+use crate::driver::streams::stream::NullStream;
 
 entry_points! {
     /// Profilers of the driver's kind do not attach here: the software GPU keeps its own record.

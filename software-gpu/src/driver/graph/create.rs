@@ -8,7 +8,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::stream::NullStream;
+use crate::driver::streams::stream::NullStream;
 
 /// `CUgraphInstantiate_flags`.
 pub(super) const AUTO_FREE_ON_LAUNCH: u64 = 1;

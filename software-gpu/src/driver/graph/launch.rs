@@ -19,7 +19,7 @@ use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::operation::Effect;
 use crate::driver::simulator::Simulator;
-use crate::driver::stream::NullStream;
+use crate::driver::streams::stream::NullStream;
 use crate::timeline::{OpId, Time};
 
 entry_points! {

@@ -14,7 +14,7 @@ use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::operation::{Effect, Place, Side};
 use crate::driver::simulator::Simulator;
-use crate::driver::stream::{Mode, NullStream};
+use crate::driver::streams::stream::{Mode, NullStream};
 use crate::timeline::CopyKind;
 use crate::timeline::profile::Link;
 use Mode::{Async, Sync};

@@ -9,7 +9,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::operation::{Effect, Pattern, Set};
-use crate::driver::stream::{Mode, NullStream};
+use crate::driver::streams::stream::{Mode, NullStream};
 use NullStream::{Legacy, PerThread};
 
 /// Defines the entry points of one width: one row, synchronous and not; rows with a pitch, likewise.

@@ -23,7 +23,7 @@ use crate::driver::effects::pack;
 use crate::driver::host::call::Call;
 use crate::driver::host::costs;
 use crate::driver::operation::{Copy, Effect, Place, Side};
-use crate::driver::stream::Mode;
+use crate::driver::streams::stream::Mode;
 use crate::memory::{AllocationKind, is_device_address};
 use crate::timeline::CopyKind;
 

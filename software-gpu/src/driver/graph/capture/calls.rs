@@ -11,7 +11,7 @@ use crate::driver::graph::params::EdgeData;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::host::host_threads::current;
-use crate::driver::stream::NullStream;
+use crate::driver::streams::stream::NullStream;
 use NullStream::{Legacy, PerThread};
 
 /// `CUstreamCaptureStatus`.

@@ -10,7 +10,7 @@ use crate::driver::graph::arrays;
 use crate::driver::graph::params::EdgeData;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::stream::NullStream;
+use crate::driver::streams::stream::NullStream;
 use NullStream::{Legacy, PerThread};
 
 /// `CUstreamUpdateCaptureDependencies_flags`.

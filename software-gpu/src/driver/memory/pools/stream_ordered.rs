@@ -9,7 +9,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::operation::Effect;
-use crate::driver::stream::NullStream;
+use crate::driver::streams::stream::NullStream;
 use crate::memory::AllocationKind;
 
 entry_points! {

@@ -8,14 +8,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-use super::c_abi::abi::{CUresult, CUstream, HostFunction, StreamCallback};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
-use super::host::host_threads::current;
-use super::operation::{Callback, CallbackFunction, Effect};
 use super::stream::NullStream;
+use crate::driver::c_abi::abi::{CUresult, CUstream, HostFunction, StreamCallback};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::host::host_threads::current;
+use crate::driver::operation::{Callback, CallbackFunction, Effect};
 use crate::timeline::Time;
 
 entry_points! {
@@ -86,7 +86,7 @@ struct Job {
 }
 
 /// Calls the function on the driver's thread at virtual time `at`, and returns how long it took there.
-pub(super) fn run(callback: Callback, status: CUresult, at: Time) -> Time {
+pub(in crate::driver) fn run(callback: Callback, status: CUresult, at: Time) -> Time {
     static THREAD: LazyLock<Mutex<Sender<Job>>> = LazyLock::new(|| Mutex::new(start_thread()));
     let (done, duration) = mpsc::channel();
     let job = Job {

@@ -2,15 +2,15 @@
 
 use std::ffi::c_uint;
 
-use super::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::graph::EXTERNAL;
-use super::host::call::call;
-use super::host::costs::Cost;
-use super::operation::Effect;
-use super::simulator::Simulator;
 use super::stream::NullStream;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::graph::EXTERNAL;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::operation::Effect;
+use crate::driver::simulator::Simulator;
 use crate::timeline::{OpId, Time};
 
 /// `CUevent_flags`.
@@ -20,8 +20,8 @@ const INTERPROCESS: c_uint = 4;
 
 /// One event.
 #[derive(Debug)]
-pub(super) struct Event {
-    pub(super) context: CUcontext,
+pub(in crate::driver) struct Event {
+    pub(in crate::driver) context: CUcontext,
     flags: c_uint,
     record: Option<Record>,
 }
@@ -170,17 +170,17 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
 
 impl Event {
     /// Whether the event keeps the time.
-    pub(super) fn is_timed(&self) -> bool {
+    pub(in crate::driver) fn is_timed(&self) -> bool {
         self.flags & DISABLE_TIMING == 0
     }
 
     /// Whether the event stands for anything.
-    pub(super) fn is_recorded(&self) -> bool {
+    pub(in crate::driver) fn is_recorded(&self) -> bool {
         self.record.is_some()
     }
 
     /// The last record's operation, if it has not ended.
-    pub(super) fn incomplete(&self) -> Option<OpId> {
+    pub(in crate::driver) fn incomplete(&self) -> Option<OpId> {
         self.record
             .as_ref()
             .filter(|record| record.reached.is_none())
@@ -194,7 +194,11 @@ impl Event {
 
 impl Simulator {
     /// From now on the event stands for `op`, which was just submitted.
-    pub(super) fn recorded(&mut self, event: CUevent, op: OpId) -> Result<(), CudaError> {
+    pub(in crate::driver) fn recorded(
+        &mut self,
+        event: CUevent,
+        op: OpId,
+    ) -> Result<(), CudaError> {
         self.captures.forget_event(event);
         let reached = None;
         self.events.get_mut(event)?.record = Some(Record { op, reached });
@@ -206,7 +210,7 @@ impl Simulator {
     }
 
     /// Refuses events that a launch cannot record: those of other contexts and those with times.
-    pub(super) fn check_launch_event(
+    pub(in crate::driver) fn check_launch_event(
         &self,
         event: CUevent,
         context: CUcontext,
@@ -222,7 +226,7 @@ impl Simulator {
     }
 
     /// Records an event as part of a launch.
-    pub(super) fn record_with_launch(
+    pub(in crate::driver) fn record_with_launch(
         &mut self,
         event: CUevent,
         stream: CUstream,
@@ -233,7 +237,7 @@ impl Simulator {
     }
 
     /// The stream has come to a record. It counts if the event was neither recorded again nor destroyed since.
-    pub(super) fn event_recorded(&mut self, event: CUevent, op: OpId, at: Time) {
+    pub(in crate::driver) fn event_recorded(&mut self, event: CUevent, op: OpId, at: Time) {
         if let Ok(event) = self.events.get_mut(event)
             && let Some(record) = event.record.as_mut().filter(|record| record.op == op)
         {

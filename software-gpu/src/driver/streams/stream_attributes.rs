@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::ffi::c_uint;
 
-use super::c_abi::abi::{CUstream, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
-use super::launch_attributes::{check_access_policy, check_domains};
 use super::stream::NullStream;
+use crate::driver::c_abi::abi::{CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::launch_attributes::{check_access_policy, check_domains};
 
 const ACCESS_POLICY_WINDOW: c_uint = 1;
 const SYNCHRONIZATION_POLICY: c_uint = 3;
@@ -21,10 +21,10 @@ const MEM_SYNC_DOMAIN_MAP: c_uint = 9;
 const MEM_SYNC_DOMAIN: c_uint = 10;
 
 /// `CUstreamAttrValue`: a union of 64 bytes in C.
-pub(super) type AttributeValue = [u64; 8];
+pub(in crate::driver) type AttributeValue = [u64; 8];
 
 /// The attributes that were set, by stream and identifier.
-pub(super) type StreamAttributes = BTreeMap<(CUstream, c_uint), AttributeValue>;
+pub(in crate::driver) type StreamAttributes = BTreeMap<(CUstream, c_uint), AttributeValue>;
 
 entry_points! {
     fn cuStreamGetAttribute(stream: CUstream, attribute: c_uint, value: Out<AttributeValue>) {

@@ -13,16 +13,16 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::c_abi::abi::{CUcontext, CUdeviceptr, CUstream};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::c_abi::table::Table;
-use super::effects::Effects;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
-use super::operation::Effect;
-use super::simulator::Simulator;
 use super::stream::{NullStream, Stream};
+use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::table::Table;
+use crate::driver::effects::Effects;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::operation::Effect;
+use crate::driver::simulator::Simulator;
 use crate::memory::AddressSpace;
 use crate::timeline::OpId;
 
@@ -34,16 +34,16 @@ const REMEMBERED: usize = 8;
 
 /// A value of 4 or 8 bytes, at a multiple of its size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
-    pub(super) address: CUdeviceptr,
+pub(in crate::driver) struct Value {
+    pub(in crate::driver) address: CUdeviceptr,
     value: u64,
     wide: bool,
 }
 
 /// What a stream waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ValueWait {
-    pub(super) value: Value,
+pub(in crate::driver) struct ValueWait {
+    pub(in crate::driver) value: Value,
     condition: Condition,
     context: CUcontext,
     stream: CUstream,
@@ -61,7 +61,7 @@ enum Condition {
 
 /// The latest writes to each address.
 #[derive(Debug, Default)]
-pub(super) struct ValueWrites(BTreeMap<CUdeviceptr, VecDeque<(OpId, u64)>>);
+pub(in crate::driver) struct ValueWrites(BTreeMap<CUdeviceptr, VecDeque<(OpId, u64)>>);
 
 macro_rules! values {
     ($($wait:ident $write:ident $kind:ty, $wide:literal, $null:ident;)*) => {
@@ -115,7 +115,7 @@ entry_points! {
 /// `CUstreamBatchMemOpParams`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct BatchOperation {
+pub(in crate::driver) struct BatchOperation {
     operation: c_uint,
     address: CUdeviceptr,
     value: u64,
@@ -257,7 +257,7 @@ impl Condition {
 }
 
 impl Value {
-    pub(super) fn range(self) -> Range<u64> {
+    pub(in crate::driver) fn range(self) -> Range<u64> {
         self.address..self.address + self.bytes() as u64
     }
 
@@ -281,7 +281,7 @@ impl Value {
 
 impl Effects {
     /// A stream has come to a write of a value.
-    pub(super) fn value_written(&mut self, value: Value, memory: &AddressSpace) {
+    pub(in crate::driver) fn value_written(&mut self, value: Value, memory: &AddressSpace) {
         self.before_write(value.address, value.bytes(), memory);
         if let Some(to) = memory.storage(value.address, value.bytes()) {
             // SAFETY: `storage` found so many bytes, aligned.
@@ -336,7 +336,7 @@ impl Call {
 
     /// Nothing happens any more: gives the program's other threads time to write what streams wait for. Returns whether
     /// something did happen.
-    pub(super) fn value_may_come(&mut self) -> bool {
+    pub(in crate::driver) fn value_may_come(&mut self) -> bool {
         let moments = PATIENCE.as_millis() / MOMENT.as_millis();
         (0..moments).any(|_| {
             !self.value_waits.is_empty() && (self.pause_briefly(MOMENT) || self.a_value_came())
@@ -344,7 +344,7 @@ impl Call {
     }
 
     /// Reports streams that wait for ever, and lets their contexts fail. Returns whether there were any.
-    pub(super) fn end_value_waits(&mut self) -> bool {
+    pub(in crate::driver) fn end_value_waits(&mut self) -> bool {
         let waits = std::mem::take(&mut self.value_waits);
         if waits.is_empty() {
             return false;
@@ -372,7 +372,7 @@ impl Call {
 
 impl Simulator {
     /// Lets the streams go on whose values are there.
-    pub(super) fn release_value_waits(&mut self) {
+    pub(in crate::driver) fn release_value_waits(&mut self) {
         if self.value_waits.is_empty() {
             return;
         }

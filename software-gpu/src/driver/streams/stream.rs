@@ -2,16 +2,16 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::c_abi::table::Table;
-use super::graph::EXTERNAL;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
-use super::host::host_threads::{ThreadSerial, current};
-use super::operation::Effect;
-use super::simulator::Simulator;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::table::Table;
+use crate::driver::graph::EXTERNAL;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::host::host_threads::{ThreadSerial, current};
+use crate::driver::operation::Effect;
+use crate::driver::simulator::Simulator;
 use crate::timeline::{OpId, StreamId};
 
 /// `CU_STREAM_NON_BLOCKING`.
@@ -19,26 +19,26 @@ const NON_BLOCKING: c_uint = 1;
 
 /// One stream.
 #[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) context: CUcontext,
-    pub(super) timeline: StreamId,
+pub(in crate::driver) struct Stream {
+    pub(in crate::driver) context: CUcontext,
+    pub(in crate::driver) timeline: StreamId,
     /// Does not synchronise with the legacy stream.
-    pub(super) non_blocking: bool,
-    pub(super) priority: i32,
+    pub(in crate::driver) non_blocking: bool,
+    pub(in crate::driver) priority: i32,
     /// The operation submitted last, ended or not.
-    pub(super) last: Option<OpId>,
+    pub(in crate::driver) last: Option<OpId>,
 }
 
 /// What the null handle means: the entry points with `_ptsz` or `_ptds` at their end differ in this alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NullStream {
+pub(in crate::driver) enum NullStream {
     Legacy,
     PerThread,
 }
 
 /// Where a copy or memset goes: the `Async` calls name a stream, the others take the default stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Mode {
+pub(in crate::driver) enum Mode {
     Sync(NullStream),
     Async(NullStream, CUstream),
 }
@@ -208,7 +208,7 @@ fn with_stream(
 
 impl Call {
     /// The stream that a handle of the program means; its context can be used.
-    pub(super) fn stream(
+    pub(in crate::driver) fn stream(
         &mut self,
         handle: CUstream,
         null: NullStream,
@@ -231,7 +231,7 @@ impl Call {
     }
 
     /// The stream that a copy or memset goes to.
-    pub(super) fn stream_of(&mut self, mode: Mode) -> Result<CUstream, CudaError> {
+    pub(in crate::driver) fn stream_of(&mut self, mode: Mode) -> Result<CUstream, CudaError> {
         match mode {
             Mode::Sync(null) => self.stream(CUstream::NULL, null),
             Mode::Async(null, stream) => self.stream(stream, null),
@@ -253,7 +253,7 @@ impl Call {
 }
 
 impl Simulator {
-    pub(super) fn create_stream(
+    pub(in crate::driver) fn create_stream(
         &mut self,
         context: CUcontext,
         non_blocking: bool,
@@ -291,7 +291,7 @@ impl Simulator {
         Ok(())
     }
 
-    pub(super) fn destroy_streams_of(&mut self, context: CUcontext) {
+    pub(in crate::driver) fn destroy_streams_of(&mut self, context: CUcontext) {
         let of_context = self
             .streams
             .iter()
@@ -305,7 +305,7 @@ impl Simulator {
     }
 
     /// A host thread has ended: so do its per-thread default streams.
-    pub(super) fn remove_per_thread_streams(&mut self, thread: ThreadSerial) {
+    pub(in crate::driver) fn remove_per_thread_streams(&mut self, thread: ThreadSerial) {
         let streams: Vec<_> = self
             .contexts
             .iter_mut()
@@ -317,7 +317,7 @@ impl Simulator {
         }
     }
 
-    pub(super) fn prune_orphans(&mut self, context: CUcontext) -> Result<(), CudaError> {
+    pub(in crate::driver) fn prune_orphans(&mut self, context: CUcontext) -> Result<(), CudaError> {
         let operations = &self.operations;
         let context = self.contexts.get_mut(context)?;
         context
@@ -329,7 +329,10 @@ impl Simulator {
     /// What the next operation of `stream` has to wait for besides the stream's own order.
     ///
     /// The legacy stream waits for all blocking streams of its context, and these wait for it.
-    pub(super) fn dependencies(&mut self, stream: CUstream) -> Result<Vec<OpId>, CudaError> {
+    pub(in crate::driver) fn dependencies(
+        &mut self,
+        stream: CUstream,
+    ) -> Result<Vec<OpId>, CudaError> {
         let Stream {
             context,
             non_blocking,
@@ -351,7 +354,7 @@ impl Simulator {
     }
 
     /// The operations whose end makes `stream` idle.
-    pub(super) fn awaited(&mut self, stream: CUstream) -> Result<Vec<OpId>, CudaError> {
+    pub(in crate::driver) fn awaited(&mut self, stream: CUstream) -> Result<Vec<OpId>, CudaError> {
         let Stream { context, last, .. } = *self.streams.get(stream)?;
         let legacy = self.contexts.get(context)?.legacy;
         let mut operations = if stream == legacy {
