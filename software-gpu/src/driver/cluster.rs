@@ -8,10 +8,10 @@ use std::ffi::{c_int, c_uint};
 use super::c_abi::abi::{CUfunction, CUlaunchConfig, Out};
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::function::Function;
 use super::host::call::call;
 use super::host::costs::Cost;
 use super::launch_attributes::LaunchAttributes;
+use super::modules::function::Function;
 use super::occupancy::blocks_per_multiprocessor;
 use crate::timeline::profile::Device;
 

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_uint};
 use super::c_abi::abi::{BlockSizeToSharedBytes, CUfunction, Out};
 use super::c_abi::boundary::entry_points;
 use super::c_abi::errors::CudaError;
-use super::function::max_threads;
 use super::host::call::{Call, call};
 use super::host::costs::Cost;
+use super::modules::function::max_threads;
 use crate::exec::ExecutableKernel;
 use crate::timeline::profile::Device;
 

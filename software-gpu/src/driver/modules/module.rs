@@ -5,15 +5,15 @@ use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::c_abi::abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
 use super::function::Function;
-use super::host::call::call;
-use super::host::costs::Cost;
 use super::jit::Options;
 use super::link;
-use super::simulator::Simulator;
+use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::simulator::Simulator;
 use crate::exec::Executable;
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};
@@ -21,10 +21,10 @@ use crate::ptx::{Module, PtxError, PtxErrorKind};
 use crate::timeline::profile::Device;
 
 /// One loaded module.
-pub(super) struct LoadedModule {
-    pub(super) context: CUcontext,
+pub(in crate::driver) struct LoadedModule {
+    pub(in crate::driver) context: CUcontext,
     /// The virtual architecture: 70 for a module with `.target sm_70`.
-    pub(super) architecture: u32,
+    pub(in crate::driver) architecture: u32,
     globals: Globals,
     functions: BTreeMap<String, CUfunction>,
 }
@@ -135,31 +135,31 @@ fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), C
 }
 
 /// The module in an image, for a device.
-pub(super) fn module_in(image: &[u8], device: &Device) -> Result<Module, Refusal> {
+pub(in crate::driver) fn module_in(image: &[u8], device: &Device) -> Result<Module, Refusal> {
     let module = link::module_of(ptx_text(image)?)?;
     check_target(device, &module)?;
     Ok(module)
 }
 
 impl LoadedModule {
-    pub(super) fn function(&self, name: &str) -> Option<CUfunction> {
+    pub(in crate::driver) fn function(&self, name: &str) -> Option<CUfunction> {
         self.functions.get(name).copied()
     }
 
     /// Address and size of a global variable.
-    pub(super) fn global(&self, name: &str) -> Option<(CUdeviceptr, usize)> {
+    pub(in crate::driver) fn global(&self, name: &str) -> Option<(CUdeviceptr, usize)> {
         self.globals.get(name).copied()
     }
 }
 
 /// Why a module cannot be loaded: for the program, and for people.
-pub(super) struct Refusal {
+pub(in crate::driver) struct Refusal {
     error: CudaError,
     explanation: String,
 }
 
 impl Refusal {
-    pub(super) fn new(error: CudaError, explanation: String) -> Self {
+    pub(in crate::driver) fn new(error: CudaError, explanation: String) -> Self {
         Self { error, explanation }
     }
 }
@@ -190,7 +190,7 @@ fn architecture(module: &Module) -> Option<u32> {
 }
 
 /// Refuses modules for newer drivers and newer devices.
-pub(super) fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
+pub(in crate::driver) fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
     /// The newest PTX that CUDA 13.0 knows.
     const NEWEST: (u32, u32) = (9, 0);
     if module.version > NEWEST {
@@ -221,7 +221,7 @@ pub(super) fn check_target(device: &Device, module: &Module) -> Result<(), Refus
 
 impl Simulator {
     /// Fills the logs of a call that loads an image, and reports a refusal.
-    pub(super) fn loaded<R>(
+    pub(in crate::driver) fn loaded<R>(
         &mut self,
         result: Result<R, Refusal>,
         options: &mut Options,
@@ -239,7 +239,7 @@ impl Simulator {
     }
 
     /// Loads a module into a context.
-    pub(super) fn load_parsed(
+    pub(in crate::driver) fn load_parsed(
         &mut self,
         context: CUcontext,
         module: &Module,
@@ -256,7 +256,7 @@ impl Simulator {
     }
 
     /// Removes a module, its functions and its variables.
-    pub(super) fn unload(&mut self, module: CUmodule) -> Result<(), CudaError> {
+    pub(in crate::driver) fn unload(&mut self, module: CUmodule) -> Result<(), CudaError> {
         let unloaded = self.modules.remove(module)?;
         for function in unloaded.functions.into_values() {
             self.functions.remove(function)?;
@@ -372,7 +372,7 @@ fn initial_bytes(variable: &Variable, globals: &Globals) -> Result<Vec<u8>, PtxE
 }
 
 /// PTX is text that says its version. Machine code is for real GPUs only.
-pub(super) fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
+pub(in crate::driver) fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
     const ELF: &[u8] = b"\x7fELF";
     const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
     const FAT_BINARY_WRAPPER: &[u8] = &0x4662_43b1_u32.to_le_bytes();
@@ -395,7 +395,9 @@ pub(super) fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
 ///
 /// # Safety
 /// `image` is null or a module image.
-pub(super) unsafe fn image_bytes<'a>(image: *const c_void) -> Result<&'a [u8], CudaError> {
+pub(in crate::driver) unsafe fn image_bytes<'a>(
+    image: *const c_void,
+) -> Result<&'a [u8], CudaError> {
     if image.is_null() {
         return Err(CudaError::InvalidValue);
     }
@@ -405,7 +407,7 @@ pub(super) unsafe fn image_bytes<'a>(image: *const c_void) -> Result<&'a [u8], C
 
 /// # Safety
 /// `name` is null or a string.
-pub(super) unsafe fn text(name: *const c_char) -> Result<String, CudaError> {
+pub(in crate::driver) unsafe fn text(name: *const c_char) -> Result<String, CudaError> {
     if name.is_null() {
         return Err(CudaError::InvalidValue);
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::c_abi::errors::CudaError;
+use crate::driver::c_abi::errors::CudaError;
 
 /// `CUjit_option`.
 const WALL_TIME: c_uint = 2;
@@ -14,7 +14,7 @@ const ERROR_LOG_BYTES: c_uint = 6;
 const COUNT: c_uint = 35;
 
 /// The options of one call or link. Values go in and come out through the caller's array.
-pub(super) struct Options {
+pub(in crate::driver) struct Options {
     values: Vec<Value>,
 }
 
@@ -32,13 +32,13 @@ struct Value {
 unsafe impl Send for Options {}
 
 impl Options {
-    pub(super) fn none() -> Self {
+    pub(in crate::driver) fn none() -> Self {
         Self { values: Vec::new() }
     }
 
     /// # Safety
     /// `options` and `values` are arrays of `count` elements, the values being what their options ask for.
-    pub(super) unsafe fn read(
+    pub(in crate::driver) unsafe fn read(
         count: c_uint,
         options: *const c_uint,
         values: *mut *mut c_void,
@@ -62,7 +62,7 @@ impl Options {
     }
 
     /// Leaves both logs empty.
-    pub(super) fn succeeded(&mut self) {
+    pub(in crate::driver) fn succeeded(&mut self) {
         self.fill(INFO_LOG, INFO_LOG_BYTES, "");
         self.fill(ERROR_LOG, ERROR_LOG_BYTES, "");
         if let Some(wall_time) = self.value(WALL_TIME) {
@@ -72,7 +72,7 @@ impl Options {
     }
 
     /// Puts the explanation into the error log.
-    pub(super) fn failed(&mut self, explanation: &str) {
+    pub(in crate::driver) fn failed(&mut self, explanation: &str) {
         self.fill(INFO_LOG, INFO_LOG_BYTES, "");
         self.fill(ERROR_LOG, ERROR_LOG_BYTES, explanation);
     }

@@ -3,11 +3,11 @@
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::sync::Arc;
 
-use super::c_abi::abi::{CUcontext, CUfunction, CUmodule, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
+use crate::driver::c_abi::abi::{CUcontext, CUfunction, CUmodule, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 use crate::exec::{Executable, ExecutableKernel};
 use crate::timeline::profile::Device;
 
@@ -30,8 +30,8 @@ const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: c_uint = 14;
 const CLUSTER_SCHEDULING_POLICY_PREFERENCE: c_uint = 15;
 
 /// One kernel of a loaded module.
-pub(super) struct Function {
-    pub(super) context: CUcontext,
+pub(in crate::driver) struct Function {
+    pub(in crate::driver) context: CUcontext,
     module: CUmodule,
     executable: Arc<Executable>,
     index: usize,
@@ -46,7 +46,7 @@ pub(super) struct Function {
 }
 
 impl Function {
-    pub(super) fn new(
+    pub(in crate::driver) fn new(
         context: CUcontext,
         module: CUmodule,
         executable: Arc<Executable>,
@@ -69,27 +69,27 @@ impl Function {
     }
 
     /// The cluster that every launch has: by `.reqnctapercluster`, or by attributes that were set.
-    pub(super) fn required_cluster(&self) -> Option<[c_uint; 3]> {
+    pub(in crate::driver) fn required_cluster(&self) -> Option<[c_uint; 3]> {
         let set = Some(self.required_cluster).filter(|extents| !extents.contains(&0));
         self.kernel().cluster().required.or(set)
     }
 
     /// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
-    pub(super) fn non_portable_cluster(&self) -> bool {
+    pub(in crate::driver) fn non_portable_cluster(&self) -> bool {
         self.non_portable_cluster
     }
 
-    pub(super) fn kernel(&self) -> &ExecutableKernel {
+    pub(in crate::driver) fn kernel(&self) -> &ExecutableKernel {
         &self.executable.kernels()[self.index]
     }
 
     /// What keeps the kernel alive, and its place there.
-    pub(super) fn code(&self) -> (Arc<Executable>, usize) {
+    pub(in crate::driver) fn code(&self) -> (Arc<Executable>, usize) {
         (Arc::clone(&self.executable), self.index)
     }
 
     /// The most dynamic shared memory that a launch may ask for.
-    pub(super) fn max_dynamic_shared(&self, device: &Device) -> u32 {
+    pub(in crate::driver) fn max_dynamic_shared(&self, device: &Device) -> u32 {
         let default = device
             .max_shared_memory_per_block
             .saturating_sub(self.kernel().static_shared_bytes());
@@ -97,7 +97,11 @@ impl Function {
     }
 
     /// `cuFuncGetAttribute`.
-    pub(super) fn attribute(&self, attribute: c_uint, call: &Call) -> Result<u32, CudaError> {
+    pub(in crate::driver) fn attribute(
+        &self,
+        attribute: c_uint,
+        call: &Call,
+    ) -> Result<u32, CudaError> {
         let device = &call.profile_of(self.context)?.device;
         let kernel = self.kernel();
         Ok(match attribute {
@@ -125,7 +129,7 @@ impl Function {
     }
 
     /// `cuFuncSetAttribute`.
-    pub(super) fn set_attribute(
+    pub(in crate::driver) fn set_attribute(
         &mut self,
         attribute: c_uint,
         value: c_int,
@@ -162,7 +166,7 @@ impl Function {
 }
 
 /// The largest block: by the kernel's own bounds, the device's, and the registers of a multiprocessor.
-pub(super) fn max_threads(kernel: &ExecutableKernel, device: &Device) -> u32 {
+pub(in crate::driver) fn max_threads(kernel: &ExecutableKernel, device: &Device) -> u32 {
     let by_registers = device.max_registers_per_block / kernel.registers_per_thread().max(1);
     let by_registers = by_registers / device.warp_size * device.warp_size;
     kernel

@@ -6,20 +6,20 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::c_abi::abi::{
-    CUcontext, CUdevice, CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule, Out,
-};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
 use super::jit::Options;
 use super::module::{image_bytes, module_in, text};
+use crate::driver::c_abi::abi::{
+    CUcontext, CUdevice, CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule, Out,
+};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 use crate::exec::Executable;
 use crate::ptx::Module;
 
 /// One library.
-pub(super) struct Library {
+pub(in crate::driver) struct Library {
     module: Arc<Module>,
     kernels: BTreeMap<String, CUkernel>,
     /// What was loaded into contexts.
@@ -27,7 +27,7 @@ pub(super) struct Library {
 }
 
 /// One kernel of a library.
-pub(super) struct LibraryKernel {
+pub(in crate::driver) struct LibraryKernel {
     library: CUlibrary,
     name: CString,
 }
@@ -275,7 +275,10 @@ impl Call {
     }
 
     /// The function that a launch means: a `CUkernel` may stand for its function in the current context.
-    pub(super) fn launched(&mut self, handle: CUfunction) -> Result<CUfunction, CudaError> {
+    pub(in crate::driver) fn launched(
+        &mut self,
+        handle: CUfunction,
+    ) -> Result<CUfunction, CudaError> {
         let kernel = CUkernel(handle.0);
         if self.kernels.get(kernel).is_err() {
             return Ok(handle);

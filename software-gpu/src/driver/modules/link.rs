@@ -7,13 +7,13 @@
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::path::Path;
 
-use super::c_abi::abi::{CUlinkState, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
 use super::jit::Options;
 use super::module::{Refusal, check_target, ptx_text, text};
+use crate::driver::c_abi::abi::{CUlinkState, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
 use crate::exec::Executable;
 use crate::ptx::{LinkError, Module, link, parse};
 use crate::timeline::profile::Device;
@@ -29,7 +29,7 @@ const OBJECT: c_uint = 3;
 const NVVM: c_uint = 5;
 
 /// A link under way.
-pub(super) struct LinkState {
+pub(in crate::driver) struct LinkState {
     /// What the outcome is for.
     device: Device,
     options: Options,
@@ -282,7 +282,7 @@ fn explained(error: CudaError, messages: &[String]) -> Refusal {
     Refusal::new(error, lines.join("\n"))
 }
 
-impl super::simulator::Simulator {
+impl crate::driver::simulator::Simulator {
     /// As [`loaded`](Self::loaded), with the options of a link.
     fn loaded_by<R>(
         &mut self,
@@ -298,7 +298,7 @@ impl super::simulator::Simulator {
 }
 
 /// The module of an image: parsed, or linked from several.
-pub(super) fn module_of(text: &str) -> Result<Module, Refusal> {
+pub(in crate::driver) fn module_of(text: &str) -> Result<Module, Refusal> {
     if !text.starts_with(MARK) {
         return Ok(parse(text)?);
     }
