@@ -25,7 +25,6 @@
 mod budget;
 mod c_abi;
 mod checkers;
-mod cluster;
 mod devices;
 mod effects;
 mod engine;
@@ -33,13 +32,10 @@ mod graph;
 mod host;
 mod kernel_reports;
 mod launch;
-mod launch_attributes;
 mod memory;
 mod modules;
-mod occupancy;
 mod operation;
 mod ordering;
-mod parameters;
 mod simulator;
 mod streams;
 

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::c_abi::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
-use super::launch::Launch;
+use super::launch::launch::Launch;
 use super::memory::layout::Rows;
 use super::memory::pools::StreamOrdered;
 use super::streams::stream_values::{Value, ValueWait};

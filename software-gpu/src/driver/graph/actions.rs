@@ -5,7 +5,7 @@ use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::c_abi::abi::{CUcontext, CUevent};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::Call;
-use crate::driver::launch::{Arguments, Launch, Shape};
+use crate::driver::launch::launch::{Arguments, Launch, Shape};
 use crate::driver::memory::copy_box::Request;
 use crate::driver::memory::layout::Pitches;
 use crate::driver::memory::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};

@@ -5,7 +5,7 @@ use std::ffi::{c_uint, c_void};
 use super::memory::Allocation;
 use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::launch::Launch;
+use crate::driver::launch::launch::Launch;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::operation::{Callback, Copy, Effect, Set};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::c_abi::errors::CudaError;
+use crate::driver::c_abi::errors::CudaError;
 use crate::exec::ExecutableKernel;
 
 /// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER` and `_BUFFER_SIZE`.
@@ -19,7 +19,7 @@ const BUFFER_SIZE: usize = 2;
 /// # Safety
 /// `arguments` is null or has a pointer for each parameter of the kernel, to as many bytes as it has; `extra` is null
 /// or a list of options that ends with `CU_LAUNCH_PARAM_END`.
-pub(super) unsafe fn collect(
+pub(in crate::driver) unsafe fn collect(
     kernel: &ExecutableKernel,
     arguments: *const *const c_void,
     extra: *const *const c_void,

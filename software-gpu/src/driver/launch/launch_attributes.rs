@@ -12,9 +12,9 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::c_abi::abi::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
-use super::c_abi::errors::CudaError;
-use super::simulator::Simulator;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::simulator::Simulator;
 use crate::timeline::profile::Device;
 
 const IGNORE: c_uint = 0;
@@ -38,19 +38,19 @@ const MEM_SYNC_DOMAINS: u8 = 4;
 
 /// What the attributes of a launch ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LaunchAttributes {
+pub(in crate::driver) struct LaunchAttributes {
     /// Blocks of a cluster in x, y, z.
-    pub(super) cluster: Option<[c_uint; 3]>,
+    pub(in crate::driver) cluster: Option<[c_uint; 3]>,
     /// Blocks of a larger cluster that would be as welcome.
     preferred_cluster: Option<[c_uint; 3]>,
     /// All blocks have to be resident at once.
-    pub(super) cooperative: bool,
+    pub(in crate::driver) cooperative: bool,
     /// Instead of the stream's priority.
-    pub(super) priority: Option<c_int>,
+    pub(in crate::driver) priority: Option<c_int>,
     /// To be recorded when all blocks have begun.
-    pub(super) completion_event: Option<CUevent>,
+    pub(in crate::driver) completion_event: Option<CUevent>,
     /// To be recorded when all blocks have triggered it.
-    pub(super) programmatic_event: Option<CUevent>,
+    pub(in crate::driver) programmatic_event: Option<CUevent>,
 }
 
 impl LaunchAttributes {
@@ -62,7 +62,7 @@ impl LaunchAttributes {
     ///
     /// # Safety
     /// `attributes` is null or points to `count` attributes.
-    pub(super) unsafe fn read(
+    pub(in crate::driver) unsafe fn read(
         attributes: *const CUlaunchAttribute,
         count: c_uint,
     ) -> Result<Self, CudaError> {
@@ -93,7 +93,7 @@ impl LaunchAttributes {
     }
 
     /// Refuses events that a launch into this stream of the context cannot record.
-    pub(super) fn check(
+    pub(in crate::driver) fn check(
         &self,
         simulator: &Simulator,
         stream: CUstream,
@@ -110,7 +110,7 @@ impl LaunchAttributes {
     }
 
     /// The launch's own priority, moved into the device's range.
-    pub(super) fn priority_on(&self, device: &Device) -> Option<c_int> {
+    pub(in crate::driver) fn priority_on(&self, device: &Device) -> Option<c_int> {
         let (greatest, least) = (
             device.greatest_stream_priority,
             device.least_stream_priority,
@@ -165,7 +165,7 @@ fn event(value: &[u64; 8]) -> Result<CUevent, CudaError> {
 }
 
 /// Refuses a `CUaccessPolicyWindow` whose ratio is none or whose misses persist.
-pub(super) fn check_access_policy(value: &[u64; 8]) -> Result<(), CudaError> {
+pub(in crate::driver) fn check_access_policy(value: &[u64; 8]) -> Result<(), CudaError> {
     let ratio = f32::from_bits(value[2] as u32);
     let (on_hit, on_miss) = ((value[2] >> 32) as u32, value[3] as u32);
     if (0.0..=1.0).contains(&ratio) && on_hit <= 2 && on_miss <= 1 {
@@ -176,7 +176,7 @@ pub(super) fn check_access_policy(value: &[u64; 8]) -> Result<(), CudaError> {
 }
 
 /// Refuses a `CUlaunchMemSyncDomainMap` with domains that do not exist.
-pub(super) fn check_domains(value: &[u64; 8]) -> Result<(), CudaError> {
+pub(in crate::driver) fn check_domains(value: &[u64; 8]) -> Result<(), CudaError> {
     let [default, remote, ..] = value[0].to_le_bytes();
     if default.max(remote) < MEM_SYNC_DOMAINS {
         Ok(())

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::c_abi::abi::{BlockSizeToSharedBytes, CUfunction, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
-use super::modules::function::max_threads;
+use crate::driver::c_abi::abi::{BlockSizeToSharedBytes, CUfunction, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::modules::function::max_threads;
 use crate::exec::ExecutableKernel;
 use crate::timeline::profile::Device;
 
@@ -144,7 +144,7 @@ fn max_potential_block_size(
 
 /// Blocks of `threads` threads that are resident on one multiprocessor at once: the least of what its threads, blocks,
 /// registers and shared memory allow.
-pub(super) fn blocks_per_multiprocessor(
+pub(in crate::driver) fn blocks_per_multiprocessor(
     device: &Device,
     kernel: &ExecutableKernel,
     threads: u32,

@@ -4,19 +4,19 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::thread;
 
-use super::budget::instruction_budget;
-use super::c_abi::abi::{CUfunction, CUlaunchConfig, CUstream};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
 use super::cluster;
-use super::host::call::{Call, call};
-use super::host::costs::Cost;
 use super::launch_attributes::LaunchAttributes;
-use super::modules::function::{Function, max_threads};
-use super::operation::Effect;
 use super::parameters;
-use super::simulator::Simulator;
-use super::streams::stream::NullStream;
+use crate::driver::budget::instruction_budget;
+use crate::driver::c_abi::abi::{CUfunction, CUlaunchConfig, CUstream};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::modules::function::{Function, max_threads};
+use crate::driver::operation::Effect;
+use crate::driver::simulator::Simulator;
+use crate::driver::streams::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
 use crate::memory::WriteHold;
 use crate::reports;
@@ -24,28 +24,28 @@ use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
 
 /// A kernel on its way through a stream, or in a node of a graph.
 #[derive(Clone)]
-pub(super) struct Launch {
-    pub(super) function: CUfunction,
+pub(in crate::driver) struct Launch {
+    pub(in crate::driver) function: CUfunction,
     executable: Arc<Executable>,
     index: usize,
-    pub(super) shape: Shape,
+    pub(in crate::driver) shape: Shape,
     /// The arguments, in the layout that the kernel declares.
-    pub(super) parameters: Vec<u8>,
+    pub(in crate::driver) parameters: Vec<u8>,
     /// Instead of its stream's.
-    pub(super) priority: Option<c_int>,
+    pub(in crate::driver) priority: Option<c_int>,
     /// Set when the kernel was executed and failed; the context fails at the kernel's end.
-    pub(super) fault: Option<CudaError>,
+    pub(in crate::driver) fault: Option<CudaError>,
 }
 
 /// The extents of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    pub(super) grid: [c_uint; 3],
-    pub(super) block: [c_uint; 3],
-    pub(super) dynamic_shared_bytes: c_uint,
+pub(in crate::driver) struct Shape {
+    pub(in crate::driver) grid: [c_uint; 3],
+    pub(in crate::driver) block: [c_uint; 3],
+    pub(in crate::driver) dynamic_shared_bytes: c_uint,
     /// Blocks of a cluster, if the launch has clusters.
-    pub(super) cluster: Option<[c_uint; 3]>,
-    pub(super) cooperative: bool,
+    pub(in crate::driver) cluster: Option<[c_uint; 3]>,
+    pub(in crate::driver) cooperative: bool,
 }
 
 entry_points! {
@@ -126,9 +126,9 @@ entry_points! {
 
 /// The two forms in which a launch passes arguments.
 #[derive(Clone, Copy)]
-pub(super) struct Arguments {
-    pub(super) parameters: *const *const c_void,
-    pub(super) extra: *const *const c_void,
+pub(in crate::driver) struct Arguments {
+    pub(in crate::driver) parameters: *const *const c_void,
+    pub(in crate::driver) extra: *const *const c_void,
 }
 
 fn launch(
@@ -184,7 +184,11 @@ unsafe fn launch_configured(
 
 impl Shape {
     /// Without clusters, and not cooperative.
-    pub(super) fn new(grid: [c_uint; 3], block: [c_uint; 3], dynamic_shared_bytes: c_uint) -> Self {
+    pub(in crate::driver) fn new(
+        grid: [c_uint; 3],
+        block: [c_uint; 3],
+        dynamic_shared_bytes: c_uint,
+    ) -> Self {
         Self {
             grid,
             block,
@@ -263,7 +267,7 @@ impl Launch {
     ///
     /// # Safety
     /// The arguments are null or as the kernel declares them.
-    pub(super) unsafe fn prepare(
+    pub(in crate::driver) unsafe fn prepare(
         call: &Call,
         handle: CUfunction,
         shape: Shape,
@@ -288,15 +292,15 @@ impl Launch {
         })
     }
 
-    pub(super) fn kernel(&self) -> &ExecutableKernel {
+    pub(in crate::driver) fn kernel(&self) -> &ExecutableKernel {
         &self.executable.kernels()[self.index]
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::driver) fn name(&self) -> &str {
         self.kernel().name()
     }
 
-    pub(super) fn work(&self) -> Work {
+    pub(in crate::driver) fn work(&self) -> Work {
         Work::Kernel {
             blocks: self.shape.blocks(),
             threads_per_block: self.shape.threads() as u32,
@@ -309,7 +313,7 @@ impl Launch {
 
 impl Simulator {
     /// Executes the kernel, whose modelled start has come, and tells the timeline what it costs.
-    pub(super) fn execute(&mut self, op: OpId, at: Time) {
+    pub(in crate::driver) fn execute(&mut self, op: OpId, at: Time) {
         let Some(operation) = self.operations.get(&op) else {
             return;
         };

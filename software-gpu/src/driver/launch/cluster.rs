@@ -5,14 +5,14 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::c_abi::abi::{CUfunction, CUlaunchConfig, Out};
-use super::c_abi::boundary::entry_points;
-use super::c_abi::errors::CudaError;
-use super::host::call::call;
-use super::host::costs::Cost;
 use super::launch_attributes::LaunchAttributes;
-use super::modules::function::Function;
 use super::occupancy::blocks_per_multiprocessor;
+use crate::driver::c_abi::abi::{CUfunction, CUlaunchConfig, Out};
+use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::modules::function::Function;
 use crate::timeline::profile::Device;
 
 /// The most blocks of a cluster that every device with clusters supports, and the most of any device.
@@ -72,7 +72,7 @@ impl Function {
     /// # Errors
     /// `CUDA_ERROR_INVALID_CLUSTER_SIZE` when the kernel demands others or demands that the launch says, when they are
     /// too large, or do not divide the grid.
-    pub(super) fn cluster(
+    pub(in crate::driver) fn cluster(
         &self,
         ask: Option<[c_uint; 3]>,
         grid: [c_uint; 3],
@@ -103,7 +103,7 @@ impl Function {
 
     /// The most blocks of a cluster: by the device, the kernel's `.maxclusterrank`, and whether it may be more than
     /// what is portable.
-    pub(super) fn largest_cluster(&self, device: &Device) -> u32 {
+    pub(in crate::driver) fn largest_cluster(&self, device: &Device) -> u32 {
         let by_device = match (
             device.compute_capability_major < CAPABILITY,
             self.non_portable_cluster(),
@@ -120,7 +120,7 @@ impl Function {
 ///
 /// # Errors
 /// `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`.
-pub(super) fn check_cooperative(
+pub(in crate::driver) fn check_cooperative(
     function: &Function,
     device: &Device,
     grid: [c_uint; 3],
