@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::kernel_reports;
-use super::operation::{Copy, Effect, Operation};
-use super::simulator::Simulator;
+use super::simulation::operation::{Copy, Effect, Operation};
+use super::simulation::simulator::Simulator;
 use crate::activity;
 use crate::exec::Observed;
 use crate::memory::{Accesses, AddressSpace, ByteRanges};

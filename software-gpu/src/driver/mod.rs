@@ -22,21 +22,17 @@
 //! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
 
-mod budget;
 mod c_abi;
 mod checkers;
 mod devices;
-mod effects;
-mod engine;
 mod graph;
 mod host;
 mod kernel_reports;
 mod launch;
 mod memory;
 mod modules;
-mod operation;
 mod ordering;
-mod simulator;
+mod simulation;
 mod streams;
 
 use crate::activity::Activity;
@@ -51,26 +47,26 @@ pub(crate) use ordering::host_accessed;
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
 pub fn last_fault() -> Option<String> {
-    simulator::lock().last_fault.clone()
+    simulation::simulator::lock().last_fault.clone()
 }
 
 /// Why the last module that could not be loaded was refused.
 pub fn last_refusal() -> Option<String> {
-    simulator::lock().last_refusal.clone()
+    simulation::simulator::lock().last_refusal.clone()
 }
 
 pub(crate) fn start_activities() {
-    simulator::lock().activities.start();
+    simulation::simulator::lock().activities.start();
 }
 
 pub(crate) fn take_activities() -> Vec<Activity> {
-    simulator::lock().activities.take()
+    simulation::simulator::lock().activities.take()
 }
 
 /// Forgets all devices and whatever was created on them, and what the calling thread has of them, as if the process had
 /// just begun. No other thread may be inside a call. Fuzzing begins each of its runs like that.
 #[cfg(fuzzing)]
 pub fn reset() {
-    simulator::reset();
+    simulation::simulator::reset();
     host::host_threads::current::reset();
 }

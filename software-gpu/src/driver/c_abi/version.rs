@@ -6,11 +6,11 @@ use super::abi::Out;
 use super::boundary::entry_points;
 use super::entry::entry_point;
 use super::errors::{self, CudaError};
-use crate::driver::budget;
 use crate::driver::devices::profile_choice;
 use crate::driver::host::call::Call;
 use crate::driver::host::costs::Cost;
 use crate::driver::ordering::Ordering;
+use crate::driver::simulation::budget;
 use crate::reports;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.

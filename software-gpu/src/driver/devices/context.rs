@@ -11,7 +11,7 @@ use crate::driver::c_abi::table::Table;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::host::host_threads::{ThreadSerial, current};
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Stream;
 use crate::memory::AllocationKind;
 use crate::timeline::{OpId, Time};

@@ -10,7 +10,9 @@ use crate::driver::memory::copy_box::Request;
 use crate::driver::memory::layout::Pitches;
 use crate::driver::memory::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};
 use crate::driver::memory::set::{self, Elements};
-use crate::driver::operation::{Callback, CallbackFunction, Copy, Pattern, Place, Set, Side};
+use crate::driver::simulation::operation::{
+    Callback, CallbackFunction, Copy, Pattern, Place, Set, Side,
+};
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;

@@ -17,8 +17,8 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::NullStream;
 use crate::timeline::{OpId, Time};
 

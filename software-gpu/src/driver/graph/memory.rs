@@ -12,8 +12,8 @@ use super::node::Action;
 use crate::driver::c_abi::abi::{CUdeviceptr, CUgraph, CUstream};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::memory::pools::StreamOrdered;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::{OpId, Time};
 

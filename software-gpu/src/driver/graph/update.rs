@@ -236,7 +236,8 @@ fn can_become(old: &Action, new: &Action) -> bool {
     }
     match (old, new) {
         (Action::Copy(_, old), Action::Copy(_, new)) => {
-            let rows = |copy: &crate::driver::operation::Copy| (copy.from.rows, copy.to.rows);
+            let rows =
+                |copy: &crate::driver::simulation::operation::Copy| (copy.from.rows, copy.to.rows);
             let flat = old.from.rows.is_flat() && new.from.rows.is_flat();
             let unchanged = (old.from, old.to) == (new.from, new.to) && rows(old) == rows(new);
             old.kind == new.kind && (flat || unchanged)

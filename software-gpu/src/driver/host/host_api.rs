@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::call::Call;
 use super::costs;
 use super::host_threads::{Ordinal, ThreadSerial, current};
-use crate::driver::simulator::lock;
+use crate::driver::simulation::simulator::lock;
 use crate::timeline::Time;
 
 /// The calling thread's clock. A thread that is not ordered by virtual time is never behind the simulation.

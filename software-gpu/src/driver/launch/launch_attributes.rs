@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_uint};
 
 use crate::driver::c_abi::abi::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::profile::Device;
 
 const IGNORE: c_uint = 0;

@@ -13,7 +13,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::operation::Side;
+use crate::driver::simulation::operation::Side;
 use crate::driver::streams::stream::{Mode, NullStream};
 use Mode::{Async, Sync};
 use NullStream::{Legacy, PerThread};

@@ -282,7 +282,7 @@ fn explained(error: CudaError, messages: &[String]) -> Refusal {
     Refusal::new(error, lines.join("\n"))
 }
 
-impl crate::driver::simulator::Simulator {
+impl crate::driver::simulation::simulator::Simulator {
     /// As [`loaded`](Self::loaded), with the options of a link.
     fn loaded_by<R>(
         &mut self,

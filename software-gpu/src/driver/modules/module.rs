@@ -13,7 +13,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::simulator::Simulator;
 use crate::exec::Executable;
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};

@@ -9,8 +9,8 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::graph::EXTERNAL;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::{OpId, Time};
 
 /// `CUevent_flags`.

@@ -15,7 +15,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::host::host_threads::current;
-use crate::driver::operation::{Callback, CallbackFunction, Effect};
+use crate::driver::simulation::operation::{Callback, CallbackFunction, Effect};
 use crate::timeline::Time;
 
 entry_points! {

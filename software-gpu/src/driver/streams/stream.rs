@@ -10,8 +10,8 @@ use crate::driver::graph::EXTERNAL;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::host::host_threads::{ThreadSerial, current};
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::{OpId, StreamId};
 
 /// `CU_STREAM_NON_BLOCKING`.

@@ -18,11 +18,11 @@ use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUstream};
 use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::table::Table;
-use crate::driver::effects::Effects;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::effects::Effects;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AddressSpace;
 use crate::timeline::OpId;
 

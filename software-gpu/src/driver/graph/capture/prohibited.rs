@@ -14,7 +14,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::host::host_threads::current;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::simulator::Simulator;
 
 thread_local! {
     static MODE: Cell<c_uint> = const { Cell::new(0) };

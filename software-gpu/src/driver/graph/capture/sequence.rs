@@ -7,8 +7,8 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
 use crate::driver::host::host_threads::ThreadSerial;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 
 /// One capture sequence, by the number that `cuStreamGetCaptureInfo` returns.
 pub(super) type CaptureId = u64;

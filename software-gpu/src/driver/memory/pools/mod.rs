@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::table::Table;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::OpId;
 

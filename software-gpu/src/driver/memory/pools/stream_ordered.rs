@@ -8,7 +8,7 @@ use crate::driver::c_abi::boundary::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::operation::Effect;
+use crate::driver::simulation::operation::Effect;
 use crate::driver::streams::stream::NullStream;
 use crate::memory::AllocationKind;
 

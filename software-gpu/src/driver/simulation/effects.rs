@@ -11,14 +11,14 @@
 
 use std::collections::BTreeMap;
 
-use super::memory::layout::Rows;
 use super::operation::{Copy, Pattern, Place, Set, Side};
+use crate::driver::memory::layout::Rows;
 use crate::memory::{AddressSpace, HeldWrites, is_device_address};
 use crate::timeline::OpId;
 
 /// The kernels that were executed and the copies that have started, but not ended.
 #[derive(Debug, Default)]
-pub(super) struct Effects {
+pub(in crate::driver) struct Effects {
     kernels: BTreeMap<OpId, Executed>,
     reading: BTreeMap<OpId, Reading>,
 }
@@ -43,14 +43,19 @@ struct Reading {
 impl Effects {
     /// A kernel is about to be executed: it may read anything, and must see none of the stores of others that are
     /// under way.
-    pub(super) fn before_kernel(&mut self, space: &AddressSpace) {
+    pub(in crate::driver) fn before_kernel(&mut self, space: &AddressSpace) {
         for kernel in self.kernels.values_mut() {
             kernel.withdraw(space);
         }
     }
 
     /// A kernel was executed.
-    pub(super) fn kernel_started(&mut self, op: OpId, writes: HeldWrites, space: &AddressSpace) {
+    pub(in crate::driver) fn kernel_started(
+        &mut self,
+        op: OpId,
+        writes: HeldWrites,
+        space: &AddressSpace,
+    ) {
         let mut kernel = Executed {
             writes,
             showing: true,
@@ -65,7 +70,7 @@ impl Effects {
     }
 
     /// The kernel's modelled end has come.
-    pub(super) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) {
+    pub(in crate::driver) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) {
         let Some(kernel) = self.kernels.remove(&op) else {
             return;
         };
@@ -81,7 +86,13 @@ impl Effects {
     }
 
     /// A copy starts to read mapped memory.
-    pub(super) fn copy_started(&mut self, op: OpId, from: u64, rows: Rows, space: &AddressSpace) {
+    pub(in crate::driver) fn copy_started(
+        &mut self,
+        op: OpId,
+        from: u64,
+        rows: Rows,
+        space: &AddressSpace,
+    ) {
         let span = rows.span().unwrap_or(0);
         self.before_read(from, span, space);
         let staged = None;
@@ -95,7 +106,7 @@ impl Effects {
     }
 
     /// The copy's modelled end has come: its bytes land.
-    pub(super) fn copy_ended(&mut self, op: OpId, copy: Copy, space: &AddressSpace) {
+    pub(in crate::driver) fn copy_ended(&mut self, op: OpId, copy: Copy, space: &AddressSpace) {
         let early = self.reading.remove(&op).and_then(|reading| reading.staged);
         if let Place::Mapped(from) = copy.from.place {
             self.before_read(from, copy.from.rows.span().unwrap_or(0), space);
@@ -118,7 +129,7 @@ impl Effects {
     }
 
     /// A memset's modelled end has come.
-    pub(super) fn set_ended(&mut self, set: &Set, space: &AddressSpace) {
+    pub(in crate::driver) fn set_ended(&mut self, set: &Set, space: &AddressSpace) {
         let span = set.rows.span().unwrap_or(0);
         if let Place::Mapped(to) = set.to {
             self.before_write(to, span, space);
@@ -133,7 +144,7 @@ impl Effects {
     }
 
     /// The program is about to run and may look at page-locked memory.
-    pub(super) fn before_host(&mut self, space: &AddressSpace) {
+    pub(in crate::driver) fn before_host(&mut self, space: &AddressSpace) {
         for kernel in self.kernels.values_mut() {
             if kernel.showing
                 && kernel
@@ -146,13 +157,18 @@ impl Effects {
     }
 
     /// Forgets what was under way: the context has failed and its memory is undefined.
-    pub(super) fn discard(&mut self, op: OpId) {
+    pub(in crate::driver) fn discard(&mut self, op: OpId) {
         self.kernels.remove(&op);
         self.reading.remove(&op);
     }
 
     /// Somebody is about to look at these bytes.
-    pub(super) fn before_read(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+    pub(in crate::driver) fn before_read(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        space: &AddressSpace,
+    ) {
         for kernel in self.kernels.values_mut() {
             if kernel.showing && kernel.writes.overlaps(address, bytes) {
                 kernel.withdraw(space);
@@ -161,7 +177,12 @@ impl Effects {
     }
 
     /// Somebody is about to change these bytes.
-    pub(super) fn before_write(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+    pub(in crate::driver) fn before_write(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        space: &AddressSpace,
+    ) {
         self.before_read(address, bytes, space);
         let end = address + bytes as u64;
         for reading in self.reading.values_mut() {
@@ -213,7 +234,7 @@ impl Place {
 ///
 /// # Safety
 /// The rows from `from` on can be read.
-pub(super) unsafe fn pack(from: *const u8, rows: Rows) -> Vec<u8> {
+pub(in crate::driver) unsafe fn pack(from: *const u8, rows: Rows) -> Vec<u8> {
     let mut packed = Vec::with_capacity(rows.bytes().unwrap_or(0));
     // SAFETY: the caller's promise; a box without rows between its rows is one row.
     unsafe {

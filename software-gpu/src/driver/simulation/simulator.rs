@@ -3,80 +3,80 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::c_abi::abi::{
+use super::effects::Effects;
+use super::operation::Operation;
+use crate::activity::Recorder;
+use crate::driver::c_abi::abi::{
     CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
 };
-use super::c_abi::errors::CudaError;
-use super::c_abi::table::Table;
-use super::devices::context::Context;
-use super::devices::device::Device;
-use super::devices::device_count::device_count;
-use super::devices::profile_choice;
-use super::effects::Effects;
-use super::graph::{Captures, Graphs};
-use super::host::host_threads::HostThreads;
-use super::memory::allocation::Owned;
-use super::memory::pools::Pools;
-use super::modules::function::Function;
-use super::modules::library::{Library, LibraryKernel};
-use super::modules::link::LinkState;
-use super::modules::module::LoadedModule;
-use super::operation::Operation;
-use super::ordering::Ordering;
-use super::streams::event::Event;
-use super::streams::stream::Stream;
-use super::streams::stream_attributes::StreamAttributes;
-use super::streams::stream_values::{ValueWait, ValueWrites};
-use crate::activity::Recorder;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::table::Table;
+use crate::driver::devices::context::Context;
+use crate::driver::devices::device::Device;
+use crate::driver::devices::device_count::device_count;
+use crate::driver::devices::profile_choice;
+use crate::driver::graph::{Captures, Graphs};
+use crate::driver::host::host_threads::HostThreads;
+use crate::driver::memory::allocation::Owned;
+use crate::driver::memory::pools::Pools;
+use crate::driver::modules::function::Function;
+use crate::driver::modules::library::{Library, LibraryKernel};
+use crate::driver::modules::link::LinkState;
+use crate::driver::modules::module::LoadedModule;
+use crate::driver::ordering::Ordering;
+use crate::driver::streams::event::Event;
+use crate::driver::streams::stream::Stream;
+use crate::driver::streams::stream_attributes::StreamAttributes;
+use crate::driver::streams::stream_values::{ValueWait, ValueWrites};
 use crate::memory::AddressSpace;
 use crate::timeline::{OpId, Profile, Time, Timeline};
 
 /// Everything behind the lock.
-pub(super) struct Simulator {
+pub(in crate::driver) struct Simulator {
     /// By ordinal; at least one.
-    pub(super) devices: Vec<Device>,
+    pub(in crate::driver) devices: Vec<Device>,
     /// Why `cuInit` has to fail, if it has to.
-    pub(super) misconfigured: Option<String>,
+    pub(in crate::driver) misconfigured: Option<String>,
     /// Whether `cuInit` was called.
-    pub(super) initialized: bool,
-    pub(super) memory: AddressSpace,
-    pub(super) timeline: Timeline,
+    pub(in crate::driver) initialized: bool,
+    pub(in crate::driver) memory: AddressSpace,
+    pub(in crate::driver) timeline: Timeline,
     /// How far the simulation has come. Nothing can be submitted earlier.
-    pub(super) now: Time,
-    pub(super) threads: HostThreads,
+    pub(in crate::driver) now: Time,
+    pub(in crate::driver) threads: HostThreads,
     /// Threads that wait for [`progress`].
-    pub(super) sleepers: u32,
+    pub(in crate::driver) sleepers: u32,
     /// Counts whatever others may have waited for.
-    pub(super) progress: u64,
+    pub(in crate::driver) progress: u64,
     /// A host function runs: the simulation stands still and other threads' calls wait.
-    pub(super) in_host_function: bool,
+    pub(in crate::driver) in_host_function: bool,
     /// The operation whose function that is.
-    pub(super) host_function: Option<OpId>,
-    pub(super) operations: BTreeMap<OpId, Operation>,
-    pub(super) effects: Effects,
-    pub(super) stream_attributes: StreamAttributes,
+    pub(in crate::driver) host_function: Option<OpId>,
+    pub(in crate::driver) operations: BTreeMap<OpId, Operation>,
+    pub(in crate::driver) effects: Effects,
+    pub(in crate::driver) stream_attributes: StreamAttributes,
     /// The streams that wait for values in memory, by the operation that waits.
-    pub(super) value_waits: BTreeMap<OpId, ValueWait>,
+    pub(in crate::driver) value_waits: BTreeMap<OpId, ValueWait>,
     /// The values that streams were told to write last, by address.
-    pub(super) value_writes: ValueWrites,
-    pub(super) ordering: Ordering,
-    pub(super) contexts: Table<CUcontext, Context>,
+    pub(in crate::driver) value_writes: ValueWrites,
+    pub(in crate::driver) ordering: Ordering,
+    pub(in crate::driver) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
-    pub(super) owned: BTreeMap<u64, Owned>,
-    pub(super) pools: Pools,
-    pub(super) streams: Table<CUstream, Stream>,
-    pub(super) events: Table<CUevent, Event>,
-    pub(super) modules: Table<CUmodule, LoadedModule>,
-    pub(super) functions: Table<CUfunction, Function>,
-    pub(super) libraries: Table<CUlibrary, Library>,
-    pub(super) links: Table<CUlinkState, LinkState>,
+    pub(in crate::driver) owned: BTreeMap<u64, Owned>,
+    pub(in crate::driver) pools: Pools,
+    pub(in crate::driver) streams: Table<CUstream, Stream>,
+    pub(in crate::driver) events: Table<CUevent, Event>,
+    pub(in crate::driver) modules: Table<CUmodule, LoadedModule>,
+    pub(in crate::driver) functions: Table<CUfunction, Function>,
+    pub(in crate::driver) libraries: Table<CUlibrary, Library>,
+    pub(in crate::driver) links: Table<CUlinkState, LinkState>,
     /// The kernels of all libraries.
-    pub(super) kernels: Table<CUkernel, LibraryKernel>,
-    pub(super) graphs: Graphs,
-    pub(super) captures: Captures,
-    pub(super) activities: Recorder,
-    pub(super) last_fault: Option<String>,
-    pub(super) last_refusal: Option<String>,
+    pub(in crate::driver) kernels: Table<CUkernel, LibraryKernel>,
+    pub(in crate::driver) graphs: Graphs,
+    pub(in crate::driver) captures: Captures,
+    pub(in crate::driver) activities: Recorder,
+    pub(in crate::driver) last_fault: Option<String>,
+    pub(in crate::driver) last_refusal: Option<String>,
 }
 
 static SIMULATOR: LazyLock<Mutex<Simulator>> = LazyLock::new(|| Mutex::new(Simulator::new()));
@@ -84,18 +84,18 @@ static SIMULATOR: LazyLock<Mutex<Simulator>> = LazyLock::new(|| Mutex::new(Simul
 static PROGRESS: Condvar = Condvar::new();
 
 /// The lock on the simulator. A panic inside a call leaves the state as it was then: later calls see it.
-pub(super) fn lock() -> MutexGuard<'static, Simulator> {
+pub(in crate::driver) fn lock() -> MutexGuard<'static, Simulator> {
     SIMULATOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Begins anew.
 #[cfg(fuzzing)]
-pub(super) fn reset() {
+pub(in crate::driver) fn reset() {
     *lock() = Simulator::new();
 }
 
 /// The condition that [`Simulator`]'s users wait for.
-pub(super) fn progress() -> &'static Condvar {
+pub(in crate::driver) fn progress() -> &'static Condvar {
     &PROGRESS
 }
 
@@ -150,7 +150,7 @@ impl Simulator {
     }
 
     /// Something has changed that other threads may wait for.
-    pub(super) fn wake_others(&mut self) {
+    pub(in crate::driver) fn wake_others(&mut self) {
         self.progress += 1;
         if self.sleepers > 0 {
             PROGRESS.notify_all();
@@ -158,14 +158,14 @@ impl Simulator {
     }
 
     /// Makes a context's later calls fail with `error`; the first fault counts.
-    pub(super) fn poison(&mut self, context: CUcontext, error: CudaError) {
+    pub(in crate::driver) fn poison(&mut self, context: CUcontext, error: CudaError) {
         if let Ok(context) = self.contexts.get_mut(context) {
             context.fault.get_or_insert(error);
         }
     }
 
     /// Whether the operation's effects are complete.
-    pub(super) fn is_complete(&self, op: OpId) -> bool {
+    pub(in crate::driver) fn is_complete(&self, op: OpId) -> bool {
         !self.operations.contains_key(&op)
     }
 }

@@ -4,7 +4,7 @@ use std::env;
 use std::sync::LazyLock;
 
 /// The environment variable that sets the budget.
-pub(super) const VARIABLE: &str = "SOFTWARE_GPU_INSTRUCTION_BUDGET";
+pub(in crate::driver) const VARIABLE: &str = "SOFTWARE_GPU_INSTRUCTION_BUDGET";
 
 /// Without it: about five seconds of a loop that polls memory, on the computers of today.
 const DEFAULT: u64 = 1 << 27;
@@ -15,12 +15,12 @@ static BUDGET: LazyLock<Result<u64, String>> = LazyLock::new(|| {
 });
 
 /// Warp instructions that one block may execute. Atomic operations count once for each thread.
-pub(super) fn instruction_budget() -> u64 {
+pub(in crate::driver) fn instruction_budget() -> u64 {
     BUDGET.as_ref().copied().unwrap_or(DEFAULT)
 }
 
 /// Why the environment sets no budget.
-pub(super) fn misconfigured() -> Option<&'static str> {
+pub(in crate::driver) fn misconfigured() -> Option<&'static str> {
     BUDGET.as_ref().err().map(String::as_str)
 }
 

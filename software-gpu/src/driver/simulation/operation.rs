@@ -2,29 +2,31 @@
 
 use std::ffi::c_void;
 
-use super::c_abi::abi::{CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback};
-use super::launch::launch::Launch;
-use super::memory::layout::Rows;
-use super::memory::pools::StreamOrdered;
-use super::streams::stream_values::{Value, ValueWait};
 use crate::call_site::CallSite;
+use crate::driver::c_abi::abi::{
+    CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback,
+};
+use crate::driver::launch::launch::Launch;
+use crate::driver::memory::layout::Rows;
+use crate::driver::memory::pools::StreamOrdered;
+use crate::driver::streams::stream_values::{Value, ValueWait};
 use crate::memory::{Accesses, ByteRanges};
 use crate::timeline::{CopyKind, Time, Work};
 
 /// An operation between its submission and its end.
-pub(super) struct Operation {
-    pub(super) context: CUcontext,
+pub(in crate::driver) struct Operation {
+    pub(in crate::driver) context: CUcontext,
     /// The stream's own handle: programs have another for a default stream.
-    pub(super) stream: CUstream,
-    pub(super) correlation: u64,
-    pub(super) started: Time,
+    pub(in crate::driver) stream: CUstream,
+    pub(in crate::driver) correlation: u64,
+    pub(in crate::driver) started: Time,
     /// Where the program asked for it, when the checkers are on.
-    pub(super) call_site: Option<CallSite>,
-    pub(super) effect: Effect,
+    pub(in crate::driver) call_site: Option<CallSite>,
+    pub(in crate::driver) effect: Effect,
 }
 
 /// What an operation does besides taking time.
-pub(super) enum Effect {
+pub(in crate::driver) enum Effect {
     Kernel(Box<Launch>),
     Copy(Copy),
     Set(Set),
@@ -45,31 +47,31 @@ pub(super) enum Effect {
 
 /// A copy of rows of bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Copy {
-    pub(super) kind: CopyKind,
-    pub(super) from: Side,
+pub(in crate::driver) struct Copy {
+    pub(in crate::driver) kind: CopyKind,
+    pub(in crate::driver) from: Side,
     /// Of the same extent.
-    pub(super) to: Side,
+    pub(in crate::driver) to: Side,
     /// The host side is not page-locked.
-    pub(super) pageable: bool,
+    pub(in crate::driver) pageable: bool,
     /// The source's bytes without what is between its rows, when they had to be taken before the copy lands.
-    pub(super) staged: Option<Vec<u8>>,
+    pub(in crate::driver) staged: Option<Vec<u8>>,
 }
 
 /// One side of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Side {
+pub(in crate::driver) struct Side {
     /// Where the first byte is.
-    pub(super) place: Place,
-    pub(super) rows: Rows,
+    pub(in crate::driver) place: Place,
+    pub(in crate::driver) rows: Rows,
 }
 
 /// A memset: rows filled with repetitions of a pattern.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
-    pub(super) to: Place,
-    pub(super) rows: Rows,
-    pub(super) pattern: Pattern,
+pub(in crate::driver) struct Set {
+    pub(in crate::driver) to: Place,
+    pub(in crate::driver) rows: Rows,
+    pub(in crate::driver) pattern: Pattern,
 }
 
 impl Side {
@@ -84,7 +86,7 @@ impl Side {
 
 impl Copy {
     /// How many bytes are copied.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::driver) fn bytes(&self) -> usize {
         self.from.rows.bytes().unwrap_or(0)
     }
 
@@ -98,7 +100,7 @@ impl Copy {
 
     /// What the copy touches of device memory and of page-locked host memory. A source that was staged by the call
     /// is not read any more.
-    pub(super) fn accesses(&self) -> Accesses {
+    pub(in crate::driver) fn accesses(&self) -> Accesses {
         let reads = match self.staged {
             Some(_) => ByteRanges::new(),
             None => self.from.mapped(),
@@ -113,7 +115,7 @@ impl Copy {
 
 impl Set {
     /// What the memset writes of device memory and of page-locked host memory.
-    pub(super) fn accesses(&self) -> Accesses {
+    pub(in crate::driver) fn accesses(&self) -> Accesses {
         let (place, rows) = (self.to, self.rows);
         Accesses {
             writes: Side { place, rows }.mapped(),
@@ -124,14 +126,14 @@ impl Set {
 
 /// 1, 2 or 4 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pattern {
-    pub(super) bytes: [u8; 4],
-    pub(super) len: usize,
+pub(in crate::driver) struct Pattern {
+    pub(in crate::driver) bytes: [u8; 4],
+    pub(in crate::driver) len: usize,
 }
 
 /// What memory an address is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::driver) enum Place {
     /// An address in the address space: device memory or page-locked host memory.
     Mapped(u64),
     /// The program's own pageable memory.
@@ -140,14 +142,14 @@ pub(super) enum Place {
 
 /// A host function or a stream callback.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Callback {
-    pub(super) function: CallbackFunction,
-    pub(super) data: *mut c_void,
+pub(in crate::driver) struct Callback {
+    pub(in crate::driver) function: CallbackFunction,
+    pub(in crate::driver) data: *mut c_void,
 }
 
 /// The two kinds of functions that a stream can call on the host.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum CallbackFunction {
+pub(in crate::driver) enum CallbackFunction {
     /// `cuLaunchHostFunc`.
     Host(HostFunction),
     /// `cuStreamAddCallback`: also called when the context has failed, and told so.
@@ -162,7 +164,7 @@ impl Callback {
     ///
     /// # Safety
     /// The program's function is called with the program's data, as it asked for; at its turn in the stream.
-    pub(super) unsafe fn call(self, status: CUresult) {
+    pub(in crate::driver) unsafe fn call(self, status: CUresult) {
         // SAFETY: the caller's promise.
         unsafe {
             match self.function {
@@ -175,7 +177,7 @@ impl Callback {
 
 impl Effect {
     /// What the timeline has to simulate.
-    pub(super) fn work(&self) -> Work {
+    pub(in crate::driver) fn work(&self) -> Work {
         match self {
             Self::Kernel(launch) => launch.work(),
             Self::Copy(copy) => Work::Copy {

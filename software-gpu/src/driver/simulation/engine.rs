@@ -1,17 +1,17 @@
 //! The loop that joins the models: the timeline says what happens next, and here it does.
 
-use super::c_abi::abi::{CUresult, CUstream};
-use super::c_abi::errors::CudaError;
-use super::c_abi::table::Table;
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
-use super::streams::event::Event;
-use super::streams::stream::Stream;
 use crate::activity::{self, Activity, Kind};
+use crate::driver::c_abi::abi::{CUresult, CUstream};
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::table::Table;
+use crate::driver::streams::event::Event;
+use crate::driver::streams::stream::Stream;
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
 
 /// What [`Simulator::step`] did.
-pub(super) enum Step {
+pub(in crate::driver) enum Step {
     /// Nothing happens until the limit.
     Nothing,
     /// One thing happened.
@@ -24,7 +24,7 @@ pub(super) enum Step {
 impl Simulator {
     /// Submits work to a stream. `host` is the time of the call. `None` if the stream is capturing: the work has become
     /// a node of a graph, and nothing runs.
-    pub(super) fn submit(
+    pub(in crate::driver) fn submit(
         &mut self,
         stream: CUstream,
         host: Time,
@@ -38,7 +38,7 @@ impl Simulator {
     }
 
     /// As [`submit`](Self::submit), after `after` instead of what the stream's kind asks for.
-    pub(super) fn submit_after(
+    pub(in crate::driver) fn submit_after(
         &mut self,
         stream: CUstream,
         host: Time,
@@ -58,7 +58,7 @@ impl Simulator {
     }
 
     /// Submits a node of a graph whose launch began with `launch`, after `after` alone.
-    pub(super) fn submit_node(
+    pub(in crate::driver) fn submit_node(
         &mut self,
         launch: OpId,
         stream: CUstream,
@@ -78,7 +78,7 @@ impl Simulator {
         Ok(op)
     }
 
-    pub(super) fn enqueue(
+    pub(in crate::driver) fn enqueue(
         &mut self,
         stream: CUstream,
         host: Time,
@@ -114,7 +114,7 @@ impl Simulator {
     }
 
     /// Lets the next thing happen, if it is not later than `limit`.
-    pub(super) fn step(&mut self, limit: Time) -> Step {
+    pub(in crate::driver) fn step(&mut self, limit: Time) -> Step {
         self.release_value_waits();
         match self.timeline.step(limit) {
             None => {
