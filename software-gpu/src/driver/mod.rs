@@ -27,11 +27,9 @@ mod checkers;
 mod devices;
 mod graph;
 mod host;
-mod kernel_reports;
 mod launch;
 mod memory;
 mod modules;
-mod ordering;
 mod simulation;
 mod streams;
 
@@ -39,11 +37,11 @@ use crate::activity::Activity;
 
 pub use c_abi::entry::{entry_point, entry_points};
 pub use c_abi::errors::CudaError;
+pub(crate) use checkers::ordering::host_accessed;
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
 pub(crate) use host::host_api::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
-pub(crate) use ordering::host_accessed;
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
 pub fn last_fault() -> Option<String> {

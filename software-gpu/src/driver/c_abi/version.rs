@@ -6,10 +6,10 @@ use super::abi::Out;
 use super::boundary::entry_points;
 use super::entry::entry_point;
 use super::errors::{self, CudaError};
+use crate::driver::checkers::ordering::Ordering;
 use crate::driver::devices::profile_choice;
 use crate::driver::host::call::Call;
 use crate::driver::host::costs::Cost;
-use crate::driver::ordering::Ordering;
 use crate::driver::simulation::budget;
 use crate::reports;
 

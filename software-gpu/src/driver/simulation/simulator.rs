@@ -11,6 +11,7 @@ use crate::driver::c_abi::abi::{
 };
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::table::Table;
+use crate::driver::checkers::ordering::Ordering;
 use crate::driver::devices::context::Context;
 use crate::driver::devices::device::Device;
 use crate::driver::devices::device_count::device_count;
@@ -23,7 +24,6 @@ use crate::driver::modules::function::Function;
 use crate::driver::modules::library::{Library, LibraryKernel};
 use crate::driver::modules::link::LinkState;
 use crate::driver::modules::module::LoadedModule;
-use crate::driver::ordering::Ordering;
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
 use crate::driver::streams::stream_attributes::StreamAttributes;

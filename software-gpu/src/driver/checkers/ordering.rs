@@ -4,17 +4,17 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::c_abi::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
-use super::c_abi::table::Table;
-use super::devices::context::Context;
-use super::host::call::Call;
-use super::host::host_threads::{Ordinal, current};
-use super::simulation::operation::{Effect, Operation};
-use super::simulation::simulator::{Simulator, lock};
-use super::streams::event::Event;
-use super::streams::stream::Stream;
 use crate::activity::{self, Kind};
 use crate::call_site::CallSite;
+use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
+use crate::driver::c_abi::table::Table;
+use crate::driver::devices::context::Context;
+use crate::driver::host::call::Call;
+use crate::driver::host::host_threads::{Ordinal, current};
+use crate::driver::simulation::operation::{Effect, Operation};
+use crate::driver::simulation::simulator::{Simulator, lock};
+use crate::driver::streams::event::Event;
+use crate::driver::streams::stream::Stream;
 use crate::memory::Accesses;
 use crate::order::{
     Checker, ContextId, Description, EventId, HostAccess, Locate, OperationId, StreamId,
@@ -25,20 +25,23 @@ use crate::timeline::OpId;
 
 /// The checker, if it is on.
 #[derive(Debug, Default)]
-pub(super) struct Ordering(Option<Checker>);
+pub(in crate::driver) struct Ordering(Option<Checker>);
 
 impl Ordering {
     /// On, unless the [`Mode`] is off.
-    pub(super) fn new() -> Self {
+    pub(in crate::driver) fn new() -> Self {
         Self((reports::mode() != Mode::Off).then(Checker::new))
     }
 
-    pub(super) fn is_on(&self) -> bool {
+    pub(in crate::driver) fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
     /// Tells the checker something, and passes its findings on.
-    pub(super) fn tell<R>(&mut self, something: impl FnOnce(&mut Checker) -> R) -> Option<R> {
+    pub(in crate::driver) fn tell<R>(
+        &mut self,
+        something: impl FnOnce(&mut Checker) -> R,
+    ) -> Option<R> {
         let checker = self.0.as_mut()?;
         let result = something(checker);
         for finding in checker.take_findings() {
@@ -49,15 +52,15 @@ impl Ordering {
         Some(result)
     }
 
-    pub(super) fn context_created(&mut self, context: CUcontext, legacy: CUstream) {
+    pub(in crate::driver) fn context_created(&mut self, context: CUcontext, legacy: CUstream) {
         self.tell(|checker| checker.context_created(thread(), context.into(), legacy.into()));
     }
 
-    pub(super) fn context_destroyed(&mut self, context: CUcontext) {
+    pub(in crate::driver) fn context_destroyed(&mut self, context: CUcontext) {
         self.tell(|checker| checker.context_destroyed(context.into()));
     }
 
-    pub(super) fn stream_created(
+    pub(in crate::driver) fn stream_created(
         &mut self,
         stream: CUstream,
         context: CUcontext,
@@ -71,7 +74,7 @@ impl Ordering {
         self.tell(|checker| checker.stream_created(thread(), stream.into(), context.into(), kind));
     }
 
-    pub(super) fn stream_destroyed(&mut self, stream: CUstream) {
+    pub(in crate::driver) fn stream_destroyed(&mut self, stream: CUstream) {
         self.tell(|checker| checker.stream_destroyed(stream.into()));
     }
 
@@ -79,7 +82,7 @@ impl Ordering {
     ///
     /// What it waits for is known from the stream and from events, but for an allocation, which the driver itself makes
     /// wait for the free whose memory it gets, and for a graph's launch, whose end waits for its last nodes.
-    pub(super) fn submitted(&mut self, op: OpId, operation: &Operation, after: &[OpId]) {
+    pub(in crate::driver) fn submitted(&mut self, op: OpId, operation: &Operation, after: &[OpId]) {
         let (stream, description) = (operation.stream.into(), || operation.description());
         let after = || after.iter().copied().map(OperationId::from);
         match &operation.effect {
@@ -113,7 +116,7 @@ impl Ordering {
     }
 
     /// A node of a graph was submitted.
-    pub(super) fn submitted_node(
+    pub(in crate::driver) fn submitted_node(
         &mut self,
         launch: OpId,
         op: OpId,
@@ -141,27 +144,32 @@ impl Ordering {
     }
 
     /// The node, submitted just now, waits for what the event stands for.
-    pub(super) fn node_waited(&mut self, node: OpId, event: CUevent) {
+    pub(in crate::driver) fn node_waited(&mut self, node: OpId, event: CUevent) {
         self.tell(|checker| checker.node_waited(node.into(), event.into()));
     }
 
     /// A launch of an executable graph is about to be submitted: it comes after the one before, in whatever stream that
     /// was, and whether or not it is over.
-    pub(super) fn launch_begins(&mut self, exec: CUgraphExec, stream: CUstream) {
+    pub(in crate::driver) fn launch_begins(&mut self, exec: CUgraphExec, stream: CUstream) {
         self.tell(|checker| checker.waited(thread(), stream.into(), exec.into()));
     }
 
     /// A launch of an executable graph was submitted; `end` is its last operation.
-    pub(super) fn launch_submitted(&mut self, exec: CUgraphExec, stream: CUstream, end: OpId) {
+    pub(in crate::driver) fn launch_submitted(
+        &mut self,
+        exec: CUgraphExec,
+        stream: CUstream,
+        end: OpId,
+    ) {
         self.tell(|checker| checker.recorded(exec.into(), stream.into(), end.into()));
     }
 
-    pub(super) fn executable_destroyed(&mut self, exec: CUgraphExec) {
+    pub(in crate::driver) fn executable_destroyed(&mut self, exec: CUgraphExec) {
         self.tell(|checker| checker.event_destroyed(exec.into()));
     }
 
     /// A copy or memset touches its bytes when it starts. What a kernel touches is known once it has been executed.
-    pub(super) fn started(&mut self, op: OpId, effect: &Effect) {
+    pub(in crate::driver) fn started(&mut self, op: OpId, effect: &Effect) {
         if !self.is_on() {
             return;
         }
@@ -173,46 +181,46 @@ impl Ordering {
         self.accessed(op, &accesses);
     }
 
-    pub(super) fn recorded(&mut self, event: CUevent, stream: CUstream, op: OpId) {
+    pub(in crate::driver) fn recorded(&mut self, event: CUevent, stream: CUstream, op: OpId) {
         self.tell(|checker| checker.recorded(event.into(), stream.into(), op.into()));
     }
 
-    pub(super) fn event_destroyed(&mut self, event: CUevent) {
+    pub(in crate::driver) fn event_destroyed(&mut self, event: CUevent) {
         self.tell(|checker| checker.event_destroyed(event.into()));
     }
 
     /// A wait for an event that was never recorded has no effect. That alone is no report: loops begin like this. The
     /// report of a race that follows from it says so.
-    pub(super) fn waited(&mut self, stream: CUstream, event: CUevent) {
+    pub(in crate::driver) fn waited(&mut self, stream: CUstream, event: CUevent) {
         self.tell(|checker| checker.waited(thread(), stream.into(), event.into()));
     }
 
-    pub(super) fn stream_synchronized(&mut self, stream: CUstream) {
+    pub(in crate::driver) fn stream_synchronized(&mut self, stream: CUstream) {
         self.tell(|checker| checker.stream_synchronized(thread(), stream.into()));
     }
 
-    pub(super) fn event_synchronized(&mut self, event: CUevent) {
+    pub(in crate::driver) fn event_synchronized(&mut self, event: CUevent) {
         self.tell(|checker| checker.event_synchronized(thread(), event.into()));
     }
 
-    pub(super) fn context_synchronized(&mut self, context: CUcontext) {
+    pub(in crate::driver) fn context_synchronized(&mut self, context: CUcontext) {
         self.tell(|checker| checker.context_synchronized(thread(), context.into()));
     }
 
-    pub(super) fn operation_synchronized(&mut self, op: OpId) {
+    pub(in crate::driver) fn operation_synchronized(&mut self, op: OpId) {
         self.tell(|checker| checker.operation_synchronized(thread(), op.into()));
     }
 
-    pub(super) fn accessed(&mut self, op: OpId, accesses: &Accesses) {
+    pub(in crate::driver) fn accessed(&mut self, op: OpId, accesses: &Accesses) {
         self.tell(|checker| checker.accessed(op.into(), accesses));
     }
 
-    pub(super) fn ended(&mut self, op: OpId) {
+    pub(in crate::driver) fn ended(&mut self, op: OpId) {
         self.tell(|checker| checker.ended(op.into()));
     }
 
     /// Memory exists from now on.
-    pub(super) fn allocated(&mut self, start: u64, bytes: usize, what: &'static str) {
+    pub(in crate::driver) fn allocated(&mut self, start: u64, bytes: usize, what: &'static str) {
         let range = start..start + bytes as u64;
         self.tell(|checker| {
             checker.allocated(range, Description::new(what).at(Arc::new(CallSite::here())))
@@ -220,12 +228,12 @@ impl Ordering {
     }
 
     /// Memory is gone, after everything that could use it.
-    pub(super) fn freed(&mut self, start: u64, bytes: usize) {
+    pub(in crate::driver) fn freed(&mut self, start: u64, bytes: usize) {
         self.tell(|checker| checker.freed(start..start + bytes as u64));
     }
 
     /// The host frees memory of a pool and waits for nothing.
-    pub(super) fn freed_by_host(&mut self, start: u64, bytes: usize) {
+    pub(in crate::driver) fn freed_by_host(&mut self, start: u64, bytes: usize) {
         self.tell(|checker| {
             let free = Description::new(format!("cuMemFree of {bytes} bytes"));
             let free = free.at(Arc::new(CallSite::here()));
@@ -233,7 +241,11 @@ impl Ordering {
         });
     }
 
-    pub(super) fn threads_started(&mut self, parent: Option<Ordinal>, threads: &[Ordinal]) {
+    pub(in crate::driver) fn threads_started(
+        &mut self,
+        parent: Option<Ordinal>,
+        threads: &[Ordinal],
+    ) {
         for started in threads {
             self.tell(|checker| {
                 checker.thread_started(parent.map(registered), registered(*started))
@@ -241,7 +253,7 @@ impl Ordering {
         }
     }
 
-    pub(super) fn thread_joined(&mut self, parent: Option<Ordinal>, ended: Ordinal) {
+    pub(in crate::driver) fn thread_joined(&mut self, parent: Option<Ordinal>, ended: Ordinal) {
         self.tell(|checker| checker.thread_joined(parent.map(registered), registered(ended)));
     }
 }
@@ -367,7 +379,7 @@ impl From<OpId> for OperationId {
 
 impl Simulator {
     /// Where the present call comes from, if reports want to know.
-    pub(super) fn call_site(&self) -> Option<CallSite> {
+    pub(in crate::driver) fn call_site(&self) -> Option<CallSite> {
         self.ordering.is_on().then(CallSite::here)
     }
 }

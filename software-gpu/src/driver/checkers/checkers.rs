@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::kernel_reports;
-use super::simulation::operation::{Copy, Effect, Operation};
-use super::simulation::simulator::Simulator;
 use crate::activity;
+use crate::driver::simulation::operation::{Copy, Effect, Operation};
+use crate::driver::simulation::simulator::Simulator;
 use crate::exec::Observed;
 use crate::memory::{Accesses, AddressSpace, ByteRanges};
 use crate::reports::{self, Kind};
@@ -17,7 +17,7 @@ use crate::timeline::{CopyKind, OpId};
 
 impl Simulator {
     /// Takes note of what was seen of a kernel that has just been executed; nothing when the checkers are off.
-    pub(super) fn kernel_observed(&mut self, op: OpId, observed: Option<Observed>) {
+    pub(in crate::driver) fn kernel_observed(&mut self, op: OpId, observed: Option<Observed>) {
         let Some(observed) = observed else {
             self.memory.assume_written();
             return;
@@ -30,7 +30,7 @@ impl Simulator {
     }
 
     /// Takes note of an operation other than a kernel whose modelled end has come, before it takes effect.
-    pub(super) fn check_ended(&mut self, operation: &Operation) {
+    pub(in crate::driver) fn check_ended(&mut self, operation: &Operation) {
         match &operation.effect {
             Effect::Allocate(allocation) => {
                 let start = allocation.address;
@@ -103,7 +103,7 @@ fn report_copy(operation: u64, copy: &Copy, range: Range<u64>, memory: &AddressS
 }
 
 /// Where in which allocation an address is, in words.
-pub(super) fn location(address: u64, memory: &AddressSpace) -> String {
+pub(in crate::driver) fn location(address: u64, memory: &AddressSpace) -> String {
     match memory.nearest_range(address) {
         Some(range) if range.contains(&address) => format!(
             "at offset {} of the allocation of {} bytes at {:#x}",
@@ -116,6 +116,6 @@ pub(super) fn location(address: u64, memory: &AddressSpace) -> String {
 }
 
 /// A number of bytes.
-pub(super) fn count(bytes: u64) -> String {
+pub(in crate::driver) fn count(bytes: u64) -> String {
     format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }

@@ -6,7 +6,7 @@ use crate::memory::AddressSpace;
 use crate::reports::{self, Kind};
 
 /// Reports all that is wrong with the kernel of the operation with this number.
-pub(super) fn report(operation: u64, observed: &Observed, memory: &AddressSpace) {
+pub(in crate::driver) fn report(operation: u64, observed: &Observed, memory: &AddressSpace) {
     for finding in &observed.never_written {
         never_written(operation, finding, memory);
     }
