@@ -1,23 +1,30 @@
 //! The semantics of the CUDA driver API: what each `cu*` call does, returns and costs.
 //!
 //! ```text
-//! C ──> entry, boundary ──> call: the thread's turn ──> stream, event, copy, launch, … ──> simulator
-//!                                                                                            │ engine
-//!                                                    timeline: when    exec: what    memory: where
+//! program ──> c_abi ──> host: the thread's turn ──> devices, modules, memory, streams, launch, graph ──> simulation
+//!                                                                                                            │
+//!                                                                     timeline: when    exec: what    memory: where
 //! ```
 //!
-//! - The *entry points* are functions with the C ABI that check pointers (`abi`) and keep panics inside (`boundary`);
-//!   `entry` is their table.
-//! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
-//!   device.
-//! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `library`, `link`, `function`,
-//!   `occupancy`, `cluster`, `launch_attributes`, `allocation`, `pools`, `pointer`, `stream`, `stream_values`,
-//!   `event`, `copy`, `copy_box`, `peer`, `set`, `launch`, `host_function`. What all copies have in common is in `transfer`; what is left
-//!   out, in `refused`.
-//! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
-//!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
-//!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
-//! - `ordering` tells the [checker](crate::order) all that and passes on what it finds.
+//! | folder | what lives there |
+//! |---|---|
+//! | `c_abi` | the types of `cuda.h`, handles, error codes, and the table of entry points |
+//! | `host` | the host's threads and their virtual clocks, and what each call costs them |
+//! | `devices` | devices, contexts, and the choice of the profile |
+//! | `modules` | modules, libraries, the linker, functions |
+//! | `memory` | allocations, pools, copies, memsets, access between devices |
+//! | `streams` | streams, events, waits for values, host functions |
+//! | `launch` | kernel launches, clusters, occupancy |
+//! | `graph` | graphs and stream capture |
+//! | `simulation` | the state of all devices, and the loop that moves it forward |
+//! | `checkers` | what the checkers are told, and what becomes of their findings |
+//!
+//! A call of the driver takes this way: its entry point checks the pointers that it is given and lets no panic out
+//! (`c_abi`); [`Call`](host::call::Call) waits for the thread's turn and charges the call's cost; the module of its
+//! subject does what the call's name says. Work for the device becomes an `operation` of the simulation. The
+//! [timeline](crate::timeline) says when it starts and ends, [`exec`](crate::exec) what a kernel computes, and `effects`
+//! changes the bytes in [memory](crate::memory) at the modelled time. `checkers::ordering` tells the
+//! [checker](crate::order) about all of it and passes on what it finds.
 //!
 //! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
@@ -35,11 +42,11 @@ mod streams;
 
 use crate::activity::Activity;
 
-pub use c_abi::entry::{entry_point, entry_points};
 pub use c_abi::errors::CudaError;
+pub use c_abi::symbols::{entry_point, entry_points};
 pub(crate) use checkers::ordering::host_accessed;
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
-pub(crate) use host::host_api::{
+pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
 
@@ -66,5 +73,5 @@ pub(crate) fn take_activities() -> Vec<Activity> {
 #[cfg(fuzzing)]
 pub fn reset() {
     simulation::simulator::reset();
-    host::host_threads::current::reset();
+    host::threads::current::reset();
 }

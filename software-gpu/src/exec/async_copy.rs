@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::shape::LANES;
+use super::warp_handlers::LANES;
 
 /// Bytes from a place in memory to another.
 #[derive(Clone, Copy, Debug)]

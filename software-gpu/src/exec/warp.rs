@@ -31,8 +31,8 @@ use super::grid::Grid;
 use super::op::Slot;
 use super::polling;
 use super::program::{BasicBlock, Code, Terminator, Value};
-use super::shape::LANES;
-use super::standing::{At, Standing};
+use super::thread_states::{At, Standing};
+use super::warp_handlers::LANES;
 
 /// Scheduling decisions in favour of one split after which the others get as many.
 const PATIENCE: u32 = 4096;

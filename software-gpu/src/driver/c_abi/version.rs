@@ -2,15 +2,15 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use super::abi::Out;
-use super::boundary::entry_points;
-use super::entry::entry_point;
+use super::entry_point::entry_points;
 use super::errors::{self, CudaError};
+use super::symbols::entry_point;
+use super::types::Out;
 use crate::driver::checkers::ordering::Ordering;
 use crate::driver::devices::profile_choice;
 use crate::driver::host::call::Call;
 use crate::driver::host::costs::Cost;
-use crate::driver::simulation::budget;
+use crate::driver::simulation::instruction_budget;
 use crate::reports;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
@@ -32,7 +32,7 @@ entry_points! {
             return Err(CudaError::InvalidValue);
         }
         let misnamed = reports::misnamed();
-        if let Some(reason) = misnamed.as_deref().or(budget::misconfigured()) {
+        if let Some(reason) = misnamed.as_deref().or(instruction_budget::misconfigured()) {
             crate::say!("software GPU: cuInit: {reason}");
             return Err(CudaError::InvalidValue);
         }

@@ -1,6 +1,6 @@
 //! What the checkers have seen of a kernel, in words.
 
-use super::checkers::{count, location};
+use super::written_memory::{count, location};
 use crate::exec::{DivergentBarrier, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
 use crate::reports::{self, Kind};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::activity::{self, Kind};
 use crate::call_site::CallSite;
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraphExec, CUstream};
-use crate::driver::c_abi::table::Table;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraphExec, CUstream};
 use crate::driver::devices::context::Context;
 use crate::driver::host::call::Call;
-use crate::driver::host::host_threads::{Ordinal, current};
+use crate::driver::host::threads::{Ordinal, current};
 use crate::driver::simulation::operation::{Effect, Operation};
 use crate::driver::simulation::simulator::{Simulator, lock};
 use crate::driver::streams::event::Event;

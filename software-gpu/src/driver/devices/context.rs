@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::device::Primary;
-use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::table::Table;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUcontext, CUdevice, CUstream, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::host::host_threads::{ThreadSerial, current};
+use crate::driver::host::threads::{ThreadSerial, current};
 use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Stream;
 use crate::memory::AllocationKind;
@@ -258,6 +258,20 @@ entry_points! {
         call(Cost::Synchronize, |call| {
             let context = call.context()?;
             call.waits_for_captures(context)?;
+            call.synchronize_context(context)
+        })
+    }
+
+    fn cuCtxGetDevice_v2(device: Out<CUdevice>, context: CUcontext) {
+        call(Cost::Free, |call| {
+            let context = if context.is_null() { call.context()? } else { call.usable(context)? };
+            device.set(call.contexts.get(context)?.device as CUdevice)
+        })
+    }
+
+    fn cuCtxSynchronize_v2(context: CUcontext) {
+        call(Cost::Synchronize, |call| {
+            let context = if context.is_null() { call.context()? } else { call.usable(context)? };
             call.synchronize_context(context)
         })
     }

@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUuuid, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUdevice, CUuuid, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;

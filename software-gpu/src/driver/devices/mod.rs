@@ -2,7 +2,7 @@
 //! each thread's stack of contexts.
 
 pub(super) mod context;
+pub(super) mod count;
 pub(super) mod device;
-pub(super) mod device_count;
 pub(super) mod profile_choice;
-pub(super) mod small_calls;
+pub(super) mod without_effect;

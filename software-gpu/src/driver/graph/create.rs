@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_uint, c_ulonglong};
 
 use super::executable::Executable;
-use crate::driver::c_abi::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::streams::stream::NullStream;

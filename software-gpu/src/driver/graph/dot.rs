@@ -6,9 +6,9 @@ use std::fmt::Write;
 use super::graph::Graphs;
 use super::node::Action;
 use crate::activity::Kind;
-use crate::driver::c_abi::abi::CUgraph;
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::CUgraph;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 

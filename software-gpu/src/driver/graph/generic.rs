@@ -10,9 +10,9 @@ use super::node::{Action, NodeType};
 use super::node_params;
 use super::params::{EdgeData, NodeParams};
 use super::update;
-use crate::driver::c_abi::abi::{CUgraph, CUgraphExec, CUgraphNode, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphExec, CUgraphNode, Out};
 use crate::driver::host::call::Call;
 
 entry_points! {

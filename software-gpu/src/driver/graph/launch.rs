@@ -12,9 +12,9 @@
 
 use super::executable::{Role, Step};
 use super::node::Action;
-use crate::driver::c_abi::abi::{CUcontext, CUgraphExec, CUstream};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUgraphExec, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::Effect;

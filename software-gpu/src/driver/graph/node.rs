@@ -3,9 +3,9 @@
 use std::ffi::{c_uint, c_void};
 
 use super::memory::Allocation;
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::launch::launch::Launch;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraph, CUgraphNode};
+use crate::driver::launch::kernel::Launch;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::simulation::operation::{Callback, Copy, Effect, Set};
 

@@ -2,10 +2,10 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::c_abi::abi::{
+use crate::driver::c_abi::types::{
     CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction,
 };
-use crate::driver::memory::memcpy_abi::CUmemcpy3D;
+use crate::driver::memory::copy_params::CUmemcpy3D;
 use crate::driver::memory::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v1`.

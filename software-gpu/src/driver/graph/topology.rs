@@ -6,9 +6,9 @@ use std::ffi::c_uint;
 use super::arrays;
 use super::graph::Graphs;
 use super::params::EdgeData;
-use crate::driver::c_abi::abi::{CUgraph, CUgraphNode, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphNode, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 

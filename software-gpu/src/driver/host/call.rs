@@ -6,10 +6,10 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::costs::Cost;
-use super::host_threads::{Ordinal, current};
+use super::threads::{Ordinal, current};
 use crate::call_site::CallSite;
-use crate::driver::c_abi::abi::CUcontext;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::CUcontext;
 use crate::driver::simulation::engine::Step;
 use crate::driver::simulation::simulator::{Simulator, lock, progress};
 use crate::driver::streams::host_function;

@@ -3,5 +3,5 @@
 
 pub(super) mod call;
 pub(super) mod costs;
-pub(super) mod host_api;
-pub(super) mod host_threads;
+pub(super) mod program;
+pub(super) mod threads;

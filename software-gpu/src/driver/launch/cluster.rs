@@ -5,11 +5,11 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::launch_attributes::LaunchAttributes;
+use super::attributes::LaunchAttributes;
 use super::occupancy::blocks_per_multiprocessor;
-use crate::driver::c_abi::abi::{CUfunction, CUlaunchConfig, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::modules::function::Function;

@@ -1,8 +1,8 @@
 //! Kernel launches: their arguments and attributes, clusters and cooperative grids, and how many blocks fit on a
 //! multiprocessor.
 
+pub(super) mod attributes;
 pub(super) mod cluster;
-pub(super) mod launch;
-pub(super) mod launch_attributes;
+pub(super) mod kernel;
 pub(super) mod occupancy;
 pub(super) mod parameters;

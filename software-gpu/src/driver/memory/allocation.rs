@@ -3,9 +3,9 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
 
-use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;

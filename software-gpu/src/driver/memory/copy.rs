@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use super::layout::Rows;
+use super::boxes::Rows;
 use super::transfer::Pointer;
-use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::streams::stream::{Mode, NullStream};

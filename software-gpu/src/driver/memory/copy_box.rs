@@ -5,12 +5,12 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::layout::{Extent, Pitches, Rows};
-use super::memcpy_abi::{CUmemcpy2D, CUmemcpy2DSide, CUmemcpy3D, CUmemcpy3DSide};
+use super::boxes::{Extent, Pitches, Rows};
+use super::copy_params::{CUmemcpy2D, CUmemcpy2DSide, CUmemcpy3D, CUmemcpy3DSide};
 use super::transfer::Pointer;
-use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::Side;

@@ -2,12 +2,12 @@
 //! belongs to. The bytes themselves are in [`crate::memory`].
 
 pub(super) mod allocation;
+pub(super) mod boxes;
 pub(super) mod copy;
 pub(super) mod copy_box;
-pub(super) mod layout;
-pub(super) mod memcpy_abi;
+pub(super) mod copy_params;
+pub(super) mod memset;
 pub(super) mod peer;
 pub(super) mod pointer;
 pub(super) mod pools;
-pub(super) mod set;
 pub(super) mod transfer;

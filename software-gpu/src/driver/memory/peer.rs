@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
+use super::boxes::Rows;
 use super::copy_box::Request;
-use super::layout::Rows;
-use super::memcpy_abi::CUmemcpy3D;
+use super::copy_params::CUmemcpy3D;
 use super::transfer::Pointer;
-use crate::driver::c_abi::abi::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::{Effect, Place, Side};

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::c_abi::abi::CUdeviceptr;
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::CUdeviceptr;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::memory::{Allocation, AllocationKind};

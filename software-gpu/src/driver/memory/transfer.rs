@@ -16,9 +16,9 @@
 
 use std::ffi::c_void;
 
-use super::layout::Rows;
-use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
+use super::boxes::Rows;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::Call;
 use crate::driver::host::costs;
 use crate::driver::simulation::effects::pack;

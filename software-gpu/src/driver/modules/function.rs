@@ -3,9 +3,9 @@
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::sync::Arc;
 
-use crate::driver::c_abi::abi::{CUcontext, CUfunction, CUmodule, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUfunction, CUmodule, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::exec::{Executable, ExecutableKernel};

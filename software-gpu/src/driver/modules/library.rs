@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use super::jit::Options;
 use super::module::{image_bytes, module_in, text};
-use crate::driver::c_abi::abi::{
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{
     CUcontext, CUdevice, CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule, Out,
 };
-use crate::driver::c_abi::boundary::entry_points;
-use crate::driver::c_abi::errors::CudaError;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::exec::Executable;

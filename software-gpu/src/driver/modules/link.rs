@@ -9,9 +9,9 @@ use std::path::Path;
 
 use super::jit::Options;
 use super::module::{Refusal, check_target, ptx_text, text};
-use crate::driver::c_abi::abi::{CUlinkState, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUlinkState, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::exec::Executable;

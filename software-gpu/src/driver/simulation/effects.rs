@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::operation::{Copy, Pattern, Place, Set, Side};
-use crate::driver::memory::layout::Rows;
+use crate::driver::memory::boxes::Rows;
 use crate::memory::{AddressSpace, HeldWrites, is_device_address};
 use crate::timeline::OpId;
 

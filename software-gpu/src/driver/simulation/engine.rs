@@ -3,9 +3,9 @@
 use super::operation::{Callback, CallbackFunction, Effect, Operation, Place};
 use super::simulator::Simulator;
 use crate::activity::{self, Activity, Kind};
-use crate::driver::c_abi::abi::{CUresult, CUstream};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::table::Table;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUresult, CUstream};
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};

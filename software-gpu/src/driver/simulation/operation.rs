@@ -3,13 +3,13 @@
 use std::ffi::c_void;
 
 use crate::call_site::CallSite;
-use crate::driver::c_abi::abi::{
+use crate::driver::c_abi::types::{
     CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback,
 };
-use crate::driver::launch::launch::Launch;
-use crate::driver::memory::layout::Rows;
+use crate::driver::launch::kernel::Launch;
+use crate::driver::memory::boxes::Rows;
 use crate::driver::memory::pools::StreamOrdered;
-use crate::driver::streams::stream_values::{Value, ValueWait};
+use crate::driver::streams::memory_values::{Value, ValueWait};
 use crate::memory::{Accesses, ByteRanges};
 use crate::timeline::{CopyKind, Time, Work};
 

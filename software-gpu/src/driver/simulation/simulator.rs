@@ -6,28 +6,28 @@ use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use super::effects::Effects;
 use super::operation::Operation;
 use crate::activity::Recorder;
-use crate::driver::c_abi::abi::{
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{
     CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
 };
-use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::table::Table;
 use crate::driver::checkers::ordering::Ordering;
 use crate::driver::devices::context::Context;
+use crate::driver::devices::count::device_count;
 use crate::driver::devices::device::Device;
-use crate::driver::devices::device_count::device_count;
 use crate::driver::devices::profile_choice;
 use crate::driver::graph::{Captures, Graphs};
-use crate::driver::host::host_threads::HostThreads;
+use crate::driver::host::threads::HostThreads;
 use crate::driver::memory::allocation::Owned;
 use crate::driver::memory::pools::Pools;
 use crate::driver::modules::function::Function;
 use crate::driver::modules::library::{Library, LibraryKernel};
 use crate::driver::modules::link::LinkState;
 use crate::driver::modules::module::LoadedModule;
+use crate::driver::streams::attributes::StreamAttributes;
 use crate::driver::streams::event::Event;
+use crate::driver::streams::memory_values::{ValueWait, ValueWrites};
 use crate::driver::streams::stream::Stream;
-use crate::driver::streams::stream_attributes::StreamAttributes;
-use crate::driver::streams::stream_values::{ValueWait, ValueWrites};
 use crate::memory::AddressSpace;
 use crate::timeline::{OpId, Profile, Time, Timeline};
 

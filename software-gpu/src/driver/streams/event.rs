@@ -3,9 +3,9 @@
 use std::ffi::c_uint;
 
 use super::stream::NullStream;
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream, Out};
 use crate::driver::graph::EXTERNAL;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;

@@ -9,12 +9,12 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
 use super::stream::NullStream;
-use crate::driver::c_abi::abi::{CUresult, CUstream, HostFunction, StreamCallback};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUresult, CUstream, HostFunction, StreamCallback};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::host::host_threads::current;
+use crate::driver::host::threads::current;
 use crate::driver::simulation::operation::{Callback, CallbackFunction, Effect};
 use crate::timeline::Time;
 

@@ -2,14 +2,14 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::table::Table;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUcontext, CUdevice, CUevent, CUstream, Out};
 use crate::driver::graph::EXTERNAL;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::host::host_threads::{ThreadSerial, current};
+use crate::driver::host::threads::{ThreadSerial, current};
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::{OpId, StreamId};
@@ -118,6 +118,22 @@ entry_points! {
     fn cuStreamGetId_ptsz(stream: CUstream, id: Out<u64>) {
         with_stream(NullStream::PerThread, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
     }
+
+    fn cuStreamGetDevice(stream: CUstream, device: Out<CUdevice>) {
+        device_of(NullStream::Legacy, stream, device)
+    }
+
+    fn cuStreamGetDevice_ptsz(stream: CUstream, device: Out<CUdevice>) {
+        device_of(NullStream::PerThread, stream, device)
+    }
+}
+
+fn device_of(null: NullStream, stream: CUstream, device: Out<CUdevice>) -> Result<(), CudaError> {
+    call(Cost::Free, |call| {
+        let stream = call.stream(stream, null)?;
+        let context = call.streams.get(stream)?.context;
+        device.set(call.contexts.get(context)?.device as CUdevice)
+    })
 }
 
 fn create(stream: Out<CUstream>, flags: c_uint, priority: c_int) -> Result<(), CudaError> {

@@ -6,7 +6,7 @@ use super::super::context::{Context, Lanes};
 use super::super::cost::latency;
 use super::super::fault::{Access, Fault};
 use super::super::op::{Handler, Op};
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
 use super::Site;
 use super::cells::cell;
 use super::target::{Sectors, Target, addresses};

@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::super::fault::{Access, Fault};
 use super::super::mbarrier::{Mbarrier, Misuse, Outcome};
 use super::super::op::{Handler, Op};
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
 use super::Site;
 use super::cells::{cell, set_cell};
 use super::target::addresses;

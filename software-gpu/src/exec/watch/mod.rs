@@ -21,8 +21,8 @@ use crate::ptx::ir::Space;
 use super::fault::Access;
 use super::grid::Grid;
 use super::memory::Site;
-use super::shape::LANES;
 use super::warp::Arrival;
+use super::warp_handlers::LANES;
 
 use accesses::Recorder;
 use divergence::Divergence;

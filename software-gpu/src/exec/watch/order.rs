@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use super::super::block::BARRIERS;
 use super::super::context::Lanes;
-use super::super::shape::LANES;
+use super::super::warp_handlers::LANES;
 
 /// The last stretch known of each warp.
 type Clock = Box<[u32]>;

@@ -3,14 +3,14 @@
 use std::ffi::c_uint;
 
 use super::sequence::{CapturingStream, Mode, Sequence};
-use crate::driver::c_abi::abi::{CUgraph, CUgraphNode, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphNode, CUstream, Out};
 use crate::driver::graph::arrays;
 use crate::driver::graph::params::EdgeData;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::host::host_threads::current;
+use crate::driver::host::threads::current;
 use crate::driver::streams::stream::NullStream;
 use NullStream::{Legacy, PerThread};
 

@@ -3,8 +3,8 @@
 use std::ffi::c_uint;
 
 use super::sequence::{CapturedEvent, CapturingStream};
-use crate::driver::c_abi::abi::{CUevent, CUstream};
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUevent, CUstream};
 use crate::driver::graph::node::Action;
 use crate::driver::simulation::simulator::Simulator;
 

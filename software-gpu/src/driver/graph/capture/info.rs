@@ -3,9 +3,9 @@
 use std::ffi::c_uint;
 
 use super::calls::ACTIVE;
-use crate::driver::c_abi::abi::{CUgraph, CUgraphNode, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphNode, CUstream, Out};
 use crate::driver::graph::arrays;
 use crate::driver::graph::params::EdgeData;
 use crate::driver::host::call::call;

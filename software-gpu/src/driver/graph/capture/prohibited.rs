@@ -8,12 +8,12 @@ use std::cell::Cell;
 use std::ffi::c_uint;
 
 use super::sequence::{Mode, Sequence};
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::host::host_threads::current;
+use crate::driver::host::threads::current;
 use crate::driver::simulation::simulator::Simulator;
 
 thread_local! {

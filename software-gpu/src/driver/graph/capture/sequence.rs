@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream};
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{
+    CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream,
+};
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
-use crate::driver::host::host_threads::ThreadSerial;
+use crate::driver::host::threads::ThreadSerial;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
 

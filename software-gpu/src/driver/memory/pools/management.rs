@@ -4,9 +4,9 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use super::abi::{CUmemAccessDesc, CUmemLocation, CUmemPoolProps};
 use super::pool::{Attribute, Pool, Properties};
-use crate::driver::c_abi::abi::{CUdevice, CUdeviceptr, CUmemoryPool, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdevice, CUdeviceptr, CUmemoryPool, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 

@@ -23,9 +23,9 @@ pub(in crate::driver) mod stream_ordered;
 
 use std::collections::BTreeMap;
 
-use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::table::Table;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
 use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::OpId;

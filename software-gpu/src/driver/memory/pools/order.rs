@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::segments::FreePoint;
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUstream};
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream};
 use crate::timeline::OpId;
 
 /// The last operation of each stream that something comes after.

@@ -5,8 +5,8 @@ use std::ffi::c_uint;
 
 use super::order::Reach;
 use super::segments::{FreePoint, Rank, Segments};
-use crate::driver::c_abi::abi::CUstream;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::CUstream;
 use crate::timeline::OpId;
 
 /// Pools reserve device memory in multiples of this many bytes.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::driver::c_abi::abi::CUstream;
+use crate::driver::c_abi::types::CUstream;
 use crate::timeline::OpId;
 
 /// Sizes in a pool are multiples of this many bytes.

@@ -3,9 +3,9 @@
 use super::order::Reach;
 use super::segments::{FreePoint, GRANULE, Placement, Rank};
 use super::{PoolAllocation, StreamOrdered};
-use crate::driver::c_abi::abi::{CUdeviceptr, CUmemoryPool, CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUmemoryPool, CUstream, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::Effect;

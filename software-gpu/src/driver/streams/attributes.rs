@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::ffi::c_uint;
 
 use super::stream::NullStream;
-use crate::driver::c_abi::abi::{CUstream, Out};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUstream, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::launch::launch_attributes::{check_access_policy, check_domains};
+use crate::driver::launch::attributes::{check_access_policy, check_domains};
 
 const ACCESS_POLICY_WINDOW: c_uint = 1;
 const SYNCHRONIZATION_POLICY: c_uint = 3;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::call::Call;
 use super::costs;
-use super::host_threads::{Ordinal, ThreadSerial, current};
+use super::threads::{Ordinal, ThreadSerial, current};
 use crate::driver::simulation::simulator::lock;
 use crate::timeline::Time;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_void};
 
-use crate::driver::c_abi::abi::CUdeviceptr;
+use crate::driver::c_abi::types::CUdeviceptr;
 
 /// One side of a `CUDA_MEMCPY2D`.
 #[derive(Clone, Copy, Debug)]

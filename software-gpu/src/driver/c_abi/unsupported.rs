@@ -9,8 +9,8 @@ macro_rules! refuse {
     ($($what:literal: $($name:ident)*;)*) => {
         $($(
             #[allow(non_snake_case, reason = "the name of cuda.h")]
-            pub(in crate::driver) unsafe extern "C" fn $name() -> $crate::driver::c_abi::abi::CUresult {
-                $crate::driver::c_abi::boundary::guarded(stringify!($name), || refused(stringify!($name), $what))
+            pub(in crate::driver) unsafe extern "C" fn $name() -> $crate::driver::c_abi::types::CUresult {
+                $crate::driver::c_abi::entry_point::guarded(stringify!($name), || refused(stringify!($name), $what))
             }
         )*)*
     };

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::grid::Grid;
-use super::shape::LANES;
+use super::warp_handlers::LANES;
 
 /// A special register that is constant in a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

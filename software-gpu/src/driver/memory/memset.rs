@@ -2,10 +2,10 @@
 
 use std::ffi::c_uint;
 
-use super::layout::Rows;
-use crate::driver::c_abi::abi::{CUdeviceptr, CUstream};
-use crate::driver::c_abi::boundary::entry_points;
+use super::boxes::Rows;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::{Effect, Pattern, Set};

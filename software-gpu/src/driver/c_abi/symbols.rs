@@ -2,31 +2,31 @@
 
 use std::ffi::c_void;
 
-use super::refused;
+use super::unsupported;
 use super::version;
 use crate::driver::devices::context;
 use crate::driver::devices::device;
-use crate::driver::devices::small_calls;
+use crate::driver::devices::without_effect;
 use crate::driver::graph;
 use crate::driver::launch::cluster;
-use crate::driver::launch::launch;
+use crate::driver::launch::kernel;
 use crate::driver::launch::occupancy;
 use crate::driver::memory::allocation;
 use crate::driver::memory::copy;
 use crate::driver::memory::copy_box;
+use crate::driver::memory::memset;
 use crate::driver::memory::peer;
 use crate::driver::memory::pointer;
 use crate::driver::memory::pools::{management, stream_ordered};
-use crate::driver::memory::set;
 use crate::driver::modules::function;
 use crate::driver::modules::library;
 use crate::driver::modules::link;
 use crate::driver::modules::module;
+use crate::driver::streams::attributes;
 use crate::driver::streams::event;
 use crate::driver::streams::host_function;
+use crate::driver::streams::memory_values;
 use crate::driver::streams::stream;
-use crate::driver::streams::stream_attributes;
-use crate::driver::streams::stream_values;
 
 /// The address of a function with the C ABI.
 struct Address(*const c_void);
@@ -53,7 +53,7 @@ table! {
         cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice
         cuCtxGetId cuCtxGetApiVersion cuCtxGetFlags cuCtxSetFlags cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig
         cuCtxSetCacheConfig cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
-        cuCtxSynchronize;
+        cuCtxSynchronize cuCtxGetDevice_v2 cuCtxSynchronize_v2;
     module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction
         cuModuleGetFunctionCount cuModuleEnumerateFunctions cuModuleGetGlobal_v2 cuModuleGetLoadingMode;
     link: cuLinkCreate cuLinkCreate_v2 cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete
@@ -86,7 +86,7 @@ table! {
     peer: cuDeviceCanAccessPeer cuDeviceGetP2PAttribute cuCtxEnablePeerAccess cuCtxDisablePeerAccess cuMemcpyPeer
         cuMemcpyPeer_ptds cuMemcpyPeerAsync cuMemcpyPeerAsync_ptsz cuMemcpy3DPeer cuMemcpy3DPeer_ptds
         cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz;
-    refused: cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2
+    unsupported: cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2
         cuMemcpyHtoA_v2_ptds cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds
         cuMemcpyHtoAAsync_v2 cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz cuArrayCreate_v2
         cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2 cuMipmappedArrayCreate
@@ -97,7 +97,7 @@ table! {
         cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
         cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemAdvise cuMemAdvise_v2
         cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
-    set: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
+    memset: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
         cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
         cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async
         cuMemsetD2D16Async_ptsz cuMemsetD32_v2 cuMemsetD32_v2_ptds cuMemsetD32Async cuMemsetD32Async_ptsz
@@ -105,8 +105,8 @@ table! {
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
         cuStreamSynchronize_ptsz cuStreamQuery cuStreamQuery_ptsz cuStreamWaitEvent cuStreamWaitEvent_ptsz
         cuStreamGetPriority cuStreamGetPriority_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz cuStreamGetCtx
-        cuStreamGetCtx_ptsz cuStreamGetId cuStreamGetId_ptsz;
-    stream_values: cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWaitValue64_v2
+        cuStreamGetCtx_ptsz cuStreamGetId cuStreamGetId_ptsz cuStreamGetDevice cuStreamGetDevice_ptsz;
+    memory_values: cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWaitValue64_v2
         cuStreamWaitValue64_v2_ptsz cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz cuStreamWriteValue64_v2
         cuStreamWriteValue64_v2_ptsz cuStreamBatchMemOp_v2 cuStreamBatchMemOp_v2_ptsz cuStreamWaitValue32
         cuStreamWaitValue32_ptsz cuStreamWaitValue64 cuStreamWaitValue64_ptsz cuStreamWriteValue32
@@ -114,7 +114,7 @@ table! {
         cuStreamBatchMemOp_ptsz;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecord_ptsz cuEventRecordWithFlags
         cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
-    launch: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchCooperativeKernel
+    kernel: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchCooperativeKernel
         cuLaunchCooperativeKernel_ptsz;
     cluster: cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize;
     graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphDestroyNode cuGraphInstantiate
@@ -144,11 +144,11 @@ table! {
         cuGraphExecNodeSetParams cuGraphDebugDotPrint cuGraphAddMemAllocNode cuGraphMemAllocNodeGetParams
         cuGraphAddMemFreeNode cuGraphMemFreeNodeGetParams cuDeviceGraphMemTrim cuDeviceGetGraphMemAttribute
         cuDeviceSetGraphMemAttribute;
-    stream_attributes: cuStreamGetAttribute cuStreamGetAttribute_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz
+    attributes: cuStreamGetAttribute cuStreamGetAttribute_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz
         cuStreamCopyAttributes cuStreamCopyAttributes_ptsz;
-    small_calls: cuProfilerStart cuProfilerStop cuDeviceGetExecAffinitySupport cuCtxGetExecAffinity
-        cuCtxResetPersistingL2Cache cuCtxGetDevice_v2 cuCtxSynchronize_v2 cuStreamGetDevice cuStreamGetDevice_ptsz;
-    refused: cuCtxFromGreenCtx cuCtxGetDevResource cuDevResourceGenerateDesc cuDevSmResourceSplitByCount
+    without_effect: cuProfilerStart cuProfilerStop cuDeviceGetExecAffinitySupport cuCtxGetExecAffinity
+        cuCtxResetPersistingL2Cache;
+    unsupported: cuCtxFromGreenCtx cuCtxGetDevResource cuDevResourceGenerateDesc cuDevSmResourceSplitByCount
         cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxGetDevResource cuGreenCtxGetId
         cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuGreenCtxWaitEvent cuStreamGetGreenCtx cuMemAddressFree
         cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle cuMemGetAccess cuMemGetAllocationGranularity

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::driver::c_abi::abi::CUcontext;
+use crate::driver::c_abi::types::CUcontext;
 use crate::timeline::{OpId, Time};
 
 thread_local! {

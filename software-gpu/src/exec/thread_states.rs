@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::grid::Grid;
-use super::shape::LANES;
+use super::warp_handlers::LANES;
 
 /// What threads of a warp are doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

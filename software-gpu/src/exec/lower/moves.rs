@@ -10,8 +10,8 @@ use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW};
 use super::super::op::{Handler, Op, Slot};
 use super::super::program::Value;
-use super::super::shape::{LANES, Shape, logic, map1, map2, map3, plain_handler, test};
-use super::super::special::{Clock, Special};
+use super::super::special_registers::{Clock, Special};
+use super::super::warp_handlers::{LANES, Shape, logic, map1, map2, map3, plain_handler, test};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

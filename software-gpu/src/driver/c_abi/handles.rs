@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::abi::{
+use super::errors::CudaError;
+use super::types::{
     CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
     CUlinkState, CUmemoryPool, CUmodule, CUstream,
 };
-use super::errors::CudaError;
 
 /// A handle as a number. Numbers are given in rising order and never twice, so that a handle used after its object's
 /// end is an error and not another object; and they are the same in every run.

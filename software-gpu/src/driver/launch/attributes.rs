@@ -12,8 +12,8 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::driver::c_abi::abi::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
 use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::profile::Device;
 

@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::abi::CUresult;
 use super::errors::CudaError;
+use super::types::CUresult;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
 /// becomes `CUDA_ERROR_UNKNOWN`.
@@ -27,8 +27,8 @@ macro_rules! entry_points {
     ($($(#[$attribute:meta])* fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
         $(#[$attribute])*
         #[allow(non_snake_case, reason = "the name of cuda.h")]
-        pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::abi::CUresult {
-            $crate::driver::c_abi::boundary::guarded(stringify!($name), move || $body)
+        pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::types::CUresult {
+            $crate::driver::c_abi::entry_point::guarded(stringify!($name), move || $body)
         }
     )*};
 }

@@ -14,10 +14,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::stream::{NullStream, Stream};
-use crate::driver::c_abi::abi::{CUcontext, CUdeviceptr, CUstream};
-use crate::driver::c_abi::boundary::entry_points;
+use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::table::Table;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::effects::Effects;
