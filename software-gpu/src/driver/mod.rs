@@ -17,7 +17,7 @@
 //! | `launch` | kernel launches, clusters, occupancy |
 //! | `graph` | graphs and stream capture |
 //! | `simulation` | the state of all devices, and the loop that moves it forward |
-//! | `checkers` | what the checkers are told, and what becomes of their findings |
+//! | `checkers` | tells the checkers what happens, and turns their findings into reports |
 //!
 //! A call of the driver takes this way: its entry point checks the pointers that it is given and lets no panic out
 //! (`c_abi`); [`Call`](host::call::Call) waits for the thread's turn and charges the call's cost; the module of its
@@ -44,7 +44,7 @@ use crate::activity::Activity;
 
 pub use c_abi::errors::CudaError;
 pub use c_abi::symbols::{entry_point, entry_points};
-pub(crate) use checkers::ordering::host_accessed;
+pub(crate) use checkers::ordering::{host_accessed, name_stream};
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
 pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,

@@ -1,4 +1,4 @@
-//! What the ordering checker is told, and what becomes of its findings.
+//! Tells the ordering checker what the program does, and turns its findings into reports.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::activity::{self, Kind};
 use crate::call_site::CallSite;
-use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::handles::{Handle, Table};
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraphExec, CUstream};
 use crate::driver::devices::context::Context;
 use crate::driver::host::call::Call;
@@ -47,7 +47,8 @@ impl Ordering {
         for finding in checker.take_findings() {
             let operations = finding.operations().map(|id| activity::correlation(id.0));
             let (key, operations) = (finding.key.clone(), operations.collect());
-            reports::add(finding.kind, key, operations, || finding.to_string());
+            let (mistake, text) = (|| finding.mistake(), || finding.to_string());
+            reports::add_mistake(finding.kind, key, mistake, operations, text);
         }
         Some(result)
     }
@@ -72,6 +73,10 @@ impl Ordering {
             StreamKind::Blocking
         };
         self.tell(|checker| checker.stream_created(thread(), stream.into(), context.into(), kind));
+    }
+
+    pub(in crate::driver) fn stream_named(&mut self, stream: CUstream, name: &str) {
+        self.tell(|checker| checker.stream_named(stream.into(), name));
     }
 
     pub(in crate::driver) fn stream_destroyed(&mut self, stream: CUstream) {
@@ -258,6 +263,22 @@ impl Ordering {
     }
 }
 
+/// The program gives a stream a name.
+pub(crate) fn name_stream(handle: usize, name: &str) {
+    let mut simulator = lock();
+    let stream = match CUstream::from_number(handle) {
+        CUstream::PER_THREAD => {
+            let context = current::with_contexts(|contexts| contexts.last().copied());
+            let context = context.and_then(|context| simulator.contexts.get(context).ok());
+            context.and_then(|context| context.per_thread.get(&current::serial()).copied())
+        }
+        stream => simulator.streams.get(stream).is_ok().then_some(stream),
+    };
+    if let Some(stream) = stream {
+        simulator.ordering.stream_named(stream, name);
+    }
+}
+
 /// The program says that its own code reads or writes memory.
 pub(crate) fn host_accessed(
     access: HostAccess,
@@ -277,8 +298,8 @@ pub(crate) fn host_accessed(
     // At a standstill, which has been reported, nothing can be ordered.
     if let (true, Ok(mut call)) = (is_on, Call::begin()) {
         let what = match access {
-            HostAccess::Read => "read by the host",
-            HostAccess::Write => "write by the host",
+            HostAccess::Read => "read",
+            HostAccess::Write => "write",
         };
         let description = Description::new(what).at(Arc::new(HostPlace(caller)));
         call.ordering
