@@ -1,4 +1,5 @@
-//! Where the threads of a block stand: who waits for whom, who runs, who has exited.
+//! What the threads of a block are doing, for the report of a deadlock: which run, which wait and where, how many have
+//! exited.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! The shapes of instructions: how a function of one lane becomes the handler of a warp-wide operation.
+//! Handlers of warp-wide operations, made from functions of one lane. A *shape* is a form of instruction, such as two
+//! sources and one result.
 //!
 //! A *handler* is a function pointer in a lowered operation ([`Op`]). It computes all 32 lanes in a loop that the
 //! compiler vectorises, and stores those under the mask. Every shape is compiled for several x86-64 feature levels;

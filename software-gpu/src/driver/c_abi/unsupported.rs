@@ -1,5 +1,4 @@
-//! What is left out, refused by name: entry points that exist so that a program which asks for them is told why they
-//! fail.
+//! Entry points that are not supported. They exist so that a program that calls one learns from a message why it fails.
 
 use super::errors::CudaError;
 

@@ -1,4 +1,4 @@
-//! What the checkers have seen of a kernel, in words.
+//! Reports of what the checkers have seen inside a kernel.
 
 use super::written_memory::{count, location};
 use crate::exec::{DivergentBarrier, NeverWritten, Observed, SharedRace};
@@ -23,7 +23,7 @@ fn never_written(operation: u64, finding: &NeverWritten, memory: &AddressSpace) 
     let key = format!("{} {}", place.kernel, place.line);
     reports::add(Kind::NeverWritten, key, vec![operation], || {
         format!(
-            "never written: {place}: {} of memory that nobody has written\n  {} from {:#x} on, {}\n  write them before \
+            "never written: {place}: {} of memory that was never written\n  {} from {:#x} on, {}\n  write them first \
              with a copy, a memset or a kernel",
             finding.access,
             count(finding.bytes),
@@ -44,8 +44,8 @@ fn shared_race(operation: u64, race: &SharedRace) {
             "a barrier of the block (bar.sync, `__syncthreads`)"
         };
         format!(
-            "shared memory race: kernel `{}`, block {}: two threads touch shared memory at {:#x}, and no barrier lies \
-             between\n  thread {}: {}, PTX line {}\n  thread {}: {}, PTX line {}\n  put between them {missing}",
+            "shared memory race: kernel `{}`, block {}: two threads touch shared memory at {:#x} without a barrier \
+             between them\n  thread {}: {}, PTX line {}\n  thread {}: {}, PTX line {}\n  put {missing} between them",
             place.kernel,
             index(place.block),
             race.address,
@@ -64,8 +64,8 @@ fn divergent_barrier(operation: u64, found: &DivergentBarrier) {
     let key = format!("{} {}", place.kernel, place.line);
     reports::add(Kind::DivergentBarrier, key, vec![operation], || {
         format!(
-            "divergent barrier: {place}: lanes {} of the warp come to barrier {} without lanes {}\n  all threads of a \
-             warp must execute this barrier together: take it out of the branch, or let the others come too",
+            "divergent barrier: {place}: lanes {} of the warp reach barrier {} without lanes {}\n  all threads of a \
+             warp must execute this barrier together: take it out of the branch, or let the other threads reach it too",
             lanes(found.lanes),
             found.barrier,
             lanes(found.absent),

@@ -1,5 +1,5 @@
-//! The driver's side of the checkers: what the ordering checker is told, which memory counts as written, and what was
-//! seen inside kernels, in words.
+//! The driver's side of the checkers: it tells the ordering checker what the program does, keeps track of written memory,
+//! and reports what was seen inside kernels.
 
 pub(super) mod kernel_reports;
 pub(super) mod ordering;

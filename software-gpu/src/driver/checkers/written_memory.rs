@@ -1,8 +1,7 @@
-//! What becomes of what is seen while operations are executed: access sets for the order of operations, marks on
-//! memory that was written, and reports.
+//! Which memory counts as written, and reports of copies that read other memory.
 //!
-//! Memory counts as written from the moment at which a kernel that stores to it is executed, or a copy or memset lands
-//! there. A program in which somebody reads before that lacks an order, or a write.
+//! Memory counts as written as soon as a kernel that stores to it is executed, or a copy or memset lands there. A program
+//! that reads it earlier lacks an order, or a write.
 
 use std::ops::Range;
 
@@ -45,7 +44,7 @@ impl Simulator {
     }
 }
 
-/// A copy lands. Within the device it takes the state of its source along: moving what nobody has written is no
+/// A copy lands. Within the device it takes the state of its source along: moving what was never written is no
 /// mistake, looking at it is.
 fn copied(operation: &Operation, copy: &Copy, memory: &AddressSpace) {
     let Accesses { reads, writes, .. } = &copy.accesses();
@@ -86,14 +85,14 @@ fn moved(from: &ByteRanges, to: &ByteRanges, memory: &AddressSpace) {
     memory.mark_written(&written);
 }
 
-/// A copy takes what nobody has written to the host.
+/// A copy takes what was never written to the host.
 fn report_copy(operation: u64, copy: &Copy, range: Range<u64>, memory: &AddressSpace) {
     let allocation = memory.nearest_range(range.start);
     let key = format!("{:?} {allocation:x?}", copy.kind);
     reports::add(Kind::NeverWritten, key, vec![operation], || {
         format!(
-            "never written: a copy of {} bytes from the device to the host takes memory that nobody has written\n  {} \
-             from {:#x} on, {}\n  write them before with a copy, a memset or a kernel",
+            "never written: a copy of {} bytes from the device to the host takes memory that was never written\n  {} \
+             from {:#x} on, {}\n  write them first with a copy, a memset or a kernel",
             copy.bytes(),
             count(range.end - range.start),
             range.start,

@@ -1,4 +1,4 @@
-//! Devices: what the profile says of them.
+//! Devices and their attributes, from the profile.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 

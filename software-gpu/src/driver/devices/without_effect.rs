@@ -1,4 +1,4 @@
-//! Calls that have nothing to do here: marks for profilers, affinity to multiprocessors, persisting lines of L2.
+//! Calls without an effect here: marks for profilers, affinity to multiprocessors, persisting lines of L2.
 
 use std::ffi::{c_int, c_uint, c_void};
 

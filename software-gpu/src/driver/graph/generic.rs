@@ -1,4 +1,4 @@
-//! `cuGraphAddNode` and its kin: one call for nodes of every type.
+//! `cuGraphAddNode` and its variants: one call for nodes of every type.
 
 use std::ffi::c_uint;
 

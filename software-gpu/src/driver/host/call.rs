@@ -265,17 +265,17 @@ fn report_nested_call() {
     reports::add(Kind::HostFunction, place.clone(), Vec::new(), || {
         format!(
             "host function: a function that a stream calls has called the driver ({place})\n  \
-             It gets CUDA_ERROR_NOT_PERMITTED. What the function waits for may be behind itself: waiting for its own \
-             stream could never end.\n  \
-             missing: nothing, the stream has done what is before the function; do the rest after the function, in the \
-             stream or in another thread"
+             The call returns CUDA_ERROR_NOT_PERMITTED: it could wait for work behind the function itself, and that \
+             wait would never end.\n  \
+             The function needs no wait: the work before it in the stream is complete when it runs. Submit more work \
+             after the function, to the stream or from another thread"
         )
     });
 }
 
 fn report_standstill(clock: Time, holder: Option<(Time, Ordinal)>) {
     let holder = holder.map_or_else(
-        || "nobody holds it back".to_owned(),
+        || "no thread holds it back".to_owned(),
         |(clock, ordinal)| {
             format!(
                 "host thread {ordinal}, whose clock is at {clock}, has not called the driver since"

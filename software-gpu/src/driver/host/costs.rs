@@ -31,11 +31,11 @@ pub(in crate::driver) enum Cost {
         steps: usize,
         branches: usize,
     },
-    /// `cuMemAlloc` or `cuMemFree` of so many bytes.
+    /// `cuMemAlloc` or `cuMemFree` of that many bytes.
     Allocation(usize),
     /// `cuMemAllocAsync` or `cuMemFreeAsync`, when the pool has the memory.
     PoolAllocation,
-    /// Page-locking so many bytes.
+    /// Page-locking that many bytes.
     Pin(usize),
     /// Releasing so many page-locked bytes.
     Unpin(usize),

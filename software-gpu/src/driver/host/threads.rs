@@ -1,4 +1,4 @@
-//! The modelled host threads: whose turn it is.
+//! The modelled host threads, and the order in which their calls take effect.
 //!
 //! Every thread has a virtual clock. Threads that the program starts by itself take effect in the order in which they
 //! happen to call. Threads of [`host::threads`](crate::host::threads) are *registered*: a call at virtual time *t*
@@ -6,7 +6,7 @@
 //! on the machine. The rule is that of conservative parallel simulation:
 //!
 //! - a thread that runs host code may call at its own clock or later, so it holds back all that are later;
-//! - a thread that waits for the device inside a call holds nobody back; it runs again from the moment at which what
+//! - a thread that waits for the device inside a call does not hold others back; it runs again from the moment at which what
 //!   it waits for has ended, and the simulation never passes that moment while an earlier thread could still act.
 
 use std::cell::{Cell, RefCell};
@@ -84,7 +84,7 @@ pub(in crate::driver) mod current {
     }
 }
 
-/// The registered threads and everybody who waits for the device.
+/// The registered threads and all threads that wait for the device.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct HostThreads {
     given: Ordinal,

@@ -1,6 +1,6 @@
 //! The attributes of `cuLaunchKernelEx` (`CUlaunchAttributeID` of CUDA 13.0).
 //!
-//! Cooperative launch, clusters and priority change what a launch does here. Those that are wishes for caches, for the
+//! Cooperative launch, clusters and priority change what a launch does here. Hints for caches, for the
 //! placement of blocks or for the order of memory operations between domains are checked and have no effect on the
 //! model. Programmatic stream serialisation is a permission to overlap with the kernel before; the model makes no use
 //! of it.
@@ -71,7 +71,7 @@ impl LaunchAttributes {
             return Err(CudaError::InvalidValue);
         }
         for index in 0..count as usize {
-            // SAFETY: there are so many attributes.
+            // SAFETY: there are that many attributes.
             read.apply(&unsafe { attributes.add(index).read_unaligned() })?;
         }
         read.check_preferred_cluster()?;

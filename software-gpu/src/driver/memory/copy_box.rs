@@ -1,4 +1,4 @@
-//! Copies of rectangles and boxes: `cuMemcpy2D`, `cuMemcpy3D` and their kin.
+//! Copies of rectangles and boxes: `cuMemcpy2D`, `cuMemcpy3D` and their variants.
 //!
 //! A side's rows start at `(z * height + y) * pitch + x` from its base. A pitch or height of 0 is not specified: then
 //! the rows, or the slices, follow each other without a gap.

@@ -193,12 +193,12 @@ entry_points! {
         })
     }
 
-    /// A wish that changes nothing here.
+    /// A hint that changes nothing here.
     fn cuFuncSetCacheConfig(function: CUfunction, config: c_uint) {
         accept(function, config, 3)
     }
 
-    /// A wish that changes nothing on today's devices.
+    /// A hint that changes nothing on today's devices.
     fn cuFuncSetSharedMemConfig(function: CUfunction, config: c_uint) {
         accept(function, config, 2)
     }

@@ -1,4 +1,4 @@
-//! Options of `cuModuleLoadDataEx` and `cuLinkCreate`: the log buffers are filled, wishes for the compiler have no effect.
+//! Options of `cuModuleLoadDataEx` and `cuLinkCreate`: the log buffers are filled, hints for the compiler have no effect.
 
 use std::ffi::{c_uint, c_void};
 

@@ -43,9 +43,9 @@ entry_points! {
         _library_values: *const *const c_void,
         library_option_count: c_uint,
     ) {
-        // SAFETY: the caller passes null or an image, and so many options with as many values.
+        // SAFETY: the caller passes null or an image, and that many options with as many values.
         let (image, options) = unsafe { (image_bytes(code)?, Options::read(option_count, options, option_values)?) };
-        // SAFETY: the caller passes so many options of the library.
+        // SAFETY: the caller passes that many options of the library.
         unsafe { check_options(library_options, library_option_count) }?;
         load(library.required()?, image, options)
     }
@@ -60,7 +60,7 @@ entry_points! {
         _library_values: *const *const c_void,
         library_option_count: c_uint,
     ) {
-        // SAFETY: the caller passes null or a string, and so many options with as many values.
+        // SAFETY: the caller passes null or a string, and that many options with as many values.
         let (path, options) = unsafe { (text(path)?, Options::read(option_count, options, option_values)?) };
         // SAFETY: as above.
         unsafe { check_options(library_options, library_option_count) }?;
@@ -105,7 +105,7 @@ entry_points! {
         call(Cost::Free, |call| {
             let all = call.libraries.get(library)?.kernels.values();
             for (index, kernel) in all.take(count as usize).enumerate() {
-                // SAFETY: the caller has room for so many handles.
+                // SAFETY: the caller has room for that many handles.
                 unsafe { kernels.add(index).write(*kernel) };
             }
             Ok(())
@@ -176,7 +176,7 @@ entry_points! {
         })
     }
 
-    /// A wish that changes nothing here.
+    /// A hint that changes nothing here.
     fn cuKernelSetCacheConfig(kernel: CUkernel, config: c_uint, device: CUdevice) {
         call(Cost::Free, |call| {
             call.device(device)?;
@@ -195,7 +195,7 @@ unsafe fn check_options(options: *const c_uint, count: c_uint) -> Result<(), Cud
     if count > 0 && options.is_null() {
         return Err(CudaError::InvalidValue);
     }
-    // SAFETY: there are so many options.
+    // SAFETY: there are that many options.
     let known = (0..count as usize).all(|index| unsafe { options.add(index).read() } <= 1);
     if known {
         Ok(())

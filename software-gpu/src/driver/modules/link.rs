@@ -1,6 +1,6 @@
 //! Linking of PTX: `cuLink*`.
 //!
-//! The outcome is an image for `cuModuleLoadData` and its kin: the modules one after the other, each with its name in
+//! The outcome is an image for `cuModuleLoadData` and its variants: the modules one after the other, each with its name in
 //! front. They are put together when the image is loaded, and before that to find what is wrong with them: the driver's
 //! `cuLinkAddData` refuses a second definition, its `cuLinkComplete` what is not defined.
 
@@ -47,7 +47,7 @@ struct Input {
 
 entry_points! {
     fn cuLinkCreate(count: c_uint, options: *const c_uint, values: *mut *mut c_void, state: Out<CUlinkState>) {
-        // SAFETY: the caller passes so many options with as many values, which it keeps as long as the link.
+        // SAFETY: the caller passes that many options with as many values, which it keeps as long as the link.
         create(state, unsafe { Options::read(count, options, values) }?)
     }
 
@@ -66,7 +66,7 @@ entry_points! {
         options: *const c_uint,
         values: *mut *mut c_void,
     ) {
-        // SAFETY: the caller passes null or so many bytes, null or a string, and so many options.
+        // SAFETY: the caller passes null or that many bytes, null or a string, and that many options.
         unsafe {
             Options::read(count, options, values)?;
             add_data(state, kind, data, bytes, name)
@@ -98,7 +98,7 @@ entry_points! {
         options: *const c_uint,
         values: *mut *mut c_void,
     ) {
-        // SAFETY: the caller passes null or a string, and so many options.
+        // SAFETY: the caller passes null or a string, and that many options.
         let path = unsafe { Options::read(count, options, values).and(text(path)) }?;
         add_file(state, kind, &path)
     }
@@ -152,7 +152,7 @@ fn create(state: Out<CUlinkState>, options: Options) -> Result<(), CudaError> {
 }
 
 /// # Safety
-/// `data` is null or has so many bytes, `name` is null or a string.
+/// `data` is null or has that many bytes, `name` is null or a string.
 unsafe fn add_data(
     state: CUlinkState,
     kind: c_uint,

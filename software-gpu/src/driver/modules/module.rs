@@ -98,7 +98,7 @@ entry_points! {
             call.context()?;
             let all = call.modules.get(module)?.functions.values();
             for (index, function) in all.take(count as usize).enumerate() {
-                // SAFETY: the caller has room for so many handles.
+                // SAFETY: the caller has room for that many handles.
                 unsafe { functions.add(index).write(*function) };
             }
             Ok(())
@@ -335,7 +335,7 @@ impl Simulator {
             let data = initial_bytes(variable, globals)?;
             let data = &data[..data.len().min(*bytes)];
             if let Some(to) = self.memory.storage(*address, data.len()) {
-                // SAFETY: `storage` found so many bytes, and nobody else knows the variable yet.
+                // SAFETY: `storage` found that many bytes, and nobody else knows the variable yet.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
             }
         }

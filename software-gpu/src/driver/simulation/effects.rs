@@ -1,8 +1,8 @@
-//! What becomes visible when.
+//! When the effects of operations become visible.
 //!
-//! A kernel is executed when it starts and seen when it ends; a copy from the device reads when it starts and lands
-//! when it ends. Taken literally, both need a second copy of all data. Instead, most work is done in place and undone or done early only when somebody
-//! else is about to notice:
+//! A kernel is executed when its start comes, and its stores become visible at its end; a copy from the device reads at
+//! its start and lands at its end. Done literally, both would need a second copy of all data. Instead, most work is done
+//! in place, and undone or done early only when another operation is about to notice:
 //!
 //! - a kernel's stores stay in memory (*showing*) until another operation is about to read or write there; then they
 //!   are withdrawn and land at the kernel's end;
@@ -122,7 +122,7 @@ impl Effects {
             }
         };
         if let (Some(from), Some(to)) = (from, copy.to.pointer(space)) {
-            // SAFETY: both sides were checked to have so many bytes when the copy was asked for, mapped memory was
+            // SAFETY: both sides were checked to have that many bytes when the copy was asked for, mapped memory was
             // just found, and pageable memory is the program's, which keeps it until the copy has ended.
             unsafe { copy_rows(from, from_rows, to, copy.to.rows) };
         }
@@ -162,7 +162,7 @@ impl Effects {
         self.reading.remove(&op);
     }
 
-    /// Somebody is about to look at these bytes.
+    /// These bytes are about to be read.
     pub(in crate::driver) fn before_read(
         &mut self,
         address: u64,
@@ -176,7 +176,7 @@ impl Effects {
         }
     }
 
-    /// Somebody is about to change these bytes.
+    /// These bytes are about to be changed.
     pub(in crate::driver) fn before_write(
         &mut self,
         address: u64,
@@ -207,7 +207,7 @@ impl Reading {
         if self.staged.is_none()
             && let Some(from) = space.storage(self.from, self.span)
         {
-            // SAFETY: `storage` found so many bytes there; nobody writes while the simulation looks.
+            // SAFETY: `storage` found that many bytes there; nobody writes while the simulation looks.
             self.staged = Some(unsafe { pack(from, self.rows) });
         }
     }
@@ -317,7 +317,7 @@ mod tests {
             self.effects.before_kernel(&self.space);
             let hold = WriteHold::new(&self.space);
             hold.before_store(self.space.find(self.base).expect("mapped"), offset, 1);
-            // SAFETY: the allocation has so many bytes, and the test has one thread.
+            // SAFETY: the allocation has that many bytes, and the test has one thread.
             unsafe {
                 self.space
                     .storage(self.base, 2 * PAGE)
@@ -370,7 +370,7 @@ mod tests {
         fn byte(&mut self, offset: usize) -> u8 {
             self.effects.before_read(self.base, 2 * PAGE, &self.space);
             let storage = self.space.storage(self.base, 2 * PAGE).expect("mapped");
-            // SAFETY: the allocation has so many bytes, and the test has one thread.
+            // SAFETY: the allocation has that many bytes, and the test has one thread.
             unsafe { storage.add(offset).read() }
         }
     }

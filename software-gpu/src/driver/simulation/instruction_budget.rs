@@ -29,7 +29,7 @@ fn parse(word: &str) -> Result<u64, String> {
     match word.trim() {
         "" => Ok(DEFAULT),
         number => match number.parse() {
-            Ok(0) | Err(_) => Err(format!("`{number}` is no number of warp instructions")),
+            Ok(0) | Err(_) => Err(format!("`{number}` is not a number of warp instructions")),
             Ok(budget) => Ok(budget),
         },
     }

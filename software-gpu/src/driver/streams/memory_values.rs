@@ -92,7 +92,7 @@ values! {
 
 entry_points! {
     fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
-        // SAFETY: the caller passes null or so many operations.
+        // SAFETY: the caller passes null or that many operations.
         unsafe { batch(NullStream::Legacy, stream, count, operations, flags) }
     }
 
@@ -147,7 +147,7 @@ unsafe fn batch(
     if flags != 0 || count > MOST || count > 0 && operations.is_null() {
         return Err(CudaError::InvalidValue);
     }
-    // SAFETY: there are so many operations.
+    // SAFETY: there are that many operations.
     let read = |index| unsafe { operations.add(index).read_unaligned() };
     let operations = (0..count as usize).map(read).map(BatchOperation::decode);
     perform(null, stream, &operations.collect::<Result<Vec<_>, _>>()?)
@@ -268,7 +268,7 @@ impl Value {
     /// What is there now; `None` when the memory is gone.
     fn read(self, memory: &AddressSpace) -> Option<u64> {
         let from = memory.storage(self.address, self.bytes())?;
-        // SAFETY: `storage` found so many bytes, aligned. The program may be writing page-locked memory.
+        // SAFETY: `storage` found that many bytes, aligned. The program may be writing page-locked memory.
         Some(unsafe {
             if self.wide {
                 from.cast::<u64>().read_volatile()
@@ -284,7 +284,7 @@ impl Effects {
     pub(in crate::driver) fn value_written(&mut self, value: Value, memory: &AddressSpace) {
         self.before_write(value.address, value.bytes(), memory);
         if let Some(to) = memory.storage(value.address, value.bytes()) {
-            // SAFETY: `storage` found so many bytes, aligned.
+            // SAFETY: `storage` found that many bytes, aligned.
             unsafe {
                 if value.wide {
                     to.cast::<u64>().write_volatile(value.value);

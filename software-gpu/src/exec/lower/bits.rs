@@ -172,7 +172,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `and.pred` and its kin.
+    /// `and.pred` and its variants.
     fn predicate_logic(&mut self, i: &Instruction, m: Modifiers<'_>) -> Result<Weight> {
         m.end()?;
         let [target, first, rest @ ..] = i.operands.as_slice() else {

@@ -3,7 +3,7 @@
 use super::super::memory::Strength;
 use super::modifiers::Modifiers;
 
-/// Scopes, which the executor needs for its checkers only: its accesses are visible to everybody.
+/// Scopes, which the executor needs for its checkers only: its accesses are visible to all threads.
 pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// Takes the ordering and the scope of `ld` and `st`. Without an ordering they are weak.

@@ -193,7 +193,7 @@ impl<'g> Context<'g> {
         access: Access,
     ) -> Option<Target<'g>> {
         if !bytes.is_multiple_of(BULK_UNIT) || bytes == 0 {
-            let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");
+            let message = format!("a bulk copy of {bytes} bytes, which is not a multiple of 16");
             self.fail(lane as u32, site.line, |place| Fault::IllegalInstruction {
                 place,
                 message,

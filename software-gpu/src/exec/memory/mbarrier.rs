@@ -252,7 +252,7 @@ impl<const PARITY: bool> Shape for Test<PARITY> {
         if holds == cx.mask {
             cx.cycles = cx.cycles.max(until);
         } else {
-            // Somebody else has to act first.
+            // Another thread has to act first.
             cx.limit = 0;
         }
         // SAFETY: lowering made `d` a predicate.
