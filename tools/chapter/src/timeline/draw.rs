@@ -79,6 +79,7 @@ fn source(contents: &Contents) -> Source<'_> {
         part: &recorded.part,
         question: &recorded.question,
         variant: &recorded.variant,
+        bound_us: recorded.bound_us,
         recording: &recorded.recording,
     });
     Source {
