@@ -3,15 +3,17 @@
 //! The page draws what it is given; where things stand in their rows, and when engines overlap, is found out here.
 
 use crate::analysis::facts::legacy_barriers;
-use crate::critical;
+use crate::critical::{self, Step};
 use crate::figure::{Drawn, Figure};
 use crate::overlap::overlapped;
 use crate::rows::{Kind, rows};
 use crate::{class, summary};
 use chapter_results::Results;
-use chapter_results::intervals::{Engine, Interval, Recording, Span};
+use chapter_results::intervals::{Engine, Interval, Recording, Span, total};
+use chapter_results::units;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What the page knows.
 #[derive(Serialize)]
@@ -33,6 +35,8 @@ struct PageFigure<'a> {
 struct PageChart<'a> {
     label: &'a str,
     summary: String,
+    /// How near the run came to the bound, and how much of it its critical path is.
+    path: String,
     /// The shortest time that any schedule could take, if it is known.
     bound: Option<f64>,
     rows: Vec<PageRow>,
@@ -157,10 +161,11 @@ fn figure<'a>(figure: &'a Figure<'_>) -> PageFigure<'a> {
 fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
     let recording = drawn.recording;
     let ends = |span: &Span| (span.start, span.end);
-    let critical = critical::path(recording).into_iter();
+    let critical = critical::path(recording);
     PageChart {
         label: &drawn.label,
         summary: summary(recording),
+        path: path_text(drawn, &critical),
         bound: drawn.bound_us.map(|us| us * 1e3),
         rows: page_rows(recording),
         operations: operations(recording),
@@ -178,6 +183,7 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
         overlap: overlapped(recording).iter().map(ends).collect(),
         barriers: legacy_barriers(recording).iter().map(ends).collect(),
         critical: critical
+            .iter()
             .map(|step| (step.place, step.why.map_or("", critical::Why::text)))
             .collect(),
         findings: recording
@@ -189,6 +195,25 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
             })
             .collect(),
     }
+}
+
+fn path_text(drawn: &Drawn<'_>, critical: &[Step]) -> String {
+    let whole = drawn.recording.makespan();
+    let mut text = String::new();
+    if let Some(us) = drawn.bound_us {
+        let bound = Duration::from_nanos((us * 1e3).round() as u64);
+        let share = units::percent(bound.as_secs_f64() / whole.as_secs_f64().max(1e-9));
+        text = format!("The bound is {}, {share} of this run. ", units::time(bound));
+    }
+    let intervals = &drawn.recording.intervals;
+    let busy = critical.iter().map(|step| intervals[step.place].span);
+    let busy = total(&busy.collect::<Vec<_>>());
+    let operations = match critical.len() {
+        1 => "one operation, which runs".to_owned(),
+        count => format!("{count} operations, which run"),
+    };
+    let (busy, whole) = (units::time(busy), units::time(whole));
+    text + &format!("The critical path has {operations} for {busy} of {whole}.")
 }
 
 fn operations(recording: &Recording) -> Vec<Operation<'_>> {

@@ -15,7 +15,7 @@ const GROUPS = { engine: "engines", stream: "streams", phases: "host", calls: "h
 class Chart {
   constructor(data, key) {
     Object.assign(this, {
-      key, label: data.label, summary: data.summary, bound: data.bound, overlap: data.overlap, barriers: data.barriers,
+      key, label: data.label, summary: data.summary, path: data.path, bound: data.bound, overlap: data.overlap, barriers: data.barriers,
       dependencies: data.dependencies, findings: data.findings, groups: [], rows: [], height: 0, found: null,
     });
     this.makeThings(data);

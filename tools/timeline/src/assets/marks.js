@@ -93,25 +93,39 @@ function paintBarriers(sheet, chart) {
   paintSpans(sheet, chart.barriers, chart.group("streams"), sheet.context.createPattern(tile, "repeat"));
 }
 
-// The shortest possible time as a line, with its name at the axis.
-function paintBound({ context, width, x, colours }, chart) {
-  if (chart.bound === null) return;
-  const at = x(chart.bound);
-  if (at < 0 || at > width) return;
-  context.strokeStyle = context.fillStyle = colours.ink;
-  context.lineWidth = 1.5;
-  context.setLineDash([5, 3]);
-  context.beginPath();
-  context.moveTo(at, AXIS - 6);
-  context.lineTo(at, chart.height);
-  context.stroke();
-  context.setLineDash([]);
-  const text = `bound ${time(chart.bound)}`;
+// A sign at the axis: its text around a place, as far as there is room.
+function signAt({ context, width }, text, at) {
   const wide = widthOf(context, text) + 8;
-  const left = Math.min(Math.max(at - wide / 2, 0), width - wide);
+  return { text, wide, left: Math.min(Math.max(at - wide / 2, 0), width - wide) };
+}
+
+function paintSign({ context, colours }, { text, left, wide }, colour) {
+  context.fillStyle = colour;
   context.fillRect(left, 1, wide, 18);
   context.fillStyle = colours.paper;
   context.fillText(text, left + 4, 10.5);
+}
+
+// The sign of the bound, if there is one in the window.
+function boundSign(sheet, chart) {
+  const at = sheet.x(chart.bound);
+  return chart.bound === null || at < 0 || at > sheet.width ? null : signAt(sheet, `bound ${time(chart.bound)}`, at);
+}
+
+// The shortest possible time as a line, with its name at the axis.
+function paintBound(sheet, chart) {
+  const sign = boundSign(sheet, chart);
+  if (!sign) return;
+  const { context, x, colours } = sheet;
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 1.5;
+  context.setLineDash([5, 3]);
+  context.beginPath();
+  context.moveTo(x(chart.bound), AXIS - 6);
+  context.lineTo(x(chart.bound), chart.height);
+  context.stroke();
+  context.setLineDash([]);
+  paintSign(sheet, sign, colours.ink);
 }
 
 // A frame around the operations of a finding, and its number.
@@ -169,24 +183,31 @@ function paintRelated(sheet, chart, near) {
   context.setLineDash([]);
 }
 
+// Where the selection begins and ends on the canvas, if any of it is in the window.
+function selectionEdges({ width, x, selection }, chart) {
+  if (!selection) return null;
+  const [left, right] = selection.map((at) => x(ownTime(chart, at)));
+  return right < 0 || left > width ? null : [Math.max(left, -2), Math.min(right, width + 2)];
+}
+
+function selectionSign(sheet, chart) {
+  const edges = selectionEdges(sheet, chart);
+  if (!edges) return null;
+  const [start, end] = sheet.selection.map((at) => ownTime(chart, at));
+  return signAt(sheet, time(end - start), (edges[0] + edges[1]) / 2);
+}
+
 // The selected time, over all rows, with its length at the axis.
-function paintSelection({ context, width, x, colours, selection }, chart) {
-  if (!selection) return;
-  const [start, end] = selection.map((at) => ownTime(chart, at));
-  const [left, right] = [x(start), x(end)];
-  if (right < 0 || left > width) return;
-  const from = Math.max(left, -2);
-  const wide = Math.min(right, width + 2) - from;
+function paintSelection(sheet, chart) {
+  const edges = selectionEdges(sheet, chart);
+  if (!edges) return;
+  const { context, colours } = sheet;
+  const box = [edges[0], AXIS - 6, edges[1] - edges[0], chart.height];
   context.fillStyle = context.strokeStyle = colours.select;
   context.globalAlpha = 0.14;
-  context.fillRect(from, AXIS - 6, wide, chart.height);
+  context.fillRect(...box);
   context.globalAlpha = 1;
   context.lineWidth = 1;
-  context.strokeRect(from, AXIS - 6, wide, chart.height);
-  const text = time(end - start);
-  const room = widthOf(context, text) + 8;
-  const label = Math.min(Math.max(from + wide / 2 - room / 2, 0), width - room);
-  context.fillRect(label, 1, room, 18);
-  context.fillStyle = colours.paper;
-  context.fillText(text, label + 4, 10.5);
+  context.strokeRect(...box);
+  paintSign(sheet, selectionSign(sheet, chart), colours.select);
 }

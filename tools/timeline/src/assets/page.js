@@ -103,18 +103,10 @@ function section(entry) {
   entry.plot.setAttribute("aria-label", `Timeline, ${chart.label}: ${chart.summary}`);
   entry.plot.setAttribute("aria-describedby", "keys");
   listen(entry);
-  made.append(element("p", { className: "path quiet", textContent: pathText(chart) }), entry.measure,
+  made.append(element("p", { className: "path quiet", textContent: chart.path }), entry.measure,
     element("div", { className: "frame" }, entry.labels, entry.plot));
   if (chart.findings.length) made.append(findings(chart));
   return made;
-}
-
-// How near the run came to the bound, and what decided when it ended.
-function pathText(chart) {
-  const busy = chart.critical.reduce((sum, operation) => sum + operation.end - operation.start, 0);
-  const bound = chart.bound === null ? "" : `The bound is ${time(chart.bound)}, ${((100 * chart.bound) / chart.end).toFixed(1)} % of this run. `;
-  const count = chart.critical.length === 1 ? "one operation" : `${chart.critical.length} operations`;
-  return `${bound}The critical path has ${count}, which run for ${time(busy)} of ${time(chart.end)}.`;
 }
 
 // Puts rows and labels where they belong.

@@ -36,14 +36,18 @@ function paintGround({ context, width, colours }, chart) {
   for (const row of chart.rows) context.fillRect(0, row.top, width, row.height);
 }
 
-function paintGrid({ context, width, x, view, colours, pointer }, chart) {
+function paintGrid(sheet, chart) {
+  const { context, width, x, view, colours, pointer } = sheet;
+  const taken = [boundSign(sheet, chart), selectionSign(sheet, chart)].filter(Boolean);
   context.textAlign = "center";
   for (const { at, label } of ticks(view.start, view.end, width / 120)) {
     const half = context.measureText(label).width / 2;
     context.fillStyle = colours.line;
     context.fillRect(Math.round(x(at)), AXIS - 6, 1, chart.height - AXIS + 6);
     context.fillStyle = colours.quiet;
-    context.fillText(label, Math.min(Math.max(x(at), half), width - half), AXIS / 2 - 2);
+    const middle = Math.min(Math.max(x(at), half), width - half);
+    const free = taken.every(({ left, wide }) => middle + half < left - 2 || middle - half > left + wide + 2);
+    if (free) context.fillText(label, middle, AXIS / 2 - 2);
   }
   if (pointer !== null) {
     context.fillStyle = colours.quiet;
@@ -80,17 +84,18 @@ function paintSummary({ context, width, x, view, colours }, row) {
   };
   for (let i = firstAfter(row.steps, view.start); i < row.steps.length && row.steps[i].start <= view.end; i++) {
     const { start, end, count } = row.steps[i];
-    const [left, right] = [Math.max(x(start), -1), Math.min(x(end), width + 1)];
-    if (right - left >= 1) {
+    // At whole pixels, so that neighbours leave no gap.
+    const [left, right] = [Math.round(Math.max(x(start), -1)), Math.round(Math.min(x(end), width + 1))];
+    if (right > left) {
       bar(left, right - left, count);
       continue;
     }
     // Of the steps within a pixel the highest is painted.
-    if (Math.floor(left) !== pixel) {
+    if (left !== pixel) {
       if (most) bar(pixel, 1, most);
       most = 0;
     }
-    pixel = Math.floor(left);
+    pixel = left;
     most = Math.max(most, count);
   }
   if (most) bar(pixel, 1, most);
