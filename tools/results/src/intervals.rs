@@ -297,10 +297,14 @@ pub struct HostCall {
 
 impl HostCall {
     /// Whether the function returns only when work of the device is done: the functions that synchronise, the copies that are
-    /// not asynchronous, and `cuMemFree`.
+    /// not asynchronous, `cuMemFree`; and those of the runtime that correspond.
     pub fn waits(&self) -> bool {
-        let copies = self.name.starts_with("cuMemcpy") && !self.name.contains("Async");
-        copies || self.name.ends_with("Synchronize") || self.name == "cuMemFree"
+        let name = self.name.strip_prefix("cuda");
+        let Some(name) = name.or_else(|| self.name.strip_prefix("cu")) else {
+            return false;
+        };
+        let copies = name.starts_with("Memcpy") && !name.contains("Async");
+        copies || name.ends_with("Synchronize") || ["MemFree", "Free"].contains(&name)
     }
 }
 
@@ -691,7 +695,7 @@ mod tests {
         ];
         assert_eq!(left.calls, calls);
         let waits = |name| call(name, 0, 1, None).waits();
-        assert!(waits("cuStreamSynchronize") && waits("cuMemcpyDtoH") && waits("cuMemFree"));
+        assert!(waits("cuStreamSynchronize") && waits("cuMemcpyDtoH") && waits("cudaFree"));
         assert!(!waits("cuMemcpyDtoHAsync") && !waits("cuStreamWaitEvent"));
         assert_eq!(left.contradiction(), None);
     }
