@@ -143,6 +143,36 @@ fn rows(part: &PartResults) -> Vec<(&Label, Vec<[String; 6]>)> {
     groups.collect()
 }
 
+/// For each group with several variants, which one was the fastest, by how much, and how near it came to the bound.
+fn take_aways(part: &PartResults) -> Vec<String> {
+    let groups = crate::compare::groups(part).into_iter();
+    let groups = groups.filter(|(_, members)| members.len() > 1);
+    let lines = groups.filter_map(|(group, members)| {
+        let fastest = members
+            .iter()
+            .min_by(|a, b| a.median_us().total_cmp(&b.median_us()))?;
+        let bound = single::bound(part, group);
+        let [median, _, _, share, ratio] = single::cells(fastest, &members, bound, "");
+        let first = members.first()?;
+        let faster = match first.variant == fastest.variant {
+            true => String::new(),
+            false => {
+                let times = ratio.trim_end_matches('x');
+                format!(", {times} times as fast as {}", first.variant)
+            }
+        };
+        let near = match bound {
+            Some(_) => format!("; the bound is {share} of that"),
+            None => String::new(),
+        };
+        let variant = &fastest.variant;
+        Some(format!(
+            "{group}: the fastest is {variant} with {median}{faster}{near}."
+        ))
+    });
+    lines.collect()
+}
+
 /// What the columns mean.
 const LEGEND: &str = "spread: between the quartiles, as a share of the median; bound: the shortest time that a schedule could \
                       take, from stages measured alone; speed-up: the first variant's time by this one's.";

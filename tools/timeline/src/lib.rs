@@ -3,10 +3,12 @@
 //! - [`nsight`]: reads the exports of Nsight Systems; behind the feature of that name, for it takes SQLite along.
 //! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
 //! - [`perfetto`], [`svg`], [`html`]: the forms in which they are drawn.
+//! - [`critical`]: the operations that decided when the run ended.
 //! - [`figure`]: which recordings are drawn together; [`rows`], [`axis`], [`overlap`]: what the forms have in common.
 
 pub mod analysis;
 pub mod axis;
+pub mod critical;
 pub mod figure;
 pub mod html;
 #[cfg(feature = "nsight")]

@@ -88,6 +88,20 @@ fn operations_have_times_streams_names_and_bytes() {
             ("cuLaunchKernel", -7_000_000, -6_000_000)
         );
         assert_eq!(facts.call(0).unwrap().name, "cudaMemcpyAsync");
+        let calls = recording.calls.iter();
+        let calls: Vec<_> = calls
+            .map(|call| (&*call.name, call.span.start, call.interval))
+            .collect();
+        let expected = [
+            ("cudaMemcpyAsync", -9_000_000, Some(0)),
+            ("cuLaunchKernel", -7_000_000, Some(1)),
+            ("cudaMemcpyAsync", 2_500_000, Some(2)),
+        ];
+        assert_eq!(calls, expected);
+        assert_eq!(
+            recording.calls[0].thread,
+            format!("thread {}", export::PROCESS)
+        );
         let launch = facts.operations[1].launch.unwrap();
         assert_eq!(
             (launch.blocks, launch.threads, launch.registers),

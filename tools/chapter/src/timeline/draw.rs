@@ -80,6 +80,7 @@ fn source(contents: &Contents) -> Source<'_> {
         question: &recorded.question,
         id: &recorded.variant.id,
         variant: &recorded.variant.text,
+        bound_us: recorded.bound_us,
         recording: &recorded.recording,
     });
     Source {

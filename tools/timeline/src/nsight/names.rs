@@ -24,6 +24,28 @@ impl Strings {
     }
 }
 
+/// The names of threads by process and thread.
+pub struct Threads(BTreeMap<(u64, u64), String>);
+
+impl Threads {
+    /// Of an export.
+    pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
+        let rows = rows(database, "ThreadNames", ["nameId", "globalTid"], [])?;
+        let named = rows.iter().filter_map(|row| {
+            let name = strings.of_column(row, 0)?;
+            let global = row.integer(1)?;
+            Some(((process(global), thread(global)), name.to_owned()))
+        });
+        Ok(Self(named.collect()))
+    }
+
+    /// A thread's name, or its number if it has none.
+    pub fn name(&self, process: u64, thread: u64) -> String {
+        let named = self.0.get(&(process, thread)).cloned();
+        named.unwrap_or_else(|| format!("thread {thread}"))
+    }
+}
+
 /// The process within a `globalPid` or a `globalTid`: these hold hardware and virtual machine, process and thread in 8, 8, 24
 /// and 24 bits.
 pub fn process(global: i64) -> u64 {

@@ -1,11 +1,10 @@
 //! Phases that the program marked (NVTX).
 
 use super::NsightError;
-use super::names::{Strings, process, thread};
+use super::names::{Strings, Threads, process, thread};
 use super::table::rows;
 use chapter_results::intervals::{Range, Span};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
 
 /// A range on the export's clock, with its process.
 #[derive(Clone, Debug)]
@@ -21,8 +20,11 @@ pub struct RawRange {
 const RANGES: [i64; 2] = [59, 60];
 
 /// The ranges of an export. Marks and ranges that never ended are none.
-pub fn of(database: &Connection, strings: &Strings) -> Result<Vec<RawRange>, NsightError> {
-    let threads = thread_names(database, strings)?;
+pub fn of(
+    database: &Connection,
+    strings: &Strings,
+    threads: &Threads,
+) -> Result<Vec<RawRange>, NsightError> {
     let columns = ["end", "eventType", "globalTid", "text", "textId"];
     let mut ranges = Vec::new();
     for row in rows(database, "NVTX_EVENTS", ["start"], columns)? {
@@ -36,29 +38,16 @@ pub fn of(database: &Connection, strings: &Strings) -> Result<Vec<RawRange>, Nsi
             continue;
         };
         let global = row.integer(3).unwrap_or(0);
-        let number = format!("thread {}", thread(global));
         ranges.push(RawRange {
             process: process(global),
             name: name.to_owned(),
-            thread: threads.get(&global).cloned().unwrap_or(number),
+            thread: threads.name(process(global), thread(global)),
             start,
             end,
         });
     }
     ranges.sort_by(|a, b| (a.start, a.end, &a.name).cmp(&(b.start, b.end, &b.name)));
     Ok(ranges)
-}
-
-fn thread_names(
-    database: &Connection,
-    strings: &Strings,
-) -> Result<BTreeMap<i64, String>, NsightError> {
-    let rows = rows(database, "ThreadNames", ["nameId", "globalTid"], [])?;
-    let named = rows.iter().filter_map(|row| {
-        let name = strings.of_column(row, 0)?;
-        Some((row.integer(1)?, name.to_owned()))
-    });
-    Ok(named.collect())
 }
 
 /// The ranges of a process on a clock that begins at `origin`, cut there; those that were over by then are left out.

@@ -3,13 +3,15 @@
 use super::calls::{Calls, RawCall};
 use super::events::{self, Queues, RawWait};
 use super::machine::{Devices, Streams};
-use super::names::Strings;
+use super::names::{Strings, Threads};
 use super::operations::{Operations, Place, Raw};
 use super::ranges::{self, RawRange};
 use super::table::rows;
 use super::{NsightError, Trace};
 use crate::analysis::facts::{Call, Facts, LEGACY, Operation, StreamKind, Wait};
-use chapter_results::intervals::{Dependency, Interval, Recording, Source, Span};
+use chapter_results::intervals::{
+    Dependency, HostCall, HostSpan, Interval, Recording, Source, Span,
+};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +22,7 @@ struct Report {
     streams: Streams,
     waits: Vec<RawWait>,
     ranges: Vec<RawRange>,
+    threads: Threads,
 }
 
 /// The traces of an export, by process and device. What is left out or assumed is added to the notes.
@@ -27,11 +30,13 @@ pub fn all(database: &Connection, notes: &mut Vec<String>) -> Result<Vec<Trace>,
     let strings = Strings::of(database)?;
     let operations = Operations::of(database, &strings)?;
     let calls = Calls::of(database, &strings)?;
+    let threads = Threads::of(database, &strings)?;
     let report = Report {
         devices: Devices::of(database)?,
         streams: Streams::of(database)?,
         waits: events::waits(database, &calls)?,
-        ranges: ranges::of(database, &strings)?,
+        ranges: ranges::of(database, &strings, &threads)?,
+        threads,
         calls,
     };
     let graphs = rows(database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", [], ["start"])?.len();
@@ -104,6 +109,7 @@ impl Report {
         let (dependencies, stream_waits) = self.dependencies(&raws, origin, name);
         recording.dependencies = dependencies;
         recording.ranges = ranges::since(&self.ranges, process, origin);
+        recording.calls = self.host_calls(process, &raws, origin);
         let kinds = raws.iter().filter_map(|raw| {
             let kind = self.streams.kind(&raw.place)?;
             Some((name(&raw.place), kind))
@@ -142,6 +148,40 @@ impl Report {
             call: call.map(|call| shifted(call, origin)),
             launch: raw.launch,
         }
+    }
+
+    /// The calls that enqueued operations, and those in which the host waited, in order of their starts. Of the operations of
+    /// one call, as a graph's launch has many, it is said to have enqueued the first.
+    fn host_calls(&self, process: u64, raws: &[&Raw], origin: i64) -> Vec<HostCall> {
+        let mut calls: BTreeMap<(u64, i64, &str), HostCall> = BTreeMap::new();
+        let waits = self.calls.waits.iter();
+        let waits = waits.filter(|call| call.process == process);
+        let enqueuing = raws.iter().enumerate().filter_map(|(place, raw)| {
+            let call = self.calls.get(process, raw.correlation)?;
+            Some((call, Some(place)))
+        });
+        for (call, interval) in enqueuing.chain(waits.map(|call| (call, None))) {
+            let key = (call.thread, call.start, call.name.as_str());
+            calls.entry(key).or_insert_with(|| HostCall {
+                name: call.name.clone(),
+                thread: self.threads.name(process, call.thread),
+                span: HostSpan {
+                    start: call.start.saturating_sub(origin),
+                    end: call.end.saturating_sub(origin),
+                },
+                stream: None,
+                interval,
+            });
+        }
+        let last = raws.iter().map(|raw| raw.end).max().unwrap_or(origin);
+        let mut calls: Vec<HostCall> = calls.into_values().collect();
+        // A report spans more than what ran on one device.
+        let first = calls.iter().filter(|call| call.interval.is_some());
+        let first = first.map(|call| call.span.start).fold(0, i64::min);
+        let last = last.saturating_sub(origin);
+        calls.retain(|call| call.span.end >= first && call.span.start <= last);
+        calls.sort_by_key(|call| call.span);
+        calls
     }
 
     fn host_waits(&self, process: u64, origin: i64) -> Vec<Call> {
