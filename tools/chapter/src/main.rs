@@ -42,6 +42,9 @@ enum Command {
     Report(report::Arguments),
     /// Runs targets, keeps their results, and says of each part whether its lesson holds
     Run(run::Arguments),
+    /// Lists what the examples' manifests declare, as the file that programs without a workspace need
+    #[command(hide = true)]
+    Targets,
     /// Says what a recorded timeline shows
     Timeline(timeline::Arguments),
 }
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Targets => targets::run(),
         Command::Timeline(arguments) => timeline::run(&arguments),
     };
     match done {

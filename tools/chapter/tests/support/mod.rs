@@ -24,7 +24,7 @@ impl Chapter {
             let path = folder.path().join(name);
             fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-            list += &format!("{name}\n");
+            list += &format!("example {name}\n");
         }
         fs::write(folder.path().join("chapter-targets.txt"), list).unwrap();
         Self { folder }
