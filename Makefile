@@ -19,6 +19,7 @@ help: ## this list
 
 test: ## every test of the workspace; needs no GPU
 	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
+	$(CARGO) test --locked -p chapter-results --features schema --test schema
 
 browser-test: ## the timelines' page in headless Chromium; needs chromium, node and npm
 	scripts/browser-test

@@ -5,9 +5,9 @@ use crate::selection;
 use crate::targets::Targets;
 use crate::targets::member::{Demo, Example};
 use anyhow::{Context, Result};
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::process::Command;
 
 /// Which demo.

@@ -14,8 +14,9 @@ mod selection;
 mod targets;
 mod timeline;
 
+use chapter_terminal::UsageError;
+use chapter_terminal::exit::complain;
 use clap::{Parser, Subcommand};
-use examples_host::exit::{Exit, complain};
 use std::process::ExitCode;
 
 /// Lists, runs, compares and draws the examples of the chapter
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             complain(&error);
-            Exit::of(&error).into()
+            UsageError::exit_of(&error).into()
         }
     }
 }

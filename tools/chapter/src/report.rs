@@ -11,9 +11,9 @@ use anyhow::Result;
 use chapter_results::Results;
 use chapter_results::new_file::NewFile;
 use chapter_results::part::PartResults;
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,19 +1,18 @@
 //! The programs of the chapter: members of the workspace, built by cargo, or programs beside this one, on a machine
 //! without Rust.
 
+mod cargo;
 pub mod member;
 
-use anyhow::{Context, bail};
-use cargo_metadata::{Message, MetadataCommand, Package};
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use anyhow::Context;
+use cargo::Package;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use member::{Example, Metadata};
 use serde::Deserialize;
 use std::ffi::OsString;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// Beside this program it lists the chapter's programs, in the chapter's order, as [`member`] describes.
@@ -93,23 +92,15 @@ impl Targets {
 
     fn of_workspace() -> anyhow::Result<Self> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let metadata = MetadataCommand::new()
-            .cargo_path(&cargo)
-            .no_deps()
-            .exec()
-            .map_err(|error| {
-                UsageError(format!(
-                    "no {LIST} beside this program and no workspace to look for examples in: {error}"
-                ))
-            })?;
-        let members = metadata.workspace_packages();
-        let members = members.into_iter().filter_map(of_package);
+        let workspace = cargo::workspace(&cargo).map_err(|error| {
+            UsageError(format!(
+                "no {LIST} beside this program and no workspace to look for examples in: {error:#}"
+            ))
+        })?;
+        let members = workspace.packages.iter().filter_map(of_package);
         let mut members: Vec<(u64, Example)> = members.collect::<Result<_, _>>()?;
         members.sort_by(|(a, first), (b, second)| (a, &first.name).cmp(&(b, &second.name)));
-        let manifest = metadata
-            .workspace_root
-            .join("Cargo.toml")
-            .into_std_path_buf();
+        let manifest = workspace.workspace_root.join("Cargo.toml");
         if members.is_empty() {
             let reason = format!(
                 "{}: no member has a place in a chapter (package.metadata.chapter.place)",
@@ -120,7 +111,7 @@ impl Targets {
         let home = Home::Workspace {
             cargo,
             manifest,
-            target: metadata.target_directory.into_std_path_buf(),
+            target: workspace.target_directory,
         };
         let examples = members.into_iter().map(|(_, example)| example);
         Ok(Self::new(home, examples.collect()))
@@ -193,7 +184,7 @@ impl Targets {
 fn of_package(package: &Package) -> Option<Result<(u64, Example), UsageError>> {
     let table = package.metadata.get("chapter")?;
     let metadata = Metadata::deserialize(table).map_err(|error| {
-        let manifest = &package.manifest_path;
+        let manifest = package.manifest_path.display();
         UsageError(format!("{manifest}: package.metadata.chapter: {error}"))
     });
     Some(metadata.map(|metadata| (metadata.place, metadata.into_example(&package.name))))
@@ -213,36 +204,7 @@ fn build(
     names: &[String],
     release: bool,
 ) -> anyhow::Result<Vec<Program>> {
-    let mut command = Command::new(cargo);
-    command
-        .args(["build", "--quiet", "--locked"])
-        .arg("--message-format=json-render-diagnostics")
-        .arg("--manifest-path")
-        .arg(manifest)
-        .args(names.iter().flat_map(|name| ["--package", name]))
-        .args(if release {
-            &["--release"][..]
-        } else {
-            // Together with this program, which is there: cargo then builds once what both are made of, with the same
-            // features.
-            &["--package", env!("CARGO_PKG_NAME")]
-        })
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    let mut child = command.spawn().context("cannot start cargo")?;
-    let mut built = Vec::new();
-    if let Some(messages) = child.stdout.take() {
-        for message in Message::parse_stream(BufReader::new(messages)) {
-            if let Message::CompilerArtifact(artifact) = message.context("cargo's messages")?
-                && let Some(path) = artifact.executable
-            {
-                built.push((artifact.target.name, path.into_std_path_buf()));
-            }
-        }
-    }
-    if !child.wait()?.success() {
-        bail!("cargo build failed: see its messages above");
-    }
+    let built = cargo::build(cargo, manifest, names, release)?;
     let program = |name: &String| {
         let found = built.iter().find(|(built, _)| built == name);
         let (_, path) = found.with_context(|| format!("cargo built no program {name}"))?;

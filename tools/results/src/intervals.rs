@@ -3,15 +3,13 @@
 //! Overlap is read off intervals, never derived from a formula over durations.
 
 use crate::units;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// The part of the device that an operation occupies.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// A copy from host to device.
@@ -66,7 +64,8 @@ impl fmt::Display for Engine {
 }
 
 /// Where intervals come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
@@ -93,9 +92,8 @@ impl fmt::Display for Source {
 }
 
 /// A half-open stretch of time in nanoseconds since an origin.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// First nanosecond.
     pub start: u64,
@@ -205,7 +203,8 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
 }
 
 /// One operation and when it ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// What it occupied.
     pub engine: Engine,
@@ -221,9 +220,8 @@ pub struct Interval {
 
 /// One operation had to wait for another, because an event was recorded behind the one and waited for before the other.
 /// Both are places in [`Recording::intervals`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependency {
     /// What was waited for.
     pub from: usize,
@@ -232,7 +230,8 @@ pub struct Dependency {
 }
 
 /// A phase of the program, as its host thread marked it (NVTX).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// What the program calls it.
     pub name: String,
@@ -243,7 +242,8 @@ pub struct Range {
 }
 
 /// What a checker found about operations of the recording.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The whole report.
     pub text: String,
@@ -252,7 +252,8 @@ pub struct Finding {
 }
 
 /// The intervals of one run, in order of their starts, on a clock that begins with the first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Where the intervals come from.
     pub source: Source,

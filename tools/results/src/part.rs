@@ -2,13 +2,13 @@
 
 use crate::intervals::Recording;
 use crate::statistics::Durations;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// What a result times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// All the work of a variant, from its start to its end.
@@ -20,7 +20,8 @@ pub enum Kind {
 }
 
 /// One thing that was timed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
     /// What the variants are variants of, mostly the plan of the work in words; results of one group can be ranked.
@@ -30,7 +31,7 @@ pub struct Timed {
     /// What is timed.
     pub kind: Kind,
     /// Each run in microseconds, from the shortest to the longest; never empty.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub samples_us: Vec<f64>,
 }
 
@@ -65,7 +66,8 @@ impl Timed {
 }
 
 /// The shortest time that a schedule could take, computed from stages measured alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
     /// The group whose variants it bounds.
@@ -77,7 +79,8 @@ pub struct Bound {
 }
 
 /// What a claim's figure is a number of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// A share: 1 is all.
@@ -89,7 +92,8 @@ pub enum Unit {
 }
 
 /// The number behind what was found, where there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// The number.
@@ -99,7 +103,8 @@ pub struct Figure {
 }
 
 /// A claim that a part makes, and whether it was found to be true.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// What must be true.
@@ -127,7 +132,8 @@ impl fmt::Display for Claim {
 }
 
 /// When a variant's operations ran, in one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
     /// The variant.
@@ -137,7 +143,8 @@ pub struct Timeline {
 }
 
 /// One part of an example.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartResults {
     /// The name for `--part`.

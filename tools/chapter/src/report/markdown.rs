@@ -4,7 +4,7 @@ use super::{LEGEND, Report, TITLES, rows};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::part::PartResults;
-use examples_host::gantt::{Gantt, Rows};
+use chapter_terminal::gantt::{Gantt, Rows};
 
 /// The text. What comes from results is escaped.
 pub fn text(report: &Report<'_>) -> String {

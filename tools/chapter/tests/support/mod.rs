@@ -66,8 +66,9 @@ pub type Part<'a> = (&'a str, bool, Option<&'a str>);
 /// A script that describes itself and writes results of the parts that it is asked for, and ends as an example does.
 pub fn example(name: &str, parts: &[Part]) -> String {
     let described: Vec<String> = parts.iter().map(|part| described(part)).collect();
-    let device =
-        r#"{"present":{"introduction":"Paper GPU. Times are modelled.","times":"modelled"}}"#;
+    let device = format!(
+        r#"{{"present":{{"introduction":"Paper GPU. Times are modelled.","times":"modelled","fingerprint":{FINGERPRINT}}}}}"#
+    );
     let description = format!(
         r#"{{"name":"{name}","about":"A pretence","device":{device},"parts":[{}]}}"#,
         described.join(",")
