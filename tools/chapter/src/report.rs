@@ -12,9 +12,9 @@ use chapter_results::Results;
 use chapter_results::label::Label;
 use chapter_results::new_file::NewFile;
 use chapter_results::part::PartResults;
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::fs;
 use std::path::PathBuf;
 
@@ -151,7 +151,7 @@ fn take_aways(part: &PartResults) -> Vec<String> {
         let fastest = members
             .iter()
             .min_by(|a, b| a.median_us().total_cmp(&b.median_us()))?;
-        let bound = single::bound(part, group);
+        let bound = single::bound(part, &group.id);
         let [median, _, _, share, ratio] = single::cells(fastest, &members, bound, "");
         let first = members.first()?;
         let faster = match first.variant == fastest.variant {

@@ -3,16 +3,14 @@
 //! Overlap is read off intervals, never derived from a formula over durations.
 
 use crate::units;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 /// The part of the device that an operation occupies.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// A copy from host to device.
@@ -67,7 +65,8 @@ impl fmt::Display for Engine {
 }
 
 /// Where intervals come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
@@ -94,9 +93,8 @@ impl fmt::Display for Source {
 }
 
 /// A half-open stretch of time in nanoseconds since an origin.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// First nanosecond.
     pub start: u64,
@@ -206,7 +204,8 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
 }
 
 /// One operation and when it ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// What it occupied.
     pub engine: Engine,
@@ -222,9 +221,8 @@ pub struct Interval {
 
 /// One operation had to wait for another, because an event was recorded behind the one and waited for before the other.
 /// Both are places in [`Recording::intervals`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependency {
     /// What was waited for.
     pub from: usize,
@@ -233,7 +231,8 @@ pub struct Dependency {
 }
 
 /// A phase of the program, as its host thread marked it (NVTX).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// What the program calls it.
     pub name: String,
@@ -244,7 +243,8 @@ pub struct Range {
 }
 
 /// What a checker found about operations of the recording.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The whole report.
     pub text: String,
@@ -254,9 +254,8 @@ pub struct Finding {
 
 /// A stretch of the host's time in nanoseconds on the recording's clock. The host calls before the device begins, so both ends
 /// may be negative.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSpan {
     /// First nanosecond.
     pub start: i64,
@@ -279,7 +278,8 @@ impl HostSpan {
 }
 
 /// One call of the driver's API by the host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCall {
     /// The function's name in the driver's documentation, such as `cuMemcpyHtoDAsync`.
     pub name: String,
@@ -309,7 +309,8 @@ impl HostCall {
 }
 
 /// The intervals of one run, in order of their starts, on a clock that begins with the first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Where the intervals come from.
     pub source: Source,

@@ -78,7 +78,7 @@ fn variants() -> Results {
         .to_vec();
     part.bounds = vec![Bound {
         group: "two chunks".into(),
-        name: "duplex".into(),
+        label: "duplex".into(),
         us: 61.0,
     }];
     let mut other = part.clone();

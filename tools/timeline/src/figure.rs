@@ -162,7 +162,7 @@ mod tests {
         let mut results = results(TimeSource::Measured, vec![("one stream", three_way())]);
         let part = &mut results.parts[0];
         assert_eq!(bound_us(part, "one stream"), None);
-        let timed = |variant: &str, group: &str, kind| Timed {
+        let timed = |variant: &'static str, group: &'static str, kind| Timed {
             group: group.into(),
             variant: variant.into(),
             kind,
@@ -175,7 +175,7 @@ mod tests {
         ];
         let bound = |group: &str, us| Bound {
             group: group.into(),
-            name: "duplex".into(),
+            label: "duplex".into(),
             us,
         };
         part.bounds = vec![bound("all", 90.0), bound("all", 60.0), bound("copies", 5.0)];

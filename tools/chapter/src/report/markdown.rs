@@ -5,7 +5,7 @@ use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults};
-use examples_host::gantt::{Gantt, Rows};
+use chapter_terminal::gantt::{Gantt, Rows};
 
 /// The text. What comes from results is escaped.
 pub fn text(report: &Report<'_>) -> String {

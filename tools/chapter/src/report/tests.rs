@@ -230,11 +230,11 @@ fn files_are_written_where_they_are_wanted_or_not_at_all() {
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
     let error = run(&arguments(file.join("report"))).unwrap_err();
-    assert_eq!(Exit::of(&error), Exit::Usage);
+    assert_eq!(UsageError::exit_of(&error), Exit::Usage);
     assert!(error.to_string().starts_with("--out "), "{error}");
     fs::write(from.join("basic_streams.json"), "{\"version\": 2").unwrap();
     let error = run(&arguments(out)).unwrap_err();
-    assert_eq!(Exit::of(&error), Exit::Usage);
+    assert_eq!(UsageError::exit_of(&error), Exit::Usage);
     assert!(
         error.to_string().contains("holds no results of an example"),
         "{error}"

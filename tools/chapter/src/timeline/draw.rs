@@ -3,11 +3,11 @@
 use super::source::Contents;
 use anyhow::Result;
 use chapter_results::new_file::NewFile;
+use chapter_terminal::UsageError;
 use chapter_timeline::figure::{Figure, Source, Timeline, figures};
 use chapter_timeline::html;
 use chapter_timeline::perfetto::Trace;
 use chapter_timeline::svg::{self, Chart};
-use examples_host::options::UsageError;
 use std::path::{Path, PathBuf};
 
 /// What is drawn, and where to.

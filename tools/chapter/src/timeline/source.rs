@@ -1,15 +1,15 @@
 //! What a file holds: an example's `--json`, or an export of Nsight Systems. The content decides, not the name.
 
 use anyhow::Result;
+use chapter_nsight as nsight;
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_results::label::Label;
+use chapter_terminal::UsageError;
 use chapter_timeline::analysis::facts::Facts;
 use chapter_timeline::figure::bound_us;
 use chapter_timeline::html;
-use chapter_timeline::nsight;
-use examples_host::options::UsageError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

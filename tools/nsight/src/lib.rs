@@ -12,8 +12,8 @@ mod ranges;
 mod table;
 mod trace;
 
-use crate::analysis::facts::Facts;
 use chapter_results::intervals::Recording;
+use chapter_timeline::analysis::facts::Facts;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@ use super::NsightError;
 use super::names::numbers;
 use super::operations::Place;
 use super::table::{Row, rows};
-use crate::analysis::facts::StreamKind;
-use crate::analysis::occupancy::Multiprocessors;
+use chapter_timeline::analysis::facts::StreamKind;
+use chapter_timeline::analysis::occupancy::Multiprocessors;
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 

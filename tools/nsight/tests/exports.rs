@@ -2,11 +2,11 @@
 
 mod export;
 
+use chapter_nsight::{self as nsight, NsightError, Trace};
 use chapter_results::intervals::{Dependency, Engine, Range, Source, Span};
 use chapter_timeline::analysis::cause::Cause;
 use chapter_timeline::analysis::facts::{HostMemory, StreamKind};
 use chapter_timeline::analysis::{Analysis, analyse};
-use chapter_timeline::nsight::{self, NsightError, Trace};
 use export::{Export, Version};
 use proptest::prelude::*;
 use std::path::PathBuf;

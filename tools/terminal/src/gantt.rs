@@ -11,8 +11,8 @@
 //! operation of the row, so that neighbours can be told apart. A dot stands for a
 //! column in which the row is mostly idle.
 
-use crate::intervals::{Engine, Interval, Recording, Span};
-use crate::units;
+use chapter_results::intervals::{Engine, Interval, Recording, Span};
+use chapter_results::units;
 use std::fmt;
 
 /// What a row of the chart is.
@@ -169,7 +169,7 @@ impl fmt::Display for Gantt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intervals::Source;
+    use chapter_results::intervals::Source;
     use proptest::prelude::*;
 
     fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {

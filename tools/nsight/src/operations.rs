@@ -3,9 +3,9 @@
 use super::NsightError;
 use super::names::{Strings, numbers, process};
 use super::table::{Row, rows};
-use crate::analysis::facts::HostMemory;
-use crate::analysis::occupancy::Launch;
 use chapter_results::intervals::Engine;
+use chapter_timeline::analysis::facts::HostMemory;
+use chapter_timeline::analysis::occupancy::Launch;
 use rusqlite::Connection;
 
 /// Where in the machine something ran.

@@ -8,10 +8,10 @@ use super::operations::{Operations, Place, Raw};
 use super::ranges::{self, RawRange};
 use super::table::rows;
 use super::{NsightError, Trace};
-use crate::analysis::facts::{Call, Facts, LEGACY, Operation, StreamKind, Wait};
 use chapter_results::intervals::{
     Dependency, HostCall, HostSpan, Interval, Recording, Source, Span,
 };
+use chapter_timeline::analysis::facts::{Call, Facts, LEGACY, Operation, StreamKind, Wait};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 
