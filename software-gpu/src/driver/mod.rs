@@ -20,7 +20,7 @@
 //! | `checkers` | tells the checkers what happens, and turns their findings into reports |
 //!
 //! A call of the driver takes this way: its entry point checks the pointers that it is given and lets no panic out
-//! (`c_abi`); [`Call`](host::call::Call) waits for the thread's turn and charges the call's cost; the module of its
+//! (`c_abi`); `host::call` waits for the thread's turn and charges the call's cost; the module of its
 //! subject does what the call's name says. Work for the device becomes an `operation` of the simulation. The
 //! [timeline](crate::timeline) says when it starts and ends, [`exec`](crate::exec) what a kernel computes, and `effects`
 //! changes the bytes in [memory](crate::memory) at the modelled time. `checkers::ordering` tells the
