@@ -1,6 +1,7 @@
 # Targets for people; each is one or two commands that can be run by hand.
 CARGO ?= cargo
-EXAMPLES := basic_streams multi_stream_pipeline stream_hazards stream_ordered_allocator stream_ordered_kv_cache
+# The members that declare a place in the chapter.
+EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
 .PHONY: all help $(EXAMPLES) chapter test browser-test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
@@ -18,6 +19,7 @@ help: ## this list
 
 test: ## every test of the workspace; needs no GPU
 	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
+	$(CARGO) test --locked -p chapter-results --features schema --test schema
 
 browser-test: ## the timelines' page in headless Chromium; needs chromium, node and npm
 	scripts/browser-test

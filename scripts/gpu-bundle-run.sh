@@ -24,13 +24,14 @@ step() { # name, command..
     return "$code"
 }
 
+# What the examples' manifests declare: the rest of each line that begins with KIND.
+declared() { sed -n "s/^$1 //p" bin/chapter-targets.txt; }
+
 examples() {
-    step basic_streams bin/basic_streams --device nvidia --trace "$results/basic_streams.json" \
-        --json "$results/measured.json"
-    step multi_stream_pipeline bin/multi_stream_pipeline --device nvidia
-    step stream_hazards bin/stream_hazards --device nvidia
-    step stream_ordered_allocator bin/stream_ordered_allocator --device nvidia
-    step stream_ordered_kv_cache bin/stream_ordered_kv_cache --device nvidia
+    local name
+    for name in $(declared example); do
+        step "$name" "bin/$name" --device nvidia --trace "$results/$name.trace.json" --json "$results/$name.json"
+    done
 }
 
 # The examples again, through the command for all of them, with timelines; then its table.
@@ -41,10 +42,13 @@ chapter() {
     step chapter_compare bin/chapter compare "$results/chapter"
 }
 
+# The runs with arguments of their own.
 figures() {
-    step three_way_256MiB bin/basic_streams --device nvidia --part three-way --size 256MiB
-    step three_way_1GiB bin/basic_streams --device nvidia --part three-way --size 1GiB
-    step llm_scratch_1024_tokens bin/stream_ordered_allocator --device nvidia --part llm-scratch --size 4MiB
+    local example name arguments
+    while read -r example name arguments; do
+        # shellcheck disable=SC2086
+        step "$name" "bin/$example" --device nvidia $arguments </dev/null
+    done < <(declared run)
 }
 
 conformance() {
@@ -59,27 +63,23 @@ twins() {
         return
     fi
     step nvcc build_twins || return
-    local kernels=("${twin_kernels[@]/#/$results/twins/}")
-    kernels=("${kernels[@]/%/.cubin}")
+    local kernels=("$results"/twins/*.cubin)
     step kernels_against_nvcc bin/kernels_against_nvcc "${kernels[@]}"
     step launches_against_cuda bin/launches_against_cuda "$results/twins/launches.so"
     step programs_against_cuda bin/programs_against_cuda --rounds "${ROUNDS:-5}" bin "$results/twins" "${kernels[@]}"
 }
 
-twin_kernels=(elementwise matrices kv_cache tiles)
-twin_programs=(stream_ordered_allocator stream_ordered_kv_cache multi_stream_pipeline)
-
 # Everything in CUDA C++, all at the same time. The kernels for this GPU's own architecture, so that they get every
 # instruction that it has.
 build_twins() {
-    local name job jobs=() code=0 to=$results/twins
+    local source job jobs=() code=0 to=$results/twins
     mkdir -p "$to"
-    for name in "${twin_kernels[@]}"; do
-        nvcc -O3 -arch=native -cubin "cuda/kernels/$name.cu" -o "$to/$name.cubin" &
+    for source in cuda/kernels/*.cu; do
+        nvcc -O3 -arch=native -cubin "$source" -o "$to/$(basename "$source" .cu).cubin" &
         jobs+=($!)
     done
-    for name in "${twin_programs[@]}"; do
-        nvcc -O3 -std=c++17 "cuda/programs/$name.cu" -lcuda -o "$to/$name" &
+    for source in cuda/programs/*.cu; do
+        nvcc -O3 -std=c++17 "$source" -lcuda -o "$to/$(basename "$source" .cu)" &
         jobs+=($!)
     done
     nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$to/launches.so" &

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs every example under compute-sanitizer: memcheck with races of stream-ordered allocations, synccheck, racecheck.
+# Runs the examples under compute-sanitizer, as their manifests declare: memcheck with races of stream-ordered allocations,
+# synccheck, racecheck.
 # Exit code 1 when a tool reports something. Under the tools the examples are slower than their lessons allow: whether a
 # lesson holds does not count here.
 #
-# Left out: what is racy on purpose (stream_hazards' free-without-order, the allocator's lifetime), errors of calls that an
-# example provokes and handles, and racecheck of two kernels: it follows neither barrier.arrive nor one lane's arrival for its
-# warp behind a __syncwarp. Of the control program, which has no race, it reports those two forms and not the third.
+# Left out: parts that race on purpose, errors of calls that an example provokes and handles, and racecheck of two kernels: it
+# follows neither barrier.arrive nor one lane's arrival for its warp behind a __syncwarp. Of the control program, which has no
+# race, it reports those two forms and not the third.
 set -uo pipefail
 cd "$(dirname "$0")"
 results=${RESULTS:-results}/sanitizer
@@ -40,16 +41,15 @@ for tool in memcheck synccheck racecheck; do
     synccheck) options="" ;;
     racecheck) options="--kernel-name-exclude kernel_substring=named_barriers,kernel_substring=cp_async" ;;
     esac
-    check "$tool" "$options" basic_streams --size 4MiB --iterations 1
-    check "$tool" "$options" multi_stream_pipeline --size 4MiB --iterations 1
-    check "$tool" "$options" stream_hazards --part missing-event --part early-host-read --part buffer-reused \
-        --part re-recorded-event --part wait-before-record --part callback-waits
-    if [ "$tool" = racecheck ]; then # takes minutes for more
-        check "$tool" "$options" stream_ordered_allocator --part cost --part llm-scratch --size 256KiB --iterations 1
-    else
-        check "$tool" "$options" stream_ordered_allocator --part cost --part pool --part llm-scratch --size 1MiB
-    fi
-    check "$tool" "$options" stream_ordered_kv_cache --size 1MiB
+    while read -r program tools arguments; do
+        case ,$tools, in *,"$tool",*) ;; *) continue ;; esac
+        # shellcheck disable=SC2086
+        check "$tool" "$options" "$program" $arguments </dev/null
+    done < <(sed -n 's/^sanitizer //p' bin/chapter-targets.txt)
+done
+
+for name in $(sed -n 's/^example //p' bin/chapter-targets.txt); do
+    grep -q "^sanitizer $name " bin/chapter-targets.txt || echo "$name declares no run under compute-sanitizer"
 done
 
 if command -v nvcc >/dev/null && nvcc -O3 -std=c++17 -arch=native cuda/sanitizer/control.cu -o "$results/control"; then

@@ -245,9 +245,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             variant("one-stream", [&copy_in], |work: &mut Pipeline| {
                 work.one_stream(&copy_in)
             }),
-            variant(("round-robin", "4 streams, round-robin"), &four, |work: &mut Pipeline| {
-                work.round_robin(&four)
-            }),
+            variant(
+                ("round-robin", "4 streams, round-robin"),
+                &four,
+                |work: &mut Pipeline| work.round_robin(&four),
+            ),
             variant("three-streams", roles, |work: &mut Pipeline| {
                 work.three_streams(roles)
             }),

@@ -1,9 +1,10 @@
 //! `--describe`: what an example consists of, for the command that runs all of them.
 
-use crate::device::{Device, OpenError};
+use crate::device::{Device, OpenError, TimeSource};
 use crate::example::PartInfo;
 use crate::need::Need;
 use crate::options::Options;
+use crate::recording;
 use chapter_results::description::{Availability, Description, NeedDescription, PartDescription};
 use libcuda::SelectError;
 
@@ -34,6 +35,11 @@ fn open(options: &Options) -> anyhow::Result<(Option<Device>, Availability)> {
             let present = Availability::Present {
                 introduction: device.introduction(),
                 times: device.times(),
+                fingerprint: device.fingerprint()?,
+                cupti: match device.times() {
+                    TimeSource::Measured => profiling_library(),
+                    TimeSource::Modelled => None,
+                },
             };
             Ok((Some(device), present))
         }
@@ -43,6 +49,11 @@ fn open(options: &Options) -> anyhow::Result<(Option<Device>, Availability)> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn profiling_library() -> Option<String> {
+    let path = recording::profiling_library().ok()?;
+    Some(path.display().to_string())
 }
 
 fn of_part(part: &PartInfo, device: Option<&Device>) -> anyhow::Result<PartDescription> {

@@ -3,7 +3,7 @@
 use crate::child;
 use crate::describe;
 use crate::device::Device;
-use crate::exit::{Exit, complain};
+use crate::exit::{self, Exit, complain};
 use crate::need::{self, Need};
 use crate::options::{self, Options, UsageError};
 use crate::output;
@@ -100,7 +100,7 @@ impl<'a> Example<'a> {
             Ok(false) => Exit::LessonFails,
             Err(error) => {
                 complain(&error);
-                Exit::of(&error)
+                exit::of(&error)
             }
         }
     }

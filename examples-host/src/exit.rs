@@ -5,66 +5,37 @@ use crate::child::Ended;
 use crate::device::{MissingProperty, OpenError};
 use crate::options::UsageError;
 use anyhow::Error;
+pub use chapter_terminal::exit::{Exit, complain};
 use libcuda::SelectError;
-use std::process::ExitCode;
 
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// Every claim holds.
-    LessonHolds = 0,
-    /// A result is wrong, a claim does not hold, or something failed on the way.
-    LessonFails = 1,
-    /// The command line makes no sense.
-    Usage = 2,
-    /// The device, or a property of it, is not there.
-    DeviceLacks = 3,
+/// The code for an error, by what is found in its chain.
+pub fn of(error: &Error) -> Exit {
+    let found = error.chain().find_map(of_cause);
+    found.unwrap_or(Exit::LessonFails)
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
-
-impl Exit {
-    /// The code for an error, by what is found in its chain.
-    pub fn of(error: &Error) -> Self {
-        error
-            .chain()
-            .find_map(Self::of_cause)
-            .unwrap_or(Self::LessonFails)
-    }
-
-    fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Self> {
-        let select = match cause.downcast_ref() {
-            Some(OpenError::Select(error)) => Some(error),
-            Some(OpenError::Usage(_)) => return Some(Self::Usage),
-            _ => cause.downcast_ref(),
-        };
-        match select {
-            Some(SelectError::Absent { .. }) => return Some(Self::DeviceLacks),
-            Some(SelectError::Environment(_) | SelectError::Profile(_)) => {
-                return Some(Self::Usage);
-            }
-            _ => {}
+fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    let select = match cause.downcast_ref() {
+        Some(OpenError::Select(error)) => Some(error),
+        Some(OpenError::Usage(_)) => return Some(Exit::Usage),
+        _ => cause.downcast_ref(),
+    };
+    match select {
+        Some(SelectError::Absent { .. }) => return Some(Exit::DeviceLacks),
+        Some(SelectError::Environment(_) | SelectError::Profile(_)) => {
+            return Some(Exit::Usage);
         }
-        if let Some(Ended(status)) = cause.downcast_ref() {
-            return [Self::Usage, Self::DeviceLacks]
-                .into_iter()
-                .find(|&exit| status.code() == Some(exit as i32));
-        }
-        if cause.is::<MissingProperty>() {
-            return Some(Self::DeviceLacks);
-        }
-        cause.is::<UsageError>().then_some(Self::Usage)
+        _ => {}
     }
-}
-
-/// Prints an error and its causes as one line on standard error.
-pub fn complain(error: &Error) {
-    eprintln!("error: {error:#}");
+    if let Some(Ended(status)) = cause.downcast_ref() {
+        return [Exit::Usage, Exit::DeviceLacks]
+            .into_iter()
+            .find(|&exit| status.code() == Some(exit as i32));
+    }
+    if cause.is::<MissingProperty>() {
+        return Some(Exit::DeviceLacks);
+    }
+    cause.is::<UsageError>().then_some(Exit::Usage)
 }
 
 #[cfg(test)]
@@ -79,7 +50,7 @@ mod tests {
         use std::process::ExitStatus;
         let exit = |code: i32| {
             let ended = Ended(ExitStatus::from_raw(code << 8));
-            Exit::of(&Error::new(ended).context("part connections"))
+            of(&Error::new(ended).context("part connections"))
         };
         assert_eq!(exit(1), Exit::LessonFails);
         assert_eq!(exit(2), Exit::Usage);
@@ -91,20 +62,20 @@ mod tests {
     fn the_cause_decides_however_deep_it_lies() {
         let usage =
             Error::new(UsageError("more chunks than elements".into())).context("part three-way");
-        assert_eq!(Exit::of(&usage), Exit::Usage);
+        assert_eq!(of(&usage), Exit::Usage);
         let missing = MissingProperty {
             device: "d".into(),
             property: "p".into(),
             needed: "n".into(),
         };
         assert_eq!(
-            Exit::of(&Err::<(), _>(missing).context("c").unwrap_err()),
+            of(&Err::<(), _>(missing).context("c").unwrap_err()),
             Exit::DeviceLacks
         );
         let absent = SelectError::Absent {
             reason: "libcuda.so.1 not found".into(),
         };
-        assert_eq!(Exit::of(&OpenError::from(absent).into()), Exit::DeviceLacks);
-        assert_eq!(Exit::of(&anyhow!("anything else")), Exit::LessonFails);
+        assert_eq!(of(&OpenError::from(absent).into()), Exit::DeviceLacks);
+        assert_eq!(of(&anyhow!("anything else")), Exit::LessonFails);
     }
 }

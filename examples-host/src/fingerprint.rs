@@ -2,11 +2,11 @@
 
 use crate::device::Device;
 use crate::error::{Result, check};
+use crate::nvml::Nvml;
 use chapter_results::device::Fingerprint;
 use cust::device::DeviceAttribute;
 use cust::sys;
 use libcuda::Driver;
-use nvml_wrapper::{Nvml, error::NvmlError};
 use sha2::{Digest, Sha256};
 
 impl Device {
@@ -38,7 +38,7 @@ impl Device {
                     self.attribute(DeviceAttribute::PciBusId)?,
                     self.attribute(DeviceAttribute::PciDeviceId)?
                 );
-                let (driver, link) = managed(&bus).unwrap_or(("unknown".to_owned(), None));
+                let (driver, link) = managed(&bus).unwrap_or_else(|| ("unknown".to_owned(), None));
                 Fingerprint {
                     driver,
                     link,
@@ -67,14 +67,11 @@ fn profile() -> Option<String> {
 }
 
 /// What NVIDIA's management library tells: the driver's version, and the link to the host where it knows one.
-fn managed(bus: &str) -> Result<(String, Option<String>), NvmlError> {
-    let library = Nvml::init()?;
-    let driver = library.sys_driver_version()?;
-    let link = library.device_by_pci_bus_id(bus).and_then(|device| {
-        let (generation, width) = (device.max_pcie_link_gen()?, device.max_pcie_link_width()?);
-        Ok(format!("PCIe {generation} x{width}"))
-    });
-    Ok((driver, link.ok()))
+fn managed(bus: &str) -> Option<(String, Option<String>)> {
+    let library = Nvml::load()?;
+    let link = library.greatest_link(bus);
+    let link = link.map(|(generation, width)| format!("PCIe {generation} x{width}"));
+    Some((library.driver_version()?, link))
 }
 
 #[cfg(test)]

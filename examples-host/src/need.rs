@@ -52,7 +52,7 @@ pub(crate) fn check_all(needs: &[Need], device: &Device) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::exit::{self, Exit};
     use libcuda::Choice;
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
         check_all(&has, &device).unwrap();
         let lacks = [Need::MemoryPools, Need::Multiprocessors(1000)];
         let error = check_all(&lacks, &device).unwrap_err();
-        assert_eq!(Exit::of(&error), Exit::DeviceLacks);
+        assert_eq!(exit::of(&error), Exit::DeviceLacks);
         assert_eq!(
             error.to_string(),
             "NVIDIA H200 lacks 1000 multiprocessors: the part has nothing to show without"

@@ -3,6 +3,7 @@
 use crate::example::PartInfo;
 use crate::part_option::PartOption;
 use crate::size::ByteSize;
+pub use chapter_terminal::UsageError;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command};
 use libcuda::Choice;
@@ -72,17 +73,6 @@ pub struct Options {
     /// Mark the results as those of a run that a profiler watches
     #[arg(long, hide = true)]
     pub profiled: bool,
-}
-
-/// The request makes no sense. A program that ends with this error exits with code 2.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(pub String);
-
-impl From<chapter_results::new_file::Refused> for UsageError {
-    fn from(refused: chapter_results::new_file::Refused) -> Self {
-        Self(refused.0)
-    }
 }
 
 /// The command that an example's options make: its parts are the possible values of `--part`,

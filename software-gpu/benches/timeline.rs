@@ -28,7 +28,7 @@ fn kernel(blocks: u64) -> Work {
     }
 }
 
-/// Submits so many operations, `work(i)`, to `streams` streams in turn, a microsecond apart, and steps to the end.
+/// Submits that many operations, `work(i)`, to `streams` streams in turn, a microsecond apart, and steps to the end.
 fn run(streams: u64, operations: u64, work: impl Fn(u64) -> Work) -> Time {
     let mut timeline = Timeline::new(&[Profile::h200()], 8);
     let streams: Vec<_> = (0..streams).map(|_| timeline.add_stream(0, 0)).collect();

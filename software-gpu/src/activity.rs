@@ -77,7 +77,7 @@ impl fmt::Display for Kind {
 
 /// The number of an operation in records and reports.
 pub(crate) fn correlation(op: u64) -> u64 {
-    // 0 is nobody's.
+    // 0 means no operation.
     op + 1
 }
 

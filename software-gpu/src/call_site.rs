@@ -1,8 +1,10 @@
 //! Where in the program a call of the driver was made.
 //!
 //! A call only notes return addresses, which costs about a microsecond; symbols are looked up when a report is
-//! written. Frames of the driver itself and of libraries that wrap it say nothing to the reader: the first frame
-//! outside of them is the call site.
+//! written. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do those of the C
+//! library that start the program and its threads: the first frame outside of them is the call site. Where no frame is
+//! left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
+//! return addresses.
 
 use std::fmt;
 use std::path::Path;
@@ -15,11 +17,24 @@ const DEPTH: usize = 40;
 
 /// Folders of sources that hold no call sites.
 static WRAPPERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-/// This crate's sources; how the paths of Rust's libraries and of what starts programs and threads begin; and where cargo
-/// keeps libraries such as cust.
+/// This crate's sources.
 const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-const LIBRARIES: [&str; 4] = ["/rustc/", "./nptl/", "../csu/", "../sysdeps/"];
+/// The crate that exports the `cu*` symbols: its frames lie between the program and the driver.
+const SYMBOLS: &str = "rust-cuda/libcuda/src/";
+/// How the paths of Rust's own libraries begin, and where cargo keeps libraries such as cust.
+const RUST: &str = "/rustc/";
 const REGISTRY: &str = "/registry/src/";
+/// Folders of the C library's sources, whose paths are relative in the debug information of most distributions.
+const LIBC_FOLDERS: [&str; 3] = ["csu", "nptl", "sysdeps"];
+/// What calls `main` and a thread's function in the C library. `start_thread` is not here: it could be the program's own.
+const STARTS: [&str; 6] = [
+    "__libc_start_call_main",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "_start",
+    "__clone3",
+    "__GI___clone3",
+];
 
 /// Says that the sources in `folder` wrap the driver: their callers are the call sites. A crate passes
 /// `env!("CARGO_MANIFEST_DIR")`.
@@ -60,6 +75,7 @@ impl CallSite {
             backtrace::resolve(*address as *mut _, |symbol| {
                 if let (None, Some(file), Some(line)) = (&found, symbol.filename(), symbol.lineno())
                     && !is_wrapper(file, &wrappers)
+                    && !is_libc(file, symbol.name().and_then(|name| name.as_str()))
                 {
                     found = Some(format!("{}:{line}", shortened(file)));
                 }
@@ -77,8 +93,20 @@ fn is_wrapper(file: &Path, wrappers: &[&str]) -> bool {
     let path = file.to_string_lossy();
     file.starts_with(OWN)
         || wrappers.iter().any(|folder| file.starts_with(folder))
-        || LIBRARIES.iter().any(|start| path.starts_with(start))
+        || path.contains(SYMBOLS)
+        || path.starts_with(RUST)
         || path.contains(REGISTRY)
+}
+
+/// Whether the frame is the C library's: by its function, or by its source as distributions build it.
+fn is_libc(file: &Path, function: Option<&str>) -> bool {
+    let mut folders = file.components().map(|folder| folder.as_os_str());
+    let is_of_libc = if file.is_relative() {
+        folders.any(|folder| LIBC_FOLDERS.iter().any(|name| folder == *name))
+    } else {
+        folders.any(|folder| folder.to_string_lossy().starts_with("glibc"))
+    };
+    is_of_libc || function.is_some_and(|name| STARTS.contains(&name))
 }
 
 /// The path from the working directory, if it lies there.
@@ -122,8 +150,47 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/src/driver/stream.rs"
         )));
-        assert!(is_wrapper("./nptl/pthread_create.c"));
+        assert!(is_wrapper(
+            "/home/me/streams/rust-cuda/libcuda/src/observe.rs"
+        ));
+        assert!(!is_wrapper(
+            "/home/me/streams/rust-cuda/libcuda/tests/program.rs"
+        ));
         assert!(!is_wrapper("/home/examples-host-2/src/main.rs"));
         assert!(!is_wrapper("/home/me/cust-demo/nptl/main.c"));
+    }
+
+    #[test]
+    fn frames_of_the_c_library_are_no_call_sites() {
+        let is_libc = |file: &str, function: &str| is_libc(Path::new(file), Some(function));
+        for file in [
+            "./csu/../sysdeps/nptl/libc_start_call_main.h",
+            "./nptl/pthread_create.c",
+            "../sysdeps/unix/sysv/linux/x86_64/clone3.S",
+            "../csu/libc-start.c",
+            "/usr/src/debug/glibc-2.38/csu/libc-start.c",
+        ] {
+            assert!(is_libc(file, "main"), "{file}");
+        }
+        for function in ["__libc_start_main_impl", "_start", "__GI___clone3"] {
+            assert!(is_libc("/elsewhere/start.c", function), "{function}");
+        }
+        assert!(!is_libc("/home/me/cust-demo/nptl/main.c", "main"));
+        assert!(!is_libc("/home/me/demo/src/main.rs", "demo::start_copies"));
+        assert!(!is_libc("src/main.rs", "demo::main"));
+    }
+
+    /// Reports merge by call site: sites without a line must differ where their addresses do.
+    #[test]
+    fn calls_without_a_line_are_told_apart_by_their_addresses() {
+        let site = |address: usize| {
+            let mut addresses = [0; DEPTH];
+            addresses[0] = address;
+            CallSite { addresses, len: 1 }
+        };
+        let (one, other) = (site(1), site(2));
+        assert_eq!((one.locate(), other.locate()), (None, None));
+        assert_ne!(one.identity(), other.identity());
+        assert_eq!(one.identity(), site(1).identity());
     }
 }

@@ -1,6 +1,6 @@
 //! What is said to the person at the terminal.
 
-/// Prints a line to standard error, if it can be written: nobody's program ends because nobody can read what is said.
+/// Prints a line to standard error, if it can be written: a program does not end because standard error is closed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! say {

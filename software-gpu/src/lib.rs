@@ -9,8 +9,8 @@
 //! - [`ptx`] reads PTX, [`exec`] executes it, [`timeline`] models time, [`memory`] holds the bytes.
 //! - [`host`] is the modelled host thread for programs that want to say what their own work costs, and [`activity`]
 //!   the log of what ran on the device.
-//! - [`order`] finds what nothing orders: races, and memory used outside of its life.
-//! - [`reports`] holds what the checkers have found.
+//! - [`order`] finds races and memory that is used outside of its life.
+//! - [`reports`] holds what the checkers have found; [`streams`] gives names to streams there.
 
 pub mod activity;
 mod call_site;
@@ -22,6 +22,7 @@ pub mod memory;
 pub mod order;
 pub mod ptx;
 pub mod reports;
+pub mod streams;
 pub mod timeline;
 
 pub use call_site::add_wrapper;

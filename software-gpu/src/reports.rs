@@ -1,8 +1,8 @@
-//! What the checkers have found: one list, one switch.
+//! The list of what the checkers have found, and the switch that turns them on and off.
 //!
-//! A report says that the program is wrong although it may have computed the right thing: nothing made two operations
-//! take turns, or memory was read that nobody had written. What stops a kernel on a GPU too, such as an address out of
-//! bounds, is an error of the driver and no matter of the switch.
+//! A report says that the program is wrong even if its result was right: two operations touched the same bytes in no
+//! order, or memory was read that was never written. Faults that stop a kernel on a GPU too, such as an address out of
+//! bounds, are errors of the driver and do not depend on the switch.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -28,13 +28,13 @@ pub enum Mode {
 /// Which rule was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Two operations touch the same bytes, one of them writes, and nothing orders them.
+    /// Two operations touch the same bytes, one of them writes, and neither waits for the other.
     Race,
     /// Memory is used outside of its life: before its allocation, after its free, or freed without order.
     Lifetime,
     /// A function that the driver calls calls the driver: it gets `CUDA_ERROR_NOT_PERMITTED`.
     HostFunction,
-    /// Memory is read that nobody has written.
+    /// Memory is read that was never written.
     NeverWritten,
     /// Two threads of a block touch the same shared memory without a barrier in between.
     SharedMemoryRace,
@@ -49,16 +49,28 @@ pub struct Report {
     pub kind: Kind,
     /// Several lines, the first one a summary.
     pub text: String,
-    /// How often it was found. Findings that differ in the run of a loop only are one report.
+    /// How often it was found. Findings that one missing event explains, such as those of the rounds of a loop, are one
+    /// report.
     pub count: u64,
     /// The operations that the text is about, by their [`correlation`](crate::activity::Activity::correlation): none, one or
     /// two.
     pub operations: Vec<u64>,
 }
 
+impl fmt::Display for Report {
+    /// The text, and how often it was found if that was more than once.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match self.count {
+            0 | 1 => Ok(()),
+            count => write!(f, "\n  found:   {count} times"),
+        }
+    }
+}
+
 /// Neither `off` nor `report` nor `fail`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no mode of the checkers: off, report or fail")]
+#[error("`{0}` is not a mode of the checkers; the modes are off, report and fail")]
 pub struct UnknownMode(String);
 
 impl FromStr for Mode {
@@ -112,23 +124,37 @@ struct Found {
 #[derive(Default)]
 struct List {
     reports: Vec<Report>,
-    /// Places in `reports`, by what makes two findings the same.
+    /// Places in `reports`, by the keys of the findings.
     by_key: BTreeMap<(Kind, String), usize>,
+    /// The same by what makes two findings one mistake.
+    by_mistake: BTreeMap<(Kind, String), usize>,
 }
 
 impl List {
-    /// Whether this is the first finding with its key.
+    /// Counts a finding with a known key; whether it is one.
     fn counts(&mut self, kind: Kind, key: &str) -> bool {
-        let place = self.by_key.get(&(kind, key.to_owned()));
-        let Some(report) = place.and_then(|place| self.reports.get_mut(*place)) else {
-            return true;
-        };
-        report.count += 1;
-        false
+        let place = self.by_key.get(&(kind, key.to_owned())).copied();
+        place.is_some_and(|place| self.count(place))
     }
 
-    fn push(&mut self, key: String, report: Report) {
-        self.by_key.insert((report.kind, key), self.reports.len());
+    /// Counts a finding with a new key whose mistake is known; whether it is one.
+    fn joins(&mut self, kind: Kind, key: &str, mistake: &str) -> bool {
+        let Some(place) = self.by_mistake.get(&(kind, mistake.to_owned())).copied() else {
+            return false;
+        };
+        self.by_key.insert((kind, key.to_owned()), place);
+        self.count(place)
+    }
+
+    fn count(&mut self, place: usize) -> bool {
+        let report = self.reports.get_mut(place);
+        report.map(|report| report.count += 1).is_some()
+    }
+
+    fn push(&mut self, key: &str, mistake: String, report: Report) {
+        let place = self.reports.len();
+        self.by_key.insert((report.kind, key.to_owned()), place);
+        self.by_mistake.insert((report.kind, mistake), place);
         self.reports.push(report);
     }
 }
@@ -223,13 +249,33 @@ pub fn take() -> Vec<Report> {
 
 /// Adds a finding about these operations. Those with the same `key` count as one; the first one's text is kept and printed.
 pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOnce() -> String) {
+    let mistake = key.clone();
+    add_mistake(kind, key, || mistake, operations, text);
+}
+
+/// As [`add`], for findings whose cause takes long to find out: those with the same `mistake` count as one, too, and that
+/// is asked for each `key` once.
+pub(crate) fn add_mistake(
+    kind: Kind,
+    key: String,
+    mistake: impl FnOnce() -> String,
+    operations: Vec<u64>,
+    text: impl FnOnce() -> String,
+) {
     let mut found = found();
     if found.mode == Mode::Off {
         return;
     }
-    let is_new = found.list.counts(kind, &key);
+    let known = found.list.counts(kind, &key);
     let since = found.since.as_mut();
-    let is_new_since = since.is_some_and(|list| list.counts(kind, &key));
+    let known_since = since.is_none_or(|list| list.counts(kind, &key));
+    if known && known_since {
+        return;
+    }
+    let mistake = mistake();
+    let is_new = !known && !found.list.joins(kind, &key, &mistake);
+    let since = found.since.as_mut().filter(|_| !known_since);
+    let is_new_since = since.is_some_and(|list| !list.joins(kind, &key, &mistake));
     if !is_new && !is_new_since {
         return;
     }
@@ -243,10 +289,10 @@ pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOn
         if found.outer.is_none() {
             crate::say!("software GPU: {}", report.text);
         }
-        found.list.push(key.clone(), report.clone());
+        found.list.push(&key, mistake.clone(), report.clone());
     }
     if let (true, Some(since)) = (is_new_since, &mut found.since) {
-        since.push(key, report);
+        since.push(&key, mistake, report);
     }
 }
 
@@ -303,12 +349,35 @@ mod tests {
     }
 
     #[test]
+    fn findings_with_one_cause_are_one_report_that_says_how_many() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = |key: &str, mistake: &str| {
+            let mistake = mistake.to_owned();
+            add_mistake(
+                Kind::Race,
+                key.to_owned(),
+                || mistake,
+                vec![],
+                || "race".to_owned(),
+            );
+        };
+        let ((), found) = collect(|| {
+            for key in ["a", "b", "a", "b"] {
+                find(key, "line 3");
+            }
+            find("c", "line 4");
+        });
+        let texts: Vec<_> = found.iter().map(Report::to_string).collect();
+        assert_eq!(texts, ["race\n  found:   4 times", "race"]);
+    }
+
+    #[test]
     fn modes_are_read_by_name() {
         assert_eq!("fail".parse(), Ok(Mode::Fail));
         let error = "on".parse::<Mode>().expect_err("no mode");
         assert_eq!(
             error.to_string(),
-            "`on` is no mode of the checkers: off, report or fail"
+            "`on` is not a mode of the checkers; the modes are off, report and fail"
         );
     }
 }

@@ -65,7 +65,7 @@ impl Arena {
     fn write(&mut self, driver: &Driver, memory: Memory, bytes: &[u8]) {
         match memory {
             Memory::Pageable => self.pageable.copy_from_slice(bytes),
-            // SAFETY: the memory has so many bytes, and the driver is idle.
+            // SAFETY: the memory has that many bytes, and the driver is idle.
             Memory::Pinned => unsafe {
                 self.pinned.pointer().copy_from(bytes.as_ptr(), bytes.len());
             },

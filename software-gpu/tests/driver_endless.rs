@@ -30,7 +30,9 @@ fn an_endless_kernel_is_stopped_after_the_budget_and_says_what_it_waits_for() {
     let text = software_gpu::driver::last_fault().expect("is told");
     for words in [
         "one block has executed 100000 warp instructions and does not end".to_owned(),
-        format!("polls 4 bytes at {flag:#x} in global memory (PTX line 8), which nobody changes"),
+        format!(
+            "polls 4 bytes at {flag:#x} in global memory (PTX line 8), which no other thread changes"
+        ),
         "allow more with SOFTWARE_GPU_INSTRUCTION_BUDGET".to_owned(),
     ] {
         assert!(text.contains(&words), "`{words}` is missing: {text}");

@@ -88,7 +88,7 @@ impl Link {
     fn complete(&self) -> Result<&[u8], Error> {
         let (mut image, mut bytes) = (std::ptr::null::<u8>(), 0);
         cu!(cuLinkComplete(self.state => Handle, &mut image => *mut *const u8, &mut bytes => *mut usize))?;
-        // SAFETY: the driver says that so many bytes are there.
+        // SAFETY: the driver says that that many bytes are there.
         Ok(unsafe { std::slice::from_raw_parts(image, bytes) })
     }
 

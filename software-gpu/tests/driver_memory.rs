@@ -171,7 +171,7 @@ fn memsets_repeat_their_pattern() {
     );
 }
 
-/// `cuMemsetD2D8` and its kin leave alone what lies between the rows.
+/// `cuMemsetD2D8` and its variants leave alone what lies between the rows.
 #[test]
 fn memsets_of_rows_keep_their_pitch() {
     let driver = Driver::new();

@@ -1,4 +1,4 @@
-//! The memory checker: reads of device memory that nobody has written.
+//! The memory checker: reads of device memory that was never written.
 
 mod driver_support;
 
@@ -312,7 +312,7 @@ fn races_in_shared_memory_are_reported_with_both_threads() {
     };
     assert_eq!(report.kind, Kind::SharedMemoryRace);
     for words in [
-        "kernel `test`, block (0, 0, 0): two threads touch shared memory at 0x80, and no barrier lies between",
+        "kernel `test`, block (0, 0, 0): two threads touch shared memory at 0x80 without a barrier between them",
         "thread (0, 0, 0): load, PTX line 11",
         "thread (32, 0, 0): store, PTX line 10",
         "a barrier of the block (bar.sync, `__syncthreads`)",
@@ -333,6 +333,6 @@ fn divergent_barriers_are_reported() {
     let reports = found(nothing, body);
     assert_eq!(reports.len(), 1, "{reports:?}");
     assert_eq!(reports[0].kind, Kind::DivergentBarrier);
-    let words = "lanes 5-31 of the warp come to barrier 0 without lanes 0-4";
+    let words = "lanes 5-31 of the warp reach barrier 0 without lanes 0-4";
     assert!(reports[0].text.contains(words), "{}", reports[0].text);
 }

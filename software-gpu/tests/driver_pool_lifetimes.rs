@@ -85,7 +85,7 @@ fn freed_memory_stays_until_its_chunk_goes() {
     pool.destroy().unwrap();
 }
 
-/// The next owner of memory that nobody has written reads what the last one left.
+/// The next owner of memory that was never written reads what the last one left.
 #[test]
 fn reused_memory_holds_the_old_bytes() {
     let driver = Driver::new();

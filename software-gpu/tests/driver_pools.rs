@@ -112,7 +112,7 @@ fn attributes_can_be_set_and_others_are_refused() {
     assert_eq!(pool.destroy(), Err(INVALID_VALUE));
 }
 
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: so many bytes are kept at a synchronisation.
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: that many bytes are kept at a synchronisation.
 #[test]
 fn a_pool_holds_on_to_its_threshold() {
     let driver = Driver::new();
@@ -152,7 +152,7 @@ fn a_query_releases_nothing() {
     pool.destroy().unwrap();
 }
 
-/// `cuMemPoolTrimTo`: at least so many bytes stay, and what is in use.
+/// `cuMemPoolTrimTo`: at least that many bytes stay, and what is in use.
 #[test]
 fn trimming_keeps_what_it_is_told_and_what_is_used() {
     let driver = Driver::new();

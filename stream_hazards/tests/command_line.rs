@@ -91,7 +91,7 @@ fn reports_point_at_the_lines_of_the_program() {
         "first:   copy of 1048576 bytes from host to device, operation 2 of stream 2 (stream_hazards/src/missing_event.rs:",
         "second:  kernel `affine_rounds_x4`, operation 1 of stream 3 (stream_hazards/src/data.rs:",
         "bytes:   0..1048576 (1048576 bytes) of device memory",
-        "missing: record an event after copy of 1048576 bytes from host to device on stream 2; make stream 3 wait for it",
+        "missing: record an event on stream 2 after the copy of 1048576 bytes from host to device (cuEventRecord); make stream 3 wait for it before kernel `affine_rounds_x4` (cuStreamWaitEvent)",
     ] {
         assert!(missing.contains(words), "`{words}` is missing: {missing}");
     }

@@ -34,7 +34,7 @@ struct Operation {
 
 /// The place of each operation of a stream among the recording's intervals, in the order of enqueueing; `None` for
 /// operations that the device's records do not tell apart.
-type Shown = BTreeMap<usize, Vec<Option<usize>>>;
+pub(crate) type Shown = BTreeMap<usize, Vec<Option<usize>>>;
 
 impl Noted {
     /// Nothing.
@@ -108,7 +108,11 @@ impl Noted {
     /// Matches operations with intervals, stream by stream. CUPTI's records have no host functions: these are passed over
     /// when the recording has none. A stream whose records still differ from what was enqueued, by a call that this crate
     /// does not wrap, has no operations that can be told apart.
-    fn shown(&self, recording: &Recording, places: &BTreeMap<usize, Vec<usize>>) -> Shown {
+    pub(crate) fn shown(
+        &self,
+        recording: &Recording,
+        places: &BTreeMap<usize, Vec<usize>>,
+    ) -> Shown {
         let has_functions = !recording.of(Engine::HostFunction).is_empty();
         let mut shown = Shown::new();
         for (&stream, queue) in &self.streams {

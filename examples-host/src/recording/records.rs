@@ -1,7 +1,10 @@
 //! A recording from the device's own records and the notes.
 
-use super::notes::{self, Notes};
-use crate::intervals::{Engine, Finding, Interval, Placement, Range, Recording, Source, Span};
+use super::dependencies::Shown;
+use super::notes::{self, NotedCall, Notes};
+use crate::intervals::{
+    Engine, Finding, HostCall, HostSpan, Interval, Placement, Range, Recording, Source, Span,
+};
 use software_gpu::reports::Report;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -121,5 +124,27 @@ pub(super) fn assembled(source: Source, notes: &Notes, ran: Vec<Ran>) -> (Record
         .map(|(stream, queue)| (stream, in_order(queue)))
         .collect();
     recording.dependencies = notes.waits.dependencies(&recording, &queues);
+    recording.calls = calls(
+        notes,
+        &notes.waits.shown(&recording, &queues),
+        placement.origin,
+    );
     (recording, placement)
+}
+
+/// The host's calls on the recording's clock, which begins at `origin`, with the operations that they enqueued.
+fn calls(notes: &Notes, shown: &Shown, origin: u64) -> Vec<HostCall> {
+    let on_clock = |time: u64| time.cast_signed().wrapping_sub(origin.cast_signed());
+    let call = |call: &NotedCall| HostCall {
+        name: call.name.to_owned(),
+        thread: call.thread.clone(),
+        span: HostSpan {
+            start: on_clock(call.span.start),
+            end: on_clock(call.span.end.max(call.span.start)),
+        },
+        stream: call.stream.map(|place| notes.stream_name(place).to_owned()),
+        interval: (call.stream.zip(call.operation))
+            .and_then(|(stream, number)| *shown.get(&stream)?.get(number)?),
+    };
+    notes.calls.iter().map(call).collect()
 }

@@ -20,7 +20,7 @@ mod transfers;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use examples_host::device::{Device, TimeSource};
-use examples_host::exit::{Exit, complain};
+use examples_host::exit::{self, Exit, complain};
 use examples_host::new_file::NewFile;
 use examples_host::options::UsageError;
 use examples_host::output;
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Ok(false) => Exit::LessonFails,
         Err(error) => {
             complain(&error);
-            Exit::of(&error)
+            exit::of(&error)
         }
     }
     .into()

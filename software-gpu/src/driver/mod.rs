@@ -1,110 +1,77 @@
 //! The semantics of the CUDA driver API: what each `cu*` call does, returns and costs.
 //!
 //! ```text
-//! C ──> entry, boundary ──> call: the thread's turn ──> stream, event, copy, launch, … ──> simulator
-//!                                                                                            │ engine
-//!                                                    timeline: when    exec: what    memory: where
+//! program ──> c_abi ──> host: the thread's turn ──> devices, modules, memory, streams, launch, graph ──> simulation
+//!                                                                                                            │
+//!                                                                     timeline: when    exec: what    memory: where
 //! ```
 //!
-//! - The *entry points* are functions with the C ABI that check pointers (`abi`) and keep panics inside (`boundary`);
-//!   `entry` is their table.
-//! - A *call* (`call`) waits for the thread's turn (`host_threads`), costs it time (`costs`) and may wait for the
-//!   device.
-//! - What the call's name says happens in the module of its subject: `device`, `context`, `module`, `library`, `link`, `function`,
-//!   `occupancy`, `cluster`, `launch_attributes`, `allocation`, `pools`, `pointer`, `stream`, `stream_values`,
-//!   `event`, `copy`, `copy_box`, `peer`, `set`, `launch`, `host_function`. What all copies have in common is in `transfer`; what is left
-//!   out, in `refused`.
-//! - Work for the device becomes an `operation` of the `simulator`. Its `engine` joins the models: the
-//!   [timeline](crate::timeline) says when an operation starts and ends, [`exec`](crate::exec) what a kernel
-//!   computes, and `effects` lets the bytes in [memory](crate::memory) change at the modelled time.
-//! - `ordering` tells the [checker](crate::order) all that and passes on what it finds.
+//! | folder | what lives there |
+//! |---|---|
+//! | `c_abi` | the types of `cuda.h`, handles, error codes, and the table of entry points |
+//! | `host` | the host's threads and their virtual clocks, and what each call costs them |
+//! | `devices` | devices, contexts, and the choice of the profile |
+//! | `modules` | modules, libraries, the linker, functions |
+//! | `memory` | allocations, pools, copies, memsets, access between devices |
+//! | `streams` | streams, events, waits for values, host functions |
+//! | `launch` | kernel launches, clusters, occupancy |
+//! | `graph` | graphs and stream capture |
+//! | `simulation` | the state of all devices, and the loop that moves it forward |
+//! | `checkers` | tells the checkers what happens, and turns their findings into reports |
+//!
+//! A call of the driver takes this way: its entry point checks the pointers that it is given and lets no panic out
+//! (`c_abi`); `host::call` waits for the thread's turn and charges the call's cost; the module of its
+//! subject does what the call's name says. Work for the device becomes an `operation` of the simulation. The
+//! [timeline](crate::timeline) says when it starts and ends, [`exec`](crate::exec) what a kernel computes, and `effects`
+//! changes the bytes in [memory](crate::memory) at the modelled time. `checkers::ordering` tells the
+//! [checker](crate::order) about all of it and passes on what it finds.
 //!
 //! There is one lock for all devices. The C symbols are not exported from here: [`entry_point`] gives their addresses by
 //! name.
 
-mod abi;
-mod allocation;
-mod boundary;
-mod budget;
-mod call;
+mod c_abi;
 mod checkers;
-mod cluster;
-mod context;
-mod copy;
-mod copy_box;
-mod costs;
-mod device;
-mod device_count;
-mod effects;
-mod engine;
-mod entry;
-mod errors;
-mod event;
-mod function;
+mod devices;
 mod graph;
-mod host_api;
-mod host_function;
-mod host_threads;
-mod jit;
-mod kernel_reports;
+mod host;
 mod launch;
-mod launch_attributes;
-mod layout;
-mod library;
-mod link;
-mod memcpy_abi;
-mod module;
-mod occupancy;
-mod operation;
-mod ordering;
-mod parameters;
-mod peer;
-mod pointer;
-mod pools;
-mod profile_choice;
-mod refused;
-mod set;
-mod simulator;
-mod small_calls;
-mod stream;
-mod stream_attributes;
-mod stream_values;
-mod table;
-mod transfer;
-mod version;
+mod memory;
+mod modules;
+mod simulation;
+mod streams;
 
 use crate::activity::Activity;
 
-pub use entry::{entry_point, entry_points};
-pub use errors::CudaError;
-pub(crate) use host_api::{
+pub use c_abi::errors::CudaError;
+pub use c_abi::symbols::{entry_point, entry_points};
+pub(crate) use checkers::ordering::{host_accessed, name_stream};
+pub use devices::profile_choice::{ChoiceError, profile, use_profile};
+pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
-pub(crate) use ordering::host_accessed;
-pub use profile_choice::{ChoiceError, profile, use_profile};
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
 pub fn last_fault() -> Option<String> {
-    simulator::lock().last_fault.clone()
+    simulation::simulator::lock().last_fault.clone()
 }
 
 /// Why the last module that could not be loaded was refused.
 pub fn last_refusal() -> Option<String> {
-    simulator::lock().last_refusal.clone()
+    simulation::simulator::lock().last_refusal.clone()
 }
 
 pub(crate) fn start_activities() {
-    simulator::lock().activities.start();
+    simulation::simulator::lock().activities.start();
 }
 
 pub(crate) fn take_activities() -> Vec<Activity> {
-    simulator::lock().activities.take()
+    simulation::simulator::lock().activities.take()
 }
 
 /// Forgets all devices and whatever was created on them, and what the calling thread has of them, as if the process had
 /// just begun. No other thread may be inside a call. Fuzzing begins each of its runs like that.
 #[cfg(fuzzing)]
 pub fn reset() {
-    simulator::reset();
-    host_threads::current::reset();
+    simulation::simulator::reset();
+    host::threads::current::reset();
 }

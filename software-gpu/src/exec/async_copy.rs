@@ -1,12 +1,12 @@
 //! Asynchronous copies that are under way (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
 //!
 //! The hardware may perform them at any time between their issue and the wait for them. Here they are performed as late
-//! as possible: when somebody waits. So a kernel that forgets a wait reads what was there before, and one that
+//! as possible: when a thread waits for them. So a kernel that forgets a wait reads what was there before, and one that
 //! overwrites a copy's source too early spoils the copy, in every run.
 
 use std::collections::VecDeque;
 
-use super::shape::LANES;
+use super::warp_handlers::LANES;
 
 /// Bytes from a place in memory to another.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl Transfer {
     /// Performs the copy.
     ///
     /// # Safety
-    /// Both sides are valid for so many bytes.
+    /// Both sides are valid for that many bytes.
     pub unsafe fn perform(&self) {
         let source_bytes = self.source_bytes.min(self.bytes) as usize;
         // SAFETY: the caller's promise; `copy` allows the ranges to overlap.

@@ -12,9 +12,9 @@ use super::fault::Fault;
 use super::grid::Grid;
 use super::group::complete_cluster_barrier;
 use super::memory::Cached;
-use super::shape::LANES;
-use super::standing::{self, Awaited};
+use super::thread_states::{self, Awaited};
 use super::warp::{Stop, Warp};
+use super::warp_handlers::LANES;
 use super::watch::Watch;
 
 /// Hardware barriers of a block.
@@ -307,7 +307,7 @@ impl<'g> Worker<'g> {
             .flat_map(|warp| warp.standing(grid))
             .collect();
         let alive: u32 = self.warps.iter().map(Warp::alive).sum();
-        standing::tell(grid, &all, grid.threads_per_block() - alive, |id| {
+        thread_states::tell(grid, &all, grid.threads_per_block() - alive, |id| {
             let barrier = &self.barriers[id as usize];
             let expected = match barrier.expected {
                 0 => alive,

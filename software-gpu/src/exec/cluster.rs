@@ -1,4 +1,4 @@
-//! What the blocks of a cluster know of each other: where everybody's shared memory is, and which asynchronous copies
+//! What the blocks of a cluster know of each other: where each block's shared memory is, and which asynchronous copies
 //! are to be announced to the mbarrier objects in it.
 //!
 //! Addresses in `.shared::cluster` (PTX ISA, "Shared State Space"): a block's own shared memory starts at 0; that of the

@@ -12,7 +12,7 @@ use super::grid::Grid;
 use super::memory::Cached;
 use super::op::Slot;
 use super::program::Code;
-use super::shape::LANES;
+use super::warp_handlers::LANES;
 use super::watch::Watch;
 
 /// The state of one host thread that executes blocks, as far as handlers need it.

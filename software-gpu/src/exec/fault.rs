@@ -200,7 +200,7 @@ fn beside(nearest: &Option<Box<Nearest>>, freed: &Option<(u64, u64)>, address: u
             distance,
         }) if *distance < 0 => {
             format!(
-                "; the nearest allocation ({len} bytes at {base:#x}) begins {} bytes behind it",
+                "; the nearest allocation ({len} bytes at {base:#x}) begins {} bytes after it",
                 -distance
             )
         }

@@ -98,7 +98,7 @@ impl Mbarrier {
         Ok(self.complete())
     }
 
-    /// As [`arrive`](Self::arrive), and later phases expect so many fewer: `mbarrier.arrive_drop`.
+    /// As [`arrive`](Self::arrive), and later phases expect that many fewer: `mbarrier.arrive_drop`.
     pub fn arrive_and_drop(&mut self, count: u32) -> Result<Outcome, Misuse> {
         self.expected = self
             .expected

@@ -3,7 +3,7 @@
 //! A kernel is lowered once, when its module is loaded, and then executed warp by warp:
 //!
 //! - `lower` turns a parsed function into basic blocks of *operations*: a function pointer and the places of its
-//!   operands (`op`). An operation computes all 32 lanes of a warp in a loop that the compiler vectorises (`shape`), so
+//!   operands (`op`). An operation computes all 32 lanes of a warp in a loop that the compiler vectorises (`warp_handlers`), so
 //!   that the cost of interpreting is shared by 32 threads.
 //! - Registers of a warp are rows of 32 cells (`lane`); predicates are 32-bit masks. Values that never change in a
 //!   thread (parameters, special registers, literals) are rows filled once.
@@ -33,10 +33,10 @@ mod memory;
 mod op;
 mod polling;
 mod program;
-mod shape;
-mod special;
-mod standing;
+mod special_registers;
+mod thread_states;
 mod warp;
+mod warp_handlers;
 mod watch;
 
 pub use cost::{BlockCost, Class, GridCost};

@@ -29,7 +29,7 @@ pub(super) fn tell(cx: &Context<'_>, pc: u32, mask: u32) -> String {
         Space::Local | Space::Param => return String::new(),
     };
     format!(
-        "\n  it polls {bytes} bytes at {address:#x} in {space} memory (PTX line {}), which nobody changes",
+        "\n  it polls {bytes} bytes at {address:#x} in {space} memory (PTX line {}), which no other thread changes",
         site.line
     )
 }

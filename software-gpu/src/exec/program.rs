@@ -9,7 +9,7 @@ use super::cost::Class;
 use super::lower;
 use super::memory::Site;
 use super::op::{Op, Slot};
-use super::special::Special;
+use super::special_registers::Special;
 
 /// A module's kernels, lowered for execution. Built once when the module is loaded.
 pub struct Executable {

@@ -13,7 +13,7 @@
 //!
 //! For structured code this is reconvergence at the immediate post-dominator; for irreducible control flow it remains
 //! correct, because any order of splits is. Threads may depend on each other within a warp (independent thread
-//! scheduling): a split that waits at a warp barrier (`bar.warp.sync`, or the implied one of `shfl.sync` and its kin)
+//! scheduling): a split that waits at a warp barrier (`bar.warp.sync`, or the implied one of `shfl.sync` and its variants)
 //! lets the others run, and a split that keeps others waiting for long (a spin lock) is made to yield.
 //!
 //! A call pushes a frame with the calling split; the other splits of the caller wait until it returns.
@@ -31,8 +31,8 @@ use super::grid::Grid;
 use super::op::Slot;
 use super::polling;
 use super::program::{BasicBlock, Code, Terminator, Value};
-use super::shape::LANES;
-use super::standing::{At, Standing};
+use super::thread_states::{At, Standing};
+use super::warp_handlers::LANES;
 
 /// Scheduling decisions in favour of one split after which the others get as many.
 const PATIENCE: u32 = 4096;

@@ -53,7 +53,7 @@ pub struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// An empty space for devices with so many bytes of memory each, in a host that lets `page_locked_bytes` be locked.
+    /// An empty space for devices with that many bytes of memory each, in a host that lets `page_locked_bytes` be locked.
     pub fn new(device_bytes: &[u64], page_locked_bytes: u64) -> Self {
         Self {
             allocations: Vec::new(),

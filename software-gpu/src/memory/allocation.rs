@@ -10,7 +10,7 @@ use super::written::Written;
 /// What an allocation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationKind {
-    /// Device memory of `cuMemAlloc` and its kin.
+    /// Device memory of `cuMemAlloc` and its variants.
     Device,
     /// Page-locked host memory. Its addresses are host pointers.
     PageLocked,
@@ -58,7 +58,7 @@ impl Allocation {
         self.base
     }
 
-    /// The device whose memory it is; page-locked memory is nobody's.
+    /// The device whose memory it is; page-locked memory belongs to none.
     pub fn device(&self) -> Option<usize> {
         self.device
     }

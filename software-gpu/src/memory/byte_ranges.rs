@@ -31,23 +31,6 @@ impl ByteRanges {
             .map(|range| range.end - range.start)
             .sum()
     }
-
-    /// The lowest range of addresses that are in both sets.
-    pub fn first_common(&self, other: &Self) -> Option<Range<u64>> {
-        let (mut left, mut right) = (self.ranges.iter(), other.ranges.iter());
-        let (mut a, mut b) = (left.next()?, right.next()?);
-        loop {
-            let common = a.start.max(b.start)..a.end.min(b.end);
-            if common.start < common.end {
-                return Some(common);
-            }
-            if a.end <= b.end {
-                a = left.next()?;
-            } else {
-                b = right.next()?;
-            }
-        }
-    }
 }
 
 impl ByteRanges {
@@ -156,14 +139,5 @@ mod tests {
         assert_eq!(ranges.without(0..4), ranges);
         assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
         assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
-    }
-
-    #[test]
-    fn the_lowest_common_range_is_found() {
-        let a = set(&[0..4, 10..20, 30..40]);
-        assert_eq!(a.first_common(&set(&[4..10, 15..35])), Some(15..20));
-        assert_eq!(a.first_common(&set(&[4..10, 20..30, 40..50])), None);
-        assert_eq!(a.first_common(&ByteRanges::new()), None);
-        assert_eq!(a.first_common(&a.clone()), Some(0..4));
     }
 }

@@ -89,7 +89,7 @@ impl AddressSpace {
         }
     }
 
-    /// The lowest bytes of a range that nobody has written.
+    /// The lowest bytes of a range that was never written.
     pub(crate) fn first_unwritten(&self, range: Range<u64>) -> Option<Range<u64>> {
         let allocation = self.find(range.start)?;
         if allocation.is_written() {

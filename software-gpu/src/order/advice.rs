@@ -1,10 +1,15 @@
-//! The missing edge, in words.
+//! Says in a report what is missing between two accesses.
 
-use super::ids::StreamId;
+use std::borrow::Cow;
+
+use super::ids::ThreadId;
+use super::names::Names;
 use super::site::{Place, Site};
 
 /// What a finding says beside its two sides.
 pub(super) struct Advice {
+    /// Which wait the program lacks.
+    pub(super) lack: String,
     /// What is to be added.
     pub(super) missing: String,
     /// What looks like it and is not.
@@ -13,69 +18,142 @@ pub(super) struct Advice {
     pub(super) reversed: bool,
 }
 
-/// What to add so that `later`, which does `verb` to memory, comes after `earlier`.
-pub(super) fn order(earlier: &Site, later: &Site, verb: &str) -> String {
-    let (first, second) = (&earlier.description.what, &later.description.what);
-    match (&earlier.place, &later.place) {
-        (Place::Node { launch, .. }, Place::Node { launch: other, .. }) if launch == other => {
+/// One of two accesses, and what it does to the bytes: "reads", "writes", "updates atomically", "allocates" or "frees".
+#[derive(Clone, Copy)]
+pub(super) struct Access<'a> {
+    pub(super) site: &'a Site,
+    pub(super) verb: &'static str,
+}
+
+impl Access<'_> {
+    /// The access as the subject of a sentence.
+    pub(super) fn name(&self) -> Cow<'_, str> {
+        match self.site.place {
+            Place::Host { thread, .. } => thread.to_string().into(),
+            _ => with_article(&self.site.description.what),
+        }
+    }
+
+    /// The same in two words, where the full name has been said.
+    fn short(&self) -> String {
+        match self.site.place {
+            Place::Host { thread, .. } => thread.to_string(),
+            _ => format!("the {}", without_details(&self.site.description.what)),
+        }
+    }
+
+    fn host(&self) -> Option<ThreadId> {
+        match self.site.place {
+            Place::Host { thread, .. } => Some(thread),
+            _ => None,
+        }
+    }
+
+    fn object(&self) -> String {
+        match self.verb {
+            "frees" => "frees the memory".to_owned(),
+            verb => format!("{verb} the bytes"),
+        }
+    }
+
+    fn is_node(&self) -> bool {
+        matches!(self.site.place, Place::Node { .. })
+    }
+
+    fn stream(&self, names: &Names) -> String {
+        let stream = self.site.place.stream();
+        stream.map_or_else(|| "its stream".to_owned(), |stream| names.of(stream))
+    }
+}
+
+/// "kernel `scale`" is a name; "copy of 16 bytes" takes an article.
+pub(super) fn with_article(what: &str) -> Cow<'_, str> {
+    if what.starts_with("kernel `") {
+        what.into()
+    } else {
+        format!("the {what}").into()
+    }
+}
+
+/// "kernel" of "kernel `scale`", "copy" of "copy of 16 bytes".
+fn without_details(what: &str) -> &str {
+    let end = [" of ", " from ", " `"]
+        .iter()
+        .filter_map(|mark| what.find(mark))
+        .min();
+    end.map_or(what, |end| &what[..end])
+}
+
+/// Which wait the program lacks, so that `later` comes after `earlier`.
+pub(super) fn lack(earlier: Access<'_>, later: Access<'_>) -> String {
+    let (mut first, mut second) = (earlier.short(), later.short());
+    if first == second {
+        (first, second) = (earlier.name().into_owned(), later.name().into_owned());
+    }
+    match (earlier.host(), later.host()) {
+        (Some(_), None) if later.site.called < earlier.site.called => {
+            format!("{first} does not wait for {second}")
+        }
+        (None, Some(_)) => format!("{second} does not wait for {first}"),
+        _ if first == second => "nothing makes the later one wait for the earlier one".to_owned(),
+        _ => format!("nothing makes {second} wait for {first}"),
+    }
+}
+
+/// What to add so that `later` comes after `earlier`.
+pub(super) fn order(earlier: Access<'_>, later: Access<'_>, names: &Names) -> String {
+    let (first, second) = (earlier.name(), later.name());
+    match (earlier.host(), later.host()) {
+        (Some(from), Some(to)) => {
+            format!(
+                "make {to} wait for {from} before it {}, as joining a thread does",
+                later.object()
+            )
+        }
+        (Some(_), None) if later.site.called < earlier.site.called => {
+            synchronise(later, earlier, names)
+        }
+        (Some(from), None) => format!(
+            "make {} wait for {from} before it submits {second}, as joining a thread does",
+            later.site.thread
+        ),
+        (None, Some(_)) => synchronise(earlier, later, names),
+        (None, None) if of_one_launch(earlier, later) => {
             format!("make {second} depend on {first} in the graph")
         }
-        (Place::Host { .. }, Place::Host { .. }) => {
+        (None, None) => {
+            let launch = |access: Access<'_>| {
+                if access.is_node() {
+                    "the launch of the graph with "
+                } else {
+                    ""
+                }
+            };
             format!(
-                "order {first} by {} before {second} by {}, as joining a thread does",
-                earlier.thread, later.thread
+                "record an event on {} after {}{first} (cuEventRecord); make {} wait for it before {}{second} (cuStreamWaitEvent)",
+                earlier.stream(names),
+                launch(earlier),
+                later.stream(names),
+                launch(later),
             )
-        }
-        (Place::Host { .. }, place) if later.called < earlier.called => {
-            let thread = earlier.thread;
-            let host = "(cuStreamSynchronize, cuEventSynchronize)";
-            format!(
-                "synchronise with {} after {second} {host} before {thread} goes on to {first}",
-                name(place)
-            )
-        }
-        (Place::Host { .. }, _) => {
-            let (from, to) = (earlier.thread, later.thread);
-            format!(
-                "order {first} by {from} before {to} submits {second}, as joining a thread does"
-            )
-        }
-        (place, Place::Host { .. }) => {
-            let thread = later.thread;
-            let host = "(cuStreamSynchronize, cuEventSynchronize)";
-            format!(
-                "synchronise with {} after {first} {host} before {thread} {verb}",
-                name(place)
-            )
-        }
-        (a, b) => {
-            let (a, b) = (after(a, first), before(b, second));
-            format!("record an event after {a}; make {b}")
         }
     }
 }
 
-fn after(place: &Place, what: &str) -> String {
-    match place {
-        Place::Node { .. } => format!("the launch of the graph with {what} on {}", name(place)),
-        _ => format!("{what} on {}", name(place)),
-    }
+/// What the host has to wait for before its own access.
+fn synchronise(operation: Access<'_>, host: Access<'_>, names: &Names) -> String {
+    format!(
+        "synchronise with {} after {} (cuStreamSynchronize, cuEventSynchronize) before {} {}",
+        operation.stream(names),
+        operation.name(),
+        host.name(),
+        host.object()
+    )
 }
 
-fn before(place: &Place, what: &str) -> String {
-    match place {
-        Place::Node { .. } => format!(
-            "{} wait for it before the launch of the graph with {what}",
-            name(place)
-        ),
-        _ => format!("{} wait for it before {what}", name(place)),
+fn of_one_launch(a: Access<'_>, b: Access<'_>) -> bool {
+    match (&a.site.place, &b.site.place) {
+        (Place::Node { launch, .. }, Place::Node { launch: other, .. }) => launch == other,
+        _ => false,
     }
-}
-
-fn name(place: &Place) -> String {
-    let unknown = || "its stream".to_owned();
-    place
-        .stream()
-        .as_ref()
-        .map_or_else(unknown, StreamId::to_string)
 }

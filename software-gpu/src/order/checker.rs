@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::advice::{self, Advice};
+use super::advice::{self, Access, Advice};
 use super::clock::Clock;
 use super::description::Description;
-use super::finding::{Finding, NoEffect, Owner, Party, Rule};
+use super::finding::{Finding, Owner, Party, Rule};
 use super::happens_before::Order;
 use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
 use super::memory::{Conflict, Death, How, Life, Memory, Outside};
@@ -99,6 +99,11 @@ impl Checker {
         self.order.stream_destroyed(stream);
     }
 
+    /// What reports call the stream from now on; an empty name takes the one that it had. The legacy default stream keeps its own.
+    pub fn stream_named(&mut self, stream: StreamId, name: &str) {
+        self.order.names.give(stream, name);
+    }
+
     /// An operation of a stream. It comes after everything in the stream, everything that the thread has waited for, what
     /// the legacy stream's rules say, and the operations `after`: the nodes of a graph, of whose launch this is the end.
     pub fn submitted(
@@ -128,12 +133,11 @@ impl Checker {
     }
 
     /// The node, submitted just now, waits for what the event stands for: an event wait node.
-    pub fn node_waited(&mut self, node: OperationId, event: EventId) -> Option<NoEffect> {
-        let stream = self.order.node_waited(node, event)?;
-        Some(NoEffect { stream, event })
+    pub fn node_waited(&mut self, node: OperationId, event: EventId) {
+        self.order.node_waited(node, event);
     }
 
-    /// The operation touches nothing any more, and nobody will name it.
+    /// The operation has ended, and is not named again.
     pub fn ended(&mut self, operation: OperationId) {
         self.order.ended(operation);
     }
@@ -149,15 +153,8 @@ impl Checker {
     }
 
     /// What `stream` gets from now on comes after what the event stands for now, whether or not that has completed.
-    /// Returns a note when it was never recorded.
-    pub fn waited(
-        &mut self,
-        thread: ThreadId,
-        stream: StreamId,
-        event: EventId,
-    ) -> Option<NoEffect> {
-        let recorded = self.order.waited(thread, stream, event);
-        (!recorded).then_some(NoEffect { stream, event })
+    pub fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
+        self.order.waited(thread, stream, event);
     }
 
     /// The thread goes on after what the stream has been given, or was told that it is complete. To be called when the
@@ -301,25 +298,28 @@ impl Checker {
     }
 
     fn conflict(&mut self, rule: Rule, second: &Site, verb: &'static str, conflict: Conflict) {
-        let first = &conflict.earlier.site;
+        let first = Access {
+            site: &conflict.earlier.site,
+            verb: conflict.earlier.kinds.verb(),
+        };
+        let second = Access { site: second, verb };
         // What was called first is meant to come first, whichever happened to run first.
-        let swapped = rule == Rule::Race && second.called < first.called && !first.place.is_host();
-        let (earlier, later) = if swapped {
-            (second, &**first)
+        let called_first = second.site.called < first.site.called;
+        let reversed = rule == Rule::Race && called_first && !first.site.place.is_host();
+        let (earlier, later) = if reversed {
+            (second, first)
         } else {
-            (&**first, second)
+            (first, second)
         };
-        let advice = Advice {
-            missing: advice::order(earlier, later, verb),
-            nearly: self.order.nearly(earlier, later),
-            reversed: swapped,
-        };
-        let parties = (
-            Party::new(first, conflict.earlier.kinds.verb()),
-            Party::new(second, verb),
+        let advice = self.advice(earlier, later, reversed);
+        let Conflict { bytes, life, .. } = &conflict;
+        self.add(
+            rule,
+            (first, second),
+            bytes.clone(),
+            (life.clone(), None),
+            advice,
         );
-        let Conflict { bytes, life, .. } = conflict;
-        self.add(rule, parties, bytes, (life, None), advice);
     }
 
     fn outside(&mut self, second: &Site, verb: &'static str, outside: Outside) {
@@ -330,34 +330,38 @@ impl Checker {
             How::DeathUnordered(death) if reused => (Rule::Reused, death, "frees"),
             How::DeathUnordered(death) => (Rule::FreedWithoutOrder, death, "frees"),
         };
-        let (missing, nearly) = match rule {
-            Rule::UsedBeforeAllocation => (
-                advice::order(&site, second, verb),
-                self.order.nearly(&site, second),
-            ),
-            Rule::UsedAfterFree => {
-                let missing = format!("free the memory after {}", second.description.what);
-                (missing, None)
-            }
-            _ => (
-                advice::order(second, &site, does),
-                self.order.nearly(second, &site),
-            ),
+        let first = Access {
+            site: &site,
+            verb: does,
         };
-        let parties = (Party::new(&site, does), Party::new(second, verb));
+        let second = Access { site: second, verb };
+        let advice = match rule {
+            Rule::UsedBeforeAllocation => self.advice(first, second, false),
+            Rule::UsedAfterFree => Advice {
+                lack: String::new(),
+                missing: format!("free the memory after {}", second.name()),
+                nearly: None,
+                reversed: false,
+            },
+            _ => self.advice(second, first, false),
+        };
         let lives = (Some(outside.life), outside.newer);
-        let advice = Advice {
-            missing,
-            nearly,
-            reversed: false,
-        };
-        self.add(rule, parties, outside.bytes, lives, advice);
+        self.add(rule, (first, second), outside.bytes, lives, advice);
+    }
+
+    fn advice(&self, earlier: Access<'_>, later: Access<'_>, reversed: bool) -> Advice {
+        Advice {
+            lack: advice::lack(earlier, later),
+            missing: advice::order(earlier, later, &self.order.names),
+            nearly: self.order.nearly(earlier.site, later.site),
+            reversed,
+        }
     }
 
     fn add(
         &mut self,
         rule: Rule,
-        (first, second): (Party, Party),
+        (first, second): (Access<'_>, Access<'_>),
         bytes: Range<u64>,
         (life, newer): (Option<Life>, Option<Life>),
         advice: Advice,
@@ -366,6 +370,8 @@ impl Checker {
             Rule::Race => Kind::Race,
             _ => Kind::Lifetime,
         };
+        let names = &self.order.names;
+        let (first, second) = (Party::new(first, names), Party::new(second, names));
         let allocation = life.map(Owner::from);
         let of = allocation
             .as_ref()
@@ -380,6 +386,7 @@ impl Checker {
             bytes,
             allocation,
             newer: newer.map(Owner::from),
+            lack: advice.lack,
             missing: advice.missing,
             nearly: advice.nearly,
         });

@@ -56,6 +56,11 @@ impl Description {
             .map_or(0, |location| location.identity())
     }
 
+    /// The line of the program, where symbols tell.
+    pub(super) fn line(&self) -> Option<String> {
+        self.location.as_ref()?.locate()
+    }
+
     /// With the place from which it was submitted.
     pub fn at(self, location: Arc<dyn Locate>) -> Self {
         Self {

@@ -1,11 +1,14 @@
 //! What the checker has found, and how it says so.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use super::advice::{Access, with_article};
 use super::description::Description;
-use super::ids::{EventId, OperationId, StreamId};
-use super::site::{Place, Site};
+use super::ids::OperationId;
+use super::names::Names;
+use super::site::Place;
 use crate::memory::is_device_address;
 use crate::reports::Kind;
 
@@ -16,7 +19,7 @@ pub struct Finding {
     pub kind: Kind,
     /// Which rule was broken.
     pub rule: Rule,
-    /// Findings with the same key differ in the run of a loop only.
+    /// Findings with the same key come from the same calls, in other rounds of a loop. Cheap: no symbol is looked up.
     pub key: String,
     /// The side that was executed first; of a use after or without order to a free, the free.
     pub first: Party,
@@ -30,6 +33,8 @@ pub struct Finding {
     pub allocation: Option<Owner>,
     /// The allocation that has got these bytes since.
     pub newer: Option<Owner>,
+    /// Which wait the program lacks, in words.
+    pub lack: String,
     /// What is to be added to the program, in words.
     pub missing: String,
     /// What the program does that looks like the missing order and is none, in words.
@@ -58,6 +63,8 @@ pub struct Party {
     pub description: Description,
     /// Where it runs.
     pub place: Place,
+    /// The same in words.
+    pub at: String,
     /// What it does to the bytes: "writes", "reads", "updates atomically", "allocates" or "frees".
     pub verb: &'static str,
 }
@@ -72,10 +79,12 @@ pub struct Owner {
 }
 
 impl Party {
-    pub(super) fn new(site: &Site, verb: &'static str) -> Self {
+    pub(super) fn new(access: Access<'_>, names: &Names) -> Self {
+        let Access { site, verb } = access;
         Self {
             description: site.description.clone(),
             place: site.place,
+            at: site.place.in_words(names),
             verb,
         }
     }
@@ -90,45 +99,96 @@ impl Party {
 
     /// What and where, without its place in a loop.
     pub(super) fn key(&self) -> String {
-        let (what, verb, line) = (&self.description.what, self.verb, self.description.place());
+        format!(
+            "{} {} {} {:x}",
+            self.description.what,
+            self.verb,
+            self.row(),
+            self.description.place()
+        )
+    }
+
+    /// What kind of operation, where, and from which line of the program.
+    fn mistake(&self) -> String {
+        let kind = without_sizes(&self.description.what);
+        let line = self.description.line();
+        let line = line.unwrap_or_else(|| format!("{:x}", self.description.place()));
+        format!("{kind} {} {line}", self.row())
+    }
+
+    /// The stream or thread.
+    fn row(&self) -> String {
         match self.place {
-            Place::Stream { stream, .. } => format!("{what} {verb} {stream} {line:x}"),
-            Place::Node { stream, .. } => format!("{what} {verb} node {stream:?} {line:x}"),
-            Place::Host { thread, .. } => format!("{what} {verb} {thread} {line:x}"),
+            Place::Stream { stream, .. } => stream.to_string(),
+            Place::Node { stream, .. } => format!("node {stream:?}"),
+            Place::Host { thread, .. } => thread.to_string(),
+        }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        match self.place {
+            Place::Host { thread, .. } => thread.to_string().into(),
+            _ => with_article(&self.description.what),
         }
     }
 
     fn line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.description.what, self.place)?;
+        let separator = if self.place.is_host() { " " } else { ", " };
+        write!(f, "{}{separator}{}", self.description.what, self.at)?;
         location(&self.description, f)?;
         write!(f, ", {}", self.verb)
     }
 }
 
+/// The words without their numbers, so that a last, smaller piece counts as one more of the same. The name of a kernel
+/// stays whole.
+fn without_sizes(what: &str) -> String {
+    let mut words = what.splitn(2, '`');
+    let digits = |c: char| c.is_ascii_digit();
+    let plain = words.next().unwrap_or_default().replace(digits, "");
+    words
+        .next()
+        .map_or(plain.clone(), |name| plain + "`" + name)
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (first, second) = (&self.first.description.what, &self.second.description.what);
+        let lack = &self.lack;
+        let second = self.second.name();
         match self.rule {
-            Rule::Race => writeln!(
-                f,
-                "race: nothing orders {first} and {second}, which touch the same bytes"
-            ),
+            Rule::Race => {
+                let (earlier, later) = self.intended();
+                let (earlier, later) = (earlier.name(), later.name());
+                writeln!(
+                    f,
+                    "race: {earlier} and {later} touch the same bytes, and {lack}"
+                )
+            }
             Rule::UsedBeforeAllocation => {
                 writeln!(
                     f,
-                    "lifetime: {second} uses memory before its allocation: nothing makes it wait for {first}"
+                    "lifetime: {second} uses memory before its allocation: {lack}"
                 )
             }
             Rule::UsedAfterFree => {
-                writeln!(f, "lifetime: {second} uses memory after its free, {first}")
+                let first = self.first.name();
+                writeln!(f, "lifetime: {second} uses memory after {first}")
             }
-            Rule::FreedWithoutOrder => writeln!(
-                f,
-                "lifetime: memory is freed without order: nothing orders {first} and {second}"
-            ),
+            Rule::FreedWithoutOrder => {
+                let user = if self.first.verb == "frees" {
+                    &self.second
+                } else {
+                    &self.first
+                };
+                let user = user.name();
+                writeln!(
+                    f,
+                    "lifetime: memory is freed without order: {user} may still use it, and {lack}"
+                )
+            }
             Rule::Reused => writeln!(
                 f,
-                "lifetime: {second} uses memory that was freed without order and has a new owner"
+                "lifetime: {second} uses memory that was freed and now belongs to another allocation: {lack}"
             ),
         }?;
         write!(f, "  first:   ")?;
@@ -153,6 +213,27 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
+    /// Findings of which this is the same have one cause: operations of the same kind, submitted by the same lines to the
+    /// same streams, in whatever order they ran and whichever bytes they touched. Looks up symbols.
+    pub fn mistake(&self) -> String {
+        let (earlier, later) = self.intended();
+        format!(
+            "{:?}: {}; {}",
+            self.rule,
+            earlier.mistake(),
+            later.mistake()
+        )
+    }
+
+    /// Both sides in the order in which the program means them.
+    fn intended(&self) -> (&Party, &Party) {
+        if self.reversed {
+            (&self.second, &self.first)
+        } else {
+            (&self.first, &self.second)
+        }
+    }
+
     /// Those of its sides that are operations.
     pub fn operations(&self) -> impl Iterator<Item = OperationId> {
         [&self.first, &self.second]
@@ -194,36 +275,8 @@ impl Owner {
 }
 
 fn location(description: &Description, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let location = description.location.as_ref();
-    match location.and_then(|location| location.locate()) {
+    match description.line() {
         Some(location) => write!(f, " ({location})"),
         None => Ok(()),
-    }
-}
-
-/// A wait for an event that was never recorded. Programs that wait before the first round of a loop do that on
-/// purpose: whether it is worth a report is for the caller to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoEffect {
-    /// Who waits.
-    pub stream: StreamId,
-    /// For what.
-    pub event: EventId,
-}
-
-impl NoEffect {
-    /// Waits with the same key differ in the run of a loop only.
-    pub fn key(self) -> String {
-        format!("{} {}", self.stream, self.event)
-    }
-}
-
-impl fmt::Display for NoEffect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stream, event } = self;
-        write!(
-            f,
-            "no effect: {stream} waits for {event}, which was never recorded\n  missing: record {event} before {stream} waits for it"
-        )
     }
 }

@@ -99,7 +99,7 @@ impl Memory {
         self.add(range, called, description, None);
     }
 
-    /// Bytes that nobody uses any more.
+    /// Bytes that are not used any more.
     pub(super) fn freed(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;

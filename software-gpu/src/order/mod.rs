@@ -1,4 +1,4 @@
-//! Happens-before, and what it leaves open: races between operations, and memory used outside of its life.
+//! The ordering checker: finds operations that race, and memory that is used outside of its life, by happens-before.
 //!
 //! The [`Checker`] is told what a program does and knows nothing of the driver. Order comes from
 //!
@@ -10,9 +10,9 @@
 //! - graphs: explicit dependencies.
 //!
 //! Host threads that are not registered share one clock: the program's own locks and channels are invisible here, and a
-//! false report is worse than a missing one. Times play no part: what happened to come out right is reported as well.
+//! false report is worse than a missing one. Times play no part: a race whose result was right is reported as well.
 //!
-//! What a driver says of its calls:
+//! How a driver reports its calls:
 //!
 //! | call | what the checker is told |
 //! |---|---|
@@ -53,6 +53,7 @@ mod kinds;
 #[cfg(test)]
 mod long_runs;
 mod memory;
+mod names;
 mod notes;
 mod owners;
 mod shadow;
@@ -61,6 +62,6 @@ mod site;
 pub use checker::{Checker, HostAccess};
 pub(crate) use description::identity_of;
 pub use description::{Description, Locate};
-pub use finding::{Finding, NoEffect, Owner, Party, Rule};
+pub use finding::{Finding, Owner, Party, Rule};
 pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
 pub use site::Place;

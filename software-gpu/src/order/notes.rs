@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::advice::with_article;
 use super::happens_before::Order;
 use super::ids::{EventId, StreamId, StreamKind};
 use super::site::{Place, Site};
@@ -53,13 +54,13 @@ impl Order {
             Place::Host { .. } => (second.thread.to_string(), self.thread_waits(second.thread)),
             _ => {
                 let stream = stream_of(second)?;
-                (stream.to_string(), self.stream_waits(stream))
+                (self.names.of(stream), self.stream_waits(stream))
             }
         };
         let waits = waits.into_iter().flatten().rev();
         let (before, behind): (Vec<_>, Vec<_>) =
             waits.partition(|wait| wait.called < second.called);
-        let what = &first.description.what;
+        let what = with_article(&first.description.what);
         let early = before
             .iter()
             .find_map(|wait| self.misses(wait, first, &waiter));
@@ -67,9 +68,13 @@ impl Order {
             let late = behind
                 .iter()
                 .find(|wait| wait.record.is_some_and(|record| record.covers(first)))?;
-            let (event, later) = (late.event, &second.description.what);
+            let event = late.event;
+            let later = match second.place {
+                Place::Host { .. } => "its own access".into(),
+                _ => with_article(&second.description.what),
+            };
             Some(format!(
-                "{waiter} waits for {event}, which covers {what}, but only after {later}"
+                "{waiter} waits for {event}, which was recorded after {what}, but only after {later}"
             ))
         };
         let unused = || {
@@ -80,7 +85,7 @@ impl Order {
                 .events
                 .iter()
                 .find(|(_, event)| covers(&event.records))?;
-            let stream = stream_of(first)?;
+            let stream = self.names.of(stream_of(first)?);
             Some(format!(
                 "{event} was recorded on {stream} after {what}, but {waiter} does not wait for it"
             ))
@@ -88,13 +93,13 @@ impl Order {
         early
             .or_else(late)
             .or_else(unused)
-            .or_else(|| apart(first, second))
+            .or_else(|| self.apart(first, second))
     }
 
     /// Why this wait does not order what comes behind it after `first`, although its event has to do with it.
     fn misses(&self, wait: &Note, first: &Site, waiter: &str) -> Option<String> {
         let stream = stream_of(first)?;
-        let (event, what) = (wait.event, &first.description.what);
+        let (event, what) = (wait.event, with_article(&first.description.what));
         let records = self.events.get(&event).map(|event| &event.records);
         let covering = |record: &&Record| record.covers(first);
         let later = |record: &&Record| record.called > wait.called;
@@ -119,7 +124,7 @@ impl Order {
             Some(record) => {
                 let replaced =
                     |earlier: &Record| earlier.covers(first) && earlier.called < record.called;
-                let place = record.stream;
+                let (stream, place) = (self.names.of(stream), self.names.of(record.stream));
                 let text = || {
                     format!(
                         "{event} was recorded on {stream} after {what}, but recorded again on {place} before {waiter} waited for it"
@@ -129,19 +134,21 @@ impl Order {
             }
         }
     }
-}
 
-/// One side is in the legacy stream and the other in a stream that takes no part in its rules.
-fn apart(first: &Site, second: &Site) -> Option<String> {
-    let kind = |site: &Site| match site.place {
-        Place::Stream { stream, kind, .. } => Some((stream, kind)),
-        _ => None,
-    };
-    match (kind(first)?, kind(second)?) {
-        ((stream, StreamKind::NonBlocking), (legacy, StreamKind::Legacy))
-        | ((legacy, StreamKind::Legacy), (stream, StreamKind::NonBlocking)) => Some(format!(
-            "{stream} was created with CU_STREAM_NON_BLOCKING: {legacy}, the legacy default stream, does not synchronise with it"
-        )),
-        _ => None,
+    /// One side is in the legacy stream and the other in a stream that takes no part in its rules.
+    fn apart(&self, first: &Site, second: &Site) -> Option<String> {
+        let kind = |site: &Site| match site.place {
+            Place::Stream { stream, kind, .. } => Some((stream, kind)),
+            _ => None,
+        };
+        match (kind(first)?, kind(second)?) {
+            ((stream, StreamKind::NonBlocking), (legacy, StreamKind::Legacy))
+            | ((legacy, StreamKind::Legacy), (stream, StreamKind::NonBlocking)) => Some(format!(
+                "{} was created with CU_STREAM_NON_BLOCKING: {} does not synchronise with it",
+                self.names.of(stream),
+                self.names.of(legacy)
+            )),
+            _ => None,
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! Who touches memory: operations of streams, nodes of graphs, host threads.
 
-use std::fmt;
-
 use super::clock::Epoch;
 use super::description::Description;
 use super::ids::{OperationId, StreamId, StreamKind, ThreadId};
+use super::names::Names;
 
 /// One operation or one access of the host.
 #[derive(Debug)]
@@ -66,28 +65,19 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Place {
+    /// Where that is, in words.
+    pub(super) fn in_words(&self, names: &Names) -> String {
         match self {
             Self::Stream {
-                stream,
-                kind,
-                position,
-                ..
-            } => {
-                let legacy = if *kind == StreamKind::Legacy {
-                    " (the legacy default stream)"
-                } else {
-                    ""
-                };
-                write!(f, "operation {position} of {stream}{legacy}")
-            }
+                stream, position, ..
+            } => format!("operation {position} of {}", names.of(*stream)),
             Self::Node {
                 stream: Some(stream),
                 ..
-            } => write!(f, "node of a graph launched in {stream}"),
-            Self::Node { stream: None, .. } => f.write_str("node of a graph"),
-            Self::Host { thread, .. } => write!(f, "by {thread}"),
+            } => format!("node of a graph launched in {}", names.of(*stream)),
+            Self::Node { stream: None, .. } => "node of a graph".to_owned(),
+            Self::Host { thread, .. } => format!("by {thread}"),
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct Kernel {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`.
     pub required_threads: Option<[u32; 3]>,
-    /// `.reqnctapercluster` and its kin.
+    /// `.reqnctapercluster` and its variants.
     pub cluster: ClusterBounds,
     /// Line of its declaration.
     pub line: u32,

@@ -192,7 +192,7 @@ impl<'a> Lexer<'a> {
         let value = self.source[start..self.at].parse::<f64>();
         value
             .map(|value| Token::Double(value.to_bits()))
-            .map_err(|_| "number that is no decimal fraction")
+            .map_err(|_| "number that is not a decimal fraction")
     }
 }
 

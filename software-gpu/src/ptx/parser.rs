@@ -334,7 +334,7 @@ impl<'a> Parser<'a> {
                         return Err(PtxError::syntax(
                             lexeme.line,
                             value.to_string(),
-                            "alignment is no power of two",
+                            "alignment is not a power of two",
                         ));
                     }
                     // After `.ptr` it describes the memory pointed to.

@@ -1,4 +1,4 @@
-//! The operations that somebody may still ask about, and who waits for whom.
+//! The operations that are not forgotten yet, and which of them wait for which.
 
 use std::collections::VecDeque;
 

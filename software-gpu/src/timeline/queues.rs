@@ -1,7 +1,7 @@
 //! Hardware queues: the connections over which the host feeds the device.
 //!
 //! `CUDA_DEVICE_MAX_CONNECTIONS` connections are shared by all streams. Each has one queue for the multiprocessors and
-//! one per copy engine. An operation leaves its queue when it starts, so whoever was issued behind it on the same
+//! one per copy engine. An operation leaves its queue when it starts, so an operation that was issued behind it on the same
 //! connection waits too, even from another stream: a false dependency.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Who gets how much of a resource that several want.
+//! How a resource is shared among those that demand it.
 
 /// One that wants a share.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub(super) struct Claim {
     pub weight: f64,
 }
 
-/// Weighted max-min fairness: nobody gets more than it demands, and what the modest leave over goes to the rest in
+/// Weighted max-min fairness: nobody gets more than it demands, and what small demands leave over goes to the rest in
 /// proportion to their weights.
 ///
 /// Warps are served in turn, so that a kernel which asks little is not slowed by one which asks for everything.

@@ -216,11 +216,6 @@ impl Timeline {
         self.operations.get(op).filter(|o| o.reported)?.ended
     }
 
-    /// The operation submitted last to `stream`.
-    pub fn last_operation(&self, stream: StreamId) -> Option<OpId> {
-        self.streams.get(stream).last
-    }
-
     /// Drops what is known of operations before `op`, up to the first whose end has not been reported or is so
     /// recent that handing over from it may still delay an operation yet to be submitted.
     pub fn forget(&mut self, before: OpId) {

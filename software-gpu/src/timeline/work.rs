@@ -54,7 +54,7 @@ pub enum Work {
     Timestamp,
     /// `cuLaunchHostFunc`. Its length is asked for when it starts: [`super::Timeline::complete_host_function`].
     HostFunction,
-    /// `cuStreamWaitValue32` and its kin. Ends when the caller says so: [`super::Timeline::value_came`].
+    /// `cuStreamWaitValue32` and its variants. Ends when the caller says so: [`super::Timeline::value_came`].
     ValueWait,
 }
 

@@ -15,8 +15,8 @@ fn a_buffer_is_not_written_again_before_its_copy_has_run() {
     let found = program.only_finding();
     assert_eq!(
         found.missing,
-        "synchronise with stream 13 after copy from host to device (cuStreamSynchronize, cuEventSynchronize) \
-         before the host goes on to write of the input"
+        "synchronise with stream 13 after the copy from host to device (cuStreamSynchronize, cuEventSynchronize) \
+         before the host writes the bytes"
     );
 }
 
@@ -56,7 +56,7 @@ fn an_event_recorded_too_early_does_not_order_the_host() {
     program.host_reads(ThreadId(71), BYTES);
     assert_eq!(
         program.only_finding().nearly.as_deref(),
-        Some("the host waited for event 3, but it had been recorded before copy")
+        Some("the host waited for event 3, but it had been recorded before the copy")
     );
 }
 
@@ -93,13 +93,13 @@ fn registered_threads_have_clocks_of_their_own() {
     let found = program.only_finding();
     assert_eq!(
         found.missing,
-        "order write of the input by the host before read of the results by host thread 5, as joining a thread does"
+        "make host thread 5 wait for the host before it reads the bytes, as joining a thread does"
     );
     let copy = program.submit_by(THREAD, A, "copy");
     program.execute(copy, &reads(BYTES));
     assert_eq!(
         program.only_finding().missing,
-        "order write of the input by the host before host thread 5 submits copy, as joining a thread does"
+        "make host thread 5 wait for the host before it submits the copy, as joining a thread does"
     );
 }
 

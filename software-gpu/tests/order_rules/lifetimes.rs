@@ -53,7 +53,7 @@ fn a_use_before_the_allocation_is_reported() {
     assert_eq!(found.bytes, 0x1010..0x1020);
     assert_eq!(
         found.missing,
-        "record an event after allocation on stream 13; make stream 14 wait for it before kernel"
+        "record an event on stream 13 after the allocation (cuEventRecord); make stream 14 wait for it before the kernel (cuStreamWaitEvent)"
     );
     let text = found.to_string();
     assert!(
@@ -83,7 +83,7 @@ fn a_use_after_the_free_is_reported() {
     program.run(A, "kernel", &reads(BYTES));
     let found = program.only_finding();
     assert_eq!(found.rule, Rule::UsedAfterFree);
-    assert_eq!(found.missing, "free the memory after kernel");
+    assert_eq!(found.missing, "free the memory after the kernel");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_free_without_order_is_reported_whichever_runs_first() {
         assert_eq!(found.rule, Rule::FreedWithoutOrder);
         assert_eq!(
             found.missing,
-            "record an event after kernel on stream 14; make stream 13 wait for it before free"
+            "record an event on stream 14 after the kernel (cuEventRecord); make stream 13 wait for it before the free (cuStreamWaitEvent)"
         );
     }
 }
@@ -178,7 +178,7 @@ fn the_host_waits_for_uses_before_it_frees_a_pools_memory() {
             .collect();
         let synchronise = |what| {
             format!(
-                "synchronise with stream 13 after {what} (cuStreamSynchronize, cuEventSynchronize) before the host frees"
+                "synchronise with stream 13 after the {what} (cuStreamSynchronize, cuEventSynchronize) before the host frees the memory"
             )
         };
         let [allocation, kernel] = ["allocation", "kernel"].map(synchronise);

@@ -5,9 +5,9 @@ use crate::expectations;
 use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::path::PathBuf;
 
 /// What is compared with what.

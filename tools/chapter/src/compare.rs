@@ -9,9 +9,9 @@ use anyhow::Result;
 use chapter_results::Results;
 use chapter_results::label::Label;
 use chapter_results::part::{PartResults, Timed};
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::path::{Path, PathBuf};
 
 /// What is compared.
@@ -104,7 +104,7 @@ pub(crate) fn groups(part: &PartResults) -> Vec<(&Label, Vec<&Timed>)> {
 
 /// Microseconds as people read them.
 fn time(us: f64) -> String {
-    examples_host::units::time(std::time::Duration::from_nanos((us * 1e3).round() as u64))
+    chapter_results::units::time(std::time::Duration::from_nanos((us * 1e3).round() as u64))
 }
 
 #[cfg(test)]

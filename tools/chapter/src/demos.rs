@@ -3,10 +3,11 @@
 use crate::program::DeviceOptions;
 use crate::selection;
 use crate::targets::Targets;
+use crate::targets::member::{Demo, Example};
 use anyhow::{Context, Result};
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::process::Command;
 
 /// Which demo.
@@ -20,69 +21,37 @@ pub struct Arguments {
     arguments: Vec<String>,
 }
 
-/// A name for what a part shows.
-struct Demo {
-    name: &'static str,
-    /// The target and its part; none where no example shows it yet.
-    part: Option<(&'static str, &'static str)>,
-}
-
-const DEMOS: [Demo; 13] = [
-    of("stream-overlap", "basic_streams", "three-way"),
-    of("kernel-overlap", "basic_streams", "kernels"),
-    of("host-overlap", "basic_streams", "cpu-overlap"),
-    of("default-stream", "basic_streams", "default-stream"),
-    of("pinned-memory", "basic_streams", "pinned"),
-    of("missing-event", "stream_hazards", "missing-event"),
-    of("memory-async", "stream_ordered_allocator", "cost"),
-    of("memory-pool", "stream_ordered_allocator", "pool"),
-    of("kv-cache", "stream_ordered_kv_cache", "append"),
-    of(
-        "warp-specialised",
-        "multi_stream_pipeline",
-        "warp-specialised",
-    ),
-    of("event-chain", "multi_stream_pipeline", "event-chain"),
-    missing("stream-priority"),
-    missing("event-timing"),
-];
+/// Demos that the chapter is to have, until an example has them.
+const PLANNED: [&str; 2] = ["stream-priority", "event-timing"];
 
 const ABSENT: &str = "not in this workspace yet";
 
-const fn of(name: &'static str, target: &'static str, part: &'static str) -> Demo {
-    Demo {
-        name,
-        part: Some((target, part)),
-    }
+/// The demos of all examples, each with its example's name: those that `package.metadata.chapter.demos` declares.
+fn all<'a>(targets: &'a Targets) -> Vec<(&'a str, &'a Demo)> {
+    let of = |example: &'a Example| example.demos.iter().map(|demo| (&*example.name, demo));
+    targets.examples().iter().flat_map(of).collect()
 }
 
-const fn missing(name: &'static str) -> Demo {
-    Demo { name, part: None }
+/// The demos that no example has yet.
+fn planned<'a>(demos: &[(&str, &Demo)]) -> impl Iterator<Item = &'a str> {
+    let have = |name: &str| demos.iter().any(|(_, demo)| demo.name == name);
+    PLANNED.into_iter().filter(move |name| !have(name))
 }
 
 /// Lists the demos, or runs one.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
+    let targets = Targets::find()?;
     if arguments.name == "list" {
-        return list();
+        return list(&targets);
     }
-    let Some(demo) = DEMOS.iter().find(|demo| demo.name == arguments.name) else {
-        let names: Vec<&str> = DEMOS.iter().map(|demo| demo.name).collect();
-        return Err(UsageError(format!(
-            "there is no demo `{}`; there are: {}",
-            arguments.name,
-            names.join(", ")
-        ))
-        .into());
-    };
-    let Some((target, part)) = demo.part else {
-        return Err(UsageError(format!("{}: {ABSENT}", demo.name)).into());
-    };
-    let programs = Targets::find()?.programs(&[target.to_owned()], false)?;
+    let (target, demo) = find(&targets, &arguments.name)?;
+    let programs = targets.programs(&[target.to_owned()], false)?;
     let program = programs
         .first()
         .with_context(|| format!("no program {target}"))?;
     let status = Command::new(&program.path)
-        .args(["--part", part])
+        .args(["--part", &demo.part])
+        .args(&demo.arguments)
         .args(&arguments.arguments)
         .status()
         .with_context(|| format!("cannot start {}", program.path.display()))?;
@@ -93,27 +62,42 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     Ok(exit.unwrap_or(Exit::LessonFails))
 }
 
+/// The demo of this name, with its example's name.
+fn find<'a>(targets: &'a Targets, name: &str) -> Result<(&'a str, &'a Demo), UsageError> {
+    let demos = all(targets);
+    if let Some(&found) = demos.iter().find(|(_, demo)| demo.name == name) {
+        return Ok(found);
+    }
+    if planned(&demos).any(|planned| planned == name) {
+        return Err(UsageError(format!("{name}: {ABSENT}")));
+    }
+    let names = demos.iter().map(|(_, demo)| demo.name.as_str());
+    let names: Vec<&str> = names.chain(planned(&demos)).collect();
+    let names = names.join(", ");
+    Err(UsageError(format!(
+        "there is no demo `{name}`; there are: {names}"
+    )))
+}
+
 /// Each demo with the question that its part answers.
-fn list() -> Result<Exit> {
-    let names = DEMOS.iter().filter_map(|demo| demo.part);
-    let names: Vec<String> = names
-        .map(|(target, part)| format!("{target}:{part}"))
-        .collect();
-    let selected = selection::select(&Targets::find()?, &names, &DeviceOptions::default(), false)?;
+fn list(targets: &Targets) -> Result<Exit> {
+    let demos = all(targets);
+    let parts = demos
+        .iter()
+        .map(|(target, demo)| format!("{target}:{}", demo.part));
+    let parts: Vec<String> = parts.collect();
+    let selected = selection::select(targets, &parts, &DeviceOptions::default(), false)?;
     let question = |target: &str, part: &str| {
         let one = selected.iter().find(|one| one.program.name == target)?;
         let part = one.parts().find(|one| one.name == part)?;
         Some(part.question.clone())
     };
-    for demo in &DEMOS {
-        let name = demo.name;
-        output::line(match demo.part {
-            None => format!("{name:16}  {ABSENT}"),
-            Some((target, part)) => {
-                let question = question(target, part).unwrap_or_default();
-                format!("{name:16}  {question}\n{:16}  {target}:{part}", "")
-            }
-        });
+    for ((target, demo), part) in demos.iter().zip(&parts) {
+        let question = question(target, &demo.part).unwrap_or_default();
+        output::line(format!("{:16}  {question}\n{:16}  {part}", demo.name, ""));
+    }
+    for name in planned(&demos) {
+        output::line(format!("{name:16}  {ABSENT}"));
     }
     Ok(Exit::LessonHolds)
 }

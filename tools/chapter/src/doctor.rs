@@ -3,13 +3,13 @@
 mod kernels;
 pub mod tools;
 
+use crate::program::DeviceOptions;
 use crate::targets::Targets;
-use anyhow::Result;
-use examples_host::device::{Device, OpenError};
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
-use libcuda::{Choice, SelectError};
+use anyhow::{Context, Result};
+use chapter_results::description::Availability;
+use chapter_results::device::{Fingerprint, TimeSource};
+use chapter_terminal::{Exit, output};
+use std::env;
 
 /// Nothing.
 #[derive(clap::Args)]
@@ -53,9 +53,12 @@ impl Finding {
 
 /// Looks and says.
 pub fn run(_: &Arguments) -> Result<Exit> {
-    let mut findings = device()?;
-    findings.extend(tools::findings());
     let targets = Targets::find();
+    let mut findings = match &targets {
+        Ok(targets) => device(targets)?,
+        Err(_) => Vec::new(),
+    };
+    findings.extend(tools::findings());
     findings.extend(kernels::findings(
         targets.as_ref().ok().and_then(Targets::workspace),
     ));
@@ -92,41 +95,68 @@ pub fn run(_: &Arguments) -> Result<Exit> {
     Ok(Exit::DeviceLacks)
 }
 
-/// NVIDIA's driver, and the device that an example would take.
-fn device() -> Result<Vec<Finding>> {
-    let choice = Choice::from_environment().map_err(|error| UsageError(error.to_string()))?;
-    let device = match Device::open(choice) {
-        Ok(device) => device,
-        Err(OpenError::Select(SelectError::Absent { reason })) => {
+/// NVIDIA's driver, and the device that an example would take: the first of them is asked.
+fn device(targets: &Targets) -> Result<Vec<Finding>> {
+    let first = targets.names().iter().take(1).cloned();
+    let programs = targets.programs(&first.collect::<Vec<_>>(), false)?;
+    let program = programs.first().context("there is no example to ask")?;
+    let asked = env::var("CUDA_DRIVER").ok();
+    Ok(match program.describe(&DeviceOptions::default())?.device {
+        Availability::Present {
+            introduction,
+            times,
+            fingerprint,
+            cupti,
+        } => {
+            let mut findings = vec![
+                driver(times, &fingerprint, asked.as_deref()),
+                Finding::there("device", introduction),
+                Finding::there("", fingerprint.to_string()),
+            ];
+            findings.extend((times == TimeSource::Measured).then(|| profiler(cupti)));
+            findings
+        }
+        Availability::Absent { reason } => {
+            let asked = asked.unwrap_or_default();
             let advice = format!(
-                "CUDA_DRIVER={choice} asks for it: without the variable, the software GPU is used"
+                "CUDA_DRIVER={asked} asks for it: without the variable, the software GPU is used"
             );
             let absent = Finding::missing("device", format!("none: {reason}"), advice);
-            return Ok(vec![Finding {
+            vec![Finding {
                 fatal: true,
                 ..absent
-            }]);
+            }]
         }
-        Err(error) => return Err(error.into()),
-    };
-    let fingerprint = device.fingerprint()?;
-    let driver = match (device.driver(), choice) {
-        (libcuda::Driver::Nvidia, _) => {
-            let state = format!("{}, for CUDA {}", fingerprint.driver, fingerprint.cuda);
-            Finding::there("NVIDIA's driver", state)
+    })
+}
+
+fn driver(times: TimeSource, device: &Fingerprint, asked: Option<&str>) -> Finding {
+    const NAME: &str = "NVIDIA's driver";
+    match (times, asked) {
+        (TimeSource::Measured, _) => {
+            let state = format!("{}, for CUDA {}", device.driver, device.cuda);
+            Finding::there(NAME, state)
         }
-        (libcuda::Driver::Software, Choice::Software) => {
-            Finding::there("NVIDIA's driver", "not looked for: CUDA_DRIVER=software")
+        (TimeSource::Modelled, Some("software")) => {
+            Finding::there(NAME, "not looked for: CUDA_DRIVER=software")
         }
-        (libcuda::Driver::Software, _) => Finding::missing(
-            "NVIDIA's driver",
+        (TimeSource::Modelled, _) => Finding::missing(
+            NAME,
             "not usable, for the reason that the device's line gives",
             "with an NVIDIA GPU, install its driver; in a container, start it with the GPU (--gpus all)",
         ),
-    };
-    Ok(vec![
-        driver,
-        Finding::there("device", device.introduction()),
-        Finding::there("", fingerprint.to_string()),
-    ])
+    }
+}
+
+/// CUPTI, which only a GPU needs: the software GPU keeps a log.
+fn profiler(cupti: Option<String>) -> Finding {
+    match cupti {
+        Some(path) => Finding::there("CUPTI", path),
+        None => Finding::missing(
+            "CUPTI",
+            "not found, or CUPTI=off",
+            "timelines are taken from timing events without it; it comes with the CUDA toolkit (extras/CUPTI),\n\
+             or as the package nvidia-cuda-cupti of PyPI: name its folder in LD_LIBRARY_PATH",
+        ),
+    }
 }

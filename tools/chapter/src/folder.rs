@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use chapter_results::Results;
 use chapter_results::versioned::{self, Unread};
-use examples_host::options::UsageError;
+use chapter_terminal::UsageError;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@ use crate::selection;
 use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::description::{Availability, PartDescription};
-use examples_host::exit::Exit;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::output;
 
 /// What is listed.
 #[derive(clap::Args)]

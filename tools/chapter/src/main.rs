@@ -14,8 +14,9 @@ mod selection;
 mod targets;
 mod timeline;
 
+use chapter_terminal::UsageError;
+use chapter_terminal::exit::complain;
 use clap::{Parser, Subcommand};
-use examples_host::exit::{Exit, complain};
 use std::process::ExitCode;
 
 /// Lists, runs, compares and draws the examples of the chapter
@@ -42,6 +43,9 @@ enum Command {
     Report(report::Arguments),
     /// Runs targets, keeps their results, and says of each part whether its lesson holds
     Run(run::Arguments),
+    /// Lists what the examples' manifests declare, as the file that programs without a workspace need
+    #[command(hide = true)]
+    Targets,
     /// Says what a recorded timeline shows
     Timeline(timeline::Arguments),
 }
@@ -55,13 +59,14 @@ fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Targets => targets::run(),
         Command::Timeline(arguments) => timeline::run(&arguments),
     };
     match done {
         Ok(exit) => exit.into(),
         Err(error) => {
             complain(&error);
-            Exit::of(&error).into()
+            UsageError::exit_of(&error).into()
         }
     }
 }

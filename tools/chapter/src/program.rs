@@ -3,8 +3,8 @@
 use crate::targets::Program;
 use anyhow::{Context, anyhow};
 use chapter_results::description::Description;
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
 use std::process::{Command, Stdio};
 
 /// The device, as the examples know it.

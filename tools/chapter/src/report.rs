@@ -12,9 +12,9 @@ use chapter_results::Results;
 use chapter_results::label::Label;
 use chapter_results::new_file::NewFile;
 use chapter_results::part::PartResults;
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use std::fs;
 use std::path::PathBuf;
 
@@ -141,6 +141,36 @@ fn rows(part: &PartResults) -> Vec<(&Label, Vec<[String; 6]>)> {
         (group, members.iter().map(row).collect())
     });
     groups.collect()
+}
+
+/// For each group with several variants, which one was the fastest, by how much, and how near it came to the bound.
+fn take_aways(part: &PartResults) -> Vec<String> {
+    let groups = crate::compare::groups(part).into_iter();
+    let groups = groups.filter(|(_, members)| members.len() > 1);
+    let lines = groups.filter_map(|(group, members)| {
+        let fastest = members
+            .iter()
+            .min_by(|a, b| a.median_us().total_cmp(&b.median_us()))?;
+        let bound = single::bound(part, &group.id);
+        let [median, _, _, share, ratio] = single::cells(fastest, &members, bound, "");
+        let first = members.first()?;
+        let faster = match first.variant == fastest.variant {
+            true => String::new(),
+            false => {
+                let times = ratio.trim_end_matches('x');
+                format!(", {times} times as fast as {}", first.variant)
+            }
+        };
+        let near = match bound {
+            Some(_) => format!("; the bound is {share} of that"),
+            None => String::new(),
+        };
+        let variant = &fastest.variant;
+        Some(format!(
+            "{group}: the fastest is {variant} with {median}{faster}{near}."
+        ))
+    });
+    lines.collect()
 }
 
 /// What the columns mean.

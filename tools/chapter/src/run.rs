@@ -16,9 +16,9 @@ use anyhow::{Result, anyhow};
 use chapter_results::Results;
 use chapter_results::description::Availability;
 use chapter_results::device::TimeSource;
+use chapter_terminal::UsageError;
+use chapter_terminal::exit::{Exit, complain};
 use clap::ValueEnum;
-use examples_host::exit::{Exit, complain};
-use examples_host::options::UsageError;
 use process::{Ended, Order};
 use progress::Progress;
 use std::fs;
@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         device,
         targets: summaries,
     })?;
-    examples_host::output::line(format!(
+    chapter_terminal::output::line(format!(
         "\n{tally}, in {:.1} s. Results in {}.",
         start.elapsed().as_secs_f64(),
         place.display()
@@ -210,12 +210,12 @@ impl Run<'_> {
             .map(|part| format!("{}: {}", part.name, part.question))
             .collect();
         let json = self.folder.place().join(format!("{name}.json"));
-        self.progress.begin(self.done, name.clone());
+        self.progress.begin(self.done, name);
         let mut begun = 0;
         process::run(&one.program, order, &json, |line| {
             if let Some(part) = headings.iter().position(|heading| heading == line) {
                 self.progress
-                    .begin(self.done + begun, format!("{name}:{}", headings[part]));
+                    .begin(self.done + begun, &format!("{name}:{}", headings[part]));
                 begun += 1;
             }
         })
@@ -249,7 +249,7 @@ impl Run<'_> {
             return Ok(());
         };
         self.progress
-            .begin(self.done, format!("{name}, watched by nsys"));
+            .begin(self.done, &format!("{name}, watched by nsys"));
         if let Some(why) = artefacts::nsys(&nsys, &folder, &one.program, order, deep)? {
             self.progress
                 .line(&format!("{name}: no report of Nsight Systems: {why}"));

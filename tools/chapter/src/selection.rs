@@ -3,7 +3,7 @@
 use crate::program::DeviceOptions;
 use crate::targets::{Program, Targets};
 use chapter_results::description::{Description, PartDescription};
-use examples_host::options::UsageError;
+use chapter_terminal::UsageError;
 
 /// A target, and which of its parts were asked for.
 #[derive(Debug)]

@@ -1,26 +1,34 @@
 //! The programs of the chapter: members of the workspace, built by cargo, or programs beside this one, on a machine
 //! without Rust.
 
-use anyhow::{Context, bail};
-use cargo_metadata::{Message, MetadataCommand, Package};
-use examples_host::options::UsageError;
+mod cargo;
+pub mod member;
+
+use anyhow::Context;
+use cargo::Package;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
+use member::{Example, Metadata};
+use serde::Deserialize;
 use std::ffi::OsString;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::{env, fs};
 
-/// Beside this program it lists the chapter's programs, one name a line, in the chapter's order.
+/// Beside this program it lists the chapter's programs, in the chapter's order, as [`member`] describes.
 pub const LIST: &str = "chapter-targets.txt";
 
-/// Where the programs come from, and their names in the chapter's order.
+/// Where the programs come from, and what they say of themselves.
 pub struct Targets {
     home: Home,
+    /// In the chapter's order.
+    examples: Vec<Example>,
+    /// Their names, in the same order.
     names: Vec<String>,
 }
 
 enum Home {
-    /// Members of a workspace with a place in the chapter: `package.metadata.chapter.place` in their manifests.
+    /// Members of a workspace with a place in the chapter: `package.metadata.chapter` in their manifests.
     Workspace {
         cargo: OsString,
         manifest: PathBuf,
@@ -39,6 +47,16 @@ pub struct Program {
     pub path: PathBuf,
 }
 
+/// Prints what the examples declare, as [`LIST`] has it.
+///
+/// # Errors
+/// There are no examples, or one of them declares what cannot be written.
+pub fn run() -> anyhow::Result<Exit> {
+    let lines = member::to_lines(Targets::find()?.examples()).map_err(UsageError)?;
+    output::line(lines.trim_end());
+    Ok(Exit::LessonHolds)
+}
+
 impl Targets {
     /// The programs that are listed beside this one, else those of the workspace that the current folder is in.
     ///
@@ -54,37 +72,35 @@ impl Targets {
     }
 
     fn listed(folder: &Path, list: &str) -> anyhow::Result<Self> {
-        let names = list.lines().map(str::trim).filter(|name| !name.is_empty());
-        let names: Vec<String> = names.map(str::to_owned).collect();
-        if names.is_empty() {
-            let list = folder.join(LIST);
-            return Err(UsageError(format!("{} lists no program", list.display())).into());
+        let path = folder.join(LIST);
+        let unusable = |reason| UsageError(format!("{}: {reason}", path.display()));
+        let examples = member::of_lines(list).map_err(unusable)?;
+        if examples.is_empty() {
+            return Err(unusable("it lists no program".to_owned()).into());
         }
-        let home = Home::Folder(folder.to_owned());
-        Ok(Self { home, names })
+        Ok(Self::new(Home::Folder(folder.to_owned()), examples))
+    }
+
+    fn new(home: Home, examples: Vec<Example>) -> Self {
+        let names = examples.iter().map(|example| example.name.clone());
+        Self {
+            home,
+            names: names.collect(),
+            examples,
+        }
     }
 
     fn of_workspace() -> anyhow::Result<Self> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let metadata = MetadataCommand::new()
-            .cargo_path(&cargo)
-            .no_deps()
-            .exec()
-            .map_err(|error| {
-                UsageError(format!(
-                    "no {LIST} beside this program and no workspace to look for examples in: {error}"
-                ))
-            })?;
-        let mut members: Vec<(u64, String)> = metadata
-            .workspace_packages()
-            .into_iter()
-            .filter_map(|package| Some((place(package)?, package.name.to_string())))
-            .collect();
-        members.sort();
-        let manifest = metadata
-            .workspace_root
-            .join("Cargo.toml")
-            .into_std_path_buf();
+        let workspace = cargo::workspace(&cargo).map_err(|error| {
+            UsageError(format!(
+                "no {LIST} beside this program and no workspace to look for examples in: {error:#}"
+            ))
+        })?;
+        let members = workspace.packages.iter().filter_map(of_package);
+        let mut members: Vec<(u64, Example)> = members.collect::<Result<_, _>>()?;
+        members.sort_by(|(a, first), (b, second)| (a, &first.name).cmp(&(b, &second.name)));
+        let manifest = workspace.workspace_root.join("Cargo.toml");
         if members.is_empty() {
             let reason = format!(
                 "{}: no member has a place in a chapter (package.metadata.chapter.place)",
@@ -92,14 +108,18 @@ impl Targets {
             );
             return Err(UsageError(reason).into());
         }
-        Ok(Self {
-            home: Home::Workspace {
-                cargo,
-                manifest,
-                target: metadata.target_directory.into_std_path_buf(),
-            },
-            names: members.into_iter().map(|(_, name)| name).collect(),
-        })
+        let home = Home::Workspace {
+            cargo,
+            manifest,
+            target: workspace.target_directory,
+        };
+        let examples = members.into_iter().map(|(_, example)| example);
+        Ok(Self::new(home, examples.collect()))
+    }
+
+    /// What each example says of itself, in the chapter's order.
+    pub fn examples(&self) -> &[Example] {
+        &self.examples
     }
 
     /// All names, in the chapter's order.
@@ -160,8 +180,14 @@ impl Targets {
     }
 }
 
-fn place(package: &Package) -> Option<u64> {
-    package.metadata.get("chapter")?.get("place")?.as_u64()
+/// The package's place in the chapter and what it says of itself; none for a package that is no example.
+fn of_package(package: &Package) -> Option<Result<(u64, Example), UsageError>> {
+    let table = package.metadata.get("chapter")?;
+    let metadata = Metadata::deserialize(table).map_err(|error| {
+        let manifest = package.manifest_path.display();
+        UsageError(format!("{manifest}: package.metadata.chapter: {error}"))
+    });
+    Some(metadata.map(|metadata| (metadata.place, metadata.into_example(&package.name))))
 }
 
 fn in_folder(folder: &Path, name: &str) -> Program {
@@ -178,36 +204,7 @@ fn build(
     names: &[String],
     release: bool,
 ) -> anyhow::Result<Vec<Program>> {
-    let mut command = Command::new(cargo);
-    command
-        .args(["build", "--quiet", "--locked"])
-        .arg("--message-format=json-render-diagnostics")
-        .arg("--manifest-path")
-        .arg(manifest)
-        .args(names.iter().flat_map(|name| ["--package", name]))
-        .args(if release {
-            &["--release"][..]
-        } else {
-            // Together with this program, which is there: cargo then builds once what both are made of, with the same
-            // features.
-            &["--package", env!("CARGO_PKG_NAME")]
-        })
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    let mut child = command.spawn().context("cannot start cargo")?;
-    let mut built = Vec::new();
-    if let Some(messages) = child.stdout.take() {
-        for message in Message::parse_stream(BufReader::new(messages)) {
-            if let Message::CompilerArtifact(artifact) = message.context("cargo's messages")?
-                && let Some(path) = artifact.executable
-            {
-                built.push((artifact.target.name, path.into_std_path_buf()));
-            }
-        }
-    }
-    if !child.wait()?.success() {
-        bail!("cargo build failed: see its messages above");
-    }
+    let built = cargo::build(cargo, manifest, names, release)?;
     let program = |name: &String| {
         let found = built.iter().find(|(built, _)| built == name);
         let (_, path) = found.with_context(|| format!("cargo built no program {name}"))?;

@@ -1,6 +1,6 @@
 //! `cargo chapter timeline FILE`: what it prints, and how it refuses what it cannot read.
 
-#[path = "../../timeline/tests/export/mod.rs"]
+#[path = "../../nsight/tests/export/mod.rs"]
 #[allow(dead_code, reason = "the reader's own tests need more of it")]
 mod export;
 

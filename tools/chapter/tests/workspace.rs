@@ -1,6 +1,8 @@
 //! The command in the workspace: its real programs, on the software GPU.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Exit code, standard output and standard error of the command, started in the workspace.
@@ -70,6 +72,92 @@ fn every_demo_is_a_part_and_those_that_are_not_are_said_to_be_missing() {
     let (code, _, err) = chapter(&["demos", "nonsense"]);
     assert_eq!(code, 2);
     assert!(err.contains("there are: stream-overlap, "), "{err}");
+}
+
+#[test]
+fn asynchronous_copies_are_shown_beside_compute() {
+    let (_, said, _) = chapter(&["targets"]);
+    let prefetch = "\ndemo stream_ordered_kv_cache memory-async prefetch\n";
+    assert!(said.contains(prefetch), "{said}");
+}
+
+#[test]
+fn no_two_demos_have_the_same_name() {
+    let (_, said, _) = chapter(&["targets"]);
+    let demos = said.lines().filter_map(|line| line.strip_prefix("demo "));
+    let names: Vec<&str> = demos.filter_map(|demo| demo.split(' ').nth(1)).collect();
+    let different: HashSet<&str> = names.iter().copied().collect();
+    assert!(!names.is_empty());
+    assert_eq!(names.len(), different.len(), "{names:?}");
+}
+
+/// An example declares itself: adding one is its folder and a line in the workspace's manifest.
+#[test]
+fn no_file_lists_the_examples() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let (_, said, _) = chapter(&["targets"]);
+    let examples = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("example "));
+    let examples: Vec<&str> = examples.collect();
+    assert!(examples.len() > 2, "{said}");
+    let manifests = ["Cargo.toml", "Cargo.lock"].map(|name| root.join(name));
+    let of_examples = |path: &PathBuf| examples.iter().any(|name| *path == root.join(name));
+    let mut left = vec![root.to_owned()];
+    let mut read = 0;
+    while let Some(folder) = left.pop() {
+        for path in fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                let ours = !name.starts_with('.') || [".ci", ".cargo"].contains(&&*name);
+                let built = ["target", "node_modules", "gpu-bundle", "shared-library"];
+                if ours && !built.contains(&&*name) && !of_examples(&path) {
+                    left.push(path);
+                }
+            } else if !manifests.contains(&path)
+                && let Ok(text) = fs::read_to_string(&path)
+            {
+                read += 1;
+                let all = examples.iter().all(|example| text.contains(example));
+                assert!(!all, "{} lists the examples", path.display());
+            }
+        }
+    }
+    assert!(read > 100, "{read} files");
+}
+
+#[test]
+fn a_new_member_is_listed_by_the_command_and_by_make() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write(
+        "Cargo.toml",
+        "[workspace]\nmembers = [\"newcomer\"]\nresolver = \"3\"\n",
+    );
+    write(
+        "newcomer/Cargo.toml",
+        "[package]\nname = \"newcomer\"\nedition = \"2024\"\n\n[package.metadata.chapter]\nplace = 6\n\
+         demos = [{ name = \"hello\", part = \"first\" }]\n",
+    );
+    write("newcomer/src/main.rs", "fn main() {}\n");
+    let makefile = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Makefile"));
+    write("Makefile", makefile);
+    let said = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        let output = command.args(arguments).current_dir(folder.path()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let listed = said(env!("CARGO_BIN_EXE_chapter"), &["targets"]);
+    assert_eq!(listed, "example newcomer\ndemo newcomer hello first\n");
+    let run = said("make", &["--dry-run", "newcomer"]);
+    assert!(run.contains("run --locked -p newcomer"), "{run}");
 }
 
 #[test]

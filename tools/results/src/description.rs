@@ -1,7 +1,7 @@
 //! What an example says of itself on `--describe`, without running anything: its parts, and what the device lacks for
 //! them.
 
-use crate::device::TimeSource;
+use crate::device::{Fingerprint, TimeSource};
 use serde::{Deserialize, Serialize};
 
 /// An example program.
@@ -28,6 +28,11 @@ pub enum Availability {
         introduction: String,
         /// Where its times come from.
         times: TimeSource,
+        /// The device and its machine.
+        fingerprint: Fingerprint,
+        /// The CUPTI library that measures single operations; absent where none is used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cupti: Option<String>,
     },
     /// There is none.
     Absent {

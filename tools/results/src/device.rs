@@ -1,11 +1,11 @@
 //! On what a run took place: what must be the same before absolute times may be compared.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where times come from: it labels every figure that is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeSource {
     /// A GPU's and a host's clocks.
@@ -24,7 +24,8 @@ impl fmt::Display for TimeSource {
 }
 
 /// The device and everything about its machine that its times depend on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprint {
     /// The device's name, as `cuDeviceGetName` gives it.

@@ -3,15 +3,14 @@
 //! Overlap is read off intervals, never derived from a formula over durations.
 
 use crate::units;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 /// The part of the device that an operation occupies.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// A copy from host to device.
@@ -66,7 +65,8 @@ impl fmt::Display for Engine {
 }
 
 /// Where intervals come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Activity records of NVIDIA's profiling library.
@@ -93,9 +93,8 @@ impl fmt::Display for Source {
 }
 
 /// A half-open stretch of time in nanoseconds since an origin.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// First nanosecond.
     pub start: u64,
@@ -205,7 +204,8 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
 }
 
 /// One operation and when it ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// What it occupied.
     pub engine: Engine,
@@ -221,9 +221,8 @@ pub struct Interval {
 
 /// One operation had to wait for another, because an event was recorded behind the one and waited for before the other.
 /// Both are places in [`Recording::intervals`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependency {
     /// What was waited for.
     pub from: usize,
@@ -232,7 +231,8 @@ pub struct Dependency {
 }
 
 /// A phase of the program, as its host thread marked it (NVTX).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// What the program calls it.
     pub name: String,
@@ -243,7 +243,8 @@ pub struct Range {
 }
 
 /// What a checker found about operations of the recording.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The whole report.
     pub text: String,
@@ -251,8 +252,65 @@ pub struct Finding {
     pub intervals: Vec<usize>,
 }
 
+/// A stretch of the host's time in nanoseconds on the recording's clock. The host calls before the device begins, so both ends
+/// may be negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostSpan {
+    /// First nanosecond.
+    pub start: i64,
+    /// The nanosecond after the last. Never before `start`.
+    pub end: i64,
+}
+
+impl HostSpan {
+    /// Its length.
+    pub fn nanoseconds(self) -> u64 {
+        self.end.abs_diff(self.start)
+    }
+
+    fn shifted(self, by: i64) -> Self {
+        Self {
+            start: self.start.saturating_add(by),
+            end: self.end.saturating_add(by),
+        }
+    }
+}
+
+/// One call of the driver's API by the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostCall {
+    /// The function's name in the driver's documentation, such as `cuMemcpyHtoDAsync`.
+    pub name: String,
+    /// The calling thread's name.
+    pub thread: String,
+    /// From the call until its return.
+    pub span: HostSpan,
+    /// The stream that it named, by name, if it named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
+    /// The operation that it enqueued: a place in [`Recording::intervals`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<usize>,
+}
+
+impl HostCall {
+    /// Whether the function returns only when work of the device is done: the functions that synchronise, the copies that are
+    /// not asynchronous, `cuMemFree`; and those of the runtime that correspond.
+    pub fn waits(&self) -> bool {
+        let name = self.name.strip_prefix("cuda");
+        let Some(name) = name.or_else(|| self.name.strip_prefix("cu")) else {
+            return false;
+        };
+        let copies = name.starts_with("Memcpy") && !name.contains("Async");
+        copies || name.ends_with("Synchronize") || ["MemFree", "Free"].contains(&name)
+    }
+}
+
 /// The intervals of one run, in order of their starts, on a clock that begins with the first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Where the intervals come from.
     pub source: Source,
@@ -265,6 +323,9 @@ pub struct Recording {
     /// Phases of the host's threads. They may begin before the first interval; then they are cut there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<Range>,
+    /// The host's calls, in order of their starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<HostCall>,
     /// What the software GPU's checkers found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -277,6 +338,18 @@ pub struct Placement {
     pub places: Vec<usize>,
     /// What the recording's clock begins with, on the clock of the intervals.
     pub origin: u64,
+}
+
+impl Placement {
+    /// Moves a host's call from the clock and the numbers of the intervals that were given to those of the recording.
+    pub fn call(&self, call: HostCall) -> HostCall {
+        let back = i64::try_from(self.origin).unwrap_or(i64::MAX);
+        HostCall {
+            span: call.span.shifted(-back),
+            interval: call.interval.and_then(|n| self.places.get(n).copied()),
+            ..call
+        }
+    }
 }
 
 impl Recording {
@@ -308,6 +381,7 @@ impl Recording {
             intervals,
             dependencies: Vec::new(),
             ranges: Vec::new(),
+            calls: Vec::new(),
             findings: Vec::new(),
         };
         (recording, Placement { places, origin })
@@ -348,6 +422,7 @@ impl Recording {
         Self {
             source: self.source,
             intervals,
+            calls: calls_of(self.calls, place, origin),
             dependencies: self
                 .dependencies
                 .into_iter()
@@ -368,13 +443,22 @@ impl Recording {
             .findings
             .iter()
             .flat_map(|f| f.intervals.iter().copied());
-        if let Some(Span { start, end }) = spans.find(|span| span.end < span.start) {
-            return Some(format!(
+        let calls = self.calls.iter().filter_map(|call| call.interval);
+        let backwards = |start: &dyn fmt::Display, end: &dyn fmt::Display| {
+            Some(format!(
                 "something begins at {start} ns and ends at {end} ns"
-            ));
+            ))
+        };
+        if let Some(Span { start, end }) = spans.find(|span| span.end < span.start) {
+            return backwards(start, end);
+        }
+        let mut calls_spans = self.calls.iter().map(|call| call.span);
+        if let Some(HostSpan { start, end }) = calls_spans.find(|span| span.end < span.start) {
+            return backwards(&start, &end);
         }
         dependencies
             .chain(findings)
+            .chain(calls)
             .find(|place| !is_place(place))
             .map(|place| format!("operation {place} of {}", self.intervals.len()))
     }
@@ -439,6 +523,19 @@ impl Recording {
         overlapped_share(self.of(engine))
     }
 
+    /// For each interval, which one it is among those of its stream with its engine and its name: 1 for the first. Of work that
+    /// is cut into chunks this is the chunk's number.
+    pub fn numbers(&self) -> Vec<usize> {
+        let mut seen: BTreeMap<(&str, Engine, &str), usize> = BTreeMap::new();
+        let numbers = self.intervals.iter().map(|interval| {
+            let key = (&*interval.stream, interval.engine, &*interval.name);
+            let count = seen.entry(key).or_default();
+            *count += 1;
+            *count
+        });
+        numbers.collect()
+    }
+
     /// The streams, in the order in which they first appear.
     pub fn streams(&self) -> Vec<&str> {
         let mut streams: Vec<&str> = Vec::new();
@@ -449,6 +546,33 @@ impl Recording {
         }
         streams
     }
+}
+
+/// The calls that belong to the operations kept, on the clock that begins at `origin`. Calls that enqueued one of the others are
+/// left out, and so is what returned before the first call that matters.
+fn calls_of(
+    calls: Vec<HostCall>,
+    place: impl Fn(usize) -> Option<usize>,
+    origin: u64,
+) -> Vec<HostCall> {
+    let back = i64::try_from(origin).unwrap_or(i64::MAX);
+    let kept = calls.into_iter().filter_map(|call| {
+        let interval = match call.interval {
+            Some(old) => Some(place(old)?),
+            None => None,
+        };
+        let span = call.span.shifted(-back);
+        Some(HostCall {
+            span,
+            interval,
+            ..call
+        })
+    });
+    let mut kept: Vec<HostCall> = kept.collect();
+    let enqueuing = kept.iter().filter(|call| call.interval.is_some());
+    let first = enqueuing.map(|call| call.span.start).fold(0, i64::min);
+    kept.retain(|call| call.span.end >= first);
+    kept
 }
 
 impl fmt::Display for Recording {
@@ -553,6 +677,19 @@ mod tests {
             span: span(start, end),
         };
         recording.ranges = vec![range("before", 0, 55), range("work", 40, 90)];
+        let call = |name: &str, start, end, interval| HostCall {
+            name: name.into(),
+            thread: "main".into(),
+            span: HostSpan { start, end },
+            stream: Some("a".into()),
+            interval,
+        };
+        recording.calls = vec![
+            call("cuLaunchKernel", -9, -5, Some(0)),
+            call("cuEventRecord", -5, -4, None),
+            call("cuLaunchKernel", 2, 4, Some(1)),
+            call("cuStreamSynchronize", 4, 95, None),
+        ];
         assert_eq!(recording.contradiction(), None);
         let left = recording.only(|interval| interval.name != "gate");
         assert_eq!(
@@ -562,7 +699,86 @@ mod tests {
         assert_eq!(left.dependencies, [Dependency { from: 0, to: 1 }]);
         assert_eq!(left.findings[0].intervals, [1]);
         assert_eq!(left.ranges, [range("work", 0, 30)]);
+        let calls = [
+            call("cuLaunchKernel", -58, -56, Some(0)),
+            call("cuStreamSynchronize", -56, 35, None),
+        ];
+        assert_eq!(left.calls, calls);
+        let waits = |name| call(name, 0, 1, None).waits();
+        assert!(waits("cuStreamSynchronize") && waits("cuMemcpyDtoH") && waits("cudaFree"));
+        assert!(!waits("cuMemcpyDtoHAsync") && !waits("cuStreamWaitEvent"));
         assert_eq!(left.contradiction(), None);
+    }
+
+    #[test]
+    fn calls_follow_their_operations_and_contradictions_are_found() {
+        let interval = |stream: &str, start, end| Interval {
+            engine: Engine::HostToDevice,
+            name: "copy".into(),
+            stream: stream.into(),
+            span: span(start, end),
+            bytes: 4,
+        };
+        let (mut recording, placement) = Recording::placed(
+            Source::SoftwareGpu,
+            vec![interval("b", 150, 250), interval("a", 100, 200)],
+        );
+        let call = HostCall {
+            name: "cuMemcpyHtoDAsync".into(),
+            thread: "main".into(),
+            span: HostSpan {
+                start: 90,
+                end: 110,
+            },
+            stream: Some("b".into()),
+            interval: Some(0),
+        };
+        let placed = placement.call(call);
+        assert_eq!(
+            placed.span,
+            HostSpan {
+                start: -10,
+                end: 10
+            }
+        );
+        assert_eq!(placed.interval, Some(1));
+        recording.calls = vec![placed];
+        let text = serde_json::to_string(&recording).unwrap();
+        assert_eq!(serde_json::from_str::<Recording>(&text).unwrap(), recording);
+        assert_eq!(recording.contradiction(), None);
+        recording.calls[0].interval = Some(2);
+        assert_eq!(
+            recording.contradiction(),
+            Some("operation 2 of 2".to_owned())
+        );
+        recording.calls[0].interval = None;
+        recording.calls[0].span.end = -11;
+        assert_eq!(
+            recording.contradiction(),
+            Some("something begins at -10 ns and ends at -11 ns".to_owned())
+        );
+    }
+
+    #[test]
+    fn operations_of_a_kind_are_numbered_in_their_stream() {
+        let interval = |engine, stream: &str, start| Interval {
+            engine,
+            name: "x".into(),
+            stream: stream.into(),
+            span: span(start, start + 10),
+            bytes: 0,
+        };
+        let copy = Engine::HostToDevice;
+        let recording = Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval(copy, "a", 0),
+                interval(Engine::Kernel, "a", 10),
+                interval(copy, "b", 20),
+                interval(copy, "a", 30),
+            ],
+        );
+        assert_eq!(recording.numbers(), [1, 1, 1, 2]);
     }
 
     proptest! {

@@ -2,12 +2,12 @@
 //!
 //! Files of expectations, benchmarks and comparisons of runs know a thing by its id. Its text may change at any time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An id with its text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Label {
     /// What programs refer to: lower-case letters, digits, `-`, and `/` and `.` between them.

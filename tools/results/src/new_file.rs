@@ -4,11 +4,10 @@
 //! that a symbolic link leads to instead of the link, and its successor has its permissions.
 
 use anyhow::Context;
-use std::fs;
-use std::io::{BufWriter, Write};
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 
 /// No file can be written in this place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,8 +32,8 @@ impl NewFile {
     pub fn create(option: &str, path: PathBuf) -> Result<Self, Refused> {
         let refuse = |why: String| Refused(format!("{option} {}: {why}", path.display()));
         let target = target_of(&path).map_err(refuse)?;
-        // A nameless file: if the process dies, nothing of it is left.
-        tempfile::tempfile_in(folder_of(&target))
+        // Dropped, it is gone again.
+        Temporary::in_folder(folder_of(&target))
             .map_err(|error| refuse(format!("cannot write there: {error}")))?;
         Ok(Self { path, target })
     }
@@ -58,34 +57,49 @@ impl NewFile {
     }
 }
 
-/// Writes a file under a temporary name in the folder of `path`, then gives it its name.
+/// Writes a file under a temporary name in the folder of `path`, then gives it its name. Its permissions are those of the
+/// file that it replaces, or else those that the process gives to any new file.
 fn write_beside(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut file = successor(path)?;
-    let mut out = BufWriter::new(file.as_file_mut());
+    let mut temporary = Temporary::in_folder(folder_of(path))?;
+    if let Ok(old) = fs::metadata(path) {
+        temporary.file.set_permissions(old.permissions())?;
+    }
+    let mut out = BufWriter::new(&mut temporary.file);
     fill(&mut out)?;
     out.flush()?;
     drop(out);
-    file.persist(path)?;
+    fs::rename(&temporary.path, path)?;
     Ok(())
 }
 
-/// A temporary file in the folder of `path`, with the permissions of the file that it will replace, or
-/// else with those that the process gives to any new file.
-fn successor(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let folder = folder_of(path);
-    if let Ok(old) = fs::metadata(path) {
-        let file = tempfile::NamedTempFile::new_in(folder)?;
-        file.as_file().set_permissions(old.permissions())?;
-        return Ok(file);
+/// A file with a name of its own, which is removed unless it got another name.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    fn in_folder(folder: &Path) -> io::Result<Self> {
+        let mut number = 0_u32;
+        loop {
+            let path = folder.join(format!(".{}-{number}.new", process::id()));
+            match File::create_new(&path) {
+                Ok(file) => return Ok(Self { path, file }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
-    let mut builder = tempfile::Builder::new();
-    // The system takes from these what the process's mask forbids.
-    #[cfg(unix)]
-    builder.permissions(fs::Permissions::from_mode(0o666));
-    builder.tempfile_in(folder)
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the file got its name there is nothing to remove.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// Where a path leads, or why no file can be put there.
@@ -109,6 +123,8 @@ fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use std::os::unix::fs::PermissionsExt;
 
     fn write(folder: &Path) {
         let file = NewFile::create("--trace", folder.join("file.json")).unwrap();

@@ -3,13 +3,13 @@
 use crate::intervals::Recording;
 use crate::label::{self, Label};
 use crate::statistics::Durations;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// What a result times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// All the work of a variant, from its start to its end.
@@ -32,7 +32,8 @@ impl Kind {
 }
 
 /// The work that each variant of a group does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The group's id.
@@ -55,7 +56,8 @@ impl Plan {
 }
 
 /// One thing that was timed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
     /// What the variants are variants of; results of one group can be ranked. Its text is mostly the plan in words.
@@ -65,7 +67,7 @@ pub struct Timed {
     /// What is timed.
     pub kind: Kind,
     /// Each run in microseconds, from the shortest to the longest; never empty.
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub samples_us: Vec<f64>,
 }
 
@@ -105,7 +107,8 @@ impl Timed {
 }
 
 /// The shortest time that a schedule could take, computed from stages measured alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
     /// The id of the group whose variants it bounds.
@@ -117,7 +120,8 @@ pub struct Bound {
 }
 
 /// What a claim's figure is a number of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// A share: 1 is all.
@@ -129,7 +133,8 @@ pub enum Unit {
 }
 
 /// The number behind what was found, where there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// The number.
@@ -139,7 +144,8 @@ pub struct Figure {
 }
 
 /// A claim that a part makes, and whether it was found to be true.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// What programs know it by; a part has each once.
@@ -196,7 +202,8 @@ impl fmt::Display for Claim {
 }
 
 /// When a variant's operations ran, in one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
     /// The variant.
@@ -206,7 +213,8 @@ pub struct Timeline {
 }
 
 /// One part of an example.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartResults {
     /// The name for `--part`.

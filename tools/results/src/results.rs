@@ -3,7 +3,6 @@
 use crate::device::{Fingerprint, TimeSource};
 use crate::part::{PartResults, Timed};
 use crate::versioned::{self, Unread};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,8 @@ use std::path::{Path, PathBuf};
 pub const VERSION: u32 = 3;
 
 /// What was asked of the example.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Bytes that each part works on, where that was said.
@@ -33,11 +33,12 @@ pub struct Request {
 }
 
 /// What a run of an example left behind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Results {
     /// The version of the form: 3.
-    #[schemars(range(min = 3, max = 3))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 3, max = 3)))]
     pub version: u32,
     /// The example's name.
     pub example: String,
@@ -144,6 +145,7 @@ impl Results {
     }
 
     /// The form as a JSON Schema (draft 2020-12), pretty-printed.
+    #[cfg(feature = "schema")]
     pub fn schema() -> String {
         let schema = schemars::schema_for!(Results);
         let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();

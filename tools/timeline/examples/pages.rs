@@ -7,11 +7,12 @@ mod testing;
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::{Engine, Recording};
+use chapter_results::part::{Bound, Kind, Timed};
 use chapter_timeline::figure::{Source, figures};
 use chapter_timeline::html;
 use std::path::PathBuf;
 use std::{env, fs, io};
-use testing::{interval, range, recording, results, three_way};
+use testing::{interval, one_stream, range, recording, results, three_way};
 
 /// Chunks in three streams, one kernel in the middle of each, so many operations in all.
 fn many(operations: u64) -> Recording {
@@ -36,12 +37,57 @@ fn hostile() -> Recording {
 }
 
 /// Kernels of many streams at once.
-fn crowd() -> Recording {
-    let kernels = (0..48u64).map(|n| {
-        let stream = format!("a stream with quite a long name {}", n % 24);
+fn crowd(streams: u64) -> Recording {
+    let kernels = (0..2 * streams).map(|n| {
+        let stream = format!("a stream with quite a long name {}", n % streams);
         interval(Engine::Kernel, &stream, n * 700, n * 700 + 16_000)
     });
     recording(kernels.collect())
+}
+
+/// A kernel of the legacy stream between kernels of a blocking stream, and one of a stream that does not wait.
+fn legacy() -> Recording {
+    recording(vec![
+        interval(Engine::Kernel, "blocking", 0, 20_000),
+        interval(Engine::Kernel, "legacy", 21_000, 41_000),
+        interval(Engine::Kernel, "non-blocking", 5_000, 35_000),
+        interval(Engine::Kernel, "blocking", 42_000, 62_000),
+    ])
+}
+
+/// Two variants of the same work with a bound, and timelines of other kinds.
+fn variants() -> Results {
+    let mut results = results(
+        TimeSource::Modelled,
+        vec![
+            ("one stream", one_stream()),
+            ("three streams", three_way()),
+            ("legacy stream", legacy()),
+            ("24 streams", crowd(24)),
+            ("empty", recording(vec![])),
+        ],
+    );
+    let part = &mut results.parts[0];
+    part.timed = ["one stream", "three streams"]
+        .map(|variant| Timed {
+            group: "two chunks".into(),
+            variant: variant.into(),
+            kind: Kind::Makespan,
+            samples_us: vec![100.0],
+        })
+        .to_vec();
+    part.bounds = vec![Bound {
+        group: "two chunks".into(),
+        label: "duplex".into(),
+        us: 61.0,
+    }];
+    let mut other = part.clone();
+    other.name = "many".into();
+    other.question = "What do 128 streams do?".into();
+    other.timelines.truncate(1);
+    other.timelines[0].recording = crowd(128);
+    results.parts.push(other);
+    results
 }
 
 fn main() -> io::Result<()> {
@@ -61,14 +107,10 @@ fn main() -> io::Result<()> {
         interval.span.end = interval.span.end * 9 / 10;
     }
     faster.findings.clear();
-    let timelines = vec![
-        ("three streams", three_way()),
-        ("crowd", crowd()),
-        ("empty", recording(vec![])),
-    ];
-    let measured = results(TimeSource::Measured, timelines);
+    let measured = results(TimeSource::Measured, vec![("three streams", three_way())]);
     let modelled = results(TimeSource::Modelled, vec![("three streams", faster)]);
     page("one.html", &[&measured])?;
+    page("variants.html", &[&variants()])?;
     page("two.html", &[&measured, &modelled])?;
     page(
         "many.html",

@@ -3,6 +3,7 @@
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
+use chapter_results::part::{Kind, PartResults};
 
 /// A file's timelines.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Timeline<'a> {
     pub id: &'a str,
     /// The variant.
     pub variant: &'a str,
+    /// The shortest time in microseconds that any schedule could take, if it is known.
+    pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: &'a Recording,
 }
@@ -35,6 +38,8 @@ pub struct Timeline<'a> {
 pub struct Drawn<'a> {
     /// Such as `modelled, NVIDIA H200`.
     pub label: String,
+    /// The shortest time in microseconds that any schedule could take, if it is known.
+    pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: &'a Recording,
 }
@@ -64,6 +69,7 @@ impl<'a> Source<'a> {
                 question: &part.question,
                 id: &timeline.variant.id,
                 variant: &timeline.variant.text,
+                bound_us: bound_us(part, &timeline.variant.id),
                 recording: &timeline.recording,
             })
         });
@@ -73,6 +79,16 @@ impl<'a> Source<'a> {
             timelines: timelines.collect(),
         }
     }
+}
+
+/// The shortest time in microseconds that the variant of this id could take: the last bound that the part names for the group in
+/// which the variant was timed.
+pub fn bound_us(part: &PartResults, variant: &str) -> Option<f64> {
+    let mut timed = part.timed.iter();
+    let timed = timed.find(|timed| timed.kind == Kind::Makespan && timed.variant.id == variant)?;
+    let mut bounds = part.bounds.iter();
+    let bound = bounds.rfind(|bound| bound.group == timed.group.id)?;
+    Some(bound.us)
 }
 
 /// The figures of one or more files, in the files' order. A model's timelines come before those that were measured.
@@ -91,6 +107,7 @@ pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
             };
             let drawn = Drawn {
                 label: format!("{}, {}", source.times, source.device),
+                bound_us: timeline.bound_us,
                 recording: timeline.recording,
             };
             let id = (timeline.id, before);
@@ -114,6 +131,7 @@ pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
 mod tests {
     use super::*;
     use crate::testing::{results, three_way};
+    use chapter_results::part::{Bound, Timed};
 
     fn shown(files: &[&Results]) -> Vec<(String, Vec<String>)> {
         let sources: Vec<Source<'_>> = files.iter().map(|results| Source::of(results)).collect();
@@ -136,6 +154,36 @@ mod tests {
                 ("one stream".to_owned(), vec![model, machine.clone()]),
                 ("no prediction".to_owned(), vec![machine]),
             ]
+        );
+    }
+
+    #[test]
+    fn the_bound_is_the_last_of_the_variants_group() {
+        let mut results = results(TimeSource::Measured, vec![("one stream", three_way())]);
+        let part = &mut results.parts[0];
+        assert_eq!(bound_us(part, "one stream"), None);
+        let timed = |variant: &'static str, group: &'static str, kind| Timed {
+            group: group.into(),
+            variant: variant.into(),
+            kind,
+            samples_us: vec![1.0],
+        };
+        part.timed = vec![
+            timed("one stream", "copies", Kind::Copy),
+            timed("one stream", "all", Kind::Makespan),
+            timed("alone", "unbounded", Kind::Makespan),
+        ];
+        let bound = |group: &str, us| Bound {
+            group: group.into(),
+            label: "duplex".into(),
+            us,
+        };
+        part.bounds = vec![bound("all", 90.0), bound("all", 60.0), bound("copies", 5.0)];
+        assert_eq!(bound_us(part, "one stream"), Some(60.0));
+        assert_eq!(bound_us(part, "alone"), None);
+        assert_eq!(
+            figures(&[Source::of(&results)])[0].drawn[0].bound_us,
+            Some(60.0)
         );
     }
 

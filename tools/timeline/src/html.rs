@@ -2,13 +2,18 @@
 //!
 //! The page draws what it is given; where things stand in their rows, and when engines overlap, is found out here.
 
+use crate::analysis::facts::legacy_barriers;
+use crate::critical::{self, Step};
 use crate::figure::{Drawn, Figure};
 use crate::overlap::overlapped;
 use crate::rows::{Kind, rows};
 use crate::{class, summary};
 use chapter_results::Results;
-use chapter_results::intervals::{Recording, Span};
+use chapter_results::intervals::{Engine, Interval, Recording, Span, total};
+use chapter_results::units;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What the page knows.
 #[derive(Serialize)]
@@ -30,26 +35,50 @@ struct PageFigure<'a> {
 struct PageChart<'a> {
     label: &'a str,
     summary: String,
+    /// How near the run came to the bound, and how much of it its critical path is.
+    path: String,
+    /// The shortest time that any schedule could take, if it is known.
+    bound: Option<f64>,
     rows: Vec<PageRow>,
     operations: Vec<Operation<'a>>,
     /// Name, thread, start, end.
     ranges: Vec<(&'a str, &'a str, u64, u64)>,
+    calls: Vec<Call<'a>>,
     dependencies: Vec<(usize, usize)>,
     overlap: Vec<(u64, u64)>,
+    /// When the legacy default stream held the blocking streams up.
+    barriers: Vec<(u64, u64)>,
+    /// The critical path: operations, and why each follows the one before it.
+    critical: Vec<(usize, &'static str)>,
     findings: Vec<Finding<'a>>,
 }
 
 #[derive(Serialize)]
 struct PageRow {
-    /// `engine`, `stream` or `host`.
+    /// `engine`, `stream`, `phases` or `calls`.
     kind: &'static str,
     name: String,
-    /// The operations, in a host thread's row the ranges, of each lane in order of their starts.
+    /// The operations, in a host thread's rows the ranges or the calls, of each lane in order of their starts.
     lanes: Vec<Vec<usize>>,
 }
 
-/// Name, stream, engine, colour, start, end, bytes.
-type Operation<'a> = (&'a str, &'a str, String, &'static str, u64, u64, u64);
+/// Name, stream, engine, colour, start, end, bytes, number; the number is 0 where there is one operation of its kind.
+type Operation<'a> = (&'a str, &'a str, String, &'static str, u64, u64, u64, usize);
+
+#[derive(Serialize)]
+struct Call<'a> {
+    name: &'a str,
+    thread: &'a str,
+    start: i64,
+    end: i64,
+    stream: Option<&'a str>,
+    /// The operation that it enqueued.
+    enqueued: Option<usize>,
+    /// Whether the host waits in it.
+    waits: bool,
+    /// The operation whose end let the host go on.
+    released_by: Option<usize>,
+}
 
 #[derive(Serialize)]
 struct Finding<'a> {
@@ -106,10 +135,16 @@ fn assemble(title: &str, data: &str) -> String {
 }
 
 /// The page's program.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("assets/units.js"),
     include_str!("assets/chart.js"),
+    include_str!("assets/facts.js"),
     include_str!("assets/paint.js"),
+    include_str!("assets/marks.js"),
+    include_str!("assets/view.js"),
+    include_str!("assets/measure.js"),
+    include_str!("assets/minimap.js"),
+    include_str!("assets/legend.js"),
     include_str!("assets/input.js"),
     include_str!("assets/page.js"),
 ];
@@ -126,26 +161,14 @@ fn figure<'a>(figure: &'a Figure<'_>) -> PageFigure<'a> {
 fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
     let recording = drawn.recording;
     let ends = |span: &Span| (span.start, span.end);
+    let critical = critical::path(recording);
     PageChart {
         label: &drawn.label,
         summary: summary(recording),
+        path: path_text(drawn, &critical),
+        bound: drawn.bound_us.map(|us| us * 1e3),
         rows: page_rows(recording),
-        operations: recording
-            .intervals
-            .iter()
-            .map(|i| {
-                let engine = i.engine.to_string();
-                (
-                    i.name.as_str(),
-                    i.stream.as_str(),
-                    engine,
-                    class(i.engine),
-                    i.span.start,
-                    i.span.end,
-                    i.bytes,
-                )
-            })
-            .collect(),
+        operations: operations(recording),
         ranges: recording
             .ranges
             .iter()
@@ -156,7 +179,13 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
             .iter()
             .map(|d| (d.from, d.to))
             .collect(),
+        calls: calls(recording),
         overlap: overlapped(recording).iter().map(ends).collect(),
+        barriers: legacy_barriers(recording).iter().map(ends).collect(),
+        critical: critical
+            .iter()
+            .map(|step| (step.place, step.why.map_or("", critical::Why::text)))
+            .collect(),
         findings: recording
             .findings
             .iter()
@@ -168,6 +197,66 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
     }
 }
 
+fn path_text(drawn: &Drawn<'_>, critical: &[Step]) -> String {
+    let whole = drawn.recording.makespan();
+    let mut text = String::new();
+    if let Some(us) = drawn.bound_us {
+        let bound = Duration::from_nanos((us * 1e3).round() as u64);
+        let share = units::percent(bound.as_secs_f64() / whole.as_secs_f64().max(1e-9));
+        text = format!("The bound is {}, {share} of this run. ", units::time(bound));
+    }
+    let intervals = &drawn.recording.intervals;
+    let busy = critical.iter().map(|step| intervals[step.place].span);
+    let busy = total(&busy.collect::<Vec<_>>());
+    let operations = match critical.len() {
+        1 => "one operation, which runs".to_owned(),
+        count => format!("{count} operations, which run"),
+    };
+    let (busy, whole) = (units::time(busy), units::time(whole));
+    text + &format!("The critical path has {operations} for {busy} of {whole}.")
+}
+
+fn operations(recording: &Recording) -> Vec<Operation<'_>> {
+    fn kind(i: &Interval) -> (&str, Engine, &str) {
+        (&i.stream, i.engine, &i.name)
+    }
+    let mut kinds: BTreeMap<_, usize> = BTreeMap::new();
+    for interval in &recording.intervals {
+        *kinds.entry(kind(interval)).or_default() += 1;
+    }
+    let numbered = recording.intervals.iter().zip(recording.numbers());
+    let operations = numbered.map(|(i, number)| {
+        let alone = kinds.get(&kind(i)) == Some(&1);
+        (
+            i.name.as_str(),
+            i.stream.as_str(),
+            i.engine.to_string(),
+            class(i.engine),
+            i.span.start,
+            i.span.end,
+            i.bytes,
+            if alone { 0 } else { number },
+        )
+    });
+    operations.collect()
+}
+
+fn calls(recording: &Recording) -> Vec<Call<'_>> {
+    let released = critical::released_by(recording);
+    let calls = recording.calls.iter().zip(released);
+    let calls = calls.map(|(call, released_by)| Call {
+        name: &call.name,
+        thread: &call.thread,
+        start: call.span.start,
+        end: call.span.end,
+        stream: call.stream.as_deref(),
+        enqueued: call.interval,
+        waits: call.waits(),
+        released_by,
+    });
+    calls.collect()
+}
+
 fn page_rows(recording: &Recording) -> Vec<PageRow> {
     let rows = rows(recording).into_iter().map(|row| {
         let mut lanes = vec![Vec::new(); row.lanes];
@@ -177,7 +266,8 @@ fn page_rows(recording: &Recording) -> Vec<PageRow> {
         let kind = match row.kind {
             Kind::Engine(_) => "engine",
             Kind::Stream => "stream",
-            Kind::Thread => "host",
+            Kind::Thread => "phases",
+            Kind::Calls => "calls",
         };
         PageRow {
             kind,

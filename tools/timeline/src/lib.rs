@@ -1,16 +1,15 @@
 //! Timelines of runs: what they say, and how they are shown. It knows recordings, not CUDA.
 //!
-//! - [`nsight`]: reads the exports of Nsight Systems; behind the feature of that name, for it takes SQLite along.
 //! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
 //! - [`perfetto`], [`svg`], [`html`]: the forms in which they are drawn.
+//! - [`critical`]: the operations that decided when the run ended.
 //! - [`figure`]: which recordings are drawn together; [`rows`], [`axis`], [`overlap`]: what the forms have in common.
 
 pub mod analysis;
 pub mod axis;
+pub mod critical;
 pub mod figure;
 pub mod html;
-#[cfg(feature = "nsight")]
-pub mod nsight;
 pub mod overlap;
 pub mod perfetto;
 pub mod rows;

@@ -2,18 +2,22 @@
 //!
 //! A recording becomes a process; its engines, its streams and its host threads become that process's threads. Operations
 //! of one row that ran at the same time get a thread each, for slices of one thread must lie within one another or apart.
-//! Dependencies are flows from stream to stream, findings are instants in the streams of the operations that they are about.
+//! Dependencies are flows from stream to stream, and so is what a host's call enqueued. Findings are instants in the streams
+//! of the operations that they are about. Time begins with the first operation, or with the host's first call if that is
+//! earlier.
 
 use crate::bytes_per_second;
 use crate::rows::{Kind, Row, rows};
 use chapter_results::Results;
-use chapter_results::intervals::{Interval, Recording, Span};
+use chapter_results::intervals::{HostSpan, Interval, Recording, Span};
 use serde::Serialize;
 use std::io::Write;
 
 /// A trace.
 #[derive(Debug, Default)]
 pub struct Trace {
+    /// How long before its first operation the host's first call of the recording began: times of the format are not negative.
+    lead: i64,
     events: Vec<Event>,
     /// The last number given to a process or a thread; none is given twice.
     numbers: u32,
@@ -93,6 +97,15 @@ fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e3
 }
 
+/// The same span on the host's clock.
+fn on_host(span: Span) -> HostSpan {
+    let signed = |time| i64::try_from(time).unwrap_or(i64::MAX);
+    HostSpan {
+        start: signed(span.start),
+        end: signed(span.end),
+    }
+}
+
 impl Trace {
     /// All timelines of a file.
     pub fn of(results: &Results) -> Self {
@@ -108,20 +121,28 @@ impl Trace {
     /// Adds the recording of a part's variant.
     pub fn add(&mut self, part: &str, variant: &str, recording: &Recording) {
         let pid = self.number();
+        let first = recording.calls.iter().map(|call| call.span.start).min();
+        self.lead = first.unwrap_or(0).min(0).saturating_neg();
         let title = format!("{part}: {variant} [{}]", recording.source);
         self.metadata("process_name", pid, pid, Metadata::Name(title));
         self.metadata("process_sort_index", pid, pid, Metadata::SortIndex(pid));
         // The thread of each operation within its stream's row.
         let mut threads = vec![pid; recording.intervals.len()];
+        let mut callers = vec![pid; recording.calls.len()];
         for row in rows(recording) {
-            let own = self.add_row(pid, &row, recording);
-            if row.kind == Kind::Stream {
-                for (index, tid) in own {
-                    threads[index] = tid;
+            let of_kind = match row.kind {
+                Kind::Stream => &mut threads,
+                Kind::Calls => &mut callers,
+                _ => &mut Vec::new(),
+            };
+            for (index, tid) in self.add_row(pid, &row, recording) {
+                if let Some(thread) = of_kind.get_mut(index) {
+                    *thread = tid;
                 }
             }
         }
         self.add_flows(pid, &threads, recording);
+        self.add_enqueued(pid, &callers, &threads, recording);
         self.add_findings(pid, &threads, recording);
     }
 
@@ -142,11 +163,16 @@ impl Trace {
         let what = match row.kind {
             Kind::Engine(_) => "engine",
             Kind::Stream => "stream",
-            Kind::Thread => "host thread",
+            Kind::Thread | Kind::Calls => "host thread",
         };
         let indices = row.places.iter().map(|place| place.index);
         let lanes = match row.kind {
-            Kind::Thread => nested(indices.clone().map(|index| recording.ranges[index].span)),
+            Kind::Thread => nested(
+                indices
+                    .clone()
+                    .map(|index| on_host(recording.ranges[index].span)),
+            ),
+            Kind::Calls => nested(indices.clone().map(|index| recording.calls[index].span)),
             _ => row.places.iter().map(|place| place.lane).collect(),
         };
         let mut threads: Vec<u32> = Vec::new();
@@ -162,8 +188,9 @@ impl Trace {
             }
             own.push((index, threads[lane]));
             let event = match row.kind {
-                Kind::Thread => phase_of_the_host(recording, index),
-                _ => operation(&recording.intervals[index]),
+                Kind::Thread => self.phase_of_the_host(recording, index),
+                Kind::Calls => self.call(recording, index),
+                _ => self.operation(&recording.intervals[index]),
             };
             let (name, cat, phase) = event;
             self.push(name, Some(cat), phase, pid, threads[lane]);
@@ -178,13 +205,38 @@ impl Trace {
             self.flows += 1;
             let id = self.flows;
             // The last nanosecond at which the slice is open.
-            let ts = microseconds(from.end.saturating_sub(1).max(from.start));
+            let ts = self.at(from.end.saturating_sub(1).max(from.start));
             let start = Phase::FlowStart { ts, id };
-            let (ts, bp) = (microseconds(to.start), "e");
+            let (ts, bp) = (self.at(to.start), "e");
             let end = Phase::FlowEnd { ts, id, bp };
             for (phase, index) in [(start, dependency.from), (end, dependency.to)] {
                 let cat = Some("dependency".to_owned());
                 self.push("waits for".to_owned(), cat, phase, pid, threads[index]);
+            }
+        }
+    }
+
+    /// Arrows from calls to the operations that they enqueued.
+    fn add_enqueued(&mut self, pid: u32, callers: &[u32], threads: &[u32], recording: &Recording) {
+        for (call, caller) in recording.calls.iter().zip(callers) {
+            let Some(place) = call.interval else { continue };
+            let begin = self.host_at(call.span.start);
+            let to = self.at(recording.intervals[place].span.start);
+            // A flow goes forward in time.
+            if to < begin {
+                continue;
+            }
+            self.flows += 1;
+            let id = self.flows;
+            let start = Phase::FlowStart { ts: begin, id };
+            let end = Phase::FlowEnd {
+                ts: to,
+                id,
+                bp: "e",
+            };
+            for (phase, tid) in [(start, *caller), (end, threads[place])] {
+                let cat = Some("enqueue".to_owned());
+                self.push("enqueues".to_owned(), cat, phase, pid, tid);
             }
         }
     }
@@ -202,11 +254,11 @@ impl Trace {
             };
             let cat = || Some("finding".to_owned());
             for &index in &finding.intervals {
-                let ts = microseconds(recording.intervals[index].span.start);
+                let ts = self.at(recording.intervals[index].span.start);
                 self.push(name.to_owned(), cat(), moment(ts, "t"), pid, threads[index]);
             }
             if finding.intervals.is_empty() {
-                self.push(name.to_owned(), cat(), moment(0.0, "p"), pid, pid);
+                self.push(name.to_owned(), cat(), moment(self.at(0), "p"), pid, pid);
             }
         }
     }
@@ -238,37 +290,62 @@ impl Trace {
     }
 }
 
-fn complete(span: Span, args: Details) -> Phase {
-    Phase::Complete {
-        ts: microseconds(span.start),
-        dur: microseconds(span.nanoseconds()),
-        args,
+impl Trace {
+    /// A moment of the recording's clock in the trace.
+    fn at(&self, nanoseconds: u64) -> f64 {
+        self.host_at(i64::try_from(nanoseconds).unwrap_or(i64::MAX))
     }
-}
 
-fn operation(interval: &Interval) -> (String, String, Phase) {
-    let details = Details {
-        stream: Some(interval.stream.clone()),
-        engine: Some(interval.engine.to_string()),
-        bytes: (interval.bytes > 0).then_some(interval.bytes),
-        bandwidth: bytes_per_second(interval),
-    };
-    let phase = complete(interval.span, details);
-    (interval.name.clone(), interval.engine.to_string(), phase)
-}
+    fn host_at(&self, nanoseconds: i64) -> f64 {
+        microseconds(nanoseconds.saturating_add(self.lead).max(0).cast_unsigned())
+    }
 
-fn phase_of_the_host(recording: &Recording, index: usize) -> (String, String, Phase) {
-    let range = &recording.ranges[index];
-    let phase = complete(range.span, Details::default());
-    (range.name.clone(), "host".to_owned(), phase)
+    fn complete(&self, span: HostSpan, args: Details) -> Phase {
+        Phase::Complete {
+            ts: self.host_at(span.start),
+            dur: microseconds(span.nanoseconds()),
+            args,
+        }
+    }
+
+    fn operation(&self, interval: &Interval) -> (String, String, Phase) {
+        let details = Details {
+            stream: Some(interval.stream.clone()),
+            engine: Some(interval.engine.to_string()),
+            bytes: (interval.bytes > 0).then_some(interval.bytes),
+            bandwidth: bytes_per_second(interval),
+        };
+        let phase = self.complete(on_host(interval.span), details);
+        (interval.name.clone(), interval.engine.to_string(), phase)
+    }
+
+    fn phase_of_the_host(&self, recording: &Recording, index: usize) -> (String, String, Phase) {
+        let range = &recording.ranges[index];
+        let phase = self.complete(on_host(range.span), Details::default());
+        (range.name.clone(), "host".to_owned(), phase)
+    }
+
+    fn call(&self, recording: &Recording, index: usize) -> (String, String, Phase) {
+        let call = &recording.calls[index];
+        let details = Details {
+            stream: call.stream.clone(),
+            ..Details::default()
+        };
+        let cat = if call.waits() { "wait" } else { "call" };
+        (
+            call.name.clone(),
+            cat.to_owned(),
+            self.complete(call.span, details),
+        )
+    }
 }
 
 /// Puts spans, which come in order of their starts and the longer first, each into the first lane where it lies within
 /// whatever is open.
-fn nested(spans: impl Iterator<Item = Span>) -> Vec<usize> {
-    let mut lanes: Vec<Vec<u64>> = Vec::new();
-    let mut place = |span: Span| {
-        let fits = |open: &mut Vec<u64>| {
+fn nested(spans: impl Iterator<Item = HostSpan>) -> Vec<usize> {
+    let mut lanes: Vec<Vec<i64>> = Vec::new();
+    let mut place = |span: HostSpan| {
+        let fits = |open: &mut Vec<i64>| {
             while open.last().is_some_and(|end| *end <= span.start) {
                 open.pop();
             }

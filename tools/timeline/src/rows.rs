@@ -13,12 +13,14 @@ pub enum Kind {
     Stream,
     /// The phases of a host thread.
     Thread,
+    /// The calls of a host thread.
+    Calls,
 }
 
 /// One thing in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which: a place in [`Recording::intervals`], in a thread's row in [`Recording::ranges`].
+    /// Which: a place in [`Recording::intervals`], in a thread's rows in [`Recording::ranges`] or [`Recording::calls`].
     pub index: usize,
     /// The lane, from the top.
     pub lane: usize,
@@ -51,21 +53,39 @@ pub fn rows(recording: &Recording) -> Vec<Row> {
         let own = intervals(&|i| recording.intervals[i].stream == stream);
         rows.push(row(Kind::Stream, stream, own, &spans));
     }
-    let spans: Vec<Span> = recording.ranges.iter().map(|range| range.span).collect();
+    let ranges: Vec<Span> = recording.ranges.iter().map(|range| range.span).collect();
+    let calls = calls(recording);
     for thread in threads(recording) {
-        let own = (0..spans.len()).filter(|i| recording.ranges[*i].thread == thread);
-        rows.push(row(Kind::Thread, thread, own.collect(), &spans));
+        let own = (0..ranges.len()).filter(|i| recording.ranges[*i].thread == thread);
+        rows.push(row(Kind::Thread, thread, own.collect(), &ranges));
+        let own = (0..calls.len()).filter(|i| recording.calls[*i].thread == thread);
+        let name = format!("{thread}: calls");
+        rows.push(row(Kind::Calls, &name, own.collect(), &calls));
     }
     rows.retain(|row| !row.places.is_empty());
     rows
 }
 
+/// The spans of the host's calls, on a clock that begins with the first.
+fn calls(recording: &Recording) -> Vec<Span> {
+    let spans = recording.calls.iter().map(|call| call.span);
+    let first = spans.clone().map(|span| span.start).min().unwrap_or(0);
+    spans
+        .map(|span| Span {
+            start: span.start.abs_diff(first),
+            end: span.end.abs_diff(first),
+        })
+        .collect()
+}
+
 /// The host threads, in the order in which they first appear.
 fn threads(recording: &Recording) -> Vec<&str> {
     let mut threads: Vec<&str> = Vec::new();
-    for range in &recording.ranges {
-        if !threads.contains(&range.thread.as_str()) {
-            threads.push(&range.thread);
+    let of_ranges = recording.ranges.iter().map(|range| &range.thread);
+    let of_calls = recording.calls.iter().map(|call| &call.thread);
+    for thread in of_ranges.chain(of_calls) {
+        if !threads.contains(&thread.as_str()) {
+            threads.push(thread);
         }
     }
     threads
@@ -97,7 +117,7 @@ fn row(kind: Kind, name: &str, mut own: Vec<usize>, spans: &[Span]) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{interval, range, recording};
+    use crate::testing::{interval, one_stream, range, recording};
     use proptest::prelude::*;
 
     #[test]
@@ -114,6 +134,25 @@ mod tests {
             names,
             [("H2D", 1), ("kernel", 2), ("a", 1), ("b", 1), ("main", 2)]
         );
+    }
+
+    #[test]
+    fn a_threads_calls_have_a_row_below_its_phases() {
+        let mut recording = one_stream();
+        recording.ranges = vec![range("enqueue", "main", 0, 20)];
+        recording.calls[6].thread = "other".into();
+        let rows = rows(&recording);
+        let host: Vec<_> = rows[4..]
+            .iter()
+            .map(|r| (r.kind, &*r.name, r.lanes))
+            .collect();
+        let expected = [
+            (Kind::Thread, "main", 1),
+            (Kind::Calls, "main: calls", 1),
+            (Kind::Calls, "other: calls", 1),
+        ];
+        assert_eq!(host, expected);
+        assert_eq!(rows[5].places.len(), 6);
     }
 
     #[test]

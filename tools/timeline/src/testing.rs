@@ -2,7 +2,7 @@
 
 use chapter_results::device::{Fingerprint, TimeSource};
 use chapter_results::intervals::{
-    Dependency, Engine, Finding, Interval, Range, Recording, Source, Span,
+    Dependency, Engine, Finding, HostCall, HostSpan, Interval, Range, Recording, Source, Span,
 };
 use chapter_results::part::{PartResults, Timeline};
 use chapter_results::results::Request;
@@ -24,6 +24,16 @@ pub fn range(name: &str, thread: &str, start: u64, end: u64) -> Range {
         name: name.into(),
         thread: thread.into(),
         span: Span { start, end },
+    }
+}
+
+pub fn call(name: &str, start: i64, end: i64, stream: &str, interval: Option<usize>) -> HostCall {
+    HostCall {
+        name: name.into(),
+        thread: "main".into(),
+        span: HostSpan { start, end },
+        stream: Some(stream.into()),
+        interval,
     }
 }
 
@@ -53,6 +63,35 @@ pub fn three_way() -> Recording {
         text: "race: \"affine\" writes what a copy reads\nbytes 0 to 1048576 of the buffer\nmissing: an event".into(),
         intervals: vec![4, 5],
     }];
+    recording
+}
+
+/// The same work in one stream, with the host's calls: it enqueues everything and waits.
+pub fn one_stream() -> Recording {
+    use Engine::{DeviceToHost, HostToDevice, Kernel};
+    let mut recording = recording(vec![
+        interval(HostToDevice, "one", 0, 20_000),
+        interval(Kernel, "one", 20_500, 30_500),
+        interval(DeviceToHost, "one", 31_000, 51_000),
+        interval(HostToDevice, "one", 52_000, 72_000),
+        interval(Kernel, "one", 72_500, 82_500),
+        interval(DeviceToHost, "one", 83_000, 103_000),
+    ]);
+    let enqueued = [
+        "cuMemcpyHtoDAsync",
+        "cuLaunchKernel",
+        "cuMemcpyDtoHAsync",
+        "cuMemcpyHtoDAsync",
+        "cuLaunchKernel",
+        "cuMemcpyDtoHAsync",
+    ];
+    let calls = (0i64..).zip(enqueued).map(|(n, name)| {
+        let start = n * 3_000 - 6_000;
+        call(name, start, start + 2_000, "one", usize::try_from(n).ok())
+    });
+    recording.calls = calls.collect();
+    let wait = call("cuStreamSynchronize", 12_500, 105_000, "one", None);
+    recording.calls.push(wait);
     recording
 }
 

@@ -10,7 +10,7 @@ use chapter_timeline::figure::{Source, figures};
 use chapter_timeline::html;
 use proptest::prelude::*;
 use serde_json::Value;
-use testing::{results, three_way};
+use testing::{one_stream, results, three_way};
 
 fn page(name: &str) -> String {
     let mut recording = three_way();
@@ -56,7 +56,9 @@ fn the_data_says_where_everything_stands() {
         rows,
         ["H2D", "kernel", "D2H", "in", "compute", "out", "main"]
     );
-    let kernel = serde_json::json!(["affine", "compute", "kernel", "kernel", 20_500, 30_500, 0]);
+    let kernel = serde_json::json!([
+        "affine", "compute", "kernel", "kernel", 20_500, 30_500, 0, 1
+    ]);
     assert_eq!(chart["operations"][2], kernel);
     assert_eq!(
         chart["dependencies"],
@@ -67,6 +69,34 @@ fn the_data_says_where_everything_stands() {
         serde_json::json!([4, 5])
     );
     assert_eq!(chart["overlap"][0], serde_json::json!([20_500, 30_500]));
+}
+
+#[test]
+fn the_data_has_calls_the_critical_path_barriers_and_the_bound() {
+    let mut recording = one_stream();
+    recording.intervals[1].stream = "legacy".into();
+    let results = results(TimeSource::Measured, vec![("one stream", recording)]);
+    let mut figures = figures(&[Source::of(&results)]);
+    figures[0].drawn[0].bound_us = Some(60.5);
+    let data = data(&html::page("basic_streams", &[], &figures));
+    let chart = &data["figures"][0]["charts"][0];
+    assert_eq!(chart["bound"], 60_500.0);
+    assert_eq!(chart["barriers"], serde_json::json!([[20_500, 30_500]]));
+    let call = serde_json::json!({
+        "name": "cuLaunchKernel", "thread": "main", "start": -3_000, "end": -1_000, "stream": "one",
+        "enqueued": 1, "waits": false, "released_by": null,
+    });
+    assert_eq!(chart["calls"][1], call);
+    assert_eq!(chart["calls"][6]["waits"], true);
+    assert_eq!(chart["calls"][6]["released_by"], 5);
+    assert_eq!(chart["critical"][0], serde_json::json!([0, ""]));
+    assert_eq!(
+        chart["critical"][1],
+        serde_json::json!([2, "order of the stream"])
+    );
+    let numbers: Vec<_> = (0..6).map(|i| chart["operations"][i][7].clone()).collect();
+    assert_eq!(numbers, [1, 0, 1, 2, 0, 2]);
+    assert_eq!(chart["rows"][5]["name"], "main: calls");
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use chapter_timeline::perfetto::Trace;
 use proptest::prelude::*;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use testing::{interval, range, recording, three_way};
+use testing::{call, interval, one_stream, range, recording, three_way};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -101,6 +101,9 @@ enum Scope {
     #[serde(rename = "p")]
     Process,
 }
+
+/// What flows are called, and their categories.
+const FLOWS: [(&str, &str); 2] = [("waits for", "dependency"), ("enqueues", "enqueue")];
 
 type Row = (u32, u32);
 
@@ -194,7 +197,7 @@ impl Checked {
                 pid,
                 tid,
             } => {
-                assert_eq!((name.as_str(), cat.as_str()), ("waits for", "dependency"));
+                assert!(FLOWS.contains(&(name.as_str(), cat.as_str())));
                 let end = &mut self.flows.entry(id).or_default()[0];
                 assert!(
                     end.replace(((pid, tid), nanoseconds(ts))).is_none(),
@@ -210,10 +213,8 @@ impl Checked {
                 tid,
                 bp,
             } => {
-                assert_eq!(
-                    (name.as_str(), cat.as_str(), bp),
-                    ("waits for", "dependency", Enclosing::Slice)
-                );
+                assert!(FLOWS.contains(&(name.as_str(), cat.as_str())));
+                assert_eq!(bp, Enclosing::Slice);
                 let end = &mut self.flows.entry(id).or_default()[1];
                 assert!(
                     end.replace(((pid, tid), nanoseconds(ts))).is_none(),
@@ -385,6 +386,26 @@ fn kernels_at_the_same_time_get_a_thread_each_and_phases_within_phases_do_not() 
 }
 
 #[test]
+fn calls_have_a_thread_and_lead_to_their_operations_on_a_clock_that_begins_with_them() {
+    let checked = check(&trace(&[("one stream", &one_stream())]));
+    assert_eq!(checked.rows_of(1).last(), Some(&"host thread: main: calls"));
+    let row = |name: &str| {
+        let (row, _) = checked
+            .threads
+            .iter()
+            .find(|(_, own)| *own == name)
+            .unwrap();
+        *row
+    };
+    let [calls, stream] = ["host thread: main: calls", "stream: one"].map(row);
+    assert_eq!(checked.slices[&calls][0], (0, 2_000));
+    assert_eq!(checked.slices[&calls][6], (18_500, 111_000));
+    assert_eq!(checked.slices[&stream][0], (6_000, 26_000));
+    assert_eq!(checked.flows.len(), 6);
+    assert_eq!(checked.flows[&1], [Some((calls, 0)), Some((stream, 6_000))]);
+}
+
+#[test]
 fn an_empty_recording_is_a_process_without_threads() {
     let checked = check(&trace(&[("nothing", &recording(vec![]))]));
     assert_eq!((checked.processes.len(), checked.threads.len()), (1, 0));
@@ -396,6 +417,7 @@ proptest! {
         operations in prop::collection::vec((0usize..6, 0usize..4, 0u64..500, 0u64..90), 0..40),
         phases in prop::collection::vec((0u64..500, 0u64..90), 0..12),
         pairs in prop::collection::vec((0usize..40, 0usize..40), 0..12),
+        calls in prop::collection::vec((-90i64..500, 0i64..90, 0usize..40), 0..12),
     ) {
         let operation = |&(engine, stream, start, long): &(usize, usize, u64, u64)| {
             interval(Engine::ALL[engine], ["a", "b", "c", "d"][stream], start, start + long)
@@ -407,7 +429,9 @@ proptest! {
             recording.dependencies.push(chapter_results::intervals::Dependency { from, to });
             recording.findings.push(Finding { text: "race".into(), intervals: vec![from, to] });
         }
+        let called = |&(start, long, place)| call("cuLaunchKernel", start, start + long, "a", Some(place).filter(|p| *p < count));
+        recording.calls = calls.iter().map(called).collect();
         let checked = check(&trace(&[("any", &recording)]));
-        prop_assert_eq!(checked.slices.values().map(Vec::len).sum::<usize>(), 2 * count + recording.ranges.len());
+        prop_assert_eq!(checked.slices.values().map(Vec::len).sum::<usize>(), 2 * count + recording.ranges.len() + recording.calls.len());
     }
 }

@@ -1,6 +1,7 @@
 //! Names of streams, for charts, reports and profilers: what NVTX calls naming a resource.
 
 use super::StreamHandle;
+use crate::selection::{Driver, selected};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -34,6 +35,9 @@ fn number(thread: ThreadId) -> u64 {
 /// Names a stream. A per-thread default stream is named for the calling thread.
 pub fn name_stream(stream: StreamHandle, name: &str) {
     names().insert(key(stream), name.to_owned());
+    if selected().is_some_and(|selected| selected.driver == Driver::Software) {
+        software_gpu::streams::set_name(stream.0, name);
+    }
 }
 
 /// The stream's name; the default streams have one from the start.

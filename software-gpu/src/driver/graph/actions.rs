@@ -2,15 +2,17 @@
 
 use super::node::{Action, KernelNode};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
-use crate::driver::abi::{CUcontext, CUevent};
-use crate::driver::call::Call;
-use crate::driver::copy_box::Request;
-use crate::driver::errors::CudaError;
-use crate::driver::launch::{Arguments, Launch, Shape};
-use crate::driver::layout::Pitches;
-use crate::driver::memcpy_abi::{CUmemcpy3D, CUmemcpy3DSide};
-use crate::driver::operation::{Callback, CallbackFunction, Copy, Pattern, Place, Set, Side};
-use crate::driver::set::{self, Elements};
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent};
+use crate::driver::host::call::Call;
+use crate::driver::launch::kernel::{Arguments, Launch, Shape};
+use crate::driver::memory::boxes::Pitches;
+use crate::driver::memory::copy_box::Request;
+use crate::driver::memory::copy_params::{CUmemcpy3D, CUmemcpy3DSide};
+use crate::driver::memory::memset::{self, Elements};
+use crate::driver::simulation::operation::{
+    Callback, CallbackFunction, Copy, Pattern, Place, Set, Side,
+};
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;
@@ -164,7 +166,8 @@ pub(super) fn set(
         height: params.height,
         pitch: params.pitch,
     };
-    let set = set::prepare(call, params.to, pattern, elements)?.ok_or(CudaError::InvalidValue)?;
+    let set =
+        memset::prepare(call, params.to, pattern, elements)?.ok_or(CudaError::InvalidValue)?;
     Ok(Action::Set(context, set))
 }
 

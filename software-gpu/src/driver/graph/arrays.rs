@@ -1,7 +1,7 @@
 //! Arrays that graph calls take and return.
 
 use super::params::EdgeData;
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::errors::CudaError;
 
 /// An array that the program passes.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::driver::abi::CUcontext;
+use crate::driver::c_abi::types::CUcontext;
 
 /// What a step remembers of the branches before it. Forgetting costs a branch, not correctness.
 const REMEMBERED: usize = 32;

@@ -3,12 +3,12 @@
 use std::ffi::{c_char, c_uint, c_ulonglong};
 
 use super::executable::Executable;
-use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
-use crate::driver::stream::NullStream;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphExec, CUgraphNode, CUstream, Out};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::streams::stream::NullStream;
 
 /// `CUgraphInstantiate_flags`.
 pub(super) const AUTO_FREE_ON_LAUNCH: u64 = 1;

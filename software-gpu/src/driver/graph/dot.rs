@@ -6,11 +6,11 @@ use std::fmt::Write;
 use super::graph::Graphs;
 use super::node::Action;
 use crate::activity::Kind;
-use crate::driver::abi::CUgraph;
-use crate::driver::boundary::entry_points;
-use crate::driver::call::call;
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::CUgraph;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
 
 /// All of `CUgraphDebugDot_flags`.
 const FLAGS: c_uint = (1 << 16) - 1;

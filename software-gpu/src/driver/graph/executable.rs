@@ -6,8 +6,8 @@ use super::branches::Branches;
 use super::create::AUTO_FREE_ON_LAUNCH;
 use super::graph::Graphs;
 use super::node::{Action, NodeType};
-use crate::driver::abi::{CUcontext, CUdeviceptr, CUgraph, CUgraphNode, CUstream};
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUgraph, CUgraphNode, CUstream};
 use crate::timeline::OpId;
 
 /// One executable graph.

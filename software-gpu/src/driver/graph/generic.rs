@@ -1,4 +1,4 @@
-//! `cuGraphAddNode` and its kin: one call for nodes of every type.
+//! `cuGraphAddNode` and its variants: one call for nodes of every type.
 
 use std::ffi::c_uint;
 
@@ -10,10 +10,10 @@ use super::node::{Action, NodeType};
 use super::node_params;
 use super::params::{EdgeData, NodeParams};
 use super::update;
-use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::Call;
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphExec, CUgraphNode, Out};
+use crate::driver::host::call::Call;
 
 entry_points! {
     fn cuGraphAddNode(

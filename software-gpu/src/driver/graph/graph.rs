@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::executable::Executable;
 use super::memory::GraphMemory;
 use super::node::{Action, Node};
-use crate::driver::abi::{CUgraph, CUgraphExec, CUgraphNode, CUstream};
-use crate::driver::errors::CudaError;
-use crate::driver::table::Table;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUgraph, CUgraphExec, CUgraphNode, CUstream};
 
 /// Nodes of a graph that can be cloned or embedded; fewer where an input may take ten seconds at most.
 const MOST_CLONED: usize = if cfg!(fuzzing) { 1 << 12 } else { 1 << 17 };

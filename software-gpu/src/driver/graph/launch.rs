@@ -12,14 +12,14 @@
 
 use super::executable::{Role, Step};
 use super::node::Action;
-use crate::driver::abi::{CUcontext, CUgraphExec, CUstream};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
-use crate::driver::stream::NullStream;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUgraphExec, CUstream};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
+use crate::driver::streams::stream::NullStream;
 use crate::timeline::{OpId, Time};
 
 entry_points! {

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use super::executable::{Role, Step};
 use super::graph::Graphs;
 use super::node::Action;
-use crate::driver::abi::{CUdeviceptr, CUgraph, CUstream};
-use crate::driver::errors::CudaError;
-use crate::driver::operation::Effect;
-use crate::driver::pools::StreamOrdered;
-use crate::driver::simulator::Simulator;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUgraph, CUstream};
+use crate::driver::memory::pools::StreamOrdered;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::{OpId, Time};
 

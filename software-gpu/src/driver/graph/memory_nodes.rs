@@ -8,12 +8,12 @@ use super::memory::Allocation;
 use super::node::Action;
 use super::node_params::get;
 use super::params::AllocationParams;
-use crate::driver::abi::{CUdevice, CUdeviceptr, CUgraph, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
-use crate::driver::pools::abi::{CUmemLocation, CUmemPoolProps};
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdevice, CUdeviceptr, CUgraph, CUgraphNode, Out};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::memory::pools::abi::{CUmemLocation, CUmemPoolProps};
 
 /// `CU_MEM_ALLOCATION_TYPE_PINNED` and `CU_MEM_LOCATION_TYPE_DEVICE`.
 const PINNED: c_uint = 1;

@@ -3,11 +3,11 @@
 use std::ffi::{c_uint, c_void};
 
 use super::memory::Allocation;
-use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphNode};
-use crate::driver::errors::CudaError;
-use crate::driver::launch::Launch;
-use crate::driver::operation::{Callback, Copy, Effect, Set};
-use crate::driver::pools::StreamOrdered;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraph, CUgraphNode};
+use crate::driver::launch::kernel::Launch;
+use crate::driver::memory::pools::StreamOrdered;
+use crate::driver::simulation::operation::{Callback, Copy, Effect, Set};
 
 /// One node.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Action {
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for work that no node can stand for.
     pub(super) fn from_effect(effect: Effect, context: CUcontext) -> Result<Self, CudaError> {
-        use crate::driver::operation::CallbackFunction;
+        use crate::driver::simulation::operation::CallbackFunction;
         match effect {
             Effect::Kernel(launch) => Ok(Self::Kernel(Box::new(KernelNode::new(context, *launch)))),
             Effect::Copy(copy) => Ok(Self::Copy(context, Box::new(copy))),

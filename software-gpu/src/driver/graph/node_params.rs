@@ -5,12 +5,12 @@ use super::arrays;
 use super::graph::Graphs;
 use super::node::Action;
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
-use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
-use crate::driver::memcpy_abi::CUmemcpy3D;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraph, CUgraphNode, Out};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::memory::copy_params::CUmemcpy3D;
 
 entry_points! {
     fn cuGraphKernelNodeGetParams(node: CUgraphNode, params: Out<KernelParamsV1>) {

@@ -2,9 +2,11 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction};
-use crate::driver::memcpy_abi::CUmemcpy3D;
-use crate::driver::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
+use crate::driver::c_abi::types::{
+    CUcontext, CUdeviceptr, CUevent, CUfunction, CUgraph, HostFunction,
+};
+use crate::driver::memory::copy_params::CUmemcpy3D;
+use crate::driver::memory::pools::abi::{CUmemAccessDesc, CUmemPoolProps};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v1`.
 #[derive(Clone, Copy, Debug)]

@@ -6,11 +6,11 @@ use std::ffi::c_uint;
 use super::arrays;
 use super::graph::Graphs;
 use super::params::EdgeData;
-use crate::driver::abi::{CUgraph, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphNode, Out};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
 
 /// In the places that an answer does not fill.
 const NO_NODE: CUgraphNode = CUgraphNode(0);

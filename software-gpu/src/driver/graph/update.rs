@@ -9,12 +9,12 @@ use super::arrays;
 use super::executable::{Executable, Role, Step, flatten};
 use super::node::{Action, NodeType};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
-use crate::driver::abi::{CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::{Call, call};
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
-use crate::driver::memcpy_abi::CUmemcpy3D;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, Out};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::memory::copy_params::CUmemcpy3D;
 
 /// `CUgraphExecUpdateResult`.
 const SUCCESS: c_uint = 0;
@@ -236,7 +236,8 @@ fn can_become(old: &Action, new: &Action) -> bool {
     }
     match (old, new) {
         (Action::Copy(_, old), Action::Copy(_, new)) => {
-            let rows = |copy: &crate::driver::operation::Copy| (copy.from.rows, copy.to.rows);
+            let rows =
+                |copy: &crate::driver::simulation::operation::Copy| (copy.from.rows, copy.to.rows);
             let flat = old.from.rows.is_flat() && new.from.rows.is_flat();
             let unchanged = (old.from, old.to) == (new.from, new.to) && rows(old) == rows(new);
             old.kind == new.kind && (flat || unchanged)

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::fault::Fault;
 use super::super::op::Op;
-use super::super::shape::Shape;
+use super::super::warp_handlers::Shape;
 
 /// Longer texts are cut.
 const MAX_TEXT: u64 = 256;

@@ -6,8 +6,8 @@ use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{self, Combine};
 use super::liveness;
 use super::load_store::{Access, space};
+use super::memory_ordering;
 use super::modifiers::Modifiers;
-use super::strength;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {
@@ -15,7 +15,7 @@ impl Lowering<'_> {
     pub fn atomic(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
         m.take("noftz");
-        let strength = strength::of_atomic(&mut m);
+        let strength = memory_ordering::of_atomic(&mut m);
         let space = m.pick(space).unwrap_or(Space::Generic);
         let operation = m
             .pick(Operation::named)

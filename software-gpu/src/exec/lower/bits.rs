@@ -6,7 +6,7 @@ use crate::ptx::ir::{Instruction, Operand, Type};
 use super::super::arithmetic::bits::{self, Permutation};
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::Handler;
-use super::super::shape::{logic, map1, map2, map3, map4, rare3, rare4};
+use super::super::warp_handlers::{logic, map1, map2, map3, map4, rare3, rare4};
 use super::integer::with_type;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `and.pred` and its kin.
+    /// `and.pred` and its variants.
     fn predicate_logic(&mut self, i: &Instruction, m: Modifiers<'_>) -> Result<Weight> {
         m.end()?;
         let [target, first, rest @ ..] = i.operands.as_slice() else {

@@ -6,8 +6,8 @@ use super::super::cluster::{map_address, rank_of};
 use super::super::cost::Weight;
 use super::super::memory::{SHARED_WINDOW, WINDOW};
 use super::super::program::{Terminator, Value};
-use super::super::shape::map2;
-use super::super::special::Special;
+use super::super::special_registers::Special;
+use super::super::warp_handlers::map2;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

@@ -8,7 +8,7 @@ use super::super::arithmetic::format::Format;
 use super::super::cost::Weight;
 use super::super::lane::Lane;
 use super::super::op::{Handler, Slot};
-use super::super::shape::{choose, logic, map3, test};
+use super::super::warp_handlers::{choose, logic, map3, test};
 use super::integer::with_type;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};

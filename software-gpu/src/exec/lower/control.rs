@@ -6,7 +6,7 @@ use super::super::context::Context;
 use super::super::cost::Weight;
 use super::super::op::{Handler, Op, Slot};
 use super::super::program::{BlockBarrier, Terminator};
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
 use super::assertion::Assertion;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};

@@ -9,7 +9,7 @@ use super::super::arithmetic::float::With;
 use super::super::arithmetic::format::{Format, Rounding};
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::Handler;
-use super::super::shape::{map1, rare1, rare2};
+use super::super::warp_handlers::{map1, rare1, rare2};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

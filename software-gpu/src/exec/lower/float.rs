@@ -7,7 +7,7 @@ use super::super::arithmetic::float::{self, Float, With};
 use super::super::arithmetic::format::{Format, Rounding};
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::Handler;
-use super::super::shape::{map1, map2, map3, rare1, rare2, rare3, test};
+use super::super::warp_handlers::{map1, map2, map3, rare1, rare2, rare3, test};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

@@ -1,7 +1,7 @@
 //! Basic blocks of a body.
 //!
 //! Besides branches and labels, a block ends before an instruction that needs other threads of the warp
-//! (`shfl.sync` and its kin: a warp barrier ends the block, unless one for the same lanes has ended the block before)
+//! (`shfl.sync` and its variants: a warp barrier ends the block, unless one for the same lanes has ended the block before)
 //! and at barriers and calls; the result of `bar.red` is read by a block behind it. A guarded instruction of the kind that ends a block gets a block of its own, branched around.
 
 use std::collections::BTreeSet;
@@ -264,7 +264,7 @@ fn effect(body: &Body, instruction: &Instruction) -> Result<Effect, PtxError> {
         _ => Err(PtxError::syntax(
             instruction.line,
             instruction.mnemonic(),
-            "branch to something that is no label of the function",
+            "the branch target is not a label of the function",
         )),
     };
     Ok(match instruction.opcode.as_str() {

@@ -7,7 +7,7 @@ use crate::ptx::ir::{Instruction, Type};
 use super::super::arithmetic::float::{self, Float, With};
 use super::super::cost::Weight;
 use super::super::op::Handler;
-use super::super::shape::{rare1, rare2, rare3};
+use super::super::warp_handlers::{rare1, rare2, rare3};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

@@ -6,7 +6,7 @@ use crate::ptx::ir::{Instruction, Type};
 use super::super::arithmetic::integer as lane;
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::Handler;
-use super::super::shape::{carry, map1, map2, map3, rare2, rare3};
+use super::super::warp_handlers::{carry, map1, map2, map3, rare2, rare3};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

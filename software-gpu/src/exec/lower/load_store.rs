@@ -5,9 +5,9 @@ use crate::ptx::ir::{Instruction, Operand, Space, Symbol, Type};
 use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{self, Combine, Site, Strength};
 use super::super::op::Slot;
+use super::memory_ordering;
 use super::modifiers::Modifiers;
 use super::registers::Address;
-use super::strength;
 use super::{Lowering, Result};
 
 /// Cache operators.
@@ -132,7 +132,7 @@ impl Lowering<'_> {
     /// Space, element type, number of elements and strength of a load or store.
     fn access(&self, i: &Instruction) -> Result<(Space, Type, u32, Strength)> {
         let mut m = Modifiers::of(i);
-        let strength = strength::of_access(&mut m);
+        let strength = memory_ordering::of_access(&mut m);
         m.ignore(&CACHE);
         m.ignore_prefix("L1::");
         m.ignore(&["L2::64B", "L2::128B", "L2::256B"]);

@@ -6,10 +6,10 @@ use super::super::cost::{Class, Weight, latency};
 use super::super::mbarrier::Mbarrier;
 use super::super::memory::{self, Update};
 use super::super::op::Slot;
-use super::super::shape::rare1;
+use super::super::warp_handlers::rare1;
 use super::load_store::{Access, space};
+use super::memory_ordering;
 use super::modifiers::Modifiers;
-use super::strength;
 use super::{Lowering, Result};
 
 /// An access to shared memory that changes it: read, modify, write.
@@ -20,7 +20,7 @@ impl Lowering<'_> {
     pub fn mbarrier(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
         // The orderings and scopes promise what every access here keeps.
-        let _ = strength::of_atomic(&mut m);
+        let _ = memory_ordering::of_atomic(&mut m);
         m.take("b64");
         let name = i.modifiers.first().map_or("", String::as_str);
         m.take(name);

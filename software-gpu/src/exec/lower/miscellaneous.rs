@@ -6,9 +6,9 @@ use super::super::context::Context;
 use super::super::cost::{Class, Weight, latency};
 use super::super::fault::Fault;
 use super::super::op::Op;
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
+use super::memory_ordering::SCOPES;
 use super::modifiers::Modifiers;
-use super::strength::SCOPES;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {

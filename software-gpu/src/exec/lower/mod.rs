@@ -5,7 +5,7 @@
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
-//!    [`convert`], [`data`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`],
+//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`],
 //!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
@@ -17,7 +17,6 @@ mod cluster;
 mod compare;
 mod control;
 mod convert;
-mod data;
 mod float;
 mod flow;
 mod half_float;
@@ -27,12 +26,13 @@ mod link;
 mod liveness;
 mod load_store;
 mod mbarrier;
+mod memory_ordering;
 mod miscellaneous;
 mod modifiers;
+mod moves;
 mod order;
 mod registers;
 mod schedule;
-mod strength;
 mod warp_wide;
 
 use std::collections::HashMap;
@@ -288,9 +288,9 @@ impl<'l> Lowering<'l> {
             && self.ops.len() > first
         {
             let predicate = self.register(guard.register)?;
-            let narrow = self.op(data::narrow(guard.negated), 0, [predicate, 0, 0]);
+            let narrow = self.op(moves::narrow(guard.negated), 0, [predicate, 0, 0]);
             self.ops.insert(first, narrow);
-            self.emit(data::widen(), 0, [0; 3]);
+            self.emit(moves::widen(), 0, [0; 3]);
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Symbol, Type};
 
 use super::super::op::Slot;
 use super::super::program::{Constant, Value};
-use super::super::shape::{LANES, choose, logic, map1, test};
-use super::super::special::Special;
+use super::super::special_registers::Special;
+use super::super::warp_handlers::{LANES, choose, logic, map1, test};
 use super::Lowering;
 
 type Result<T> = std::result::Result<T, PtxError>;

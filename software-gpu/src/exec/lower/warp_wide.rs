@@ -8,7 +8,7 @@ use crate::ptx::ir::{Instruction, Operand, Type};
 use super::super::context::{Context, Lanes};
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::{Handler, Op, Slot};
-use super::super::shape::{LANES, Shape, handler, plain_handler};
+use super::super::warp_handlers::{LANES, Shape, handler, plain_handler};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op};
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
 use super::cells::{cell, set_cell};
 use super::target::{Sectors, addresses};
 

@@ -6,7 +6,7 @@ use super::super::context::{Context, Lanes};
 use super::super::cost::latency;
 use super::super::fault::{Access, Fault};
 use super::super::op::{Handler, Op};
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
 use super::Site;
 use super::cells::cell;
 use super::target::{Sectors, Target, addresses};
@@ -193,7 +193,7 @@ impl<'g> Context<'g> {
         access: Access,
     ) -> Option<Target<'g>> {
         if !bytes.is_multiple_of(BULK_UNIT) || bytes == 0 {
-            let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");
+            let message = format!("a bulk copy of {bytes} bytes, which is not a multiple of 16");
             self.fail(lane as u32, site.line, |place| Fault::IllegalInstruction {
                 place,
                 message,

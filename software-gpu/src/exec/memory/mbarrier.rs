@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::super::fault::{Access, Fault};
 use super::super::mbarrier::{Mbarrier, Misuse, Outcome};
 use super::super::op::{Handler, Op};
-use super::super::shape::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, plain_handler};
 use super::Site;
 use super::cells::{cell, set_cell};
 use super::target::addresses;
@@ -252,7 +252,7 @@ impl<const PARITY: bool> Shape for Test<PARITY> {
         if holds == cx.mask {
             cx.cycles = cx.cycles.max(until);
         } else {
-            // Somebody else has to act first.
+            // Another thread has to act first.
             cx.limit = 0;
         }
         // SAFETY: lowering made `d` a predicate.

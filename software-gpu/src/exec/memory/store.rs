@@ -5,7 +5,7 @@ use crate::ptx::ir::Space;
 use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op};
-use super::super::shape::{LANES, Shape, handler};
+use super::super::warp_handlers::{LANES, Shape, handler};
 use super::cells::{cell, read, write};
 use super::target::{Sectors, addresses, contiguous};
 use super::{Site, is_local, is_parameter};

@@ -7,7 +7,7 @@ use super::super::cluster::Lookup;
 use super::super::context::Context;
 use super::super::fault::{Access, Fault, Nearest};
 use super::super::op::Slot;
-use super::super::shape::LANES;
+use super::super::warp_handlers::LANES;
 use super::super::watch::Accessor;
 use super::{Site, generic, is_parameter};
 

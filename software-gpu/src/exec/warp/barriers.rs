@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::super::fault::Fault;
 use super::super::op::Slot;
 use super::super::program::BlockBarrier;
-use super::super::shape::LANES;
+use super::super::warp_handlers::LANES;
 use super::{State, Stop, Warp};
 
 /// Threads of a warp that arrived at a block barrier.

@@ -4,7 +4,7 @@ use super::super::context::{Context, Lanes};
 use super::super::fault::Fault;
 use super::super::grid::Grid;
 use super::super::program::{Code, Constant, Terminator, Value};
-use super::super::shape::LANES;
+use super::super::warp_handlers::LANES;
 use super::{Frame, Line, Split, State, Stop, Warp};
 
 /// Calls nest at most this deep.

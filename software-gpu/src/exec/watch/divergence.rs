@@ -5,8 +5,8 @@
 
 use super::super::fault::Place;
 use super::super::grid::Grid;
-use super::super::shape::LANES;
 use super::super::warp::Arrival;
+use super::super::warp_handlers::LANES;
 
 /// Threads of a warp that came to an aligned barrier without the others.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! its end ([`Observed`]) and does not depend on their number.
 //!
 //! - [`accesses`] collects the bytes of global memory that loads, stores and atomics touch.
-//! - [`unwritten`] finds loads of device memory that nobody has written.
+//! - [`unwritten`] finds loads of device memory that was never written.
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
 //! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
 
@@ -21,8 +21,8 @@ use crate::ptx::ir::Space;
 use super::fault::Access;
 use super::grid::Grid;
 use super::memory::Site;
-use super::shape::LANES;
 use super::warp::Arrival;
+use super::warp_handlers::LANES;
 
 use accesses::Recorder;
 use divergence::Divergence;
@@ -41,7 +41,7 @@ pub struct Observed {
     /// The bytes of device memory and page-locked host memory that it touched. Strong accesses of a scope wider than
     /// the cluster are in `atomics`; those of smaller scope are as good as plain ones to other operations.
     pub accesses: Accesses,
-    /// Loads of device memory that nobody has written: the first one of each instruction, in the order of blocks.
+    /// Loads of device memory that was never written: the first one of each instruction, in the order of blocks.
     pub never_written: Vec<NeverWritten>,
     /// Races in shared memory: the first one of each pair of instructions, in the order of blocks.
     pub shared_races: Vec<SharedRace>,

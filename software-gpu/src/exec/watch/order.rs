@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use super::super::block::BARRIERS;
 use super::super::context::Lanes;
-use super::super::shape::LANES;
+use super::super::warp_handlers::LANES;
 
 /// The last stretch known of each warp.
 type Clock = Box<[u32]>;
@@ -59,7 +59,7 @@ pub(super) struct Moment {
 }
 
 impl Order {
-    /// A block of so many warps begins.
+    /// A block of that many warps begins.
     pub fn start(&mut self, warps: usize) {
         let next = self.stretch.iter().max().map_or(1, |last| last + 1);
         self.stretch = vec![next; warps].into();

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::super::fault::{Access, Place};
 use super::super::grid::Grid;
 use super::super::memory::Site;
-use super::super::shape::LANES;
+use super::super::warp_handlers::LANES;
 use super::order::{Moment, Order};
 
 /// Races of so many pairs of instructions are told.

@@ -1,4 +1,4 @@
-//! Loads of device memory that nobody has written.
+//! Loads of device memory that was never written.
 //!
 //! A load is one of never-written bytes when no operation has written them before the grid and the thread's block has
 //! not done so before the load. Whether another block of the same grid has depends on the order of blocks, so bytes
@@ -52,7 +52,7 @@ pub(super) struct Unwritten<'g> {
     part: (u64, usize),
 }
 
-/// Bytes that were loaded although nobody had written them before the grid or in the block so far.
+/// Bytes that were loaded although they were not written before the grid or in the block so far.
 #[derive(Clone)]
 struct Suspect<'g> {
     allocation: &'g Allocation,

@@ -9,6 +9,7 @@ use super::chains::Chains;
 use super::clock::Clock;
 use super::description::Description;
 use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
+use super::names::Names;
 use super::notes::{Note, Record, remember};
 use super::site::{Place, Site};
 
@@ -19,6 +20,7 @@ pub(super) struct Order {
     threads: BTreeMap<ThreadId, Thread>,
     contexts: BTreeMap<ContextId, Context>,
     streams: BTreeMap<StreamId, Stream>,
+    pub(super) names: Names,
     pub(super) events: BTreeMap<EventId, Event>,
     operations: HashMap<OperationId, Operation>,
     /// How many calls there were that have a place in the program.
@@ -79,6 +81,7 @@ impl Default for Order {
             threads: BTreeMap::from([(ThreadId::UNREGISTERED, unregistered)]),
             contexts: BTreeMap::new(),
             streams: BTreeMap::new(),
+            names: Names::default(),
             events: BTreeMap::new(),
             operations: HashMap::new(),
             calls: 0,
@@ -128,6 +131,9 @@ impl Order {
         kind: StreamKind,
     ) {
         self.stream_destroyed(stream);
+        if kind == StreamKind::Legacy {
+            self.names.legacy(stream);
+        }
         let clock = Arc::new(self.thread(thread).clock.clone());
         let created = Stream {
             context,
@@ -143,6 +149,7 @@ impl Order {
     pub(super) fn stream_destroyed(&mut self, stream: StreamId) {
         if let Some(gone) = self.streams.remove(&stream) {
             self.chains.release(gone.chain);
+            self.names.forget(stream);
         }
     }
 

@@ -77,18 +77,12 @@ impl Order {
             .insert(operation, Operation::new(site, Arc::new(clock)));
     }
 
-    /// The stream of the node's launch if the event was never recorded.
-    pub(in crate::order) fn node_waited(
-        &mut self,
-        node: OperationId,
-        event: EventId,
-    ) -> Option<StreamId> {
-        let node = self.operations.get_mut(&node)?;
-        match self.events.get(&event) {
-            Some(event) => Arc::make_mut(&mut node.clock).join(&event.clock),
-            None => return node.site.place.stream(),
+    /// The node comes after what the event stands for.
+    pub(in crate::order) fn node_waited(&mut self, node: OperationId, event: EventId) {
+        let (node, event) = (self.operations.get_mut(&node), self.events.get(&event));
+        if let (Some(node), Some(event)) = (node, event) {
+            Arc::make_mut(&mut node.clock).join(&event.clock);
         }
-        None
     }
 
     pub(in crate::order) fn recorded(
@@ -115,13 +109,8 @@ impl Order {
         }
     }
 
-    /// Whether the event was ever recorded.
-    pub(in crate::order) fn waited(
-        &mut self,
-        thread: ThreadId,
-        stream: StreamId,
-        event: EventId,
-    ) -> bool {
+    /// What `stream` gets from now on comes after what the event stands for: nothing, if it was never recorded.
+    pub(in crate::order) fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
         let called = self.call();
         let recorded = self.events.get(&event);
         let clock = recorded.map(|event| Arc::clone(&event.clock));
@@ -140,7 +129,6 @@ impl Order {
             self.arrive(thread, stream, |_, clock| clock.join(event))
                 .and_then(|()| self.depart(stream));
         }
-        clock.is_some()
     }
 
     fn join_all(&self, operations: &[OperationId], clock: &mut Clock) {

@@ -1,7 +1,7 @@
 //! Shadow memory: who touched which bytes, as far as later accesses can still conflict with it.
 //!
 //! For each byte there are the accesses that no later one has made superfluous. A plain write that comes after an
-//! earlier access replaces it: whoever is not ordered after the earlier one is not ordered after the write either, and
+//! earlier access replaces it: an access that is not ordered after the earlier one is not ordered after the write either, and
 //! conflicts with it. A read replaces earlier reads in the same way, an atomic access earlier atomics. So a byte of a
 //! program without races has one write and, per chain, one read and one atomic access; and the access executed last
 //! among all those that conflict with a new one is always still there.

@@ -10,7 +10,7 @@ use super::Figure;
 pub struct Host {
     /// `cuLaunchKernel`.
     pub launch_us: Figure,
-    /// `cuMemcpyAsync` and its kin, page-locked.
+    /// `cuMemcpyAsync` and its variants, page-locked.
     pub copy_us: Figure,
     /// `cuMemsetD*Async`.
     pub set_us: Figure,

@@ -1,7 +1,7 @@
 //! A device as data: what it reports about itself, and the figures of its performance, each with its source.
 //!
 //! Profiles are the files of `software-gpu/profiles`, compiled in, or files of the same form (`file`). A file that
-//! lacks a figure, or has one that nobody reads, is refused.
+//! lacks a figure, or has an unknown one, is refused.
 
 mod device;
 mod file;
@@ -103,7 +103,7 @@ pub struct Copies {
     pub stream_switch_us: Figure,
     /// The same, for each MiB of the copy that starts.
     pub stream_switch_us_per_mib: Figure,
-    /// A row of a copy of several takes as long as one of at least so many bytes.
+    /// A row of a copy of several takes as long as one of at least that many bytes.
     pub least_row_bytes: Figure,
 }
 

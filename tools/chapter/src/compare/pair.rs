@@ -3,8 +3,8 @@
 use super::{Set, groups, time, verdict};
 use chapter_results::Results;
 use chapter_results::part::{PartResults, Timed};
-use examples_host::table::Table;
-use examples_host::units;
+use chapter_results::units;
+use chapter_terminal::table::Table;
 
 /// What the two sets are, then a table of what is in either.
 pub fn table(first: &Set, second: &Set) -> String {

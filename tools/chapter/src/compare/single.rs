@@ -3,8 +3,8 @@
 use super::{groups, time, verdict};
 use chapter_results::Results;
 use chapter_results::part::{PartResults, Timed};
-use examples_host::table::Table;
-use examples_host::units;
+use chapter_results::units;
+use chapter_terminal::table::Table;
 
 /// A heading for each device and source of times, then one table. Where results of a GPU and of the model are in it, each
 /// time says which it is.

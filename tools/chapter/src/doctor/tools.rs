@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// nvcc, nsys and CUPTI.
+/// nvcc and nsys.
 pub fn findings() -> Vec<Finding> {
     let nvcc = tool("nvcc").map_or_else(
         || {
@@ -28,16 +28,7 @@ pub fn findings() -> Vec<Finding> {
         },
         |path| Finding::there("nsys", versioned(&path)),
     );
-    let cupti = match examples_host::profiling_library() {
-        Ok(path) => Finding::there("CUPTI", path.display().to_string()),
-        Err(reason) => Finding::missing(
-            "CUPTI",
-            reason,
-            "on an NVIDIA GPU, timelines are taken from timing events without it; it comes with the CUDA toolkit\n\
-             (extras/CUPTI), or as the package nvidia-cuda-cupti of PyPI: name its folder in LD_LIBRARY_PATH",
-        ),
-    };
-    vec![nvcc, nsys, cupti]
+    vec![nvcc, nsys]
 }
 
 /// A program on the PATH, or where the toolkit is installed.

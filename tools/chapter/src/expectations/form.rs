@@ -5,7 +5,7 @@ use super::lines;
 use chapter_results::device::{Fingerprint, TimeSource};
 use chapter_results::part::{Kind, Plan, Unit};
 use chapter_results::versioned::{self, Unread};
-use examples_host::options::UsageError;
+use chapter_terminal::UsageError;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;

@@ -26,7 +26,7 @@ use chapter_results::Results;
 use chapter_results::device::{Fingerprint, TimeSource};
 use chapter_results::part::PartResults;
 use chapter_results::results::Request;
-use examples_host::options::UsageError;
+use chapter_terminal::UsageError;
 use form::{Expectations, ExpectedPart};
 use outcome::TargetOutcome;
 use std::path::Path;

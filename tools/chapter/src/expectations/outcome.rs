@@ -1,7 +1,7 @@
 //! What a comparison with expectations gave, and how it is said.
 
 use chapter_results::device::Fingerprint;
-use examples_host::exit::Exit;
+use chapter_terminal::Exit;
 use std::fmt;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use super::*;
 use chapter_results::intervals::{Engine, Interval, Recording, Source, Span};
 use chapter_results::part::{Claim, Figure, Kind, PartResults, Timed, Timeline, Unit};
 use chapter_results::workload::hash_of;
-use examples_host::exit::Exit;
+use chapter_terminal::Exit;
 use outcome::Change;
 use proptest::prelude::*;
 use std::fs;

@@ -6,7 +6,7 @@ use super::{other_device, unfit};
 use anyhow::{Context, Result};
 use chapter_results::Results;
 use chapter_results::new_file::NewFile;
-use examples_host::options::UsageError;
+use chapter_terminal::UsageError;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! The HTML page: it needs no other file, no network and no script, and follows the reader's choice of light or dark.
 
-use super::{LEGEND, Report, TITLES, rows};
+use super::{LEGEND, Report, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
-use chapter_results::part::{Claim, PartResults, Timeline};
+use chapter_results::part::{Claim, PartResults};
 use chapter_timeline::svg::{self, Chart};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -93,6 +93,9 @@ fn part(target: &str, part: &PartResults, judgement: &Judgement) -> Markup {
         article id=(anchor(target, &part.name)) {
             h3 { (part.name) " " (verdict(part.holds)) }
             p { (part.question) }
+            @if !part.prediction.is_empty() { p { "Prediction: " (part.prediction) } }
+            @if !part.take_away.is_empty() { p { strong { (part.take_away) } } }
+            @for line in take_aways(part) { p { strong { (line) } } }
             ul.claims { @for claim in &part.claims {
                 li {
                     (claimed(claim)) " " (claim.sentence) ": " (claim.found)
@@ -103,27 +106,31 @@ fn part(target: &str, part: &PartResults, judgement: &Judgement) -> Markup {
                 div.wide { table {
                     caption { (group.text) }
                     thead { tr { @for title in TITLES { th { (title) } } } }
-                    tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+                    tbody { @for row in rows { tr {
+                        @for (title, cell) in TITLES.iter().zip(row) { td data-title=(title) { (cell) } }
+                    } } }
                 } }
             }
             p { "Expectations: " (status(judgement)) }
             @if !judgement.differences().is_empty() {
                 ul { @for difference in judgement.differences() { li { (difference.to_string()) } } }
             }
-            @for timeline in &part.timelines { (picture(timeline)) }
+            @if !part.timelines.is_empty() { (picture(part)) }
         }
     }
 }
 
-fn picture(timeline: &Timeline) -> Markup {
-    let chart = Chart {
+/// All timelines of a part on one scale.
+fn picture(part: &PartResults) -> Markup {
+    let charts = part.timelines.iter().map(|timeline| Chart {
         title: &timeline.variant.text,
         recording: &timeline.recording,
-    };
+    });
+    let charts: Vec<_> = charts.collect();
     html! {
-        details {
-            summary { "Timeline: " (timeline.variant.text) }
-            div.wide { (PreEscaped(svg::draw(&[chart]))) }
+        details open {
+            summary { "Timelines, on one scale" }
+            div.wide { (PreEscaped(svg::draw(&charts))) }
         }
     }
 }

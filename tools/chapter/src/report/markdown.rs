@@ -1,10 +1,11 @@
 //! The same in Markdown, with charts in letters.
 
-use super::{LEGEND, Report, TITLES, rows};
+use super::{LEGEND, Report, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
+use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults};
-use examples_host::gantt::{Gantt, Rows};
+use chapter_terminal::gantt::{Gantt, Rows};
 
 /// The text. What comes from results is escaped.
 pub fn text(report: &Report<'_>) -> String {
@@ -57,6 +58,9 @@ fn part(lines: &mut Vec<String>, part: &PartResults, judgement: &Judgement) {
         escape(&part.question),
         String::new(),
     ]);
+    for line in take_aways(part) {
+        lines.extend([format!("**{}**", escape(&line)), String::new()]);
+    }
     for claim in &part.claims {
         let [sentence, found, limit] =
             [&claim.sentence, &claim.found, &claim.limit].map(|text| escape(text));
@@ -82,8 +86,19 @@ fn part(lines: &mut Vec<String>, part: &PartResults, judgement: &Judgement) {
         lines.push(format!("- {}", escape(&difference.to_string())));
     }
     for timeline in &part.timelines {
-        let chart = Gantt::new(&timeline.recording, Rows::Engines);
+        let chart = Gantt::new(&timeline.recording, chart_rows(&timeline.recording));
         code(lines, &format!("{}\n{chart}", timeline.variant));
+    }
+}
+
+/// Engines, unless all that ran was of one engine in several streams: then one row would say nothing.
+fn chart_rows(recording: &Recording) -> Rows {
+    let mut engines = recording.intervals.iter().map(|interval| interval.engine);
+    let first = engines.next();
+    if engines.all(|engine| Some(engine) == first) && recording.streams().len() > 1 {
+        Rows::Streams
+    } else {
+        Rows::Engines
     }
 }
 

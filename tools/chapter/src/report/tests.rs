@@ -92,8 +92,12 @@ fn summary() -> Summary {
 }
 
 fn both(variant: &str) -> [String; 2] {
+    both_of(results(variant))
+}
+
+fn both_of(results: Results) -> [String; 2] {
     let expected = tempfile::tempdir().unwrap();
-    let results = [results(variant)];
+    let results = [results];
     let outcome = expectations::check(&results, expected.path()).unwrap();
     let summary = summary();
     let report = Report {
@@ -128,6 +132,36 @@ fn both_forms_say_what_ran_and_how_it_ended() {
             assert!(found, "{words}: {text}");
         }
     }
+}
+
+#[test]
+fn both_forms_say_which_variant_was_the_fastest_and_how_near_it_came_to_the_bound() {
+    let line = "16 MiB: the fastest is three streams with 1.00 ms, 2.00 times as fast as one stream; the bound is 50.0 % of that.";
+    for text in both("three streams") {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn timelines_are_open_and_share_one_picture() {
+    let mut results = results("three streams");
+    let part = &mut results.parts[0];
+    let mut other = part.timelines[0].clone();
+    let copy = |stream: &str| Interval {
+        stream: stream.into(),
+        ..other.recording.intervals[0].clone()
+    };
+    let kernels = ["a", "b", "c"].map(copy).to_vec();
+    other.recording = Recording::new(Source::SoftwareGpu, kernels);
+    part.timelines.push(other);
+    let [page, text] = both_of(results);
+    assert!(page.contains("<details open>"));
+    assert_eq!(page.matches("<svg ").count(), 1);
+    // Of kernels alone, the streams tell more than the one engine.
+    assert!(
+        text.contains("\na |KKK") && text.contains("\nc |KKK"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -196,11 +230,11 @@ fn files_are_written_where_they_are_wanted_or_not_at_all() {
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
     let error = run(&arguments(file.join("report"))).unwrap_err();
-    assert_eq!(Exit::of(&error), Exit::Usage);
+    assert_eq!(UsageError::exit_of(&error), Exit::Usage);
     assert!(error.to_string().starts_with("--out "), "{error}");
     fs::write(from.join("basic_streams.json"), "{\"version\": 2").unwrap();
     let error = run(&arguments(out)).unwrap_err();
-    assert_eq!(Exit::of(&error), Exit::Usage);
+    assert_eq!(UsageError::exit_of(&error), Exit::Usage);
     assert!(
         error.to_string().contains("holds no results of an example"),
         "{error}"

@@ -1,37 +1,74 @@
-//! How far a run has come: a bar on a terminal, nothing otherwise. Lines of results go to standard output, above the bar.
+//! How far a run has come: a line that is overwritten on a terminal, nothing otherwise. Lines of results go to standard
+//! output, above it.
 
-use examples_host::output;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::time::Duration;
+use chapter_terminal::output;
+use std::cell::RefCell;
+use std::io::{self, IsTerminal as _, Write as _};
+
+/// Columns that every terminal has, less the last, where some break the line.
+const COLUMNS: usize = 79;
 
 /// How far a run has come.
-pub struct Progress(ProgressBar);
+pub struct Progress {
+    parts: usize,
+    /// What the line says; none where standard error is no terminal.
+    line: Option<RefCell<String>>,
+}
 
 impl Progress {
-    /// Nothing of `parts` is done. The bar is drawn on standard error if that is a terminal.
+    /// Nothing of `parts` is done.
     pub fn new(parts: usize) -> Self {
-        let bar = ProgressBar::new(parts as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}")
-        {
-            bar.set_style(style);
+        Self {
+            parts,
+            line: io::stderr().is_terminal().then(RefCell::default),
         }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self(bar)
     }
 
     /// A part begins; `done` before it are done.
-    pub fn begin(&self, done: usize, name: String) {
-        self.0.set_position(done as u64);
-        self.0.set_message(name);
+    pub fn begin(&self, done: usize, name: &str) {
+        if let Some(line) = &self.line {
+            line.replace(shown(done, self.parts, name));
+            draw(&line.borrow());
+        }
     }
 
     /// Prints a line.
     pub fn line(&self, text: &str) {
-        self.0.suspend(|| output::line(text));
+        let Some(line) = &self.line else {
+            return output::line(text);
+        };
+        draw("");
+        output::line(text);
+        draw(&line.borrow());
     }
 
-    /// The bar goes.
+    /// The line goes.
     pub fn end(self) {
-        self.0.finish_and_clear();
+        if self.line.is_some() {
+            draw("");
+        }
+    }
+}
+
+/// `3/21 basic_streams:three-way`, cut where a narrow terminal ends.
+fn shown(done: usize, parts: usize, name: &str) -> String {
+    let text = format!("{done}/{parts} {name}");
+    text.chars().take(COLUMNS).collect()
+}
+
+/// Overwrites the line. That it cannot be drawn changes nothing about the run.
+fn draw(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_fits_a_terminal() {
+        assert_eq!(shown(3, 21, "first:second"), "3/21 first:second");
+        assert_eq!(shown(3, 21, &"x".repeat(100)).chars().count(), COLUMNS);
     }
 }

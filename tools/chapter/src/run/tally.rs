@@ -1,7 +1,7 @@
 //! How many parts ended how, and what that makes the exit code.
 
 use super::verdict::Outcome;
-use examples_host::exit::Exit;
+use chapter_terminal::Exit;
 use std::fmt;
 
 /// How many parts ended how.

@@ -4,10 +4,10 @@ use super::source::Recorded;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::{Engine, Recording, Source};
 use chapter_results::units;
+use chapter_terminal::table::Table;
 use chapter_timeline::analysis::cause::Likely;
 use chapter_timeline::analysis::gaps::Gaps;
 use chapter_timeline::analysis::{Analysis, Serialised, analyse};
-use examples_host::table::Table;
 use std::fmt::Display;
 use std::time::Duration;
 

@@ -3,11 +3,11 @@
 use super::source::Contents;
 use anyhow::Result;
 use chapter_results::new_file::NewFile;
+use chapter_terminal::UsageError;
 use chapter_timeline::figure::{Figure, Source, Timeline, figures};
 use chapter_timeline::html;
 use chapter_timeline::perfetto::Trace;
 use chapter_timeline::svg::{self, Chart};
-use examples_host::options::UsageError;
 use std::path::{Path, PathBuf};
 
 /// What is drawn, and where to.
@@ -80,6 +80,7 @@ fn source(contents: &Contents) -> Source<'_> {
         question: &recorded.question,
         id: &recorded.variant.id,
         variant: &recorded.variant.text,
+        bound_us: recorded.bound_us,
         recording: &recorded.recording,
     });
     Source {

@@ -5,9 +5,9 @@ mod draw;
 mod source;
 
 use anyhow::Result;
-use examples_host::exit::Exit;
-use examples_host::options::UsageError;
-use examples_host::output;
+use chapter_terminal::Exit;
+use chapter_terminal::UsageError;
+use chapter_terminal::output;
 use source::Contents;
 use std::iter;
 use std::path::{Path, PathBuf};

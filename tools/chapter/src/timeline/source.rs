@@ -1,14 +1,15 @@
 //! What a file holds: an example's `--json`, or an export of Nsight Systems. The content decides, not the name.
 
 use anyhow::Result;
+use chapter_nsight as nsight;
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_results::label::Label;
+use chapter_terminal::UsageError;
 use chapter_timeline::analysis::facts::Facts;
+use chapter_timeline::figure::bound_us;
 use chapter_timeline::html;
-use chapter_timeline::nsight;
-use examples_host::options::UsageError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub struct Recorded {
     pub question: String,
     /// The variant, or which device and process.
     pub variant: Label,
+    /// The shortest time in microseconds that any schedule could take, if it is known.
+    pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: Recording,
     /// What else is known of it.
@@ -124,6 +127,7 @@ fn of_nsight_systems(path: &Path) -> Result<Contents, UsageError> {
         question: String::new(),
         variant: Label::new(&trace.title, &trace.title),
         title: trace.title,
+        bound_us: None,
         recording: trace.recording,
         facts: trace.facts,
     });
@@ -149,9 +153,11 @@ fn of_example(path: &Path) -> Result<Contents, UsageError> {
     let device_note = html::device_note(&results);
     let example = results.example;
     let parts = results.parts.into_iter();
-    let timelines = parts.flat_map(|part| {
+    let timelines = parts.flat_map(|mut part| {
         let title = format!("{example}, {}", part.name);
-        part.timelines.into_iter().map(move |timeline| Recorded {
+        let timelines = std::mem::take(&mut part.timelines);
+        timelines.into_iter().map(move |timeline| Recorded {
+            bound_us: bound_us(&part, &timeline.variant.id),
             title: format!("{title}: {}", timeline.variant),
             part: part.name.clone(),
             question: part.question.clone(),

@@ -25,7 +25,7 @@ impl Chapter {
             let path = folder.path().join(name);
             fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-            list += &format!("{name}\n");
+            list += &format!("example {name}\n");
         }
         fs::write(folder.path().join("chapter-targets.txt"), list).unwrap();
         Self { folder }
@@ -67,8 +67,9 @@ pub type Part<'a> = (&'a str, bool, Option<&'a str>);
 /// A script that describes itself and writes results of the parts that it is asked for, and ends as an example does.
 pub fn example(name: &str, parts: &[Part]) -> String {
     let described: Vec<String> = parts.iter().map(|part| described(part)).collect();
-    let device =
-        r#"{"present":{"introduction":"Paper GPU. Times are modelled.","times":"modelled"}}"#;
+    let device = format!(
+        r#"{{"present":{{"introduction":"Paper GPU. Times are modelled.","times":"modelled","fingerprint":{FINGERPRINT}}}}}"#
+    );
     let description = format!(
         r#"{{"name":"{name}","about":"A pretence","device":{device},"parts":[{}]}}"#,
         described.join(",")

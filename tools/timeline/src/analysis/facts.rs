@@ -2,7 +2,7 @@
 //! causes can be told apart.
 
 use crate::analysis::occupancy::{Launch, Multiprocessors};
-use chapter_results::intervals::Recording;
+use chapter_results::intervals::{Recording, Span, union};
 use std::collections::BTreeMap;
 
 /// Where the host's side of a copy lies.
@@ -107,3 +107,13 @@ impl Facts {
 
 /// What recordings call the legacy default stream.
 pub const LEGACY: &str = "legacy";
+
+/// When operations of the legacy default stream ran: blocking streams run nothing of their own then. Of a recording in which
+/// other streams ran something too; disjoint, in order.
+pub fn legacy_barriers(recording: &Recording) -> Vec<Span> {
+    let is_legacy = |name: &str| name == LEGACY || name.starts_with("legacy of context ");
+    if recording.intervals.iter().all(|i| is_legacy(&i.stream)) {
+        return Vec::new();
+    }
+    union(recording.spans(|interval| is_legacy(&interval.stream)))
+}

@@ -1,5 +1,8 @@
 // What the reader does with pointer and keyboard.
 
+// How far the pointer moves before it drags, in pixels.
+const DRAGS = 4;
+
 function listen(entry) {
   const { plot, canvas, chart } = entry;
   const timeAt = (event) => {
@@ -9,27 +12,26 @@ function listen(entry) {
   const thingAt = (event) => {
     const near = (3 / canvas.clientWidth) * (view.end - view.start);
     const y = event.clientY - canvas.getBoundingClientRect().top;
-    return chart.at(y, timeAt(event), timeAt(event)) ?? chart.at(y, timeAt(event) - near, timeAt(event) + near);
+    const own = (by) => ownTime(chart, timeAt(event) + by);
+    return chart.at(y, own(0), own(0)) ?? chart.at(y, own(-near), own(near));
   };
   plot.addEventListener("wheel", (event) => {
     const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
     // When there is nothing more to show, the page scrolls.
-    if (!sideways && event.deltaY > 0 && view.end - view.start >= view.total) return;
+    if (!sideways && event.deltaY > 0 && view.end - view.start >= view.last - view.first) return;
     event.preventDefault();
     if (sideways) pan((event.deltaX || event.deltaY) / canvas.clientWidth);
     else zoom(1.0015 ** Math.max(-600, Math.min(600, event.deltaY)), timeAt(event));
     hideTooltip();
   }, { passive: false });
   plot.addEventListener("pointerdown", (event) => {
-    if (event.button === 0) entry.grip = event.clientX;
+    if (event.button !== 0) return;
+    const measures = (byId("drag").value === "measure") !== event.shiftKey;
+    entry.grip = { x: event.clientX, at: timeAt(event), measures, moved: false };
   });
   plot.addEventListener("pointermove", (event) => {
-    if (entry.grip !== undefined && event.buttons & 1) {
-      plot.setPointerCapture(event.pointerId);
-      plot.classList.add("panning");
-      pan((entry.grip - event.clientX) / canvas.clientWidth);
-      entry.grip = event.clientX;
-      hideTooltip();
+    if (entry.grip && event.buttons & 1) {
+      drag(entry, event, timeAt(event));
       return;
     }
     pointer = timeAt(event);
@@ -38,9 +40,12 @@ function listen(entry) {
     else hideTooltip();
     render();
   });
+  plot.addEventListener("pointerup", (event) => {
+    if (entry.grip && !entry.grip.moved) choose(thingAt(event));
+  });
   for (const name of ["pointerup", "pointercancel"]) {
     plot.addEventListener(name, () => {
-      entry.grip = undefined;
+      entry.grip = null;
       plot.classList.remove("panning");
     });
   }
@@ -51,23 +56,55 @@ function listen(entry) {
   });
   plot.addEventListener("dblclick", (event) => {
     const thing = thingAt(event);
-    if (thing) showThing([thing]);
+    if (thing) showThings(chart, [thing]);
   });
   plot.addEventListener("keydown", (event) => key(entry, event));
   plot.addEventListener("focus", () => { entry.leaving = false; });
   entry.focus.addEventListener("blur", () => leave(entry));
 }
 
-function key(entry, event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const acts = {
+// Moves the window, or selects from where the pointer went down to where it is.
+function drag({ grip, plot, canvas }, event, at) {
+  if (!grip.moved && Math.abs(event.clientX - grip.x) < DRAGS) return;
+  grip.moved = true;
+  plot.setPointerCapture(event.pointerId);
+  hideTooltip();
+  if (grip.measures) {
+    select(grip.at, at);
+    return;
+  }
+  plot.classList.add("panning");
+  pan((grip.x - event.clientX) / canvas.clientWidth);
+  grip.x = event.clientX;
+}
+
+// A click holds on to what it hits; beside everything it lets go.
+function choose(thing) {
+  state.pinned = thing && !thing.summary ? thing : null;
+  if (!thing) state.selection = null;
+  render();
+}
+
+// What keys do wherever time is shown.
+function moves(event) {
+  return {
     ArrowLeft: () => pan(event.shiftKey ? -0.5 : -0.1),
     ArrowRight: () => pan(event.shiftKey ? 0.5 : 0.1),
     "+": () => zoom(0.8),
     "=": () => zoom(0.8),
     "-": () => zoom(1.25),
-    0: () => show(0, view.total),
-    Enter: () => entry.at && showThing([entry.at]),
+    0: showAll,
+  };
+}
+
+function key(entry, event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const acts = {
+    ...moves(event),
+    m: () => selectChosen(entry, false),
+    M: () => selectChosen(entry, true),
+    c: () => reachCall(entry),
+    Enter: () => entry.at && showThings(entry.chart, [entry.at]),
     Escape: () => escape(entry),
     Tab: () => step(entry, event.shiftKey ? -1 : 1),
   };
@@ -76,9 +113,23 @@ function key(entry, event) {
   if (act && act() !== false) event.preventDefault();
 }
 
+// Selects the operation in focus, or what is shown; or makes the selection reach the operation too.
+function selectChosen({ at, chart }, longer) {
+  const own = at ? [at.start, at.end].map((moment) => commonTime(chart, moment)) : [view.start, view.end];
+  const all = longer && state.selection ? [...own, ...state.selection] : own;
+  select(Math.min(...all), Math.max(...all));
+}
+
+// From an operation to its call, and from a call to its operation.
+function reachCall(entry) {
+  const other = entry.at?.call ?? entry.at?.enqueued ?? entry.at?.releasedBy ?? (entry.at ? null : entry.chart.calls[0]);
+  if (other) reach(entry, other);
+}
+
 function step(entry, direction) {
   if (!entry.at && (direction < 0 || entry.leaving)) return false;
-  const next = entry.chart.next(entry.at, direction, view.start, view.end);
+  const { start, end } = windowOf(entry.chart);
+  const next = entry.chart.next(entry.at, direction, start, end);
   if (next) reach(entry, next);
   else if (direction < 0) entry.plot.focus();
   else return false;
@@ -86,23 +137,25 @@ function step(entry, direction) {
 }
 
 function escape(entry) {
+  const wasAt = entry.at;
   hideTooltip();
   entry.plot.focus();
   entry.leaving = true;
+  if (!wasAt) choose(null);
 }
 
-// Gives the keyboard's focus to an operation.
-function reach(entry, operation) {
-  entry.at = operation;
+// Gives the keyboard's focus to an operation or a call.
+function reach(entry, thing) {
+  entry.at = thing;
   entry.focus.hidden = false;
-  const known = facts(operation).map(([what, value]) => `${what} ${value}`);
-  const found = operation.findings.map((n) => `Finding ${n + 1}: ${entry.chart.findings[n].text}`);
-  entry.focus.setAttribute("aria-label", [operation.name, ...known, ...found].join(", "));
+  const known = facts(thing).map(([what, value]) => `${what} ${value}`);
+  const found = thing.findings.map((n) => `Finding ${n + 1}: ${entry.chart.findings[n].text}`);
+  entry.focus.setAttribute("aria-label", [titleOf(thing), ...known, ...found].join(", "));
   placeFocus();
   entry.focus.focus({ preventScroll: true });
   entry.focus.scrollIntoView({ block: "nearest" });
   const box = entry.focus.getBoundingClientRect();
-  showTooltip(entry.chart, operation, box.left + Math.min(box.width / 2, 60), box.bottom);
+  showTooltip(entry.chart, thing, box.left + Math.min(box.width / 2, 60), box.bottom);
   render();
 }
 
@@ -115,11 +168,12 @@ function leave(entry) {
 
 // Puts the mark of the focus where its operation is now.
 function placeFocus() {
-  for (const { at, focus, canvas } of shown) {
+  for (const { at, chart, focus, canvas } of shown) {
     if (!at) continue;
-    const scale = canvas.clientWidth / (view.end - view.start);
+    const { start, end } = windowOf(chart);
+    const scale = canvas.clientWidth / (end - start);
     const clamped = (x) => Math.min(Math.max(x, 0), canvas.clientWidth);
-    const [left, right] = [clamped((at.start - view.start) * scale), clamped((at.end - view.start) * scale)];
+    const [left, right] = [clamped((at.start - start) * scale), clamped((at.end - start) * scale)];
     const { top, height } = at.stands.at(-1);
     Object.assign(focus.style, { left: `${left}px`, width: `${Math.max(right - left - 1, 2)}px`, top: `${top + 1}px`, height: `${height - 1}px` });
   }
@@ -134,7 +188,7 @@ function showTooltip(chart, thing, x, y) {
     return element("p", { className: "alarm", textContent: `${n + 1}: ${line}` });
   });
   const tooltip = byId("tooltip");
-  tooltip.replaceChildren(element("strong", { textContent: thing.name }), list, ...found);
+  tooltip.replaceChildren(element("strong", { textContent: titleOf(thing) }), list, ...found);
   tooltip.hidden = false;
   // Beside the pointer, on whichever side there is room.
   const { width, height } = tooltip.getBoundingClientRect();

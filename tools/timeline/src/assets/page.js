@@ -1,9 +1,6 @@
-// The page: what is chosen, the window of time that all charts share, and what the reader does to it.
+// The page: the charts of the chosen part, and what its controls do.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const byId = (id) => document.getElementById(id);
-const view = { start: 0, end: 1, total: 1 };
-const NARROWEST = 20;
 
 // Of each chart that is shown: the recording, its canvas, its plot, and the mark of the keyboard's focus.
 let shown = [];
@@ -21,75 +18,84 @@ function element(name, attributes = {}, ...children) {
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const names = ["paper", "ink", "quiet", "line", "row", "overlap", "on", "h2d", "kernel", "d2h", "d2d", "set", "function",
-    "range", "arrow", "alarm"];
+    "range", "call", "wait", "select", "arrow", "alarm"];
   colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
 function render() {
   frame ||= requestAnimationFrame(() => {
     frame = 0;
-    const scene = { view, colours, pointed, pointer, overlap: byId("overlap").checked, dependencies: byId("dependencies").checked };
-    for (const { chart, canvas } of shown) if (canvas) paint(chart, canvas, scene);
-    byId("window").value = shown.some(({ canvas }) => canvas) ? stretch(view.start, view.end) : "";
+    for (const { chart, canvas } of shown) if (canvas) paint(chart, canvas, sceneOf(chart));
+    byId("window").value = shown.some(({ canvas }) => canvas) ? windowText() : "";
+    paintMap();
     placeFocus();
+    writeMeasured();
+    remember();
   });
 }
 
-// Shows the time between two moments, as far as there is any.
-function show(start, end) {
-  const long = Math.min(Math.max(end - start, Math.min(NARROWEST, view.total)), view.total);
-  view.start = Math.min(Math.max(start, 0), view.total - long);
-  view.end = view.start + long;
-  render();
+// What a chart's painting depends on besides the chart.
+function sceneOf(chart) {
+  const on = Object.fromEntries(SWITCHES.map((name) => [name, byId(name).checked]));
+  const at = pointer === null ? null : ownTime(chart, pointer);
+  return { view: windowOf(chart), colours, chosen: pointed ?? state.pinned, pointer: at, selection: state.selection, ...on };
 }
 
-function zoom(factor, at = (view.start + view.end) / 2) {
-  show(at - (at - view.start) * factor, at + (view.end - at) * factor);
+function windowText() {
+  if (!state.own) return stretch(view.start, view.end);
+  const share = (at) => ((100 * (at - view.first)) / (view.last - view.first)).toFixed(1);
+  return `${share(view.start)} – ${share(view.end)} % of each run`;
 }
 
-function pan(share) {
-  const by = (view.end - view.start) * share;
-  show(view.start + by, view.end + by);
+// The figures of the chosen part, or the one that is chosen, each with its number in the part.
+function chosenFigures() {
+  const own = data.figures.filter((figure) => figure.part === byId("part").value);
+  const variant = byId("variant").value;
+  return own.map((figure, n) => ({ figure, n })).filter(({ n }) => variant === "all" || n === Number(variant));
 }
 
-function showThing(things) {
-  const start = Math.min(...things.map((thing) => thing.start));
-  const end = Math.max(...things.map((thing) => thing.end));
-  const around = Math.max((end - start) * 0.25, NARROWEST / 2);
-  show(Math.max(start - around, 0), Math.min(end + around, view.total));
-}
-
-// The charts of the chosen part and variant.
-function choose() {
-  const figure = data.figures[Number(byId("variant").value)];
-  byId("question").textContent = figure ? figure.question : "";
+function fill() {
+  const figures = chosenFigures();
+  byId("question").textContent = figures[0]?.figure.question ?? "";
   hideTooltip();
-  shown = (figure?.charts ?? []).map((chart) => ({ chart: new Chart(chart) }));
-  byId("charts").replaceChildren(...shown.map(section));
-  if (!figure) byId("charts").append(element("p", { textContent: "No timeline was recorded." }));
-  view.total = Math.max(1, ...shown.map(({ chart }) => chart.end));
-  const names = shown.flatMap(({ chart }) => chart.rows.map((row) => row.name.length));
-  byId("charts").style.setProperty("--labels", `${Math.min(Math.max(70, ...names.map((long) => long * 8 + 14)), 230)}px`);
-  byId("dependencies").disabled = !shown.some(({ chart }) => chart.dependencies.length);
-  byId("overlap").disabled = !shown.some(({ chart }) => chart.overlap.length);
+  state.pinned = null;
+  shown = [];
+  byId("charts").replaceChildren(...figures.map(figureSection));
+  if (!figures.length) byId("charts").append(element("p", { textContent: "No timeline was recorded." }));
+  view.first = shown.reduce((first, { chart }) => Math.min(first, chart.first), 0);
+  view.last = shown.reduce((last, { chart }) => Math.max(last, chart.last), 1);
+  const any = (which) => shown.some(({ chart }) => which(chart).length);
+  byId("dependencies").disabled = !any((chart) => chart.dependencies);
+  byId("overlap").disabled = !any((chart) => chart.overlap);
+  byId("critical").disabled = !any((chart) => chart.critical);
+  byId("calls").disabled = !any((chart) => chart.calls.filter((call) => call.enqueued));
+  byId("own").disabled = shown.length < 2;
+  for (const entry of shown) arrange(entry);
   legend();
-  show(0, view.total);
+  find();
+  widenLabels();
+  showAll();
+}
+
+function figureSection({ figure, n }) {
+  const entries = figure.charts.map((chart, own) => ({ chart: new Chart(chart, `${n}.${own}`) }));
+  shown.push(...entries);
+  const made = element("section", { className: "figure" }, element("h2", { textContent: figure.variant }), ...entries.map(section));
+  made.setAttribute("aria-label", figure.variant);
+  return made;
 }
 
 function section(entry) {
   const { chart } = entry;
   const made = element("section", { className: "chart" },
-    element("h2", { textContent: chart.label }),
+    element("h3", { textContent: chart.label }),
     element("p", { className: "summary quiet", textContent: chart.summary }));
   made.setAttribute("aria-label", chart.label);
   if (!chart.operations.length) return made;
-  const labels = element("div", { className: "labels" });
-  for (const row of chart.rows) {
-    if (row.heading) labels.append(label(`${row.heading}${row.kind === "host" ? "" : "s"}`, row.top - 9, "group"));
-    labels.append(label(row.name, row.top + row.height / 2, ""));
-  }
+  entry.measure = element("p", { className: "measured" });
+  entry.measure.setAttribute("aria-live", "polite");
+  entry.labels = element("div", { className: "labels" });
   entry.canvas = element("canvas");
-  entry.canvas.style.height = `${chart.height}px`;
   entry.canvas.setAttribute("aria-hidden", "true");
   entry.focus = element("button", { type: "button", className: "operation", hidden: true });
   entry.plot = element("div", { className: "plot", tabIndex: 0 }, entry.canvas, entry.focus);
@@ -97,13 +103,42 @@ function section(entry) {
   entry.plot.setAttribute("aria-label", `Timeline, ${chart.label}: ${chart.summary}`);
   entry.plot.setAttribute("aria-describedby", "keys");
   listen(entry);
-  made.append(element("div", { className: "frame" }, labels, entry.plot));
+  made.append(element("p", { className: "path quiet", textContent: chart.path }), entry.measure,
+    element("div", { className: "frame" }, entry.labels, entry.plot));
   if (chart.findings.length) made.append(findings(chart));
   return made;
 }
 
-function label(text, y, className) {
-  const made = element("span", { textContent: middleShortened(text, 26), title: text, className });
+// Puts rows and labels where they belong.
+function arrange(entry) {
+  const { chart, labels, canvas } = entry;
+  if (!canvas) return;
+  chart.layOut();
+  canvas.style.height = `${chart.height}px`;
+  labels.replaceChildren(...chart.groups.map((group) => heading(entry, group)),
+    ...chart.rows.map((row) => label(row.name, row.top + row.height / 2)));
+}
+
+// The heading of a group of rows: a button that makes one row of them, and many again.
+function heading(entry, group) {
+  const made = element("button", { type: "button", className: "group", textContent: group.title });
+  made.style.top = `${group.top - 10}px`;
+  made.setAttribute("aria-expanded", String(!group.folded));
+  made.title = group.folded ? `Show the ${group.rows.length} rows` : "Show one row for all of these";
+  made.onclick = () => {
+    const opens = group.folded;
+    (opens ? state.open : state.shut).add(group.key);
+    (opens ? state.shut : state.open).delete(group.key);
+    arrange(entry);
+    const again = entry.labels.querySelectorAll("button")[entry.chart.groups.indexOf(group)];
+    again.focus();
+    render();
+  };
+  return made;
+}
+
+function label(text, y) {
+  const made = element("span", { textContent: middleShortened(text, 26), title: text });
   made.style.top = `${y}px`;
   return made;
 }
@@ -116,13 +151,21 @@ function middleShortened(text, most) {
   return `${letters.slice(0, most - 1 - half).join("")}…${letters.slice(-half).join("")}`;
 }
 
+// The labels' column is as wide as the longest name, and never more than a part of the page.
+function widenLabels() {
+  const names = shown.flatMap(({ chart }) => chart.rows.map((row) => row.name.length));
+  const most = Math.min(230, innerWidth * 0.3);
+  const wide = Math.min(Math.max(84, ...names.map((long) => long * 8 + 14)), most);
+  document.body.style.setProperty("--labels", `${wide}px`);
+}
+
 function findings(chart) {
   const entries = chart.findings.map((finding, n) => {
     const entry = element("li", {}, element("b", { textContent: n + 1 }), element("pre", { textContent: finding.text }));
     if (finding.operations.length) {
       const button = element("button", { type: "button", textContent: "Show" });
       button.setAttribute("aria-label", `Show the operations of finding ${n + 1}`);
-      button.onclick = () => showThing(finding.operations.map((index) => chart.operations[index]));
+      button.onclick = () => showThings(chart, finding.operations.map((index) => chart.operations[index]));
       entry.append(button);
     }
     return entry;
@@ -132,42 +175,84 @@ function findings(chart) {
   return made;
 }
 
-function legend() {
-  const entries = new Map();
-  for (const { chart } of shown) {
-    for (const row of chart.rows) if (row.kind === "engine") entries.set(row.lanes[0][0].colour, row.name);
-    if (chart.ranges.length) entries.set("range", "phase of the host");
-    if (chart.overlap.length) entries.set("overlap", "two or more engines busy");
-  }
-  byId("legend").replaceChildren(...[...entries].map(([colour, name]) => {
-    const swatch = element("i");
-    swatch.style.background = `var(--${colour})`;
-    return element("li", {}, swatch, name);
-  }));
+// Marks what is searched, and says how much there is.
+function find() {
+  state.find = byId("find").value.trim();
+  for (const { chart } of shown) chart.search(state.find);
+  const count = shown.reduce((sum, { chart }) => sum + (chart.found?.size ?? 0), 0);
+  byId("found").value = state.find ? `${count} found` : "";
+  render();
 }
 
-function fillVariants() {
-  const part = byId("part").value;
-  const own = data.figures.map((figure, n) => [figure, n]).filter(([figure]) => figure.part === part);
-  byId("variant").replaceChildren(...own.map(([figure, n]) => element("option", { value: n, textContent: figure.variant })));
-  choose();
+// Goes to the next thing that was found, or to the one before.
+function findNext(direction) {
+  const all = shown.flatMap((entry) => [...entry.chart.found ?? []].map((thing) => ({ entry, thing })));
+  if (!all.length) return;
+  const now = all.findIndex(({ thing }) => thing === state.pinned);
+  const { entry, thing } = all.at(now < 0 ? (direction < 0 ? -1 : 0) : (now + direction) % all.length);
+  state.pinned = thing;
+  const { start, end } = windowOf(entry.chart);
+  if (thing.start < start || thing.end > end) showThings(entry.chart, [thing]);
+  entry.plot.scrollIntoView({ block: "nearest" });
+  render();
+}
+
+// The variants of the chosen part; of several, all are shown unless one is wanted.
+function fillVariants(wanted) {
+  const own = data.figures.filter((figure) => figure.part === byId("part").value);
+  const options = own.map((figure, n) => element("option", { value: n, textContent: figure.variant }));
+  const all = element("option", { value: "all", textContent: `all (${own.length})` });
+  byId("variant").replaceChildren(...(own.length > 1 ? [all] : []), ...options);
+  const place = own.findIndex((figure) => figure.variant === wanted);
+  if (place >= 0) byId("variant").value = place;
+  fill();
+}
+
+// Another part or variant: what was opened, shut and selected was of the one before.
+function changePart() {
+  for (const own of [state.open, state.shut]) own.clear();
+  state.selection = null;
+  fillVariants();
+}
+
+function listenToControls() {
+  byId("part").onchange = changePart;
+  byId("variant").onchange = fill;
+  byId("closer").onclick = () => zoom(0.5);
+  byId("wider").onclick = () => zoom(2);
+  byId("whole").onclick = showAll;
+  for (const name of SWITCHES) byId(name).onchange = render;
+  byId("own").onchange = () => {
+    state.own = byId("own").checked;
+    render();
+  };
+  byId("find").oninput = find;
+  byId("find").onkeydown = (event) => {
+    if (event.key === "Enter") findNext(event.shiftKey ? -1 : 1);
+  };
+  byId("to-selection").onclick = () => show(...state.selection);
+  byId("deselect").onclick = deselect;
+  byId("controls").onsubmit = (event) => event.preventDefault();
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, select")) return;
+    event.preventDefault();
+    byId("find").focus();
+  });
 }
 
 function begin() {
   byId("notes").textContent = data.notes.join("\n");
   const parts = [...new Set(data.figures.map((figure) => figure.part))];
   byId("part").replaceChildren(...parts.map((part) => element("option", { value: part, textContent: part })));
-  byId("part").onchange = fillVariants;
-  byId("variant").onchange = choose;
-  byId("closer").onclick = () => zoom(0.5);
-  byId("wider").onclick = () => zoom(2);
-  byId("whole").onclick = () => show(0, view.total);
-  byId("overlap").onchange = byId("dependencies").onchange = render;
-  byId("controls").onsubmit = (event) => event.preventDefault();
+  // A finger cannot hold Shift, and moving is what it does most.
+  if (matchMedia("(pointer: coarse)").matches) byId("drag").value = "pan";
+  listenToControls();
+  listenToMap();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); render(); });
-  new ResizeObserver(render).observe(byId("charts"));
+  new ResizeObserver(() => { widenLabels(); render(); }).observe(byId("charts"));
   readColours();
-  fillVariants();
+  recall();
+  addEventListener("hashchange", () => { if (location.hash !== written) recall(); });
 }
 
 begin();

@@ -14,20 +14,27 @@ function time(nanoseconds) {
 // A moment to the nanosecond.
 function moment(nanoseconds) {
   const [unit, name] = unitOf(nanoseconds);
-  return `${nanoseconds / unit} ${name}`;
+  return `${signed(nanoseconds / unit)} ${name}`;
+}
+
+// With the sign of typography, which is as wide as a plus; nothing that rounds to zero has one.
+function signed(value, decimals) {
+  const text = decimals === undefined ? String(value) : value.toFixed(decimals);
+  return Number(text) < 0 ? text.replace("-", "−") : text.replace("-", "");
 }
 
 // From when until when, with as many digits as tell them apart, and how long that is.
 function stretch(start, end) {
   const [unit, name] = unitOf(end);
   const decimals = Math.max(0, Math.round(Math.log10(unit)) - Math.floor(Math.log10(end - start)) + 2);
-  const [from, to] = [start, end].map((at) => (at / unit).toFixed(Math.min(decimals, 9)));
+  const [from, to] = [start, end].map((at) => signed(at / unit, Math.min(decimals, 9)));
   return `${from} – ${to} ${name} (${time(end - start)})`;
 }
 
 // The unit that leaves something before the point.
 function unitOf(nanoseconds) {
-  return [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([unit]) => nanoseconds >= unit) ?? [1, "ns"];
+  const size = Math.abs(nanoseconds);
+  return [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([unit]) => size >= unit) ?? [1, "ns"];
 }
 
 function bytes(amount) {
@@ -46,11 +53,11 @@ function ticks(start, end, most) {
   const least = (end - start) / Math.max(most, 1);
   let step = Math.max(10 ** Math.floor(Math.log10(least)), 1);
   step *= [1, 2, 5, 10].find((factor) => step * factor >= least) ?? 10;
-  const [unit, name] = unitOf(end);
+  const [unit, name] = unitOf(Math.max(end, -start));
   const decimals = Math.max(0, Math.round(Math.log10(unit) - Math.floor(Math.log10(step))));
   const marks = [];
   for (let at = Math.ceil(start / step) * step; at <= end; at += step) {
-    marks.push({ at, label: at === 0 ? "0" : `${(at / unit).toFixed(decimals)} ${name}` });
+    marks.push({ at, label: Math.abs(at) < step / 2 ? "0" : `${signed(at / unit, decimals)} ${name}` });
   }
   return marks;
 }

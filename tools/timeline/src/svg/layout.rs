@@ -92,7 +92,9 @@ impl Stand {
 
 /// Where the rows of a recording stand, from `y` downwards.
 pub fn stands(recording: &Recording, y: f64) -> Vec<Stand> {
-    let rows = rows(recording);
+    let mut rows = rows(recording);
+    // Calls begin before the picture does and are mostly too short to be seen in it.
+    rows.retain(|row| row.kind != Kind::Calls);
     let single = (ROWS / rows.len().max(1) as f64).clamp(THINNEST_ROW, LANE);
     let gap = if single < LANE { 1.0 } else { 3.0 };
     let mut stands: Vec<Stand> = Vec::with_capacity(rows.len());
@@ -132,7 +134,7 @@ fn heading(row: &Row) -> &'static str {
     match row.kind {
         Kind::Engine(_) => "engines",
         Kind::Stream => "streams",
-        Kind::Thread => "host",
+        Kind::Thread | Kind::Calls => "host",
     }
 }
 

@@ -35,7 +35,8 @@ afterEach(async () => {
 });
 
 async function open(name) {
-  await page.goto(pathToFileURL(path.join(process.env.PAGES, name)).href);
+  const [file, hash] = name.split("#");
+  await page.goto(pathToFileURL(path.join(process.env.PAGES, file)).href + (hash ? `#${hash}` : ""));
   await settled();
 }
 
@@ -52,19 +53,24 @@ async function shot(name) {
 
 const span = () => page.locator("#window").innerText();
 const tooltip = () => page.locator("#tooltip");
+const heading = (name, n = 0) => page.locator(".chart").nth(n).locator(".labels .group", { hasText: name });
+const labels = (n = 0) => page.locator(".chart").nth(n).locator(".labels span").allInnerTexts();
+const measured = () => page.locator(".measured").allInnerTexts();
 const plot = (n = 0) => page.locator(".plot").nth(n);
-const painted = (n = 0) => page.locator("canvas").nth(n).evaluate((canvas) => canvas.toDataURL());
+const painted = (n = 0) => page.locator(".plot canvas").nth(n).evaluate((canvas) => canvas.toDataURL());
 
 // The window of time is this, to the last digit that is shown.
 async function shows(start, end) {
-  const found = (await span()).match(/^([\d.]+) – ([\d.]+) µs \(/)?.slice(1).map(Number) ?? [];
+  const found = (await span()).match(/^(−?[\d.]+) – ([\d.]+) µs \(/)?.slice(1).map((text) => Number(text.replace("−", "-"))) ?? [];
   assert.ok(Math.abs(found[0] - start) < 0.11 && Math.abs(found[1] - end) < 0.11, `${await span()} instead of ${start} to ${end} µs`);
 }
 
 // Moves the pointer to a moment in the row that is called so, of the first or of another timeline.
 async function point(row, share, n = 0) {
   const chart = page.locator(".chart").nth(n);
-  const label = await chart.locator(".labels span:not(.group)", { hasText: new RegExp(`^${row}$`) }).boundingBox();
+  // The mouse reaches only what is in the window.
+  await plot(n).scrollIntoViewIfNeeded();
+  const label = await chart.locator(".labels span", { hasText: new RegExp(`^${row}$`) }).boundingBox();
   const box = await plot(n).boundingBox();
   await page.mouse.move(box.x + box.width * share, label.y + label.height / 2);
   await settled();
@@ -87,11 +93,12 @@ test("a page opens from a file and shows what ran", async () => {
   await open("one.html");
   assert.equal(await page.title(), "Timelines: basic_streams");
   assert.equal(await page.locator("#question").innerText(), "Do copies and kernels overlap?");
-  const labels = await page.locator(".labels span").allInnerTexts();
-  assert.deepEqual(labels, ["engines", "H2D", "kernel", "D2H", "streams", "in", "compute", "out", "host", "main"]);
+  assert.deepEqual(await page.locator(".labels .group").allInnerTexts(), ["engines", "streams", "host"]);
+  assert.deepEqual(await labels(), ["H2D", "kernel", "D2H", "in", "compute", "out", "main"]);
   assert.equal(await span(), "0.0 – 71.0 µs (71.0 µs)");
   assert.deepEqual(await page.locator("#legend li").allInnerTexts(),
-    ["H2D", "kernel", "D2H", "phase of the host", "two or more engines busy"]);
+    ["H2D", "kernel", "D2H", "phase of the host", "two or more engines busy",
+      "operation → one that waited for it through an event", "critical path, inferred from the times", "operation of a finding"]);
   await shot("light");
 });
 
@@ -102,7 +109,7 @@ test("labels stand at the height of their rows and nothing is cut off", async ()
   for (const label of await page.locator(".labels span").all()) {
     assert.ok(await label.evaluate((span) => span.scrollWidth <= span.clientWidth), await label.innerText());
   }
-  for (const [row, name] of [["H2D", "copy"], ["compute", "affine"], ["out", "copy"]]) {
+  for (const [row, name] of [["H2D", "copy 1"], ["compute", "affine 1"], ["out", "copy 1"]]) {
     await point(row, row === "H2D" ? 0.1 : row === "compute" ? 0.35 : 0.6);
     assert.equal(await tooltip().locator("strong").innerText(), name);
   }
@@ -112,10 +119,10 @@ test("the pointer shows name, stream, start, duration, bytes and bandwidth", asy
   await open("one.html");
   await point("H2D", 0.4);
   assert.deepEqual(await tooltip().locator("dt, dd, strong").allInnerTexts(),
-    ["copy", "Engine", "H2D", "Stream", "in", "Start", "20 µs", "Duration", "20.0 µs", "Bytes", "1 MiB", "Bandwidth", "52.4 GB/s"]);
+    ["copy 2", "Engine", "H2D", "Stream", "in", "Start", "20 µs", "Duration", "20.0 µs", "Bytes", "1 MiB", "Bandwidth", "52.4 GB/s"]);
   await point("compute", 0.65);
   assert.deepEqual(await tooltip().locator("dt, dd, strong, p").allInnerTexts(),
-    ["affine", "Engine", "kernel", "Stream", "compute", "Start", "40.5 µs", "Duration", "11.5 µs", "Waited for", "copy (in)",
+    ["affine 2", "Engine", "kernel", "Stream", "compute", "Start", "40.5 µs", "Duration", "11.5 µs", "Waited for", "copy 2 (in)",
       '1: race: "affine" writes what a copy reads']);
   await shot("light-hover");
   await point("main", 0.05);
@@ -125,19 +132,29 @@ test("the pointer shows name, stream, start, duration, bytes and bandwidth", asy
   assert.ok(await tooltip().isHidden());
 });
 
-test("the wheel zooms around the pointer and dragging pans", async () => {
+test("the wheel zooms around the pointer; dragging with Shift pans, and without it where the reader says so", async () => {
   await open("one.html");
   const whole = await painted();
   await point("kernel", 0.5);
   await wheel(-462.1);
   await shows(17.8, 53.3);
   assert.notEqual(await painted(), whole);
-  await page.mouse.down();
   const box = await plot().boundingBox();
-  await page.mouse.move(box.x + box.width * 0.25, box.y + 60, { steps: 4 });
-  await page.mouse.up();
-  await settled();
+  const dragFrom = async (from, to) => {
+    await page.mouse.move(box.x + box.width * from, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await settled();
+  };
+  await page.keyboard.down("Shift");
+  await dragFrom(0.5, 0.25);
+  await page.keyboard.up("Shift");
   await shows(26.6, 62.1);
+  await page.getByLabel("Dragging").selectOption("moves");
+  await dragFrom(0.25, 0.5);
+  await shows(17.8, 53.3);
+  assert.deepEqual(await measured(), [""]);
   await wheel(3000);
   await shows(0, 71.0);
 });
@@ -166,15 +183,15 @@ test("keys zoom and pan, and buttons do", async () => {
 test("Tab goes through the operations and Escape out of them", async () => {
   await open("one.html");
   const name = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
-  await page.locator("#dependencies").focus();
+  await heading("host").focus();
   await press("Tab");
   assert.match(await name(), /^Timeline, measured, NVIDIA H200: 6 operations within 71.0 µs/);
   await shot("light-focus");
   await press("Tab");
-  assert.equal(await name(), "copy, Engine H2D, Stream in, Start 0 ns, Duration 20.0 µs, Bytes 1 MiB, Bandwidth 52.4 GB/s");
+  assert.equal(await name(), "copy 1, Engine H2D, Stream in, Start 0 ns, Duration 20.0 µs, Bytes 1 MiB, Bandwidth 52.4 GB/s");
   assert.equal(await inkAround("compute", 0.6), false);
   await press("Tab", "Tab", "Tab", "Tab");
-  assert.match(await name(), /^affine, .*Finding 1: race: "affine" writes/s);
+  assert.match(await name(), /^affine 2, .*Finding 1: race: "affine" writes/s);
   assert.equal(await inkAround("compute", 0.6), true, "the focus is not to be seen");
   assert.ok(await tooltip().isVisible());
   await shot("light-operation");
@@ -188,14 +205,14 @@ test("Tab goes through the operations and Escape out of them", async () => {
   await press("Tab");
   assert.equal(await name(), "Show the operations of finding 1");
   await press("Shift+Tab", "Tab", "Tab", "Tab", "Tab", "Tab");
-  assert.match(await name(), /^copy, .*Start 51 µs/);
+  assert.match(await name(), /^copy 2, .*Start 51 µs/);
   await press("Tab");
   assert.equal(await name(), "Show the operations of finding 1", "after the last operation comes what follows");
 });
 
 // Whether a colour is anywhere in a part of the canvas.
 function hasColour(colour, x, y, width, height) {
-  return page.locator("canvas").first().evaluate((canvas, [colour, x, y, width, height]) => {
+  return page.locator(".plot canvas").first().evaluate((canvas, [colour, x, y, width, height]) => {
     // A copy: reading from the page's own canvas more than once makes the browser complain.
     const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
     const context = copy.getContext("2d", { willReadFrequently: true });
@@ -208,7 +225,7 @@ function hasColour(colour, x, y, width, height) {
 
 // Whether a line in the colour of the text runs along the upper edge of what stands at a moment in a row.
 async function inkAround(row, share) {
-  const label = await page.locator(".labels span:not(.group)", { hasText: new RegExp(`^${row}$`) }).first().boundingBox();
+  const label = await page.locator(".labels span", { hasText: new RegExp(`^${row}$`) }).first().boundingBox();
   const box = await plot().boundingBox();
   return hasColour([0x1c, 0x24, 0x30], Math.round(share * box.width), label.y + label.height / 2 - box.y - 14, 1, 8);
 }
@@ -256,7 +273,7 @@ test("dark is dark, and changes while the page is open", async () => {
 
 test("a prediction stands above what was measured, on one scale", async () => {
   await open("two.html");
-  const charts = await page.locator(".chart h2").allInnerTexts();
+  const charts = await page.locator(".chart h3").allInnerTexts();
   assert.deepEqual(charts, ["modelled, NVIDIA H200", "measured, NVIDIA H200"]);
   const [above, below] = [await plot(0).boundingBox(), await plot(1).boundingBox()];
   assert.ok(above.y + above.height < below.y);
@@ -264,7 +281,7 @@ test("a prediction stands above what was measured, on one scale", async () => {
   await point("out", 0.95);
   assert.ok(await tooltip().isHidden(), "the prediction is over by then");
   await point("out", 0.95, 1);
-  assert.equal(await tooltip().locator("strong").innerText(), "copy");
+  assert.equal(await tooltip().locator("strong").innerText(), "copy 2");
   const before = await painted(0);
   await plot(1).focus();
   await press("+");
@@ -273,20 +290,303 @@ test("a prediction stands above what was measured, on one scale", async () => {
   await shot("light-two");
 });
 
-test("part and variant are chosen; an empty recording says so", async () => {
-  await open("one.html");
-  await page.getByLabel("Variant").selectOption({ label: "crowd" });
+test("all variants of a part stand below one another on one scale, and on their own if asked", async () => {
+  await open("variants.html");
+  assert.deepEqual(await page.locator(".figure h2").allInnerTexts(),
+    ["one stream", "three streams", "legacy stream", "24 streams", "empty"]);
+  await shows(-6, 105);
+  const boxes = await Promise.all([0, 1, 2].map((n) => plot(n).boundingBox()));
+  assert.equal(new Set(boxes.map(({ x, width }) => `${x} ${width}`)).size, 1);
+  // The second variant is over when the first has a third to go.
+  await point("out", 0.95, 1);
+  assert.ok(await tooltip().isHidden());
+  await shot("light-variants");
+  await page.getByLabel("Own scale").check();
   await settled();
-  assert.equal(await page.locator(".labels span").count(), 2 + 1 + 24);
+  assert.equal(await span(), "0.0 – 100.0 % of each run");
+  await point("out", 0.95, 1);
+  assert.equal(await tooltip().locator("strong").innerText(), "copy 2");
+  await shot("light-own-scale");
+  await page.getByLabel("Variant").selectOption("three streams");
+  await settled();
+  assert.deepEqual(await page.locator(".figure h2").allInnerTexts(), ["three streams"]);
+  assert.ok(await page.getByLabel("Own scale").isDisabled());
+});
+
+test("parts are chosen; an empty recording says so", async () => {
+  await open("variants.html");
+  const empty = page.locator(".figure", { hasText: "empty" });
+  assert.equal(await empty.locator(".summary").innerText(), "nothing was recorded by the software GPU's log");
+  assert.equal(await empty.locator("canvas").count(), 0);
+  await page.locator("#part").selectOption("many");
+  await settled();
+  assert.equal(await page.locator("#question").innerText(), "What do 128 streams do?");
   assert.ok(await page.locator("#dependencies").isDisabled());
-  await shot("light-crowd");
-  await page.getByLabel("Variant").selectOption({ label: "empty" });
-  await settled();
-  assert.equal(await page.locator(".summary").innerText(), "nothing was recorded by the software GPU's log");
-  assert.equal(await page.locator("canvas").count(), 0);
   await open("empty.html");
   assert.equal(await page.locator("#charts").innerText(), "No timeline was recorded.");
   await shot("light-empty");
+});
+
+test("many rows are one summary row until they are opened; any group can be shut", async () => {
+  await open("variants.html#part=many");
+  assert.deepEqual(await labels(), ["kernel", "128 streams"]);
+  assert.equal(await heading("streams").getAttribute("aria-expanded"), "false");
+  await point("128 streams", 0.5);
+  assert.match(await tooltip().locator("strong").innerText(), /^\d+ of 128 streams busy$/);
+  await shot("light-collapsed");
+  await heading("streams").focus();
+  await press("Enter");
+  assert.equal((await labels()).length, 129);
+  assert.equal(await page.evaluate(() => document.activeElement.innerText), "streams", "the focus stays on the heading");
+  await press("Enter");
+  assert.equal((await labels()).length, 2);
+  await open("one.html");
+  await heading("streams").click();
+  assert.deepEqual(await labels(), ["H2D", "kernel", "D2H", "3 streams", "main"]);
+  await point("3 streams", 0.45);
+  assert.equal(await tooltip().locator("strong").innerText(), "2 of 3 streams busy");
+});
+
+test("the host's calls lead to what they enqueued, and its waits to what ended them", async () => {
+  await open("variants.html");
+  assert.deepEqual(await labels(), ["H2D", "kernel", "D2H", "one", "main: calls"]);
+  await point("main: calls", 0.008);
+  assert.deepEqual(await tooltip().locator("dt, dd, strong").allInnerTexts(),
+    ["cuMemcpyHtoDAsync", "Host thread", "main", "Stream", "one", "Start", "−6 µs", "Duration", "2.00 µs", "Enqueued", "copy 1 (one)"]);
+  await shot("light-call");
+  await point("main: calls", 0.6);
+  assert.deepEqual((await tooltip().locator("strong, dd").allInnerTexts()).slice(0, 1), ["cuStreamSynchronize"]);
+  assert.equal((await tooltip().locator("dd").allInnerTexts()).at(-1), "copy 2 (one)");
+  assert.equal(await hasColour([0xf2, 0xd7, 0x91], 0, 0), true, "the host's wait has its colour");
+  await point("one", 0.1);
+  assert.match(await tooltip().innerText(), /Enqueued by\s+cuMemcpyHtoDAsync at −6 µs/);
+});
+
+test("a click keeps an operation and what belongs to it marked until Escape", async () => {
+  await open("variants.html");
+  const plain = await painted();
+  await point("one", 0.1);
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.mouse.move(5, 5);
+  await settled();
+  assert.notEqual(await painted(), plain);
+  const marked = await page.evaluate(() => [...related(state.pinned)].map((thing) => thing.name));
+  assert.deepEqual(marked, ["cuMemcpyHtoDAsync"]);
+  await shot("light-pinned");
+  await plot().focus();
+  await press("Escape");
+  assert.equal(await painted(), plain);
+  // Without the other arrows, those of what is pointed at are still drawn.
+  await page.locator("#calls").uncheck();
+  await settled();
+  assert.notEqual(await painted(), plain);
+});
+
+test("C goes from an operation to its call and back, and Tab along the calls", async () => {
+  await open("variants.html");
+  const name = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+  await plot().focus();
+  await press("Tab", "Tab", "c");
+  assert.match(await name(), /^cuLaunchKernel, Host thread main, Stream one, .* Enqueued affine 1 \(one\)$/);
+  await press("Tab");
+  assert.match(await name(), /^cuMemcpyDtoHAsync, /);
+  await press("c");
+  assert.match(await name(), /^copy 1, Engine D2H, .* Enqueued by cuMemcpyDtoHAsync at 0 ns/);
+});
+
+// The texts that are painted on a chart.
+function texts(n = 0) {
+  return page.evaluate((n) => {
+    const original = CanvasRenderingContext2D.prototype.fillText;
+    const texts = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+      texts.push(text);
+      original.call(this, text, ...rest);
+    };
+    paint(shown[n].chart, shown[n].canvas, sceneOf(shown[n].chart));
+    CanvasRenderingContext2D.prototype.fillText = original;
+    return texts;
+  }, n);
+}
+
+test("operations of a kind are numbered in their bars, even where their names do not fit", async () => {
+  await open("variants.html");
+  assert.deepEqual((await texts()).filter((text) => text.startsWith("copy")), ["copy 1", "copy 2", "copy 1", "copy 2", "copy 1", "copy 1", "copy 2", "copy 2"]);
+  await page.setViewportSize({ width: 390, height: 800 });
+  await settled();
+  const narrow = await texts();
+  assert.ok(narrow.includes("1") && narrow.includes("2"), narrow.join());
+});
+
+test("the bound and the critical path are drawn and said", async () => {
+  await open("variants.html");
+  assert.ok((await texts(0)).includes("bound 61.0 µs") && (await texts(1)).includes("bound 61.0 µs"));
+  assert.ok(!(await texts(2)).some((text) => text.startsWith("bound")));
+  assert.equal(await page.locator(".path").first().innerText(),
+    "The bound is 61.0 µs, 59.2 % of this run. The critical path has 6 operations, which run for 100 µs of 103 µs.");
+  await point("one", 0.3);
+  assert.match(await tooltip().innerText(), /Critical path\s+after copy 1 \(one\): order of the stream/);
+  await page.mouse.move(5, 5);
+  await settled();
+  const before = await painted();
+  await page.getByLabel("Critical path").uncheck();
+  await settled();
+  assert.notEqual(await painted(), before);
+});
+
+test("barriers of the legacy stream are striped across the streams", async () => {
+  await open("variants.html");
+  const stripes = await page.evaluate(() => {
+    const { chart, canvas } = shown[2];
+    const original = CanvasRenderingContext2D.prototype.fillRect;
+    const striped = [];
+    CanvasRenderingContext2D.prototype.fillRect = function (...box) {
+      if (this.fillStyle instanceof CanvasPattern && box[2] > 0) striped.push(box);
+      original.apply(this, box);
+    };
+    paint(chart, canvas, sceneOf(chart));
+    CanvasRenderingContext2D.prototype.fillRect = original;
+    const group = chart.group("streams");
+    const at = (x) => Math.round(windowOf(chart).start + (x / canvas.clientWidth) * (windowOf(chart).end - windowOf(chart).start));
+    return striped.map(([x, y, wide, high]) => [at(x), at(x + wide), y === group.top, y + high === group.bottom]);
+  });
+  assert.deepEqual(stripes, [[21_000, 41_000, true, true]]);
+  assert.ok((await page.locator("#legend li").allInnerTexts()).includes("the legacy stream runs: blocking streams wait"));
+});
+
+test("a selection measures every variant, by pointer and by keyboard", async () => {
+  await open("one.html");
+  const box = await plot().boundingBox();
+  const x = (us) => box.x + (box.width * us) / 71;
+  await page.mouse.move(x(20), box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(x(40), box.y + 60, { steps: 3 });
+  await page.mouse.up();
+  await settled();
+  // A pixel is 0.07 µs.
+  assert.match((await measured())[0], /^Selected (20\.0|19\.9) – (40\.0|39\.9) µs \((20\.0|19\.9|20\.1) µs\)\. Busy: H2D .*, kernel 10\.0 µs/);
+  await shot("light-selection");
+  await page.getByRole("button", { name: "Zoom to selection" }).click();
+  await settled();
+  await shows(20, 40);
+  await page.getByRole("button", { name: "Clear selection" }).click();
+  await settled();
+  assert.deepEqual(await measured(), [""]);
+  await plot().focus();
+  await press("0", "Tab", "Tab", "m");
+  assert.deepEqual(await measured(), ["Selected 20.0 – 40.0 µs (20.0 µs). Busy: H2D 20.0 µs (100.0 %), kernel 10.0 µs (50.0 %), " +
+    "D2H 9.00 µs (45.0 %), two or more engines 19.0 µs (95.0 %)."]);
+  await press("Tab", "Tab", "Tab", "Shift+M");
+  assert.match((await measured())[0], /^Selected 20\.0 – 52\.0 µs/);
+  await press("Escape", "Escape");
+  assert.deepEqual(await measured(), [""]);
+  await open("variants.html#select=20000..40000");
+  assert.equal((await measured()).filter((text) => text.startsWith("Selected 20.0 – 40.0 µs")).length, 4);
+});
+
+test("a search marks names and streams and goes from one to the next", async () => {
+  await open("variants.html");
+  const plain = await painted();
+  await page.locator("h1").click();
+  await press("/");
+  await page.keyboard.type("AFFINE");
+  await settled();
+  assert.equal(await page.locator("#found").innerText(), "56 found");
+  assert.notEqual(await painted(), plain);
+  await shot("light-search");
+  const pinned = () => page.evaluate(() => `${state.pinned.name} ${state.pinned.stream} ${state.pinned.start}`);
+  await press("Enter");
+  assert.equal(await pinned(), "affine one 20500");
+  await press("Enter", "Enter");
+  assert.equal(await pinned(), "affine compute 20500");
+  await press("Shift+Enter");
+  assert.equal(await pinned(), "affine one 72500");
+  await page.locator("#find").fill("non-block");
+  await settled();
+  assert.equal(await page.locator("#found").innerText(), "1 found");
+  await page.locator("#find").fill("cuStreamSync");
+  await settled();
+  assert.equal(await page.locator("#found").innerText(), "1 found");
+  await page.locator("#find").fill("");
+  await settled();
+  assert.equal(await page.locator("#found").innerText(), "");
+});
+
+test("the map moves the window by pointer and by keyboard", async () => {
+  await open("one.html");
+  const map = page.getByRole("slider", { name: "Shown part of the run" });
+  const box = await map.boundingBox();
+  const under = await plot().boundingBox();
+  assert.deepEqual([box.x, box.width], [under.x, under.width]);
+  await plot().focus();
+  await press("+", "+", "+", "+");
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 5, { steps: 3 });
+  await page.mouse.up();
+  await settled();
+  await shows(41.9, 71);
+  await map.focus();
+  await press("Home");
+  await shows(0, 29.1);
+  await press("ArrowRight");
+  await shows(2.9, 32);
+  assert.match(await map.getAttribute("aria-valuetext"), /^2\.9/);
+  await page.mouse.click(box.x + box.width * 0.8, box.y + 5);
+  await settled();
+  await shows(41.9, 71);
+});
+
+test("the address keeps the view, and gives it back", async () => {
+  await open("variants.html");
+  await plot().focus();
+  await press("+", "+", "m");
+  await heading("streams", 1).click();
+  await page.locator("#find").fill("copy");
+  await page.getByLabel("Overlap").uncheck();
+  await page.getByLabel("Own scale").check();
+  await page.waitForFunction(() => location.hash.includes("scale=own") && location.hash.includes("find=copy"));
+  const [address, picture, window] = [page.url(), await painted(1), await span()];
+  assert.match(address, /#part=three-way&time=-?\d+\.\.\d+&select=-?\d+\.\.\d+&find=copy&scale=own&off=overlap&shut=1\.0\.streams$/);
+  const all = await measured();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await settled();
+  assert.equal(await span(), window);
+  assert.equal(await page.locator("#find").inputValue(), "copy");
+  assert.deepEqual(await measured(), all);
+  assert.ok((await labels(1)).includes("3 streams"));
+  await page.mouse.move(5, 5);
+  await settled();
+  assert.equal(await painted(1), picture);
+  await page.evaluate(() => { location.hash = "part=many&time=10..x&select=9..1&open=0.0.streams"; });
+  await settled();
+  assert.equal((await labels()).length, 129, "what is no time is left out, the rest is taken up");
+  assert.deepEqual(await measured(), [""]);
+});
+
+test("a telephone's width holds everything", async () => {
+  await page.setViewportSize({ width: 390, height: 800 });
+  for (const name of ["variants.html", "one.html", "two.html", "variants.html#part=many&open=0.0.streams&select=1000..9000"]) {
+    await open(name);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} scrolls sideways`);
+    const box = await plot().boundingBox();
+    assert.ok(box.width > 220, `the plot is ${box.width} wide`);
+  }
+  await open("variants.html");
+  await shot("narrow");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await settled();
+  await shot("narrow-dark");
+});
+
+test("on a touch screen a finger moves the window", async () => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true });
+  const touched = await context.newPage();
+  await touched.goto(pathToFileURL(path.join(process.env.PAGES, "one.html")).href);
+  assert.equal(await touched.getByLabel("Dragging").inputValue(), "pan");
+  await context.close();
 });
 
 test("names from a file stay text", async () => {
@@ -307,7 +607,7 @@ test("of thirty thousand operations no more are painted than there are pixels", 
       count += 1;
       original.apply(this, box);
     };
-    paint(shown[0].chart, document.querySelector("canvas"), { view, colours, pointed, pointer, overlap: true, dependencies: true });
+    paint(shown[0].chart, shown[0].canvas, sceneOf(shown[0].chart));
     CanvasRenderingContext2D.prototype.fillRect = original;
     return count;
   });

@@ -3,10 +3,10 @@
 use std::ffi::c_uint;
 
 use super::sequence::{CapturedEvent, CapturingStream};
-use crate::driver::abi::{CUevent, CUstream};
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUevent, CUstream};
 use crate::driver::graph::node::Action;
-use crate::driver::simulator::Simulator;
+use crate::driver::simulation::simulator::Simulator;
 
 /// `CU_EVENT_RECORD_EXTERNAL` and `CU_EVENT_WAIT_EXTERNAL`: the event is that of the world outside of the graph.
 pub(in crate::driver) const EXTERNAL: c_uint = 1;

@@ -3,14 +3,14 @@
 use std::ffi::c_uint;
 
 use super::calls::ACTIVE;
-use crate::driver::abi::{CUgraph, CUgraphNode, CUstream, Out};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::call;
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUgraph, CUgraphNode, CUstream, Out};
 use crate::driver::graph::arrays;
 use crate::driver::graph::params::EdgeData;
-use crate::driver::stream::NullStream;
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::streams::stream::NullStream;
 use NullStream::{Legacy, PerThread};
 
 /// `CUstreamUpdateCaptureDependencies_flags`.

@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::ffi::c_uint;
 
 use super::sequence::{Mode, Sequence};
-use crate::driver::abi::{CUcontext, CUevent, CUstream};
-use crate::driver::boundary::entry_points;
-use crate::driver::call::call;
-use crate::driver::costs::Cost;
-use crate::driver::errors::CudaError;
-use crate::driver::host_threads::current;
-use crate::driver::simulator::Simulator;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream};
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::host::threads::current;
+use crate::driver::simulation::simulator::Simulator;
 
 thread_local! {
     static MODE: Cell<c_uint> = const { Cell::new(0) };

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::driver::abi::{CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream};
-use crate::driver::errors::CudaError;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{
+    CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUstream,
+};
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
-use crate::driver::host_threads::ThreadSerial;
-use crate::driver::operation::Effect;
-use crate::driver::simulator::Simulator;
+use crate::driver::host::threads::ThreadSerial;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
 
 /// One capture sequence, by the number that `cuStreamGetCaptureInfo` returns.
 pub(super) type CaptureId = u64;

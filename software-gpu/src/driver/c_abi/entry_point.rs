@@ -1,0 +1,35 @@
+//! Where C enters: nothing that happens inside may unwind into the caller.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::errors::CudaError;
+use super::types::CUresult;
+
+/// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
+/// becomes `CUDA_ERROR_UNKNOWN`.
+pub(in crate::driver) fn guarded(
+    name: &str,
+    body: impl FnOnce() -> Result<(), CudaError>,
+) -> CUresult {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result.into(),
+        Err(_) => {
+            crate::say!(
+                "software GPU: {name} failed by a defect of the software GPU; see the panic message above"
+            );
+            CUresult::from(Err(CudaError::Unknown))
+        }
+    }
+}
+
+/// Defines entry points: functions with the C ABI whose bodies return `Result<(), CudaError>`.
+macro_rules! entry_points {
+    ($($(#[$attribute:meta])* fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$attribute])*
+        #[allow(non_snake_case, reason = "the name of cuda.h")]
+        pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::types::CUresult {
+            $crate::driver::c_abi::entry_point::guarded(stringify!($name), move || $body)
+        }
+    )*};
+}
+pub(in crate::driver) use entry_points;

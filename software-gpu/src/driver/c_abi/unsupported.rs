@@ -1,0 +1,117 @@
+//! Entry points that are not supported. They exist so that a program that calls one learns from a message why it fails.
+
+use super::errors::CudaError;
+
+/// Defines entry points that return `CUDA_ERROR_NOT_SUPPORTED` whatever they are passed. Their parameters do not
+/// matter: with the C calling convention it is the caller that passes and removes them.
+macro_rules! refuse {
+    ($($what:literal: $($name:ident)*;)*) => {
+        $($(
+            #[allow(non_snake_case, reason = "the name of cuda.h")]
+            pub(in crate::driver) unsafe extern "C" fn $name() -> $crate::driver::c_abi::types::CUresult {
+                $crate::driver::c_abi::entry_point::guarded(stringify!($name), || refused(stringify!($name), $what))
+            }
+        )*)*
+    };
+}
+
+refuse! {
+    "a green context":
+        cuCtxFromGreenCtx cuCtxGetDevResource cuDevResourceGenerateDesc cuDevSmResourceSplitByCount
+        cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxGetDevResource cuGreenCtxGetId
+        cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuGreenCtxWaitEvent cuStreamGetGreenCtx;
+    "virtual memory management":
+        cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle cuMemGetAccess
+        cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle cuMemGetHandleForAddressRange
+        cuMemImportFromShareableHandle cuMemMap cuMemMapArrayAsync cuMemMapArrayAsync_ptsz cuMemRelease
+        cuMemRetainAllocationHandle cuMemSetAccess cuMemUnmap;
+    "sharing memory and events between processes":
+        cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle
+        cuIpcOpenMemHandle_v2;
+    "a multicast object":
+        cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindMem cuMulticastCreate cuMulticastGetGranularity
+        cuMulticastUnbind;
+    "a texture or surface":
+        cuModuleGetSurfRef cuModuleGetTexRef cuParamSetTexRef cuSurfObjectCreate cuSurfObjectDestroy
+        cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray cuTexObjectCreate cuTexObjectDestroy
+        cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc cuTexObjectGetTextureDesc cuTexRefCreate
+        cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray
+        cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags cuTexRefGetFormat cuTexRefGetMaxAnisotropy
+        cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray
+        cuTexRefSetAddress cuTexRefSetAddress2D cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode
+        cuTexRefSetAddress_v2 cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode cuTexRefSetFlags
+        cuTexRefSetFormat cuTexRefSetMaxAnisotropy cuTexRefSetMipmapFilterMode cuTexRefSetMipmapLevelBias
+        cuTexRefSetMipmapLevelClamp cuTexRefSetMipmappedArray;
+    "external memory or an external semaphore":
+        cuDestroyExternalMemory cuDestroyExternalSemaphore cuExternalMemoryGetMappedBuffer
+        cuExternalMemoryGetMappedMipmappedArray cuImportExternalMemory cuImportExternalSemaphore
+        cuSignalExternalSemaphoresAsync cuSignalExternalSemaphoresAsync_ptsz cuWaitExternalSemaphoresAsync
+        cuWaitExternalSemaphoresAsync_ptsz;
+    "graphics interoperability":
+        cuGraphicsMapResources cuGraphicsMapResources_ptsz cuGraphicsResourceGetMappedMipmappedArray
+        cuGraphicsResourceGetMappedPointer cuGraphicsResourceGetMappedPointer_v2 cuGraphicsResourceSetMapFlags
+        cuGraphicsResourceSetMapFlags_v2 cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources
+        cuGraphicsUnmapResources_ptsz cuGraphicsUnregisterResource;
+    "a tensor map":
+        cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled cuTensorMapReplaceAddress;
+    "an export table of the driver":
+        cuGetExportTable;
+    "a checkpoint of a process":
+        cuCheckpointProcessCheckpoint cuCheckpointProcessGetRestoreThreadId cuCheckpointProcessGetState
+        cuCheckpointProcessLock cuCheckpointProcessRestore cuCheckpointProcessUnlock;
+    "a core dump":
+        cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal;
+    "asynchronous notification":
+        cuDeviceRegisterAsyncNotification cuDeviceUnregisterAsyncNotification;
+    "a fat binary":
+        cuModuleLoadFatBinary;
+    "a cooperative launch on several devices":
+        cuLaunchCooperativeKernelMultiDevice;
+    "managed memory or a unified function of a library":
+        cuLibraryGetManaged cuLibraryGetUnifiedFunction;
+    "decompression":
+        cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz;
+    "the launch API before cuLaunchKernel":
+        cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
+        cuParamSeti cuParamSetv;
+    "an event of all work of a context":
+        cuCtxRecordEvent cuCtxWaitEvent;
+    "the driver's log":
+        cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback cuLogsUnregisterCallback;
+    "setting up the driver's profiler":
+        cuProfilerInitialize;
+    "a copy of CUDA arrays":
+        cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2 cuMemcpyHtoA_v2_ptds
+        cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds cuMemcpyHtoAAsync_v2
+        cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz;
+    "a CUDA array":
+        cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2
+        cuMipmappedArrayCreate cuMipmappedArrayDestroy cuMipmappedArrayGetLevel;
+    "an external semaphore's node":
+        cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
+        cuGraphExternalSemaphoresSignalNodeGetParams cuGraphExternalSemaphoresSignalNodeSetParams
+        cuGraphExternalSemaphoresWaitNodeGetParams cuGraphExternalSemaphoresWaitNodeSetParams
+        cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams;
+    "a batch memory operation node":
+        cuGraphAddBatchMemOpNode cuGraphBatchMemOpNodeGetParams cuGraphBatchMemOpNodeSetParams
+        cuGraphExecBatchMemOpNodeSetParams;
+    "a conditional node":
+        cuGraphConditionalHandleCreate;
+    "a user object":
+        cuUserObjectCreate cuUserObjectRetain cuUserObjectRelease cuGraphRetainUserObject cuGraphReleaseUserObject;
+    "an attribute of a kernel node":
+        cuGraphKernelNodeGetAttribute cuGraphKernelNodeSetAttribute cuGraphKernelNodeCopyAttributes;
+    "a batch of copies":
+        cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz
+        cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_ptsz cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz;
+    "managed memory":
+        cuMemAllocManaged cuMemPrefetchAsync cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz
+        cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
+        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemAdvise cuMemAdvise_v2
+        cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+}
+
+fn refused(name: &str, what: &str) -> Result<(), CudaError> {
+    crate::say!("software GPU: {name}: {what} is not supported");
+    Err(CudaError::NotSupported)
+}

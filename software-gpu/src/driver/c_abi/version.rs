@@ -1,0 +1,131 @@
+//! `cuInit`, versions, texts of error codes, and entry points by name.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use super::entry_point::entry_points;
+use super::errors::{self, CudaError};
+use super::symbols::entry_point;
+use super::types::Out;
+use crate::driver::checkers::ordering::Ordering;
+use crate::driver::devices::profile_choice;
+use crate::driver::host::call::Call;
+use crate::driver::host::costs::Cost;
+use crate::driver::simulation::instruction_budget;
+use crate::reports;
+
+/// CUDA 13.0: what `cuDriverGetVersion` reports.
+pub(in crate::driver) const VERSION: c_int = 13_000;
+
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const PER_THREAD_DEFAULT_STREAM: u64 = 2;
+
+/// `CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND`.
+const SYMBOL_NOT_FOUND: c_uint = 1;
+
+entry_points! {
+    fn cuInit(flags: c_uint) {
+        if flags != 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        if let Err(error) = profile_choice::profile() {
+            crate::say!("software GPU: {error}");
+            return Err(CudaError::InvalidValue);
+        }
+        let misnamed = reports::misnamed();
+        if let Some(reason) = misnamed.as_deref().or(instruction_budget::misconfigured()) {
+            crate::say!("software GPU: cuInit: {reason}");
+            return Err(CudaError::InvalidValue);
+        }
+        let mut call = Call::begin()?;
+        if let Some(reason) = &call.misconfigured {
+            crate::say!("software GPU: cuInit: {reason}");
+            return Err(CudaError::NoDevice);
+        }
+        call.spend(Cost::Other);
+        if !call.initialized {
+            call.ordering = Ordering::new();
+        }
+        call.initialized = true;
+        call.end();
+        Ok(())
+    }
+
+    fn cuDriverGetVersion(version: Out<c_int>) {
+        version.set(VERSION)
+    }
+
+    fn cuGetErrorName(error: c_uint, name: Out<*const c_char>) {
+        text_of(errors::name_of(error), name)
+    }
+
+    fn cuGetErrorString(error: c_uint, description: Out<*const c_char>) {
+        text_of(errors::description_of(error), description)
+    }
+
+    fn cuGetProcAddress(symbol: *const c_char, function: Out<*const c_void>, version: c_int, flags: u64) {
+        // SAFETY: the caller passes null or a string.
+        unsafe { proc_address(symbol, function, version, flags) }
+    }
+
+    fn cuGetProcAddress_v2(
+        symbol: *const c_char,
+        function: Out<*const c_void>,
+        version: c_int,
+        flags: u64,
+        status: Out<c_uint>,
+    ) {
+        // SAFETY: as above.
+        let result = unsafe { proc_address(symbol, function, version, flags) };
+        match result {
+            // The status says it, to those who ask for one.
+            Err(CudaError::NotFound) if status.required().is_ok() => status.set(SYMBOL_NOT_FOUND),
+            _ => {
+                status.set_if_wanted(c_uint::from(result.is_err()));
+                result
+            }
+        }
+    }
+}
+
+fn text_of(text: Option<&'static CStr>, out: Out<*const c_char>) -> Result<(), CudaError> {
+    match text {
+        Some(text) => out.set(text.as_ptr()),
+        None => {
+            out.set(std::ptr::null())?;
+            Err(CudaError::InvalidValue)
+        }
+    }
+}
+
+/// # Safety
+/// `symbol` is null or a string.
+unsafe fn proc_address(
+    symbol: *const c_char,
+    function: Out<*const c_void>,
+    version: c_int,
+    flags: u64,
+) -> Result<(), CudaError> {
+    let function = function.required()?;
+    if symbol.is_null() || version <= 0 || flags > PER_THREAD_DEFAULT_STREAM {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: not null, so a string.
+    let symbol = unsafe { CStr::from_ptr(symbol) }
+        .to_str()
+        .map_err(|_| CudaError::NotFound)?;
+    let suffixes: &[&str] = match flags {
+        PER_THREAD_DEFAULT_STREAM => &["_ptsz", "_ptds", ""],
+        _ => &[""],
+    };
+    let names = ["_v4", "_v3", "_v2", ""].iter().flat_map(|version| {
+        suffixes
+            .iter()
+            .map(move |suffix| format!("{symbol}{version}{suffix}"))
+    });
+    let found = names
+        .map(|name| entry_point(&name))
+        .find(Option::is_some)
+        .flatten();
+    function.set(found.unwrap_or(std::ptr::null()))?;
+    found.map(|_| ()).ok_or(CudaError::NotFound)
+}

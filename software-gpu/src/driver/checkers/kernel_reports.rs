@@ -1,0 +1,107 @@
+//! Reports of what the checkers have seen inside a kernel.
+
+use super::written_memory::{count, location};
+use crate::exec::{DivergentBarrier, NeverWritten, Observed, SharedRace};
+use crate::memory::AddressSpace;
+use crate::reports::{self, Kind};
+
+/// Reports all that is wrong with the kernel of the operation with this number.
+pub(in crate::driver) fn report(operation: u64, observed: &Observed, memory: &AddressSpace) {
+    for finding in &observed.never_written {
+        never_written(operation, finding, memory);
+    }
+    for race in &observed.shared_races {
+        shared_race(operation, race);
+    }
+    for found in &observed.divergent_barriers {
+        divergent_barrier(operation, found);
+    }
+}
+
+fn never_written(operation: u64, finding: &NeverWritten, memory: &AddressSpace) {
+    let place = &finding.place;
+    let key = format!("{} {}", place.kernel, place.line);
+    reports::add(Kind::NeverWritten, key, vec![operation], || {
+        format!(
+            "never written: {place}: {} of memory that was never written\n  {} from {:#x} on, {}\n  write them first \
+             with a copy, a memset or a kernel",
+            finding.access,
+            count(finding.bytes),
+            finding.address,
+            location(finding.address, memory),
+        )
+    });
+}
+
+fn shared_race(operation: u64, race: &SharedRace) {
+    let place = &race.place;
+    let (a, b) = (race.earlier_line, place.line);
+    let key = format!("{} {} {}", place.kernel, a.min(b), a.max(b));
+    reports::add(Kind::SharedMemoryRace, key, vec![operation], || {
+        let missing = if race.same_warp {
+            "a warp barrier (bar.warp.sync, `__syncwarp`): the lanes of a warp do not run in step"
+        } else {
+            "a barrier of the block (bar.sync, `__syncthreads`)"
+        };
+        format!(
+            "shared memory race: kernel `{}`, block {}: two threads touch shared memory at {:#x} without a barrier \
+             between them\n  thread {}: {}, PTX line {}\n  thread {}: {}, PTX line {}\n  put {missing} between them",
+            place.kernel,
+            index(place.block),
+            race.address,
+            index(race.earlier_thread),
+            race.earlier_access,
+            race.earlier_line,
+            index(place.thread),
+            race.access,
+            place.line,
+        )
+    });
+}
+
+fn divergent_barrier(operation: u64, found: &DivergentBarrier) {
+    let place = &found.place;
+    let key = format!("{} {}", place.kernel, place.line);
+    reports::add(Kind::DivergentBarrier, key, vec![operation], || {
+        format!(
+            "divergent barrier: {place}: lanes {} of the warp reach barrier {} without lanes {}\n  all threads of a \
+             warp must execute this barrier together: take it out of the branch, or let the other threads reach it too",
+            lanes(found.lanes),
+            found.barrier,
+            lanes(found.absent),
+        )
+    });
+}
+
+fn index([x, y, z]: [u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+/// The lanes of a mask as ranges: `0-3, 7`.
+fn lanes(mask: u32) -> String {
+    let mut ranges: Vec<String> = Vec::new();
+    let mut rest = u64::from(mask);
+    while rest != 0 {
+        let first = rest.trailing_zeros();
+        let last = first + (rest >> first).trailing_ones() - 1;
+        ranges.push(match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        });
+        rest &= !0 << (last + 1);
+    }
+    ranges.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_told_as_ranges() {
+        assert_eq!(lanes(0b1000_1111), "0-3, 7");
+        assert_eq!(lanes(!0), "0-31");
+        assert_eq!(lanes(1 << 31), "31");
+        assert_eq!(lanes(0), "");
+    }
+}

@@ -1,0 +1,406 @@
+//! Tells the ordering checker what the program does, and turns its findings into reports.
+
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+use crate::activity::{self, Kind};
+use crate::call_site::CallSite;
+use crate::driver::c_abi::handles::{Handle, Table};
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraphExec, CUstream};
+use crate::driver::devices::context::Context;
+use crate::driver::host::call::Call;
+use crate::driver::host::threads::{Ordinal, current};
+use crate::driver::simulation::operation::{Effect, Operation};
+use crate::driver::simulation::simulator::{Simulator, lock};
+use crate::driver::streams::event::Event;
+use crate::driver::streams::stream::Stream;
+use crate::memory::Accesses;
+use crate::order::{
+    Checker, ContextId, Description, EventId, HostAccess, Locate, OperationId, StreamId,
+    StreamKind, ThreadId, identity_of,
+};
+use crate::reports::{self, Mode};
+use crate::timeline::OpId;
+
+/// The checker, if it is on.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Ordering(Option<Checker>);
+
+impl Ordering {
+    /// On, unless the [`Mode`] is off.
+    pub(in crate::driver) fn new() -> Self {
+        Self((reports::mode() != Mode::Off).then(Checker::new))
+    }
+
+    pub(in crate::driver) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Tells the checker something, and passes its findings on.
+    pub(in crate::driver) fn tell<R>(
+        &mut self,
+        something: impl FnOnce(&mut Checker) -> R,
+    ) -> Option<R> {
+        let checker = self.0.as_mut()?;
+        let result = something(checker);
+        for finding in checker.take_findings() {
+            let operations = finding.operations().map(|id| activity::correlation(id.0));
+            let (key, operations) = (finding.key.clone(), operations.collect());
+            let (mistake, text) = (|| finding.mistake(), || finding.to_string());
+            reports::add_mistake(finding.kind, key, mistake, operations, text);
+        }
+        Some(result)
+    }
+
+    pub(in crate::driver) fn context_created(&mut self, context: CUcontext, legacy: CUstream) {
+        self.tell(|checker| checker.context_created(thread(), context.into(), legacy.into()));
+    }
+
+    pub(in crate::driver) fn context_destroyed(&mut self, context: CUcontext) {
+        self.tell(|checker| checker.context_destroyed(context.into()));
+    }
+
+    pub(in crate::driver) fn stream_created(
+        &mut self,
+        stream: CUstream,
+        context: CUcontext,
+        non_blocking: bool,
+    ) {
+        let kind = if non_blocking {
+            StreamKind::NonBlocking
+        } else {
+            StreamKind::Blocking
+        };
+        self.tell(|checker| checker.stream_created(thread(), stream.into(), context.into(), kind));
+    }
+
+    pub(in crate::driver) fn stream_named(&mut self, stream: CUstream, name: &str) {
+        self.tell(|checker| checker.stream_named(stream.into(), name));
+    }
+
+    pub(in crate::driver) fn stream_destroyed(&mut self, stream: CUstream) {
+        self.tell(|checker| checker.stream_destroyed(stream.into()));
+    }
+
+    /// An operation was given to its stream. A wait is none: see [`waited`](Self::waited).
+    ///
+    /// What it waits for is known from the stream and from events, but for an allocation, which the driver itself makes
+    /// wait for the free whose memory it gets, and for a graph's launch, whose end waits for its last nodes.
+    pub(in crate::driver) fn submitted(&mut self, op: OpId, operation: &Operation, after: &[OpId]) {
+        let (stream, description) = (operation.stream.into(), || operation.description());
+        let after = || after.iter().copied().map(OperationId::from);
+        match &operation.effect {
+            Effect::Wait => {}
+            Effect::Mark | Effect::WaitValue(_) => {
+                self.tell(|checker| {
+                    let after: Vec<_> = after().collect();
+                    checker.submitted(thread(), stream, op.into(), &after, description());
+                });
+            }
+            Effect::Allocate(memory) => {
+                let (start, end) = (memory.address, memory.address + memory.bytes as u64);
+                self.tell(|checker| {
+                    let after: Vec<_> = after().collect();
+                    checker.submitted(thread(), stream, op.into(), &after, description());
+                    checker.pool_allocated(op.into(), start..end, description());
+                });
+            }
+            Effect::Free(memory) => {
+                self.tell(|checker| {
+                    checker.submitted(thread(), stream, op.into(), &[], description());
+                    checker.pool_freed(op.into(), memory.address);
+                });
+            }
+            _ => {
+                self.tell(|checker| {
+                    checker.submitted(thread(), stream, op.into(), &[], description())
+                });
+            }
+        }
+    }
+
+    /// A node of a graph was submitted.
+    pub(in crate::driver) fn submitted_node(
+        &mut self,
+        launch: OpId,
+        op: OpId,
+        operation: &Operation,
+        after: &[OpId],
+    ) {
+        self.tell(|checker| {
+            let after: Vec<_> = after.iter().copied().map(OperationId::from).collect();
+            checker.submitted_node(
+                thread(),
+                launch.into(),
+                op.into(),
+                &after,
+                operation.description(),
+            );
+            match &operation.effect {
+                Effect::Allocate(memory) => {
+                    let range = memory.address..memory.address + memory.bytes as u64;
+                    checker.pool_allocated(op.into(), range, operation.description());
+                }
+                Effect::Free(memory) => checker.pool_freed(op.into(), memory.address),
+                _ => {}
+            }
+        });
+    }
+
+    /// The node, submitted just now, waits for what the event stands for.
+    pub(in crate::driver) fn node_waited(&mut self, node: OpId, event: CUevent) {
+        self.tell(|checker| checker.node_waited(node.into(), event.into()));
+    }
+
+    /// A launch of an executable graph is about to be submitted: it comes after the one before, in whatever stream that
+    /// was, and whether or not it is over.
+    pub(in crate::driver) fn launch_begins(&mut self, exec: CUgraphExec, stream: CUstream) {
+        self.tell(|checker| checker.waited(thread(), stream.into(), exec.into()));
+    }
+
+    /// A launch of an executable graph was submitted; `end` is its last operation.
+    pub(in crate::driver) fn launch_submitted(
+        &mut self,
+        exec: CUgraphExec,
+        stream: CUstream,
+        end: OpId,
+    ) {
+        self.tell(|checker| checker.recorded(exec.into(), stream.into(), end.into()));
+    }
+
+    pub(in crate::driver) fn executable_destroyed(&mut self, exec: CUgraphExec) {
+        self.tell(|checker| checker.event_destroyed(exec.into()));
+    }
+
+    /// A copy or memset touches its bytes when it starts. What a kernel touches is known once it has been executed.
+    pub(in crate::driver) fn started(&mut self, op: OpId, effect: &Effect) {
+        if !self.is_on() {
+            return;
+        }
+        let accesses = match effect {
+            Effect::Copy(copy) => copy.accesses(),
+            Effect::Set(set) => set.accesses(),
+            _ => return,
+        };
+        self.accessed(op, &accesses);
+    }
+
+    pub(in crate::driver) fn recorded(&mut self, event: CUevent, stream: CUstream, op: OpId) {
+        self.tell(|checker| checker.recorded(event.into(), stream.into(), op.into()));
+    }
+
+    pub(in crate::driver) fn event_destroyed(&mut self, event: CUevent) {
+        self.tell(|checker| checker.event_destroyed(event.into()));
+    }
+
+    /// A wait for an event that was never recorded has no effect. That alone is no report: loops begin like this. The
+    /// report of a race that follows from it says so.
+    pub(in crate::driver) fn waited(&mut self, stream: CUstream, event: CUevent) {
+        self.tell(|checker| checker.waited(thread(), stream.into(), event.into()));
+    }
+
+    pub(in crate::driver) fn stream_synchronized(&mut self, stream: CUstream) {
+        self.tell(|checker| checker.stream_synchronized(thread(), stream.into()));
+    }
+
+    pub(in crate::driver) fn event_synchronized(&mut self, event: CUevent) {
+        self.tell(|checker| checker.event_synchronized(thread(), event.into()));
+    }
+
+    pub(in crate::driver) fn context_synchronized(&mut self, context: CUcontext) {
+        self.tell(|checker| checker.context_synchronized(thread(), context.into()));
+    }
+
+    pub(in crate::driver) fn operation_synchronized(&mut self, op: OpId) {
+        self.tell(|checker| checker.operation_synchronized(thread(), op.into()));
+    }
+
+    pub(in crate::driver) fn accessed(&mut self, op: OpId, accesses: &Accesses) {
+        self.tell(|checker| checker.accessed(op.into(), accesses));
+    }
+
+    pub(in crate::driver) fn ended(&mut self, op: OpId) {
+        self.tell(|checker| checker.ended(op.into()));
+    }
+
+    /// Memory exists from now on.
+    pub(in crate::driver) fn allocated(&mut self, start: u64, bytes: usize, what: &'static str) {
+        let range = start..start + bytes as u64;
+        self.tell(|checker| {
+            checker.allocated(range, Description::new(what).at(Arc::new(CallSite::here())))
+        });
+    }
+
+    /// Memory is gone, after everything that could use it.
+    pub(in crate::driver) fn freed(&mut self, start: u64, bytes: usize) {
+        self.tell(|checker| checker.freed(start..start + bytes as u64));
+    }
+
+    /// The host frees memory of a pool and waits for nothing.
+    pub(in crate::driver) fn freed_by_host(&mut self, start: u64, bytes: usize) {
+        self.tell(|checker| {
+            let free = Description::new(format!("cuMemFree of {bytes} bytes"));
+            let free = free.at(Arc::new(CallSite::here()));
+            checker.pool_freed_by_host(thread(), start, free);
+        });
+    }
+
+    pub(in crate::driver) fn threads_started(
+        &mut self,
+        parent: Option<Ordinal>,
+        threads: &[Ordinal],
+    ) {
+        for started in threads {
+            self.tell(|checker| {
+                checker.thread_started(parent.map(registered), registered(*started))
+            });
+        }
+    }
+
+    pub(in crate::driver) fn thread_joined(&mut self, parent: Option<Ordinal>, ended: Ordinal) {
+        self.tell(|checker| checker.thread_joined(parent.map(registered), registered(ended)));
+    }
+}
+
+/// The program gives a stream a name.
+pub(crate) fn name_stream(handle: usize, name: &str) {
+    let mut simulator = lock();
+    let stream = match CUstream::from_number(handle) {
+        CUstream::PER_THREAD => {
+            let context = current::with_contexts(|contexts| contexts.last().copied());
+            let context = context.and_then(|context| simulator.contexts.get(context).ok());
+            context.and_then(|context| context.per_thread.get(&current::serial()).copied())
+        }
+        stream => simulator.streams.get(stream).is_ok().then_some(stream),
+    };
+    if let Some(stream) = stream {
+        simulator.ordering.stream_named(stream, name);
+    }
+}
+
+/// The program says that its own code reads or writes memory.
+pub(crate) fn host_accessed(
+    access: HostAccess,
+    start: u64,
+    bytes: usize,
+    caller: &'static Location<'static>,
+) {
+    let range = start..start.saturating_add(bytes as u64);
+    if current::in_host_function() {
+        let mut simulator = lock();
+        if let Some(op) = simulator.host_function {
+            simulator.ordering.accessed(op, &accesses(access, range));
+        }
+        return;
+    }
+    let is_on = lock().ordering.is_on();
+    // At a standstill, which has been reported, nothing can be ordered.
+    if let (true, Ok(mut call)) = (is_on, Call::begin()) {
+        let what = match access {
+            HostAccess::Read => "read",
+            HostAccess::Write => "write",
+        };
+        let description = Description::new(what).at(Arc::new(HostPlace(caller)));
+        call.ordering
+            .tell(|checker| checker.host_accessed(thread(), access, range, description));
+        call.end();
+    }
+}
+
+/// The line of the program that reads or writes.
+struct HostPlace(&'static Location<'static>);
+
+impl Locate for HostPlace {
+    fn locate(&self) -> Option<String> {
+        Some(format!("{}:{}", self.0.file(), self.0.line()))
+    }
+
+    fn identity(&self) -> u64 {
+        identity_of(self.0)
+    }
+}
+
+fn accesses(access: HostAccess, range: Range<u64>) -> Accesses {
+    let mut accesses = Accesses::default();
+    match access {
+        HostAccess::Read => accesses.reads = range.into(),
+        HostAccess::Write => accesses.writes = range.into(),
+    }
+    accesses
+}
+
+/// The calling thread.
+fn thread() -> ThreadId {
+    current::ordinal().map_or(ThreadId::UNREGISTERED, registered)
+}
+
+fn registered(ordinal: Ordinal) -> ThreadId {
+    ThreadId(ordinal + 1)
+}
+
+impl Operation {
+    /// What it is called in reports.
+    fn description(&self) -> Description {
+        let what = match &self.effect {
+            Effect::Kernel(launch) => format!("kernel `{}`", launch.name()),
+            Effect::Copy(copy) => format!(
+                "copy of {} bytes from {}",
+                copy.bytes(),
+                Kind::from(copy.kind)
+            ),
+            Effect::Set(set) => format!("memset of {} bytes", set.rows.bytes().unwrap_or(0)),
+            Effect::HostFunction(_) => "host function".to_owned(),
+            Effect::Record(_) => "event record".to_owned(),
+            Effect::Wait => "wait".to_owned(),
+            Effect::WaitValue(wait) => format!("wait for a value at {:#x}", wait.value.address),
+            Effect::WriteValue(value) => format!("write of a value at {:#x}", value.address),
+            Effect::Mark => "launch of a graph".to_owned(),
+            Effect::Allocate(memory) => format!("allocation of {} bytes", memory.bytes),
+            Effect::Free(memory) => format!("free of {} bytes", memory.bytes),
+        };
+        let description = Description::new(what);
+        match self.call_site {
+            Some(site) => description.at(Arc::new(site)),
+            None => description,
+        }
+    }
+}
+
+impl From<CUstream> for StreamId {
+    fn from(stream: CUstream) -> Self {
+        Self(Table::<CUstream, Stream>::serial(stream))
+    }
+}
+
+impl From<CUevent> for EventId {
+    fn from(event: CUevent) -> Self {
+        Self(Table::<CUevent, Event>::serial(event))
+    }
+}
+
+/// The event that orders the launches of one executable graph.
+impl From<CUgraphExec> for EventId {
+    fn from(exec: CUgraphExec) -> Self {
+        Self::of_the_driver(Table::<CUgraphExec, ()>::serial(exec))
+    }
+}
+
+impl From<CUcontext> for ContextId {
+    fn from(context: CUcontext) -> Self {
+        Self(Table::<CUcontext, Context>::serial(context))
+    }
+}
+
+impl From<OpId> for OperationId {
+    fn from(op: OpId) -> Self {
+        Self(op.index())
+    }
+}
+
+impl Simulator {
+    /// Where the present call comes from, if reports want to know.
+    pub(in crate::driver) fn call_site(&self) -> Option<CallSite> {
+        self.ordering.is_on().then(CallSite::here)
+    }
+}

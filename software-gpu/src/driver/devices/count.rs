@@ -1,0 +1,43 @@
+//! How many software GPUs there are: the environment variable `SOFTWARE_GPU_COUNT`.
+
+/// The variable's name.
+const VARIABLE: &str = "SOFTWARE_GPU_COUNT";
+/// As many as one NVLink switch of a server joins.
+const MOST: usize = 8;
+
+/// The number that the environment asks for: 1 unless it asks for more.
+///
+/// # Errors
+/// What is wrong with the variable, in a sentence.
+pub(in crate::driver) fn device_count() -> Result<usize, String> {
+    match std::env::var_os(VARIABLE) {
+        None => Ok(1),
+        Some(value) => parse(&value.to_string_lossy()),
+    }
+}
+
+fn parse(value: &str) -> Result<usize, String> {
+    let count = value.trim().parse().ok();
+    count
+        .filter(|count| (1..=MOST).contains(count))
+        .ok_or_else(|| format!("{VARIABLE} is `{value}`: a number from 1 to {MOST} is expected"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_within_the_limits_counts() {
+        assert_eq!(parse("1"), Ok(1));
+        assert_eq!(parse(" 8 "), Ok(8));
+    }
+
+    #[test]
+    fn anything_else_is_named() {
+        for value in ["0", "9", "", "two", "-1"] {
+            let refusal = parse(value).expect_err("no number of devices");
+            assert!(refusal.contains(&format!("`{value}`")), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the calls cost the thread that makes them.
+
+use crate::timeline::Time;
+use crate::timeline::profile::{Figure, Host};
+
+/// The kinds of calls that the profile tells apart.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) enum Cost {
+    /// No time: host code that only asks.
+    Free,
+    Launch,
+    Copy,
+    Set,
+    /// Recording an event that keeps the time.
+    Record,
+    /// Recording an event with `CU_EVENT_DISABLE_TIMING`.
+    RecordUntimed,
+    Wait,
+    HostFunction,
+    Query,
+    Synchronize,
+    StreamCreate,
+    EventCreate,
+    /// `cuGraphLaunch` of so many nodes in so many branches.
+    GraphLaunch {
+        steps: usize,
+        branches: usize,
+    },
+    /// `cuGraphInstantiate`, likewise.
+    GraphInstantiate {
+        steps: usize,
+        branches: usize,
+    },
+    /// `cuMemAlloc` or `cuMemFree` of that many bytes.
+    Allocation(usize),
+    /// `cuMemAllocAsync` or `cuMemFreeAsync`, when the pool has the memory.
+    PoolAllocation,
+    /// Page-locking that many bytes.
+    Pin(usize),
+    /// Releasing so many page-locked bytes.
+    Unpin(usize),
+    ModuleLoad,
+    Other,
+}
+
+impl Cost {
+    pub(in crate::driver) fn time(self, host: &Host) -> Time {
+        match self {
+            Self::Free => Time::ZERO,
+            Self::Launch => host.launch_us.micros(),
+            Self::Copy => host.copy_us.micros(),
+            Self::Set => host.set_us.micros(),
+            Self::Record => host.record_us.micros(),
+            Self::RecordUntimed => host.record_untimed_us.micros(),
+            Self::Wait => host.wait_us.micros(),
+            Self::HostFunction => host.host_function_us.micros(),
+            Self::Query => host.query_us.micros(),
+            Self::Synchronize => host.synchronize_us.micros(),
+            Self::StreamCreate => host.stream_create_us.micros(),
+            Self::EventCreate => host.event_create_us.micros(),
+            Self::GraphLaunch { steps, branches } => {
+                let each = [
+                    host.graph_launch_us_per_node,
+                    host.graph_launch_us_per_branch,
+                ];
+                graph(host.graph_launch_us, each, steps, branches)
+            }
+            Self::GraphInstantiate { steps, branches } => {
+                let each = [
+                    host.graph_instantiate_us_per_node,
+                    host.graph_instantiate_us_per_branch,
+                ];
+                graph(host.graph_instantiate_us, each, steps, branches)
+            }
+            Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
+            Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
+            Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
+            Self::Unpin(bytes) => Time::from_micros(pin(host, bytes) * host.unpin_share.value),
+            Self::ModuleLoad => host.module_load_us.micros(),
+            Self::Other => host.other_us.micros(),
+        }
+    }
+}
+
+/// A call that does something for each node of a graph, and for each branch after the first.
+fn graph(once: Figure, each: [Figure; 2], nodes: usize, branches: usize) -> Time {
+    let [node, branch] = each.map(|figure| figure.value);
+    let more = branches.saturating_sub(1);
+    Time::from_micros(once.value + node * nodes as f64 + branch * more as f64)
+}
+
+/// Allocating and freeing, together.
+fn allocation(host: &Host, bytes: usize) -> f64 {
+    let cached = bytes as f64 <= host.allocation_cached_bytes.value;
+    let Figure { value, .. } = if cached {
+        host.allocation_cached_us
+    } else {
+        host.allocation_us
+    };
+    value
+}
+
+fn pin(host: &Host, bytes: usize) -> f64 {
+    host.pin_us.value + host.pin_us_per_mib.value * bytes as f64 / (1 << 20) as f64
+}
+
+/// How long one host thread streams through `bytes` of memory.
+pub(in crate::driver) fn memory_work(host: &Host, bytes: u64) -> Time {
+    Time::from_micros(bytes as f64 / (host.memory_gb_per_s.value * 1e3))
+}
+
+/// How long one host thread counts `bytes` bytes in a table.
+pub(in crate::driver) fn counting_work(host: &Host, bytes: u64) -> Time {
+    Time::from_micros(bytes as f64 * host.count_byte_ns.value * 1e-3)
+}

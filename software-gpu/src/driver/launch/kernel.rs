@@ -1,0 +1,428 @@
+//! Launching kernels: what a launch may ask for, and what happens when its time comes.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+use std::thread;
+
+use super::attributes::LaunchAttributes;
+use super::cluster;
+use super::parameters;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, CUstream};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::modules::function::{Function, max_threads};
+use crate::driver::simulation::instruction_budget::instruction_budget;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
+use crate::driver::streams::stream::NullStream;
+use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
+use crate::memory::WriteHold;
+use crate::reports;
+use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
+
+/// A kernel on its way through a stream, or in a node of a graph.
+#[derive(Clone)]
+pub(in crate::driver) struct Launch {
+    pub(in crate::driver) function: CUfunction,
+    executable: Arc<Executable>,
+    index: usize,
+    pub(in crate::driver) shape: Shape,
+    /// The arguments, in the layout that the kernel declares.
+    pub(in crate::driver) parameters: Vec<u8>,
+    /// Instead of its stream's.
+    pub(in crate::driver) priority: Option<c_int>,
+    /// Set when the kernel was executed and failed; the context fails at the kernel's end.
+    pub(in crate::driver) fault: Option<CudaError>,
+}
+
+/// The extents of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Shape {
+    pub(in crate::driver) grid: [c_uint; 3],
+    pub(in crate::driver) block: [c_uint; 3],
+    pub(in crate::driver) dynamic_shared_bytes: c_uint,
+    /// Blocks of a cluster, if the launch has clusters.
+    pub(in crate::driver) cluster: Option<[c_uint; 3]>,
+    pub(in crate::driver) cooperative: bool,
+}
+
+entry_points! {
+    fn cuLaunchKernel(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape::new(grid, block, dynamic_shared_bytes);
+        launch(NullStream::Legacy, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
+    }
+
+    fn cuLaunchKernel_ptsz(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape::new(grid, block, dynamic_shared_bytes);
+        launch(NullStream::PerThread, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
+        launch(NullStream::Legacy, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra: std::ptr::null() })
+    }
+
+    fn cuLaunchCooperativeKernel_ptsz(
+        function: CUfunction,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
+        launch(NullStream::PerThread, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra: std::ptr::null() })
+    }
+
+    fn cuLaunchKernelEx(
+        config: *const CUlaunchConfig,
+        function: CUfunction,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        // SAFETY: the caller passes null or a configuration.
+        unsafe { launch_configured(NullStream::Legacy, config, function, Arguments { parameters, extra }) }
+    }
+
+    fn cuLaunchKernelEx_ptsz(
+        config: *const CUlaunchConfig,
+        function: CUfunction,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) {
+        // SAFETY: the caller passes null or a configuration.
+        unsafe { launch_configured(NullStream::PerThread, config, function, Arguments { parameters, extra }) }
+    }
+}
+
+/// The two forms in which a launch passes arguments.
+#[derive(Clone, Copy)]
+pub(in crate::driver) struct Arguments {
+    pub(in crate::driver) parameters: *const *const c_void,
+    pub(in crate::driver) extra: *const *const c_void,
+}
+
+fn launch(
+    null: NullStream,
+    function: CUfunction,
+    shape: Shape,
+    attributes: LaunchAttributes,
+    stream: CUstream,
+    arguments: Arguments,
+) -> Result<(), CudaError> {
+    call(Cost::Launch, |call| {
+        let target = call.stream(stream, null)?;
+        let function = call.launched(function)?;
+        let context = call.functions.get(function)?.context;
+        if context != call.streams.get(target)?.context {
+            return Err(CudaError::InvalidHandle);
+        }
+        attributes.check(call, target, context)?;
+        // SAFETY: the caller passes arguments as the kernel declares them.
+        let mut launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
+        launch.priority = attributes.priority_on(&call.profile_of(context)?.device);
+        let clock = call.clock();
+        if let Some(event) = attributes.completion_event {
+            call.record_with_launch(event, target, clock)?;
+        }
+        call.submit(target, clock, Effect::Kernel(Box::new(launch)))?;
+        match attributes.programmatic_event {
+            Some(event) => call.record_with_launch(event, target, clock),
+            None => Ok(()),
+        }
+    })
+}
+
+/// # Safety
+/// `config` is null or a configuration with as many attributes as it says.
+unsafe fn launch_configured(
+    null: NullStream,
+    config: *const CUlaunchConfig,
+    function: CUfunction,
+    arguments: Arguments,
+) -> Result<(), CudaError> {
+    // SAFETY: the caller's promise.
+    let config = unsafe { config.as_ref() }.ok_or(CudaError::InvalidValue)?;
+    // SAFETY: as above.
+    let attributes = unsafe { LaunchAttributes::read(config.attributes, config.attribute_count) }?;
+    let shape = Shape {
+        cluster: attributes.cluster,
+        cooperative: attributes.cooperative,
+        ..Shape::new(config.grid, config.block, config.shared_bytes)
+    };
+    launch(null, function, shape, attributes, config.stream, arguments)
+}
+
+impl Shape {
+    /// Without clusters, and not cooperative.
+    pub(in crate::driver) fn new(
+        grid: [c_uint; 3],
+        block: [c_uint; 3],
+        dynamic_shared_bytes: c_uint,
+    ) -> Self {
+        Self {
+            grid,
+            block,
+            dynamic_shared_bytes,
+            cluster: None,
+            cooperative: false,
+        }
+    }
+
+    /// With the clusters that launch and kernel agree on; refuses a cooperative grid that does not fit at once.
+    fn with_cluster(mut self, function: &Function, call: &Call) -> Result<Self, CudaError> {
+        let device = &call.profile_of(function.context)?.device;
+        self.cluster = function.cluster(self.cluster, self.grid, device)?;
+        if self.cooperative {
+            let shared_bytes = self.dynamic_shared_bytes;
+            cluster::check_cooperative(
+                function,
+                device,
+                self.grid,
+                self.block,
+                shared_bytes,
+                self.cluster,
+            )?;
+        }
+        Ok(self)
+    }
+
+    /// Refuses what the device or the kernel cannot do.
+    fn check(self, function: &Function, call: &Call) -> Result<(), CudaError> {
+        let device = &call.profile_of(function.context)?.device;
+        let within = |extents: [u32; 3], limits: [u32; 3]| {
+            extents
+                .iter()
+                .zip(limits)
+                .all(|(extent, limit)| (1..=limit).contains(extent))
+        };
+        if !within(self.grid, device.max_grid_dim) || !within(self.block, device.max_block_dim) {
+            return Err(CudaError::InvalidValue);
+        }
+        let kernel = function.kernel();
+        let threads = self.threads();
+        let bounds = u64::from(
+            kernel
+                .max_threads_per_block()
+                .min(device.max_threads_per_block),
+        );
+        let contradicts = kernel
+            .required_threads()
+            .is_some_and(|required| required != self.block);
+        if threads > bounds || contradicts {
+            return Err(CudaError::InvalidValue);
+        }
+        if threads > u64::from(max_threads(kernel, device)) {
+            return Err(CudaError::LaunchOutOfResources);
+        }
+        if self.dynamic_shared_bytes > function.max_dynamic_shared(device) {
+            return Err(CudaError::InvalidValue);
+        }
+        Ok(())
+    }
+
+    fn threads(self) -> u64 {
+        self.block.iter().map(|extent| u64::from(*extent)).product()
+    }
+
+    fn blocks(self) -> u64 {
+        self.grid.iter().map(|extent| u64::from(*extent)).product()
+    }
+}
+
+impl Launch {
+    /// Checks a launch and takes its arguments.
+    ///
+    /// # Errors
+    /// As `cuLaunchKernel`.
+    ///
+    /// # Safety
+    /// The arguments are null or as the kernel declares them.
+    pub(in crate::driver) unsafe fn prepare(
+        call: &Call,
+        handle: CUfunction,
+        shape: Shape,
+        arguments: Arguments,
+    ) -> Result<Self, CudaError> {
+        let function = call.functions.get(handle)?;
+        shape.check(function, call)?;
+        let shape = shape.with_cluster(function, call)?;
+        // SAFETY: the caller's promise.
+        let parameters = unsafe {
+            parameters::collect(function.kernel(), arguments.parameters, arguments.extra)
+        }?;
+        let (executable, index) = function.code();
+        Ok(Self {
+            function: handle,
+            executable,
+            index,
+            shape,
+            parameters,
+            priority: None,
+            fault: None,
+        })
+    }
+
+    pub(in crate::driver) fn kernel(&self) -> &ExecutableKernel {
+        &self.executable.kernels()[self.index]
+    }
+
+    pub(in crate::driver) fn name(&self) -> &str {
+        self.kernel().name()
+    }
+
+    pub(in crate::driver) fn work(&self) -> Work {
+        Work::Kernel {
+            blocks: self.shape.blocks(),
+            threads_per_block: self.shape.threads() as u32,
+            registers_per_thread: self.kernel().registers_per_thread(),
+            shared_bytes_per_block: self.kernel().static_shared_bytes()
+                + self.shape.dynamic_shared_bytes,
+        }
+    }
+}
+
+impl Simulator {
+    /// Executes the kernel, whose modelled start has come, and tells the timeline what it costs.
+    pub(in crate::driver) fn execute(&mut self, op: OpId, at: Time) {
+        let Some(operation) = self.operations.get(&op) else {
+            return;
+        };
+        self.effects.before_kernel(&self.memory);
+        let (Effect::Kernel(launch), Ok(profile)) =
+            (&operation.effect, self.profile_of(operation.context))
+        else {
+            return;
+        };
+        let grid = Grid {
+            kernel: launch.kernel(),
+            grid: launch.shape.grid,
+            block: launch.shape.block,
+            cluster: launch.shape.cluster,
+            cooperative: launch.shape.cooperative,
+            dynamic_shared_bytes: launch.shape.dynamic_shared_bytes,
+            parameters: &launch.parameters,
+            start_ns: at.as_nanos(),
+            clock_mhz: f64::from(profile.device.clock_mhz),
+            multiprocessors: profile.device.multiprocessor_count,
+            instruction_budget: instruction_budget(),
+            threads: rayon::current_num_threads(),
+        };
+        let hold = WriteHold::new(&self.memory).without(self.out_of_reach(operation.context));
+        let (result, observed) = run(&grid, &hold);
+        match result {
+            Ok(cost) => {
+                self.effects
+                    .kernel_started(op, hold.suspend(), &self.memory);
+                self.timeline.set_kernel_cost(op, cost.into());
+            }
+            Err(fault) => {
+                drop(hold.finish());
+                self.timeline.set_kernel_cost(op, KernelCost::default());
+                self.kernel_failed(op, &fault);
+            }
+        }
+        self.kernel_observed(op, observed);
+    }
+
+    fn kernel_failed(&mut self, op: OpId, fault: &Fault) {
+        let explanation = fault.to_string();
+        crate::say!("software GPU: {explanation}");
+        self.last_fault = Some(explanation);
+        if let Some(Effect::Kernel(launch)) = self
+            .operations
+            .get_mut(&op)
+            .map(|operation| &mut operation.effect)
+        {
+            launch.fault = Some(fault.into());
+        }
+    }
+}
+
+/// Executes a grid. One of rayon's own threads would take up other work of the program while it waits, which may call
+/// the driver; so it lets a thread of its own do it.
+fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Option<Observed>) {
+    let checked = reports::mode() != reports::Mode::Off;
+    let execute = || {
+        if checked {
+            let (result, observed) = exec::execute_checked(grid, hold);
+            (result, Some(observed))
+        } else {
+            (exec::execute(grid, hold), None)
+        }
+    };
+    if rayon::current_thread_index().is_none() {
+        return execute();
+    }
+    thread::scope(|scope| {
+        let executed = scope.spawn(execute).join();
+        executed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+impl From<GridCost> for KernelCost {
+    fn from(cost: GridCost) -> Self {
+        let runs = cost
+            .runs
+            .into_iter()
+            .map(|(count, block)| (count, block.into()))
+            .collect();
+        Self { runs }
+    }
+}
+
+impl From<BlockCost> for BlockTime {
+    fn from(cost: BlockCost) -> Self {
+        Self {
+            latency_cycles: cost.latency_cycles,
+            issue: cost.issue,
+            dram_bytes: cost.global_read_bytes + cost.global_write_bytes,
+            shared_bytes: cost.shared_bytes,
+            atomics: cost.atomics,
+        }
+    }
+}
+
+impl From<&Fault> for CudaError {
+    fn from(fault: &Fault) -> Self {
+        match fault {
+            Fault::IllegalAddress { .. } | Fault::ExitedBlock { .. } => Self::IllegalAddress,
+            Fault::Misaligned { .. } => Self::MisalignedAddress,
+            Fault::Trap { .. } => Self::LaunchFailed,
+            Fault::Assert { .. } => Self::Assert,
+            Fault::IllegalInstruction { .. } => Self::IllegalInstruction,
+            Fault::InstructionBudget { .. } | Fault::BarrierDeadlock { .. } => Self::LaunchTimeout,
+            Fault::StackOverflow { .. } => Self::HardwareStackError,
+            Fault::InvalidLaunch { .. } => Self::LaunchOutOfResources,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The arguments of a launch, in the layout that the kernel declares.
+
+use std::ffi::c_void;
+
+use crate::driver::c_abi::errors::CudaError;
+use crate::exec::ExecutableKernel;
+
+/// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER` and `_BUFFER_SIZE`.
+const END: usize = 0;
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// Copies the arguments from one of the two forms of `cuLaunchKernel`: a pointer to each of them, or one buffer.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` when both forms are used, none although the kernel takes arguments, or something is
+/// missing.
+///
+/// # Safety
+/// `arguments` is null or has a pointer for each parameter of the kernel, to as many bytes as it has; `extra` is null
+/// or a list of options that ends with `CU_LAUNCH_PARAM_END`.
+pub(in crate::driver) unsafe fn collect(
+    kernel: &ExecutableKernel,
+    arguments: *const *const c_void,
+    extra: *const *const c_void,
+) -> Result<Vec<u8>, CudaError> {
+    match (arguments.is_null(), extra.is_null()) {
+        (true, true) if kernel.parameters().is_empty() => Ok(Vec::new()),
+        // SAFETY: the caller's promise.
+        (false, true) => unsafe { from_pointers(kernel, arguments) },
+        // SAFETY: the caller's promise.
+        (true, false) => unsafe { from_buffer(kernel, extra) },
+        _ => Err(CudaError::InvalidValue),
+    }
+}
+
+/// # Safety
+/// As for [`collect`], and `arguments` is not null.
+unsafe fn from_pointers(
+    kernel: &ExecutableKernel,
+    arguments: *const *const c_void,
+) -> Result<Vec<u8>, CudaError> {
+    let mut buffer = vec![0; kernel.parameter_bytes()];
+    for (index, parameter) in kernel.parameters().iter().enumerate() {
+        // SAFETY: there is a pointer for each parameter.
+        let argument = unsafe { *arguments.add(index) };
+        if argument.is_null() {
+            return Err(CudaError::InvalidValue);
+        }
+        let start = parameter.offset as usize;
+        let place = buffer
+            .get_mut(start..start + parameter.bytes as usize)
+            .ok_or(CudaError::InvalidValue)?;
+        // SAFETY: the argument has as many bytes as the parameter.
+        unsafe { std::ptr::copy_nonoverlapping(argument.cast(), place.as_mut_ptr(), place.len()) };
+    }
+    Ok(buffer)
+}
+
+/// # Safety
+/// As for [`collect`], and `extra` is not null.
+unsafe fn from_buffer(
+    kernel: &ExecutableKernel,
+    extra: *const *const c_void,
+) -> Result<Vec<u8>, CudaError> {
+    let (mut start, mut bytes) = (std::ptr::null(), None);
+    let mut next = extra;
+    loop {
+        // SAFETY: the list goes on until its end mark, and each option has a value behind it.
+        let (option, value) = unsafe {
+            match next.read() as usize {
+                END => break,
+                option => (option, next.add(1).read()),
+            }
+        };
+        match option {
+            BUFFER_POINTER => start = value.cast::<u8>(),
+            // SAFETY: this option's value points to a size.
+            BUFFER_SIZE => bytes = unsafe { value.cast::<usize>().as_ref() }.copied(),
+            _ => return Err(CudaError::InvalidValue),
+        }
+        // SAFETY: as above.
+        next = unsafe { next.add(2) };
+    }
+    let needed = kernel.parameter_bytes();
+    if start.is_null() || bytes.is_none_or(|bytes| bytes < needed) {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: the buffer has at least `needed` bytes.
+    Ok(unsafe { std::slice::from_raw_parts(start, needed) }.to_vec())
+}

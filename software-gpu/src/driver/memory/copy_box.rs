@@ -1,0 +1,251 @@
+//! Copies of rectangles and boxes: `cuMemcpy2D`, `cuMemcpy3D` and their variants.
+//!
+//! A side's rows start at `(z * height + y) * pitch + x` from its base. A pitch or height of 0 is not specified: then
+//! the rows, or the slices, follow each other without a gap.
+
+use std::ffi::{c_uint, c_void};
+
+use super::boxes::{Extent, Pitches, Rows};
+use super::copy_params::{CUmemcpy2D, CUmemcpy2DSide, CUmemcpy3D, CUmemcpy3DSide};
+use super::transfer::Pointer;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::simulation::operation::Side;
+use crate::driver::streams::stream::{Mode, NullStream};
+use Mode::{Async, Sync};
+use NullStream::{Legacy, PerThread};
+
+/// `CU_DEVICE_ATTRIBUTE_MAX_PITCH` is the same on all devices.
+const MAX_PITCH: usize = 0x7fff_ffff;
+
+/// `CUmemorytype`.
+const HOST: c_uint = 1;
+const DEVICE: c_uint = 2;
+const ARRAY: c_uint = 3;
+const UNIFIED: c_uint = 4;
+
+/// Defines entry points that take a pointer to a description: the synchronous ones and the others.
+macro_rules! copies {
+    ($description:ty: $($sync:ident $sync_ptds:ident)+; $($later:ident $later_ptsz:ident)+) => {
+        entry_points! {
+            $(
+                fn $sync(description: *const $description) {
+                    // SAFETY: the caller passes null or a description.
+                    copy(stringify!($sync), Sync(Legacy), unsafe { description.as_ref() }.map(Request::from))
+                }
+
+                fn $sync_ptds(description: *const $description) {
+                    // SAFETY: as above.
+                    copy(stringify!($sync_ptds), Sync(PerThread), unsafe { description.as_ref() }.map(Request::from))
+                }
+            )+
+            $(
+                fn $later(description: *const $description, stream: CUstream) {
+                    // SAFETY: as above.
+                    copy(stringify!($later), Async(Legacy, stream), unsafe { description.as_ref() }.map(Request::from))
+                }
+
+                fn $later_ptsz(description: *const $description, stream: CUstream) {
+                    // SAFETY: as above.
+                    let request = unsafe { description.as_ref() }.map(Request::from);
+                    copy(stringify!($later_ptsz), Async(PerThread, stream), request)
+                }
+            )+
+        }
+    };
+}
+
+copies! {
+    CUmemcpy2D:
+    cuMemcpy2D_v2 cuMemcpy2D_v2_ptds cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds;
+    cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz
+}
+copies! {
+    CUmemcpy3D: cuMemcpy3D_v2 cuMemcpy3D_v2_ptds; cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz
+}
+
+/// What all descriptions come to.
+pub(in crate::driver) struct Request {
+    pub(in crate::driver) from: Corner,
+    pub(in crate::driver) to: Corner,
+    pub(in crate::driver) extent: Extent,
+    /// What has to be zero is.
+    pub(in crate::driver) well_formed: bool,
+}
+
+/// One side: a box's place in a larger one.
+pub(in crate::driver) struct Corner {
+    pub(in crate::driver) memory_type: c_uint,
+    pub(in crate::driver) host: *const c_void,
+    pub(in crate::driver) device: CUdeviceptr,
+    /// Bytes, rows and slices before the box.
+    pub(in crate::driver) offset: [usize; 3],
+    /// Bytes from row to row, 0 when not specified.
+    pub(in crate::driver) pitch: usize,
+    /// Rows from slice to slice, 0 when not specified.
+    pub(in crate::driver) height: usize,
+}
+
+fn copy(name: &str, mode: Mode, request: Option<Request>) -> Result<(), CudaError> {
+    let request = request.ok_or(CudaError::InvalidValue)?;
+    call(Cost::Copy, |call| {
+        let stream = call.stream_of(mode)?;
+        match call.sides(name, &request)? {
+            Some((to, from)) => call.copy(mode, stream, to, from),
+            None => Ok(()),
+        }
+    })
+}
+
+impl Call {
+    /// Both sides of a copy, destination first, or `None` when there is nothing to copy.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for what the driver refuses; `CUDA_ERROR_NOT_SUPPORTED` for arrays.
+    pub(in crate::driver) fn sides(
+        &self,
+        name: &str,
+        request: &Request,
+    ) -> Result<Option<(Side, Side)>, CudaError> {
+        let Request {
+            from,
+            to,
+            extent,
+            well_formed,
+        } = request;
+        for side in [from, to] {
+            match side.memory_type {
+                HOST | DEVICE | UNIFIED => {}
+                ARRAY => {
+                    crate::say!("software GPU: {name}: a CUDA array is not supported");
+                    return Err(CudaError::NotSupported);
+                }
+                _ => return Err(CudaError::InvalidValue),
+            }
+        }
+        if !well_formed {
+            return Err(CudaError::InvalidValue);
+        }
+        let sides = [to, from].map(|side| side.pitches(*extent));
+        let [to_pitches, from_pitches] = sides;
+        let (to_pitches, from_pitches) = (to_pitches?, from_pitches?);
+        if extent.bytes() == Some(0) {
+            return Ok(None);
+        }
+        let side = |corner: &Corner, pitches| {
+            let pointer = corner.pointer(pitches).ok_or(CudaError::InvalidValue)?;
+            let extent = *extent;
+            self.side(pointer, Rows { extent, pitches })
+        };
+        Ok(Some((side(to, to_pitches)?, side(from, from_pitches)?)))
+    }
+}
+
+impl Corner {
+    /// How far apart the rows are.
+    fn pitches(&self, extent: Extent) -> Result<Pitches, CudaError> {
+        let [x, y, _] = self.offset;
+        let sum = |a: usize, b: usize| a.checked_add(b).ok_or(CudaError::InvalidValue);
+        let (width, height) = (sum(x, extent.width)?, sum(y, extent.height)?);
+        let pitch = if self.pitch == 0 { width } else { self.pitch };
+        let rows = if self.height == 0 {
+            height
+        } else {
+            self.height
+        };
+        let has_slices = extent.depth > 1;
+        if pitch < width || self.pitch > MAX_PITCH || rows < height && has_slices {
+            return Err(CudaError::InvalidValue);
+        }
+        // The height of a single slice that is the first one does not matter.
+        let slice = match has_slices || self.offset[2] > 0 {
+            true => pitch.checked_mul(rows).ok_or(CudaError::InvalidValue)?,
+            false => 0,
+        };
+        Ok(Pitches { row: pitch, slice })
+    }
+
+    /// Where the box's first byte is.
+    fn pointer(&self, pitches: Pitches) -> Option<Pointer> {
+        let [x, y, z] = self.offset;
+        let offset = z
+            .checked_mul(pitches.slice)?
+            .checked_add(y.checked_mul(pitches.row)?)?
+            .checked_add(x)?;
+        Some(match self.memory_type {
+            HOST if self.host.is_null() => return None,
+            HOST => Pointer::Host((self.host as usize).checked_add(offset)? as *const c_void),
+            DEVICE => Pointer::Device(self.device.checked_add(offset as u64)?),
+            _ if self.device == 0 => return None,
+            _ => Pointer::Unified(self.device.checked_add(offset as u64)?),
+        })
+    }
+}
+
+impl From<&CUmemcpy2DSide> for Corner {
+    fn from(side: &CUmemcpy2DSide) -> Self {
+        Self {
+            memory_type: side.memory_type,
+            host: side.host,
+            device: side.device,
+            offset: [side.x_in_bytes, side.y, 0],
+            pitch: side.pitch,
+            height: 0,
+        }
+    }
+}
+
+impl From<&CUmemcpy3DSide> for Corner {
+    fn from(side: &CUmemcpy3DSide) -> Self {
+        Self {
+            memory_type: side.memory_type,
+            host: side.host,
+            device: side.device,
+            offset: [side.x_in_bytes, side.y, side.z],
+            pitch: side.pitch,
+            height: side.height,
+        }
+    }
+}
+
+impl From<&CUmemcpy2D> for Request {
+    fn from(copy: &CUmemcpy2D) -> Self {
+        Self {
+            from: Corner::from(&copy.from),
+            to: Corner::from(&copy.to),
+            extent: Extent {
+                width: copy.width_in_bytes,
+                height: copy.height,
+                depth: 1,
+            },
+            well_formed: true,
+        }
+    }
+}
+
+impl From<&CUmemcpy3D> for Request {
+    fn from(copy: &CUmemcpy3D) -> Self {
+        Self {
+            extent: copy.extent(),
+            from: Corner::from(&copy.from),
+            to: Corner::from(&copy.to),
+            well_formed: [&copy.from, &copy.to]
+                .iter()
+                .all(|side| side.level_of_detail == 0 && side.context == 0),
+        }
+    }
+}
+
+impl CUmemcpy3D {
+    /// The box's size.
+    pub(in crate::driver) fn extent(&self) -> Extent {
+        Extent {
+            width: self.width_in_bytes,
+            height: self.height,
+            depth: self.depth,
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Several devices: access to each other's memory, and copies between them.
+
+use std::collections::BTreeSet;
+use std::ffi::{c_int, c_uint};
+
+use super::boxes::Rows;
+use super::copy_box::Request;
+use super::copy_params::CUmemcpy3D;
+use super::transfer::Pointer;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::simulation::operation::{Effect, Place, Side};
+use crate::driver::simulation::simulator::Simulator;
+use crate::driver::streams::stream::{Mode, NullStream};
+use crate::timeline::CopyKind;
+use crate::timeline::profile::Link;
+use Mode::{Async, Sync};
+use NullStream::{Legacy, PerThread};
+
+/// `CUdevice_P2PAttribute`.
+const PERFORMANCE_RANK: c_uint = 1;
+const ACCESS_SUPPORTED: c_uint = 2;
+const NATIVE_ATOMIC_SUPPORTED: c_uint = 3;
+const CUDA_ARRAY_ACCESS_SUPPORTED: c_uint = 4;
+const ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: c_uint = 5;
+
+entry_points! {
+    fn cuDeviceCanAccessPeer(can_access: Out<c_int>, device: CUdevice, peer: CUdevice) {
+        call(Cost::Free, |call| {
+            let (device, peer) = (call.ordinal(device)?, call.ordinal(peer)?);
+            can_access.set(c_int::from(call.can_access_peer(device, peer)))
+        })
+    }
+
+    fn cuDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_uint, from: CUdevice, to: CUdevice) {
+        let value = value.required()?;
+        call(Cost::Free, |call| {
+            let (from, to) = (call.ordinal(from)?, call.ordinal(to)?);
+            if from == to {
+                return Err(CudaError::InvalidDevice);
+            }
+            let link = call.link(from, to);
+            value.set(match attribute {
+                PERFORMANCE_RANK | ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED => 0,
+                ACCESS_SUPPORTED | CUDA_ARRAY_ACCESS_SUPPORTED => c_int::from(link != Link::None),
+                NATIVE_ATOMIC_SUPPORTED => c_int::from(link == Link::Nvlink),
+                _ => return Err(CudaError::InvalidValue),
+            })
+        })
+    }
+
+    fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) {
+        call(Cost::Other, |call| {
+            let context = call.context()?;
+            if flags != 0 {
+                return Err(CudaError::InvalidValue);
+            }
+            let peer_device = call.contexts.get(peer).map_err(|_| CudaError::InvalidContext)?.device;
+            let device = call.contexts.get(context)?.device;
+            if peer == context || call.link(device, peer_device) == Link::None {
+                return Err(CudaError::PeerAccessUnsupported);
+            }
+            let is_new = call.contexts.get_mut(context)?.peers.insert(peer);
+            if is_new { Ok(()) } else { Err(CudaError::PeerAccessAlreadyEnabled) }
+        })
+    }
+
+    fn cuCtxDisablePeerAccess(peer: CUcontext) {
+        call(Cost::Other, |call| {
+            let context = call.context()?;
+            call.contexts.get(peer).map_err(|_| CudaError::InvalidContext)?;
+            let was_there = call.contexts.get_mut(context)?.peers.remove(&peer);
+            if was_there { Ok(()) } else { Err(CudaError::PeerAccessNotEnabled) }
+        })
+    }
+
+    fn cuMemcpyPeer(to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize) {
+        copy(Sync(Legacy), [to, from], [to_context, from_context], bytes)
+    }
+
+    fn cuMemcpyPeer_ptds(
+        to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
+    ) {
+        copy(Sync(PerThread), [to, from], [to_context, from_context], bytes)
+    }
+
+    fn cuMemcpyPeerAsync(
+        to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
+        stream: CUstream,
+    ) {
+        copy(Async(Legacy, stream), [to, from], [to_context, from_context], bytes)
+    }
+
+    fn cuMemcpyPeerAsync_ptsz(
+        to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
+        stream: CUstream,
+    ) {
+        copy(Async(PerThread, stream), [to, from], [to_context, from_context], bytes)
+    }
+
+    fn cuMemcpy3DPeer(description: *const CUmemcpy3D) {
+        // SAFETY: the caller passes null or a description.
+        copy_box("cuMemcpy3DPeer", Sync(Legacy), unsafe { description.as_ref() })
+    }
+
+    fn cuMemcpy3DPeer_ptds(description: *const CUmemcpy3D) {
+        // SAFETY: as above.
+        copy_box("cuMemcpy3DPeer_ptds", Sync(PerThread), unsafe { description.as_ref() })
+    }
+
+    fn cuMemcpy3DPeerAsync(description: *const CUmemcpy3D, stream: CUstream) {
+        // SAFETY: as above.
+        copy_box("cuMemcpy3DPeerAsync", Async(Legacy, stream), unsafe { description.as_ref() })
+    }
+
+    fn cuMemcpy3DPeerAsync_ptsz(description: *const CUmemcpy3D, stream: CUstream) {
+        // SAFETY: as above.
+        copy_box("cuMemcpy3DPeerAsync_ptsz", Async(PerThread, stream), unsafe { description.as_ref() })
+    }
+}
+
+/// Contiguous bytes; destination first.
+fn copy(
+    mode: Mode,
+    [to, from]: [CUdeviceptr; 2],
+    contexts: [CUcontext; 2],
+    bytes: usize,
+) -> Result<(), CudaError> {
+    call(Cost::Copy, |call| {
+        let stream = call.stream_of(mode)?;
+        call.check_peers(contexts)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let side = |address| call.side(Pointer::Device(address), Rows::row(bytes));
+        let (to, from) = (side(to)?, side(from)?);
+        call.copy_between(mode, stream, to, from, contexts)
+    })
+}
+
+/// A box. Contexts belong to sides of device memory alone.
+fn copy_box(name: &str, mode: Mode, description: Option<&CUmemcpy3D>) -> Result<(), CudaError> {
+    /// `CU_MEMORYTYPE_HOST`.
+    const HOST: c_uint = 1;
+    let description = description.ok_or(CudaError::InvalidValue)?;
+    call(Cost::Copy, |call| {
+        let stream = call.stream_of(mode)?;
+        let sides = [&description.to, &description.from];
+        let on_device = sides.into_iter().filter(|side| side.memory_type != HOST);
+        let contexts: Vec<_> = on_device.map(|side| CUcontext(side.context)).collect();
+        call.check_peers(contexts.iter().copied())?;
+        let mut request = Request::from(description);
+        request.well_formed = sides.iter().all(|side| side.level_of_detail == 0);
+        match call.sides(name, &request)? {
+            Some((to, from)) => call.copy_between(mode, stream, to, from, contexts),
+            None => Ok(()),
+        }
+    })
+}
+
+impl Call {
+    fn check_peers(&self, contexts: impl IntoIterator<Item = CUcontext>) -> Result<(), CudaError> {
+        for context in contexts {
+            self.contexts
+                .get(context)
+                .map_err(|_| CudaError::InvalidContext)?;
+            self.usable(context)?;
+        }
+        Ok(())
+    }
+
+    /// A copy between contexts. A synchronous one takes its turn after all work that their streams, and those of the
+    /// current context, have been given, and before all that they are given later.
+    fn copy_between(
+        &mut self,
+        mode: Mode,
+        stream: CUstream,
+        to: Side,
+        from: Side,
+        contexts: impl IntoIterator<Item = CUcontext>,
+    ) -> Result<(), CudaError> {
+        if matches!(mode, Async(..)) || self.is_capturing(stream) {
+            return self.copy(mode, stream, to, from);
+        }
+        let mut contexts: BTreeSet<CUcontext> = contexts.into_iter().collect();
+        contexts.insert(self.streams.get(stream)?.context);
+        let mut earlier = Vec::new();
+        for context in &contexts {
+            earlier.extend(self.operations_of(*context)?);
+        }
+        let clock = self.clock();
+        self.submit_after(stream, clock, Effect::Mark, &earlier)?;
+        self.copy(mode, stream, to, from)?;
+        let copied: Vec<_> = self.streams.get(stream)?.last.into_iter().collect();
+        let others: Vec<_> = self
+            .streams
+            .iter()
+            .filter(|(other, state)| *other != stream && contexts.contains(&state.context))
+            .map(|(other, _)| other)
+            .filter(|other| !self.is_capturing(*other))
+            .collect();
+        let clock = self.clock();
+        for other in others {
+            self.submit_after(other, clock, Effect::Mark, &copied)?;
+        }
+        Ok(())
+    }
+}
+
+impl Simulator {
+    /// Over what a device reaches another one's memory. Its own is not a peer's.
+    fn link(&self, device: usize, peer: usize) -> Link {
+        if device == peer {
+            return Link::None;
+        }
+        self.devices[device].profile.peer.link
+    }
+
+    /// Whether a device can be given access to another one's memory.
+    pub(in crate::driver) fn can_access_peer(&self, device: usize, peer: usize) -> bool {
+        self.link(device, peer) != Link::None
+    }
+
+    /// How bytes get from one place in device memory to another.
+    pub(in crate::driver) fn kind_between(&self, from: Place, to: Place) -> CopyKind {
+        let device = |place| match place {
+            Place::Mapped(address) => self.memory.find(address)?.device(),
+            Place::Pageable(_) => None,
+        };
+        match (device(from), device(to)) {
+            (Some(from), Some(to)) if from != to => {
+                if self.has_access(from, to) || self.has_access(to, from) {
+                    CopyKind::PeerToPeer
+                } else {
+                    CopyKind::PeerThroughHost
+                }
+            }
+            _ => CopyKind::DeviceToDevice,
+        }
+    }
+
+    /// Whether some context of a device can access memory of another device.
+    fn has_access(&self, device: usize, peer: usize) -> bool {
+        let contexts = self.contexts.iter().map(|(_, context)| context);
+        contexts
+            .filter(|context| context.device == device)
+            .any(|context| self.peer_devices(&context.peers).contains(&peer))
+    }
+
+    fn peer_devices(&self, peers: &BTreeSet<CUcontext>) -> BTreeSet<usize> {
+        let device = |peer: &CUcontext| Some(self.contexts.get(*peer).ok()?.device);
+        peers.iter().filter_map(device).collect()
+    }
+
+    /// The bases of the allocations that kernels of a context cannot reach: those of other devices, unless peer access
+    /// was enabled or a memory pool grants it.
+    pub(in crate::driver) fn out_of_reach(&self, context: CUcontext) -> BTreeSet<u64> {
+        let (1.., Ok(context)) = (self.devices.len() - 1, self.contexts.get(context)) else {
+            return BTreeSet::new();
+        };
+        let peers = self.peer_devices(&context.peers);
+        let foreign = self.memory.allocations().iter().filter(|allocation| {
+            let device = allocation.device();
+            device.is_some_and(|device| device != context.device)
+        });
+        let hidden = foreign.filter(|allocation| {
+            let by_pool = self
+                .pools
+                .accessible_from(allocation.base(), context.device);
+            let by_peer = allocation
+                .device()
+                .is_some_and(|device| peers.contains(&device));
+            !by_pool.unwrap_or(by_peer)
+        });
+        hidden.map(|allocation| allocation.base()).collect()
+    }
+}

@@ -1,0 +1,401 @@
+//! The memory of one pool: which addresses are in use, and which can be used again by whom.
+//!
+//! A pool reserves *chunks*. Each chunk is cut into segments without gaps: segments in use, segments that were freed,
+//! and what was never used. Freed segments remember the operation that frees them until the host has seen its end.
+
+use std::collections::BTreeMap;
+
+use crate::driver::c_abi::types::CUstream;
+use crate::timeline::OpId;
+
+/// Sizes in a pool are multiples of this many bytes.
+pub(in crate::driver) const GRANULE: u64 = 512;
+
+/// A `cuMemFreeAsync`: the operation, and the stream that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) struct FreePoint {
+    pub(in crate::driver) stream: CUstream,
+    pub(in crate::driver) op: OpId,
+}
+
+/// How good memory is for an allocation: the first rank that has enough is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::driver) enum Rank {
+    /// Freed earlier in the same stream, or so long ago that the host has seen it.
+    Available,
+    /// The allocating stream is ordered after the free.
+    Ordered,
+    /// The free happens to have been executed.
+    Complete,
+    /// Never used.
+    Fresh,
+    /// The free is still to come: the allocating stream has to wait for it.
+    Pending,
+}
+
+impl Rank {
+    const ALL: [Self; 5] = [
+        Self::Available,
+        Self::Ordered,
+        Self::Complete,
+        Self::Fresh,
+        Self::Pending,
+    ];
+}
+
+/// Where an allocation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::driver) struct Placement {
+    pub(in crate::driver) address: u64,
+    /// The frees that the memory is taken from.
+    pub(in crate::driver) freed_by: Vec<FreePoint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Fresh,
+    Used,
+    /// `None` when the host has seen the end of the free.
+    Freed(Option<FreePoint>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    bytes: u64,
+    state: State,
+}
+
+/// A stretch of segments that are not in use.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    address: u64,
+    bytes: u64,
+}
+
+/// The chunks of one pool and what they are used for.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Segments {
+    /// By address, without gaps inside a chunk.
+    segments: BTreeMap<u64, Segment>,
+    /// Bytes of each chunk, by its address.
+    chunks: BTreeMap<u64, u64>,
+    reserved: u64,
+    used: u64,
+    /// Freed segments whose free the host has not seen.
+    unseen: usize,
+}
+
+impl Segments {
+    /// Bytes of all chunks.
+    pub(in crate::driver) fn reserved(&self) -> u64 {
+        self.reserved
+    }
+
+    /// Bytes in use.
+    pub(in crate::driver) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Whether `address` lies in a chunk.
+    pub(in crate::driver) fn contains(&self, address: u64) -> bool {
+        let chunk = self.chunks.range(..=address).next_back();
+        chunk.is_some_and(|(start, bytes)| address - start < *bytes)
+    }
+
+    /// Whether there is a free whose end the host has not seen.
+    pub(in crate::driver) fn has_unseen(&self) -> bool {
+        self.unseen > 0
+    }
+
+    /// A new chunk. Chunks do not touch each other.
+    pub(in crate::driver) fn add_chunk(&mut self, address: u64, bytes: u64) {
+        let state = State::Fresh;
+        self.segments.insert(address, Segment { bytes, state });
+        self.chunks.insert(address, bytes);
+        self.reserved += bytes;
+    }
+
+    /// Uses `bytes` bytes, a multiple of [`GRANULE`], of memory whose rank is at most `worst`. `rank` says how good
+    /// the memory of a free is; `None` when it must not be used.
+    pub(in crate::driver) fn take(
+        &mut self,
+        bytes: u64,
+        worst: Rank,
+        rank: impl Fn(&FreePoint) -> Option<Rank>,
+    ) -> Option<Placement> {
+        let ranked: Vec<_> = self.ranked(rank).collect();
+        let limits = Rank::ALL.into_iter().filter(|limit| *limit <= worst);
+        let address = limits
+            .filter_map(|limit| {
+                let usable = ranked.iter().filter(|(_, found)| *found <= limit);
+                let usable: Vec<_> = usable.map(|(run, _)| *run).collect();
+                smallest(&usable, bytes).or_else(|| smallest(&joined(&usable), bytes))
+            })
+            .next()?;
+        let freed_by = self.cut(address, bytes);
+        Some(Placement { address, freed_by })
+    }
+
+    /// Ends the use of the segment at `address`, from `by` on; `None` when the host knows that nobody uses it any more.
+    /// Returns its size.
+    pub(in crate::driver) fn free(&mut self, address: u64, by: Option<FreePoint>) -> Option<u64> {
+        let segment = self.segments.get_mut(&address)?;
+        if segment.state != State::Used {
+            return None;
+        }
+        segment.state = State::Freed(by);
+        let bytes = segment.bytes;
+        self.used -= bytes;
+        match by {
+            Some(_) => self.unseen += 1,
+            None => self.merge(),
+        }
+        Some(bytes)
+    }
+
+    /// The host has seen the end of the frees that `seen` is true of.
+    pub(in crate::driver) fn see(&mut self, seen: impl Fn(&FreePoint) -> bool) {
+        for segment in self.segments.values_mut() {
+            if let State::Freed(Some(by)) = &segment.state
+                && seen(by)
+            {
+                segment.state = State::Freed(None);
+                self.unseen -= 1;
+            }
+        }
+        self.merge();
+    }
+
+    /// Gives up chunks that are not in use, newest first, as long as `keep` bytes stay reserved. Returns their
+    /// addresses.
+    pub(in crate::driver) fn release(&mut self, keep: u64) -> Vec<u64> {
+        let newest_first = self.chunks.iter().rev();
+        let mut left = self.reserved;
+        let mut released = Vec::new();
+        for (address, bytes) in newest_first {
+            if left - bytes >= keep && self.is_unused(*address, *bytes) {
+                left -= bytes;
+                released.push(*address);
+            }
+        }
+        for address in &released {
+            let bytes = self.chunks.remove(address).unwrap_or(0);
+            self.segments
+                .retain(|start, _| !(*address..address + bytes).contains(start));
+        }
+        self.reserved = left;
+        released
+    }
+
+    fn is_unused(&self, address: u64, bytes: u64) -> bool {
+        self.segments
+            .range(address..address + bytes)
+            .all(|(_, segment)| matches!(segment.state, State::Fresh | State::Freed(None)))
+    }
+
+    fn ranked(
+        &self,
+        rank: impl Fn(&FreePoint) -> Option<Rank>,
+    ) -> impl Iterator<Item = (Run, Rank)> {
+        self.segments.iter().filter_map(move |(address, segment)| {
+            let rank = match &segment.state {
+                State::Fresh => Some(Rank::Fresh),
+                State::Used => None,
+                State::Freed(None) => Some(Rank::Available),
+                State::Freed(Some(by)) => rank(by),
+            }?;
+            let run = Run {
+                address: *address,
+                bytes: segment.bytes,
+            };
+            Some((run, rank))
+        })
+    }
+
+    /// Uses the bytes from `address` on, which starts a segment and is not in use; returns whose they were.
+    fn cut(&mut self, address: u64, bytes: u64) -> Vec<FreePoint> {
+        let end = address + bytes;
+        let covered: Vec<_> = self
+            .segments
+            .range(address..end)
+            .map(|(start, segment)| (*start, *segment))
+            .collect();
+        let mut freed_by = Vec::new();
+        for (start, segment) in covered {
+            self.segments.remove(&start);
+            let rest = (start + segment.bytes).saturating_sub(end);
+            if rest > 0 {
+                let state = segment.state;
+                self.segments.insert(end, Segment { bytes: rest, state });
+            }
+            if let State::Freed(Some(by)) = segment.state {
+                freed_by.push(by);
+                self.unseen -= usize::from(rest == 0);
+            }
+        }
+        let state = State::Used;
+        self.segments.insert(address, Segment { bytes, state });
+        self.used += bytes;
+        freed_by
+    }
+
+    /// Joins neighbours that anybody may use.
+    fn merge(&mut self) {
+        let mut last: Option<(u64, Segment)> = None;
+        let mut merged = BTreeMap::new();
+        for (address, segment) in std::mem::take(&mut self.segments) {
+            match &mut last {
+                Some((start, previous))
+                    if previous.state == State::Freed(None)
+                        && segment.state == State::Freed(None)
+                        && *start + previous.bytes == address =>
+                {
+                    previous.bytes += segment.bytes;
+                }
+                _ => {
+                    merged.extend(last.replace((address, segment)));
+                }
+            }
+        }
+        merged.extend(last);
+        self.segments = merged;
+    }
+}
+
+/// The start of the smallest run with `bytes` bytes; the lowest one of several.
+fn smallest(runs: &[Run], bytes: u64) -> Option<u64> {
+    runs.iter()
+        .filter(|run| run.bytes >= bytes)
+        .min_by_key(|run| (run.bytes, run.address))
+        .map(|run| run.address)
+}
+
+/// Neighbours as one run.
+fn joined(runs: &[Run]) -> Vec<Run> {
+    let mut joined: Vec<Run> = Vec::new();
+    for run in runs {
+        match joined.last_mut() {
+            Some(last) if last.address + last.bytes == run.address => last.bytes += run.bytes,
+            _ => joined.push(*run),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{Profile, Time, Timeline, Work};
+
+    const BASE: u64 = 1 << 20;
+
+    fn free_points<const N: usize>() -> [FreePoint; N] {
+        let mut timeline = Timeline::new(&[Profile::h200()], 8);
+        let stream = timeline.add_stream(0, 0);
+        let mut number = 0;
+        [(); N].map(|()| {
+            number += 1;
+            let op = timeline.submit(stream, Time::ZERO, Work::Marker, &[]);
+            FreePoint {
+                stream: CUstream(number),
+                op,
+            }
+        })
+    }
+
+    fn chunk_of(bytes: u64) -> Segments {
+        let mut segments = Segments::default();
+        segments.add_chunk(BASE, bytes);
+        segments
+    }
+
+    fn take(segments: &mut Segments, bytes: u64, rank: Option<Rank>) -> Option<u64> {
+        let placement = segments.take(bytes, Rank::Pending, |_| rank);
+        placement.map(|placement| placement.address - BASE)
+    }
+
+    #[test]
+    fn the_smallest_sufficient_segment_is_used_and_freed_ones_before_fresh_ones() {
+        let mut segments = chunk_of(16 * GRANULE);
+        let [a, b] = free_points();
+        let large = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");
+        let between = take(&mut segments, GRANULE, None);
+        assert_eq!(between, Some(4 * GRANULE));
+        let small = BASE + take(&mut segments, 2 * GRANULE, None).expect("fits");
+        assert_eq!(segments.free(large, Some(a)), Some(4 * GRANULE));
+        assert_eq!(segments.free(small, Some(b)), Some(2 * GRANULE));
+        assert_eq!(segments.free(small, Some(b)), None);
+        assert_eq!(
+            take(&mut segments, GRANULE, Some(Rank::Complete)),
+            Some(small - BASE)
+        );
+        assert_eq!(
+            take(&mut segments, 2 * GRANULE, Some(Rank::Complete)),
+            Some(0)
+        );
+        assert_eq!(take(&mut segments, 2 * GRANULE, None), Some(7 * GRANULE));
+    }
+
+    #[test]
+    fn neighbours_serve_together_and_name_their_frees() {
+        let mut segments = chunk_of(4 * GRANULE);
+        let [a, b] = free_points();
+        let all = [(); 4].map(|()| BASE + take(&mut segments, GRANULE, None).expect("fits"));
+        segments.free(all[1], Some(a));
+        segments.free(all[2], Some(b));
+        assert_eq!(take(&mut segments, 2 * GRANULE, None), None);
+        let rank = |free: &FreePoint| (*free == a).then_some(Rank::Available);
+        assert_eq!(segments.take(2 * GRANULE, Rank::Fresh, rank), None);
+        let placement = segments.take(2 * GRANULE, Rank::Pending, |_| Some(Rank::Pending));
+        let expected = Placement {
+            address: all[1],
+            freed_by: vec![a, b],
+        };
+        assert_eq!(placement, Some(expected));
+        assert_eq!(
+            (segments.used(), segments.has_unseen()),
+            (4 * GRANULE, false)
+        );
+    }
+
+    #[test]
+    fn what_is_left_of_a_freed_segment_still_knows_its_free() {
+        let mut segments = chunk_of(4 * GRANULE);
+        let [a] = free_points();
+        let whole = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");
+        segments.free(whole, Some(a));
+        assert_eq!(take(&mut segments, GRANULE, Some(Rank::Available)), Some(0));
+        assert!(segments.has_unseen());
+        assert_eq!(take(&mut segments, GRANULE, None), None);
+        segments.see(|free| *free == a);
+        assert!(!segments.has_unseen());
+        assert_eq!(take(&mut segments, 3 * GRANULE, None), Some(GRANULE));
+    }
+
+    #[test]
+    fn chunks_go_when_all_frees_in_them_were_seen() {
+        let mut segments = chunk_of(2 * GRANULE);
+        let other = BASE + 64 * GRANULE;
+        segments.add_chunk(other, GRANULE);
+        let [a] = free_points();
+        let memory = BASE + take(&mut segments, 2 * GRANULE, None).expect("fits");
+        assert_eq!(segments.release(1), [other]);
+        segments.free(memory, Some(a));
+        assert_eq!(segments.release(0), []);
+        segments.see(|_| true);
+        assert_eq!(segments.release(1), []);
+        assert!(
+            segments.contains(BASE + 2 * GRANULE - 1) && !segments.contains(BASE + 2 * GRANULE)
+        );
+        assert_eq!(segments.release(0), [BASE]);
+        assert_eq!((segments.reserved(), segments.used()), (0, 0));
+        assert_eq!(take(&mut segments, GRANULE, None), None);
+    }
+
+    #[test]
+    fn chunks_are_not_joined() {
+        let mut segments = chunk_of(GRANULE);
+        segments.add_chunk(BASE + 2 * GRANULE, GRANULE);
+        assert_eq!(take(&mut segments, 2 * GRANULE, None), None);
+    }
+}

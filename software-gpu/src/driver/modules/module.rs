@@ -1,0 +1,418 @@
+//! Modules: PTX text made executable, its global variables and its kernels.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::function::Function;
+use super::jit::Options;
+use super::link;
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
+use crate::driver::host::call::call;
+use crate::driver::host::costs::Cost;
+use crate::driver::simulation::simulator::Simulator;
+use crate::exec::Executable;
+use crate::memory::AllocationKind;
+use crate::ptx::ir::{Space, Variable};
+use crate::ptx::{Module, PtxError, PtxErrorKind};
+use crate::timeline::profile::Device;
+
+/// One loaded module.
+pub(in crate::driver) struct LoadedModule {
+    pub(in crate::driver) context: CUcontext,
+    /// The virtual architecture: 70 for a module with `.target sm_70`.
+    pub(in crate::driver) architecture: u32,
+    globals: Globals,
+    functions: BTreeMap<String, CUfunction>,
+}
+
+/// Address and size of global variables by name.
+type Globals = BTreeMap<String, (CUdeviceptr, usize)>;
+
+entry_points! {
+    fn cuModuleLoad(module: Out<CUmodule>, path: *const c_char) {
+        let module = module.required()?;
+        if path.is_null() {
+            return Err(CudaError::InvalidValue);
+        }
+        // SAFETY: not null, so the caller passes a string.
+        let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| CudaError::FileNotFound)?;
+        let image = std::fs::read(Path::new(path)).map_err(|_| CudaError::FileNotFound)?;
+        load(module, &image, &mut Options::none())
+    }
+
+    fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) {
+        // SAFETY: the caller passes null or a module image.
+        let image = unsafe { image_bytes(image) }?;
+        load(module.required()?, image, &mut Options::none())
+    }
+
+    fn cuModuleLoadDataEx(
+        module: Out<CUmodule>,
+        image: *const c_void,
+        count: c_uint,
+        options: *const c_uint,
+        values: *mut *mut c_void,
+    ) {
+        // SAFETY: as above; and `count` options with as many values.
+        let (image, mut options) = unsafe { (image_bytes(image)?, Options::read(count, options, values)?) };
+        load(module.required()?, image, &mut options)
+    }
+
+    fn cuModuleUnload(module: CUmodule) {
+        call(Cost::Other, |call| {
+            let context = call.context()?;
+            if call.modules.get(module)?.context != context {
+                return Err(CudaError::InvalidHandle);
+            }
+            call.synchronize_context(context)?;
+            call.unload(module)
+        })
+    }
+
+    fn cuModuleGetFunction(function: Out<CUfunction>, module: CUmodule, name: *const c_char) {
+        // SAFETY: the caller passes null or a string.
+        let name = unsafe { text(name) }?;
+        call(Cost::Other, |call| {
+            call.context()?;
+            let handle = call.modules.get(module)?.functions.get(&name).copied();
+            function.set(handle.ok_or(CudaError::NotFound)?)
+        })
+    }
+
+    fn cuModuleGetFunctionCount(count: Out<c_uint>, module: CUmodule) {
+        call(Cost::Free, |call| {
+            call.context()?;
+            count.set(call.modules.get(module)?.functions.len() as c_uint)
+        })
+    }
+
+    fn cuModuleEnumerateFunctions(functions: *mut CUfunction, count: c_uint, module: CUmodule) {
+        if functions.is_null() || count == 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        call(Cost::Free, |call| {
+            call.context()?;
+            let all = call.modules.get(module)?.functions.values();
+            for (index, function) in all.take(count as usize).enumerate() {
+                // SAFETY: the caller has room for that many handles.
+                unsafe { functions.add(index).write(*function) };
+            }
+            Ok(())
+        })
+    }
+
+    fn cuModuleGetGlobal_v2(address: Out<CUdeviceptr>, bytes: Out<usize>, module: CUmodule, name: *const c_char) {
+        // SAFETY: the caller passes null or a string.
+        let name = unsafe { text(name) }?;
+        call(Cost::Other, |call| {
+            call.context()?;
+            let global = call.modules.get(module)?.globals.get(&name).copied();
+            let (base, len) = global.ok_or(CudaError::NotFound)?;
+            address.set_if_wanted(base);
+            bytes.set_if_wanted(len);
+            Ok(())
+        })
+    }
+
+    /// Everything is loaded at once: `CU_MODULE_EAGER_LOADING`.
+    fn cuModuleGetLoadingMode(mode: Out<c_uint>) {
+        mode.set(1)
+    }
+}
+
+fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), CudaError> {
+    call(Cost::ModuleLoad, |call| {
+        let context = call.context()?;
+        let device = call.profile_of(context)?.device.clone();
+        let loaded =
+            module_in(image, &device).and_then(|module| call.load_module(context, &module));
+        out.set(call.loaded(loaded, options)?)
+    })
+}
+
+/// The module in an image, for a device.
+pub(in crate::driver) fn module_in(image: &[u8], device: &Device) -> Result<Module, Refusal> {
+    let module = link::module_of(ptx_text(image)?)?;
+    check_target(device, &module)?;
+    Ok(module)
+}
+
+impl LoadedModule {
+    pub(in crate::driver) fn function(&self, name: &str) -> Option<CUfunction> {
+        self.functions.get(name).copied()
+    }
+
+    /// Address and size of a global variable.
+    pub(in crate::driver) fn global(&self, name: &str) -> Option<(CUdeviceptr, usize)> {
+        self.globals.get(name).copied()
+    }
+}
+
+/// Why a module cannot be loaded: for the program, and for people.
+pub(in crate::driver) struct Refusal {
+    error: CudaError,
+    explanation: String,
+}
+
+impl Refusal {
+    pub(in crate::driver) fn new(error: CudaError, explanation: String) -> Self {
+        Self { error, explanation }
+    }
+}
+
+impl From<CudaError> for Refusal {
+    fn from(error: CudaError) -> Self {
+        let explanation = error.to_string();
+        Self { error, explanation }
+    }
+}
+
+impl From<PtxError> for Refusal {
+    fn from(error: PtxError) -> Self {
+        Self {
+            error: match error.kind {
+                PtxErrorKind::Syntax => CudaError::InvalidPtx,
+                PtxErrorKind::Unsupported => CudaError::NotSupported,
+            },
+            explanation: error.to_string(),
+        }
+    }
+}
+
+/// The number in the module's target.
+fn architecture(module: &Module) -> Option<u32> {
+    let digits: String = module.target.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// Refuses modules for newer drivers and newer devices.
+pub(in crate::driver) fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
+    /// The newest PTX that CUDA 13.0 knows.
+    const NEWEST: (u32, u32) = (9, 0);
+    if module.version > NEWEST {
+        let (major, minor) = module.version;
+        return Err(Refusal {
+            error: CudaError::UnsupportedPtxVersion,
+            explanation: format!(
+                "PTX {major}.{minor} is newer than {}.{}",
+                NEWEST.0, NEWEST.1
+            ),
+        });
+    }
+    let capability = device.compute_capability_major * 10 + device.compute_capability_minor;
+    let architecture_specific = module.target.ends_with('a');
+    match architecture(module) {
+        Some(target) if target > capability || architecture_specific && target != capability => {
+            Err(Refusal {
+                error: CudaError::NoBinaryForGpu,
+                explanation: format!(
+                    "the module is for {}, the device is sm_{capability}",
+                    module.target
+                ),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Simulator {
+    /// Fills the logs of a call that loads an image, and reports a refusal.
+    pub(in crate::driver) fn loaded<R>(
+        &mut self,
+        result: Result<R, Refusal>,
+        options: &mut Options,
+    ) -> Result<R, CudaError> {
+        match result {
+            Ok(loaded) => {
+                options.succeeded();
+                Ok(loaded)
+            }
+            Err(refusal) => {
+                options.failed(&refusal.explanation);
+                Err(self.refuse(refusal))
+            }
+        }
+    }
+
+    /// Loads a module into a context.
+    pub(in crate::driver) fn load_parsed(
+        &mut self,
+        context: CUcontext,
+        module: &Module,
+    ) -> Result<CUmodule, CudaError> {
+        self.load_module(context, module)
+            .map_err(|refusal| self.refuse(refusal))
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> CudaError {
+        let Refusal { error, explanation } = refusal;
+        crate::say!("software GPU: the module is refused: {explanation}");
+        self.last_refusal = Some(explanation);
+        error
+    }
+
+    /// Removes a module, its functions and its variables.
+    pub(in crate::driver) fn unload(&mut self, module: CUmodule) -> Result<(), CudaError> {
+        let unloaded = self.modules.remove(module)?;
+        for function in unloaded.functions.into_values() {
+            self.functions.remove(function)?;
+        }
+        for (address, _) in unloaded.globals.into_values() {
+            self.free(address);
+        }
+        Ok(())
+    }
+
+    fn load_module(&mut self, context: CUcontext, module: &Module) -> Result<CUmodule, Refusal> {
+        let globals = self.place_globals(context, module)?;
+        let executable = self.initialise_globals(module, &globals).and_then(|()| {
+            Executable::new(module, &|name| {
+                globals.get(name).map(|(address, _)| *address)
+            })
+        });
+        let executable = match executable {
+            Ok(executable) => Arc::new(executable),
+            Err(error) => {
+                self.free_globals(&globals);
+                return Err(error.into());
+            }
+        };
+        let names: Vec<_> = executable
+            .kernels()
+            .iter()
+            .map(|kernel| kernel.name().to_owned())
+            .collect();
+        let handle = self.modules.insert(LoadedModule {
+            context,
+            architecture: architecture(module).unwrap_or(0),
+            globals,
+            functions: BTreeMap::new(),
+        });
+        for (index, name) in names.into_iter().enumerate() {
+            let function = Function::new(context, handle, Arc::clone(&executable), index);
+            let function = self.functions.insert(function);
+            if let Ok(module) = self.modules.get_mut(handle) {
+                module.functions.insert(name, function);
+            }
+        }
+        Ok(handle)
+    }
+
+    fn place_globals(&mut self, context: CUcontext, module: &Module) -> Result<Globals, Refusal> {
+        let mut globals = Globals::new();
+        for variable in module.globals.iter().filter(|variable| is_placed(variable)) {
+            let bytes = usize::try_from(variable.bytes.max(1)).unwrap_or(usize::MAX);
+            match self.allocate_device(context, bytes, AllocationKind::ModuleGlobal) {
+                Ok(address) => {
+                    globals.insert(variable.name.clone(), (address, bytes));
+                }
+                Err(error) => {
+                    self.free_globals(&globals);
+                    let explanation =
+                        format!("no memory for the {bytes} bytes of `{}`", variable.name);
+                    return Err(Refusal { error, explanation });
+                }
+            }
+        }
+        Ok(globals)
+    }
+
+    fn free_globals(&mut self, globals: &Globals) {
+        for (address, _) in globals.values() {
+            self.free(*address);
+        }
+    }
+
+    fn initialise_globals(&self, module: &Module, globals: &Globals) -> Result<(), PtxError> {
+        for variable in module.globals.iter().filter(|variable| is_placed(variable)) {
+            let Some((address, bytes)) = globals.get(&variable.name) else {
+                continue;
+            };
+            let data = initial_bytes(variable, globals)?;
+            let data = &data[..data.len().min(*bytes)];
+            if let Some(to) = self.memory.storage(*address, data.len()) {
+                // SAFETY: `storage` found that many bytes, and nobody else knows the variable yet.
+                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_placed(variable: &Variable) -> bool {
+    matches!(variable.space, Space::Global | Space::Const) && !variable.external
+}
+
+/// The variable's initial bytes with the addresses of other variables filled in.
+fn initial_bytes(variable: &Variable, globals: &Globals) -> Result<Vec<u8>, PtxError> {
+    let mut data = variable.data.clone();
+    for relocation in &variable.relocations {
+        let (base, _) = globals.get(&relocation.symbol).ok_or_else(|| {
+            let message = "an initialiser can hold addresses of global variables only";
+            PtxError::unsupported(variable.line, &relocation.symbol, message)
+        })?;
+        let address = base.wrapping_add_signed(relocation.addend).to_le_bytes();
+        let start = usize::try_from(relocation.offset).unwrap_or(usize::MAX);
+        let bytes = (relocation.bytes as usize).min(address.len());
+        let end = start.saturating_add(bytes);
+        if end as u64 > variable.bytes {
+            let message = "an address does not fit into the variable";
+            return Err(PtxError::syntax(variable.line, &relocation.symbol, message));
+        }
+        if data.len() < end {
+            data.resize(end, 0);
+        }
+        data[start..end].copy_from_slice(&address[..bytes]);
+    }
+    Ok(data)
+}
+
+/// PTX is text that says its version. Machine code is for real GPUs only.
+pub(in crate::driver) fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
+    const ELF: &[u8] = b"\x7fELF";
+    const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
+    const FAT_BINARY_WRAPPER: &[u8] = &0x4662_43b1_u32.to_le_bytes();
+    if [ELF, FAT_BINARY, FAT_BINARY_WRAPPER]
+        .iter()
+        .any(|magic| image.starts_with(magic))
+    {
+        return Err(CudaError::NoBinaryForGpu);
+    }
+    let text = image.split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = std::str::from_utf8(text).map_err(|_| CudaError::InvalidImage)?;
+    if text.contains(".version") {
+        Ok(text)
+    } else {
+        Err(CudaError::InvalidImage)
+    }
+}
+
+/// A module image up to the zero behind its text; of machine code the first bytes, which tell it from text.
+///
+/// # Safety
+/// `image` is null or a module image.
+pub(in crate::driver) unsafe fn image_bytes<'a>(
+    image: *const c_void,
+) -> Result<&'a [u8], CudaError> {
+    if image.is_null() {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: text ends with a zero; machine code has one in its header.
+    Ok(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
+}
+
+/// # Safety
+/// `name` is null or a string.
+pub(in crate::driver) unsafe fn text(name: *const c_char) -> Result<String, CudaError> {
+    if name.is_null() {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: not null, so a string.
+    Ok(unsafe { CStr::from_ptr(name) }
+        .to_string_lossy()
+        .into_owned())
+}

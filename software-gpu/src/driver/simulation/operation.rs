@@ -1,0 +1,252 @@
+//! What was given to a stream and has not ended.
+
+use std::ffi::c_void;
+
+use crate::call_site::CallSite;
+use crate::driver::c_abi::types::{
+    CUcontext, CUevent, CUresult, CUstream, HostFunction, StreamCallback,
+};
+use crate::driver::launch::kernel::Launch;
+use crate::driver::memory::boxes::Rows;
+use crate::driver::memory::pools::StreamOrdered;
+use crate::driver::streams::memory_values::{Value, ValueWait};
+use crate::memory::{Accesses, ByteRanges};
+use crate::timeline::{CopyKind, Time, Work};
+
+/// An operation between its submission and its end.
+pub(in crate::driver) struct Operation {
+    pub(in crate::driver) context: CUcontext,
+    /// The stream's own handle: programs have another for a default stream.
+    pub(in crate::driver) stream: CUstream,
+    pub(in crate::driver) correlation: u64,
+    pub(in crate::driver) started: Time,
+    /// Where the program asked for it, when the checkers are on.
+    pub(in crate::driver) call_site: Option<CallSite>,
+    pub(in crate::driver) effect: Effect,
+}
+
+/// What an operation does besides taking time.
+pub(in crate::driver) enum Effect {
+    Kernel(Box<Launch>),
+    Copy(Copy),
+    Set(Set),
+    HostFunction(Callback),
+    Record(CUevent),
+    Wait,
+    /// The beginning or the end of a graph's launch.
+    Mark,
+    /// `cuMemAllocAsync`.
+    Allocate(StreamOrdered),
+    /// `cuMemFreeAsync`.
+    Free(StreamOrdered),
+    /// `cuStreamWaitValue32`, `cuStreamWaitValue64`.
+    WaitValue(ValueWait),
+    /// `cuStreamWriteValue32`, `cuStreamWriteValue64`.
+    WriteValue(Value),
+}
+
+/// A copy of rows of bytes.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Copy {
+    pub(in crate::driver) kind: CopyKind,
+    pub(in crate::driver) from: Side,
+    /// Of the same extent.
+    pub(in crate::driver) to: Side,
+    /// The host side is not page-locked.
+    pub(in crate::driver) pageable: bool,
+    /// The source's bytes without what is between its rows, when they had to be taken before the copy lands.
+    pub(in crate::driver) staged: Option<Vec<u8>>,
+}
+
+/// One side of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) struct Side {
+    /// Where the first byte is.
+    pub(in crate::driver) place: Place,
+    pub(in crate::driver) rows: Rows,
+}
+
+/// A memset: rows filled with repetitions of a pattern.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Set {
+    pub(in crate::driver) to: Place,
+    pub(in crate::driver) rows: Rows,
+    pub(in crate::driver) pattern: Pattern,
+}
+
+impl Side {
+    /// The addresses of the bytes; none of pageable memory, which the device never touches.
+    fn mapped(self) -> ByteRanges {
+        match self.place {
+            Place::Mapped(base) => self.rows.ranges(base),
+            Place::Pageable(_) => ByteRanges::new(),
+        }
+    }
+}
+
+impl Copy {
+    /// How many bytes are copied.
+    pub(in crate::driver) fn bytes(&self) -> usize {
+        self.from.rows.bytes().unwrap_or(0)
+    }
+
+    /// In how many contiguous pieces they are.
+    fn pieces(&self) -> usize {
+        match self.from.rows.is_packed() && self.to.rows.is_packed() {
+            true => 1,
+            false => self.from.rows.extent.rows(),
+        }
+    }
+
+    /// What the copy touches of device memory and of page-locked host memory. A source that was staged by the call
+    /// is not read any more.
+    pub(in crate::driver) fn accesses(&self) -> Accesses {
+        let reads = match self.staged {
+            Some(_) => ByteRanges::new(),
+            None => self.from.mapped(),
+        };
+        Accesses {
+            reads,
+            writes: self.to.mapped(),
+            ..Accesses::default()
+        }
+    }
+}
+
+impl Set {
+    /// What the memset writes of device memory and of page-locked host memory.
+    pub(in crate::driver) fn accesses(&self) -> Accesses {
+        let (place, rows) = (self.to, self.rows);
+        Accesses {
+            writes: Side { place, rows }.mapped(),
+            ..Accesses::default()
+        }
+    }
+}
+
+/// 1, 2 or 4 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Pattern {
+    pub(in crate::driver) bytes: [u8; 4],
+    pub(in crate::driver) len: usize,
+}
+
+/// What memory an address is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) enum Place {
+    /// An address in the address space: device memory or page-locked host memory.
+    Mapped(u64),
+    /// The program's own pageable memory.
+    Pageable(usize),
+}
+
+/// A host function or a stream callback.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Callback {
+    pub(in crate::driver) function: CallbackFunction,
+    pub(in crate::driver) data: *mut c_void,
+}
+
+/// The two kinds of functions that a stream can call on the host.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) enum CallbackFunction {
+    /// `cuLaunchHostFunc`.
+    Host(HostFunction),
+    /// `cuStreamAddCallback`: also called when the context has failed, and told so.
+    Stream(StreamCallback, CUstream),
+}
+
+// SAFETY: the data pointer is the program's, which asked for it to be passed to its function on another thread.
+unsafe impl Send for Callback {}
+
+impl Callback {
+    /// Calls the function.
+    ///
+    /// # Safety
+    /// The program's function is called with the program's data, as it asked for; at its turn in the stream.
+    pub(in crate::driver) unsafe fn call(self, status: CUresult) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.function {
+                CallbackFunction::Host(function) => function(self.data),
+                CallbackFunction::Stream(function, stream) => function(stream, status, self.data),
+            }
+        }
+    }
+}
+
+impl Effect {
+    /// What the timeline has to simulate.
+    pub(in crate::driver) fn work(&self) -> Work {
+        match self {
+            Self::Kernel(launch) => launch.work(),
+            Self::Copy(copy) => Work::Copy {
+                kind: copy.kind,
+                bytes: copy.bytes() as u64,
+                rows: copy.pieces() as u64,
+                pageable: copy.pageable,
+            },
+            Self::Set(set) => Work::Set {
+                bytes: set.rows.bytes().unwrap_or(0) as u64,
+            },
+            Self::HostFunction(_) => Work::HostFunction,
+            Self::WaitValue(_) => Work::ValueWait,
+            Self::Record(_)
+            | Self::Wait
+            | Self::Mark
+            | Self::Allocate(_)
+            | Self::Free(_)
+            | Self::WriteValue(_) => Work::Marker,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(staged: Option<Vec<u8>>) -> Copy {
+        let rows = Rows::rectangle(4, 2, 16);
+        Copy {
+            kind: CopyKind::DeviceToDevice,
+            from: Side {
+                place: Place::Mapped(1000),
+                rows: rows.packed(),
+            },
+            to: Side {
+                place: Place::Mapped(2000),
+                rows,
+            },
+            pageable: false,
+            staged,
+        }
+    }
+
+    #[test]
+    fn a_copy_touches_its_rows_alone() {
+        let Accesses { reads, writes, .. } = copy(None).accesses();
+        assert_eq!(reads, ByteRanges::from(1000..1008));
+        assert_eq!(writes.iter().collect::<Vec<_>>(), [2000..2004, 2016..2020]);
+        assert_eq!(copy(None).bytes(), 8);
+    }
+
+    #[test]
+    fn staged_and_pageable_bytes_are_not_the_devices() {
+        let staged = copy(Some(vec![0; 8])).accesses();
+        assert!(staged.reads.is_empty() && !staged.writes.is_empty());
+        let mut pageable = copy(None);
+        pageable.to.place = Place::Pageable(2000);
+        assert!(pageable.accesses().writes.is_empty());
+    }
+
+    #[test]
+    fn a_memset_writes_its_rows() {
+        let set = Set {
+            to: Place::Mapped(100),
+            rows: Rows::rectangle(2, 2, 8),
+            pattern: Pattern::from(0_u8),
+        };
+        let writes = set.accesses().writes;
+        assert_eq!(writes.iter().collect::<Vec<_>>(), [100..102, 108..110]);
+    }
+}

@@ -1,0 +1,181 @@
+//! The state of the simulated devices and of everything that the process has created on them.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use super::effects::Effects;
+use super::operation::Operation;
+use crate::activity::Recorder;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{
+    CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
+};
+use crate::driver::checkers::ordering::Ordering;
+use crate::driver::devices::context::Context;
+use crate::driver::devices::count::device_count;
+use crate::driver::devices::device::Device;
+use crate::driver::devices::profile_choice;
+use crate::driver::graph::{Captures, Graphs};
+use crate::driver::host::threads::HostThreads;
+use crate::driver::memory::allocation::Owned;
+use crate::driver::memory::pools::Pools;
+use crate::driver::modules::function::Function;
+use crate::driver::modules::library::{Library, LibraryKernel};
+use crate::driver::modules::link::LinkState;
+use crate::driver::modules::module::LoadedModule;
+use crate::driver::streams::attributes::StreamAttributes;
+use crate::driver::streams::event::Event;
+use crate::driver::streams::memory_values::{ValueWait, ValueWrites};
+use crate::driver::streams::stream::Stream;
+use crate::memory::AddressSpace;
+use crate::timeline::{OpId, Profile, Time, Timeline};
+
+/// Everything behind the lock.
+pub(in crate::driver) struct Simulator {
+    /// By ordinal; at least one.
+    pub(in crate::driver) devices: Vec<Device>,
+    /// Why `cuInit` has to fail, if it has to.
+    pub(in crate::driver) misconfigured: Option<String>,
+    /// Whether `cuInit` was called.
+    pub(in crate::driver) initialized: bool,
+    pub(in crate::driver) memory: AddressSpace,
+    pub(in crate::driver) timeline: Timeline,
+    /// How far the simulation has come. Nothing can be submitted earlier.
+    pub(in crate::driver) now: Time,
+    pub(in crate::driver) threads: HostThreads,
+    /// Threads that wait for [`progress`].
+    pub(in crate::driver) sleepers: u32,
+    /// Counts whatever others may have waited for.
+    pub(in crate::driver) progress: u64,
+    /// A host function runs: the simulation stands still and other threads' calls wait.
+    pub(in crate::driver) in_host_function: bool,
+    /// The operation whose function that is.
+    pub(in crate::driver) host_function: Option<OpId>,
+    pub(in crate::driver) operations: BTreeMap<OpId, Operation>,
+    pub(in crate::driver) effects: Effects,
+    pub(in crate::driver) stream_attributes: StreamAttributes,
+    /// The streams that wait for values in memory, by the operation that waits.
+    pub(in crate::driver) value_waits: BTreeMap<OpId, ValueWait>,
+    /// The values that streams were told to write last, by address.
+    pub(in crate::driver) value_writes: ValueWrites,
+    pub(in crate::driver) ordering: Ordering,
+    pub(in crate::driver) contexts: Table<CUcontext, Context>,
+    /// What was allocated, by address.
+    pub(in crate::driver) owned: BTreeMap<u64, Owned>,
+    pub(in crate::driver) pools: Pools,
+    pub(in crate::driver) streams: Table<CUstream, Stream>,
+    pub(in crate::driver) events: Table<CUevent, Event>,
+    pub(in crate::driver) modules: Table<CUmodule, LoadedModule>,
+    pub(in crate::driver) functions: Table<CUfunction, Function>,
+    pub(in crate::driver) libraries: Table<CUlibrary, Library>,
+    pub(in crate::driver) links: Table<CUlinkState, LinkState>,
+    /// The kernels of all libraries.
+    pub(in crate::driver) kernels: Table<CUkernel, LibraryKernel>,
+    pub(in crate::driver) graphs: Graphs,
+    pub(in crate::driver) captures: Captures,
+    pub(in crate::driver) activities: Recorder,
+    pub(in crate::driver) last_fault: Option<String>,
+    pub(in crate::driver) last_refusal: Option<String>,
+}
+
+static SIMULATOR: LazyLock<Mutex<Simulator>> = LazyLock::new(|| Mutex::new(Simulator::new()));
+/// Notified whenever a thread's clock or the simulation has advanced.
+static PROGRESS: Condvar = Condvar::new();
+
+/// The lock on the simulator. A panic inside a call leaves the state as it was then: later calls see it.
+pub(in crate::driver) fn lock() -> MutexGuard<'static, Simulator> {
+    SIMULATOR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins anew.
+#[cfg(fuzzing)]
+pub(in crate::driver) fn reset() {
+    *lock() = Simulator::new();
+}
+
+/// The condition that [`Simulator`]'s users wait for.
+pub(in crate::driver) fn progress() -> &'static Condvar {
+    &PROGRESS
+}
+
+impl Simulator {
+    fn new() -> Self {
+        let (count, misconfigured) = match device_count() {
+            Ok(count) => (count, None),
+            Err(reason) => (1, Some(reason)),
+        };
+        // `cuInit` refuses what the environment says if it is no profile: then nothing asks for this one.
+        let profile = profile_choice::profile().map_or_else(|_| Profile::h200(), Profile::clone);
+        let page_locked_limit = profile.host.page_locked_limit_bytes.value as u64;
+        let profiles = vec![profile; count];
+        let memory: Vec<u64> = profiles
+            .iter()
+            .map(|profile| profile.device.total_memory_bytes)
+            .collect();
+        Self {
+            memory: AddressSpace::new(&memory, page_locked_limit),
+            timeline: Timeline::new(&profiles, connections()),
+            devices: profiles.into_iter().map(Device::new).collect(),
+            misconfigured,
+            initialized: false,
+            now: Time::ZERO,
+            threads: HostThreads::default(),
+            sleepers: 0,
+            progress: 0,
+            in_host_function: false,
+            host_function: None,
+            ordering: Ordering::default(),
+            operations: BTreeMap::new(),
+            effects: Effects::default(),
+            stream_attributes: StreamAttributes::new(),
+            value_waits: BTreeMap::new(),
+            value_writes: ValueWrites::default(),
+            contexts: Table::new(),
+            owned: BTreeMap::new(),
+            pools: Pools::default(),
+            streams: Table::new(),
+            events: Table::new(),
+            modules: Table::new(),
+            functions: Table::new(),
+            libraries: Table::new(),
+            links: Table::new(),
+            kernels: Table::new(),
+            graphs: Graphs::default(),
+            captures: Captures::default(),
+            activities: Recorder::default(),
+            last_fault: None,
+            last_refusal: None,
+        }
+    }
+
+    /// Something has changed that other threads may wait for.
+    pub(in crate::driver) fn wake_others(&mut self) {
+        self.progress += 1;
+        if self.sleepers > 0 {
+            PROGRESS.notify_all();
+        }
+    }
+
+    /// Makes a context's later calls fail with `error`; the first fault counts.
+    pub(in crate::driver) fn poison(&mut self, context: CUcontext, error: CudaError) {
+        if let Ok(context) = self.contexts.get_mut(context) {
+            context.fault.get_or_insert(error);
+        }
+    }
+
+    /// Whether the operation's effects are complete.
+    pub(in crate::driver) fn is_complete(&self, op: OpId) -> bool {
+        !self.operations.contains_key(&op)
+    }
+}
+
+/// `CUDA_DEVICE_MAX_CONNECTIONS`, which the driver reads when it starts.
+fn connections() -> u32 {
+    const DEFAULT: u32 = 8;
+    std::env::var("CUDA_DEVICE_MAX_CONNECTIONS")
+        .ok()
+        .and_then(|value| value.trim().parse().ok())
+        .filter(|count| (1..=32).contains(count))
+        .unwrap_or(DEFAULT)
+}

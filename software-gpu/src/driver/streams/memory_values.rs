@@ -1,0 +1,486 @@
+//! `cuStreamWaitValue*`, `cuStreamWriteValue*` and `cuStreamBatchMemOp`: streams that wait for values in memory and
+//! write them.
+//!
+//! A waiting stream is looked at before each step of the simulation. When nothing can happen any more while streams
+//! wait, other threads of the program get a moment of real time to write what is waited for; then the waits are called
+//! what they are, a deadlock: their contexts fail with `CUDA_ERROR_LAUNCH_TIMEOUT`.
+//!
+//! The order that such a wait establishes is known to the checkers when the write was submitted before the wait.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_uint;
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use super::stream::{NullStream, Stream};
+use crate::driver::c_abi::entry_point::entry_points;
+use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::handles::Table;
+use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUstream};
+use crate::driver::host::call::{Call, call};
+use crate::driver::host::costs::Cost;
+use crate::driver::simulation::effects::Effects;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
+use crate::memory::AddressSpace;
+use crate::timeline::OpId;
+
+/// How long, on the real clock, other threads may take to write what a stream waits for when nothing else happens.
+const PATIENCE: Duration = Duration::from_millis(if cfg!(fuzzing) { 5 } else { 500 });
+const MOMENT: Duration = Duration::from_millis(5);
+/// Writes to one address that are remembered for the checkers.
+const REMEMBERED: usize = 8;
+
+/// A value of 4 or 8 bytes, at a multiple of its size.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct Value {
+    pub(in crate::driver) address: CUdeviceptr,
+    value: u64,
+    wide: bool,
+}
+
+/// What a stream waits for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::driver) struct ValueWait {
+    pub(in crate::driver) value: Value,
+    condition: Condition,
+    context: CUcontext,
+    stream: CUstream,
+}
+
+/// `CUstreamWaitValue_flags`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    /// The signed difference to the value is not negative.
+    NotBefore,
+    Equal,
+    AnyBit,
+    AnyBitMissing,
+}
+
+/// The latest writes to each address.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct ValueWrites(BTreeMap<CUdeviceptr, VecDeque<(OpId, u64)>>);
+
+macro_rules! values {
+    ($($wait:ident $write:ident $kind:ty, $wide:literal, $null:ident;)*) => {
+        entry_points! {$(
+            fn $wait(stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
+                let value = Value { address, value: value.into(), wide: $wide };
+                perform(NullStream::$null, stream, &[Operation::Wait(value, flags)])
+            }
+
+            fn $write(stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
+                let value = Value { address, value: value.into(), wide: $wide };
+                perform(NullStream::$null, stream, &[Operation::Write(value, flags)])
+            }
+        )*}
+    };
+}
+
+values! {
+    cuStreamWaitValue32 cuStreamWriteValue32 u32, false, Legacy;
+    cuStreamWaitValue32_ptsz cuStreamWriteValue32_ptsz u32, false, PerThread;
+    cuStreamWaitValue32_v2 cuStreamWriteValue32_v2 u32, false, Legacy;
+    cuStreamWaitValue32_v2_ptsz cuStreamWriteValue32_v2_ptsz u32, false, PerThread;
+    cuStreamWaitValue64 cuStreamWriteValue64 u64, true, Legacy;
+    cuStreamWaitValue64_ptsz cuStreamWriteValue64_ptsz u64, true, PerThread;
+    cuStreamWaitValue64_v2 cuStreamWriteValue64_v2 u64, true, Legacy;
+    cuStreamWaitValue64_v2_ptsz cuStreamWriteValue64_v2_ptsz u64, true, PerThread;
+}
+
+entry_points! {
+    fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
+        // SAFETY: the caller passes null or that many operations.
+        unsafe { batch(NullStream::Legacy, stream, count, operations, flags) }
+    }
+
+    fn cuStreamBatchMemOp_ptsz(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
+        // SAFETY: as above.
+        unsafe { batch(NullStream::PerThread, stream, count, operations, flags) }
+    }
+
+    fn cuStreamBatchMemOp_v2(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
+        // SAFETY: as above.
+        unsafe { batch(NullStream::Legacy, stream, count, operations, flags) }
+    }
+
+    fn cuStreamBatchMemOp_v2_ptsz(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
+        // SAFETY: as above.
+        unsafe { batch(NullStream::PerThread, stream, count, operations, flags) }
+    }
+}
+
+/// `CUstreamBatchMemOpParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(in crate::driver) struct BatchOperation {
+    operation: c_uint,
+    address: CUdeviceptr,
+    value: u64,
+    flags: c_uint,
+    alias: CUdeviceptr,
+    padding: u64,
+}
+
+/// One operation with the flags that it was given.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Wait(Value, c_uint),
+    Write(Value, c_uint),
+    /// A barrier, or a flush of what other devices wrote: operations of a stream are ordered here as they are.
+    Nothing,
+}
+
+/// # Safety
+/// `operations` is null or points to `count` operations.
+unsafe fn batch(
+    null: NullStream,
+    stream: CUstream,
+    count: c_uint,
+    operations: *const BatchOperation,
+    flags: c_uint,
+) -> Result<(), CudaError> {
+    /// The most operations of a batch.
+    const MOST: c_uint = 256;
+    if flags != 0 || count > MOST || count > 0 && operations.is_null() {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: there are that many operations.
+    let read = |index| unsafe { operations.add(index).read_unaligned() };
+    let operations = (0..count as usize).map(read).map(BatchOperation::decode);
+    perform(null, stream, &operations.collect::<Result<Vec<_>, _>>()?)
+}
+
+impl BatchOperation {
+    fn decode(self) -> Result<Operation, CudaError> {
+        let narrow = Value {
+            address: self.address,
+            value: self.value & u64::from(u32::MAX),
+            wide: false,
+        };
+        let wide = Value {
+            value: self.value,
+            wide: true,
+            ..narrow
+        };
+        match self.operation {
+            1 => Ok(Operation::Wait(narrow, self.flags)),
+            2 => Ok(Operation::Write(narrow, self.flags)),
+            4 => Ok(Operation::Wait(wide, self.flags)),
+            5 => Ok(Operation::Write(wide, self.flags)),
+            3 | 6 => Ok(Operation::Nothing),
+            _ => Err(CudaError::InvalidValue),
+        }
+    }
+}
+
+fn perform(null: NullStream, stream: CUstream, operations: &[Operation]) -> Result<(), CudaError> {
+    call(Cost::Wait, |call| {
+        let stream = call.stream(stream, null)?;
+        for operation in operations {
+            operation.check(&call.memory)?;
+        }
+        if call.is_capturing(stream) {
+            crate::say!(
+                "software GPU: cuStreamBatchMemOp: capturing memory operations into a graph is not supported"
+            );
+            return Err(CudaError::NotSupported);
+        }
+        for operation in operations {
+            match *operation {
+                Operation::Wait(value, flags) => call.submit_value_wait(stream, value, flags)?,
+                Operation::Write(value, _) => call.submit_value_write(stream, value)?,
+                Operation::Nothing => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+impl Operation {
+    fn check(self, memory: &AddressSpace) -> Result<(), CudaError> {
+        /// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.
+        const NO_BARRIER: c_uint = 1;
+        let value = match self {
+            Self::Wait(value, flags) => {
+                Condition::of(flags)?;
+                value
+            }
+            Self::Write(value, flags) if flags & !NO_BARRIER == 0 => value,
+            Self::Write(..) => return Err(CudaError::InvalidValue),
+            Self::Nothing => return Ok(()),
+        };
+        let aligned = value.address.is_multiple_of(value.bytes() as u64);
+        let mapped = memory.storage(value.address, value.bytes()).is_some();
+        if aligned && mapped {
+            Ok(())
+        } else {
+            Err(CudaError::InvalidValue)
+        }
+    }
+}
+
+impl Condition {
+    fn of(flags: c_uint) -> Result<Self, CudaError> {
+        /// `CU_STREAM_WAIT_VALUE_FLUSH`: what other devices wrote is always seen here.
+        const FLUSH: c_uint = 1 << 30;
+        Ok(match flags & !FLUSH {
+            0 => Self::NotBefore,
+            1 => Self::Equal,
+            2 => Self::AnyBit,
+            3 => Self::AnyBitMissing,
+            _ => return Err(CudaError::InvalidValue),
+        })
+    }
+
+    fn holds(self, found: u64, value: Value) -> bool {
+        let all = if value.wide {
+            u64::MAX
+        } else {
+            u32::MAX.into()
+        };
+        match self {
+            Self::NotBefore if value.wide => found.wrapping_sub(value.value).cast_signed() >= 0,
+            Self::NotBefore => {
+                (found as u32)
+                    .wrapping_sub(value.value as u32)
+                    .cast_signed()
+                    >= 0
+            }
+            Self::Equal => found == value.value,
+            Self::AnyBit => found & value.value != 0,
+            Self::AnyBitMissing => (found | value.value) & all != all,
+        }
+    }
+}
+
+impl Value {
+    pub(in crate::driver) fn range(self) -> Range<u64> {
+        self.address..self.address + self.bytes() as u64
+    }
+
+    fn bytes(self) -> usize {
+        if self.wide { 8 } else { 4 }
+    }
+
+    /// What is there now; `None` when the memory is gone.
+    fn read(self, memory: &AddressSpace) -> Option<u64> {
+        let from = memory.storage(self.address, self.bytes())?;
+        // SAFETY: `storage` found that many bytes, aligned. The program may be writing page-locked memory.
+        Some(unsafe {
+            if self.wide {
+                from.cast::<u64>().read_volatile()
+            } else {
+                from.cast::<u32>().read_volatile().into()
+            }
+        })
+    }
+}
+
+impl Effects {
+    /// A stream has come to a write of a value.
+    pub(in crate::driver) fn value_written(&mut self, value: Value, memory: &AddressSpace) {
+        self.before_write(value.address, value.bytes(), memory);
+        if let Some(to) = memory.storage(value.address, value.bytes()) {
+            // SAFETY: `storage` found that many bytes, aligned.
+            unsafe {
+                if value.wide {
+                    to.cast::<u64>().write_volatile(value.value);
+                } else {
+                    to.cast::<u32>().write_volatile(value.value as u32);
+                }
+            }
+        }
+    }
+}
+
+impl Call {
+    fn submit_value_wait(
+        &mut self,
+        stream: CUstream,
+        value: Value,
+        flags: c_uint,
+    ) -> Result<(), CudaError> {
+        let condition = Condition::of(flags)?;
+        let wait = ValueWait {
+            value,
+            condition,
+            context: self.streams.get(stream)?.context,
+            stream,
+        };
+        let (clock, after) = (self.clock(), self.dependencies(stream)?);
+        let op = self.enqueue(stream, clock, Effect::WaitValue(wait), &after)?;
+        let written = self
+            .value_writes
+            .latest(value.address, |found| condition.holds(found, value));
+        let Simulator {
+            ordering,
+            operations,
+            ..
+        } = &mut **self;
+        if let Some(operation) = operations.get(&op) {
+            ordering.submitted(op, operation, written.as_slice());
+        }
+        Ok(())
+    }
+
+    fn submit_value_write(&mut self, stream: CUstream, value: Value) -> Result<(), CudaError> {
+        let clock = self.clock();
+        if let Some(op) = self.submit(stream, clock, Effect::WriteValue(value))? {
+            self.value_writes.remember(value.address, op, value.value);
+        }
+        Ok(())
+    }
+
+    /// Nothing happens any more: gives the program's other threads time to write what streams wait for. Returns whether
+    /// something did happen.
+    pub(in crate::driver) fn value_may_come(&mut self) -> bool {
+        let moments = PATIENCE.as_millis() / MOMENT.as_millis();
+        (0..moments).any(|_| {
+            !self.value_waits.is_empty() && (self.pause_briefly(MOMENT) || self.a_value_came())
+        })
+    }
+
+    /// Reports streams that wait for ever, and lets their contexts fail. Returns whether there were any.
+    pub(in crate::driver) fn end_value_waits(&mut self) -> bool {
+        let waits = std::mem::take(&mut self.value_waits);
+        if waits.is_empty() {
+            return false;
+        }
+        crate::say!("software GPU: deadlock: a call waits for streams that wait for ever");
+        for (op, wait) in &waits {
+            let found = wait.value.read(&self.memory);
+            let behind = self
+                .operations
+                .values()
+                .filter(|other| other.stream == wait.stream);
+            crate::say!(
+                "  {wait}: {}, and {} of the stream's operations wait behind it",
+                Found(found),
+                behind.count() - 1
+            );
+            self.poison(wait.context, CudaError::LaunchTimeout);
+            let now = self.now;
+            self.timeline.value_came(*op, now);
+        }
+        crate::say!("  nothing that was given to another stream writes there");
+        true
+    }
+}
+
+impl Simulator {
+    /// Lets the streams go on whose values are there.
+    pub(in crate::driver) fn release_value_waits(&mut self) {
+        if self.value_waits.is_empty() {
+            return;
+        }
+        for (op, wait) in std::mem::take(&mut self.value_waits) {
+            let Value { address, .. } = wait.value;
+            self.effects
+                .before_read(address, wait.value.bytes(), &self.memory);
+            // Memory that is gone cannot keep a stream waiting.
+            let failed = self
+                .contexts
+                .get(wait.context)
+                .is_ok_and(|context| context.fault.is_some());
+            if failed || wait.is_over(&self.memory) {
+                self.timeline.value_came(op, self.now);
+            } else {
+                self.value_waits.insert(op, wait);
+            }
+        }
+    }
+
+    fn a_value_came(&self) -> bool {
+        self.value_waits
+            .values()
+            .any(|wait| wait.is_over(&self.memory))
+    }
+}
+
+impl ValueWait {
+    fn is_over(&self, memory: &AddressSpace) -> bool {
+        let found = self.value.read(memory);
+        found.is_none_or(|found| self.condition.holds(found, self.value))
+    }
+}
+
+impl fmt::Display for ValueWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stream = Table::<CUstream, Stream>::serial(self.stream);
+        let Value { address, value, .. } = self.value;
+        let condition = match self.condition {
+            Condition::NotBefore => "at least",
+            Condition::Equal => "equal to",
+            Condition::AnyBit => "with a bit of",
+            Condition::AnyBitMissing => "without a bit outside of",
+        };
+        write!(
+            f,
+            "stream {stream} waits at {address:#x} for a value {condition} {value:#x}"
+        )
+    }
+}
+
+/// What is in memory, for a message.
+struct Found(Option<u64>);
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(found) => write!(f, "there is {found:#x}"),
+            None => f.write_str("the memory was freed"),
+        }
+    }
+}
+
+impl ValueWrites {
+    fn remember(&mut self, address: CUdeviceptr, op: OpId, value: u64) {
+        let writes = self.0.entry(address).or_default();
+        if writes.len() == REMEMBERED {
+            writes.pop_front();
+        }
+        writes.push_back((op, value));
+    }
+
+    /// The latest write of a value that is `wanted`.
+    fn latest(&self, address: CUdeviceptr, wanted: impl Fn(u64) -> bool) -> Option<OpId> {
+        let writes = self.0.get(&address)?.iter().rev();
+        writes
+            .filter(|(_, value)| wanted(*value))
+            .map(|(op, _)| *op)
+            .next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(flags: c_uint, found: u64, value: u64, wide: bool) -> bool {
+        let address = 0;
+        Condition::of(flags).unwrap().holds(
+            found,
+            Value {
+                address,
+                value,
+                wide,
+            },
+        )
+    }
+
+    #[test]
+    fn conditions_are_those_of_the_driver() {
+        assert!(holds(0, 5, 5, false) && holds(0, 6, 5, false) && !holds(0, 4, 5, false));
+        assert!(holds(0, 1, 0xffff_ffff, false), "the comparison is cyclic");
+        assert!(holds(0, 1, u64::MAX, true) && !holds(0, 1, 0xffff_ffff, true));
+        assert!(holds(1, 5, 5, true) && !holds(1, 6, 5, true));
+        assert!(holds(2, 6, 2, false) && !holds(2, 5, 2, false));
+        assert!(holds(3, 0, 0, false) && !holds(3, 0xffff_0000, 0xffff, false));
+        assert!(holds(3, 0xffff_0000, 0xffff, true));
+        assert_eq!(Condition::of(1 << 30 | 1), Ok(Condition::Equal));
+        assert_eq!(Condition::of(4), Err(CudaError::InvalidValue));
+    }
+}

@@ -1,0 +1,8 @@
+//! Streams and what orders them: events, waits for values in memory, stream attributes; and the host functions that
+//! streams call.
+
+pub(super) mod attributes;
+pub(super) mod event;
+pub(super) mod host_function;
+pub(super) mod memory_values;
+pub(super) mod stream;

@@ -1,0 +1,241 @@
+//! A recording as a chart for the terminal.
+//!
+//! ```text
+//! H2D    |HHHhhhHHHhhh              |
+//! kernel |   KKK   kkk   KKK        |
+//! D2H    |         DDDdddDDDddd     |
+//!        0                     1.34 ms
+//! ```
+//!
+//! A row is an engine or a stream; a letter is an operation's engine, in lower case for every other
+//! operation of the row, so that neighbours can be told apart. A dot stands for a
+//! column in which the row is mostly idle.
+
+use chapter_results::intervals::{Engine, Interval, Recording, Span};
+use chapter_results::units;
+use std::fmt;
+
+/// What a row of the chart is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// The engine that an operation occupies.
+    Engines,
+    /// The stream that it was enqueued in.
+    Streams,
+}
+
+/// A chart of a recording.
+pub struct Gantt<'a> {
+    recording: &'a Recording,
+    rows: Rows,
+    columns: u64,
+}
+
+/// Columns of the time axis: a line stays within 100 characters.
+const COLUMNS: u64 = 76;
+/// Rows shown; the rest is counted.
+const MAX_ROWS: usize = 16;
+
+impl<'a> Gantt<'a> {
+    /// A chart of the usual width.
+    pub fn new(recording: &'a Recording, rows: Rows) -> Self {
+        Self {
+            recording,
+            rows,
+            columns: COLUMNS,
+        }
+    }
+
+    /// The same, `columns` wide.
+    pub fn with_columns(self, columns: u16) -> Self {
+        Self {
+            columns: u64::from(columns.max(1)),
+            ..self
+        }
+    }
+
+    fn row_names(&self) -> Vec<String> {
+        match self.rows {
+            Rows::Engines => {
+                let present =
+                    |engine: &Engine| self.recording.intervals.iter().any(|i| i.engine == *engine);
+                Engine::ALL
+                    .into_iter()
+                    .filter(present)
+                    .map(|engine| engine.to_string())
+                    .collect()
+            }
+            Rows::Streams => self
+                .recording
+                .streams()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
+    fn row_of(&self, interval: &Interval) -> String {
+        match self.rows {
+            Rows::Engines => interval.engine.to_string(),
+            Rows::Streams => interval.stream.clone(),
+        }
+    }
+
+    fn cells(&self, row: &str) -> String {
+        let end = self.recording.makespan().as_nanos() as u64;
+        let row: Vec<(usize, &Interval)> = self
+            .recording
+            .intervals
+            .iter()
+            .filter(|interval| self.row_of(interval) == row)
+            .enumerate()
+            .collect();
+        (0..self.columns)
+            .map(|column| {
+                // Multiply before dividing, in 128 bits: columns meet exactly and hours do not
+                // overflow.
+                let edge = |column: u64| {
+                    (u128::from(end) * u128::from(column) / u128::from(self.columns)) as u64
+                };
+                cell(
+                    &row,
+                    Span {
+                        start: edge(column),
+                        end: edge(column + 1),
+                    },
+                )
+            })
+            .collect()
+    }
+}
+
+/// The letter for the operation that fills most of a column.
+fn cell(row: &[(usize, &Interval)], column: Span) -> char {
+    let filled = |interval: &Interval| {
+        interval
+            .span
+            .end
+            .min(column.end)
+            .saturating_sub(interval.span.start.max(column.start))
+    };
+    let mut all = 0;
+    let mut longest: Option<(u64, usize, &Interval)> = None;
+    for &(position, interval) in row {
+        let time = filled(interval);
+        all += time;
+        if time > 0 && longest.is_none_or(|(most, ..)| time > most) {
+            longest = Some((time, position, interval));
+        }
+    }
+    match longest {
+        None => ' ',
+        Some(_) if all * 2 < column.nanoseconds() => '.',
+        Some((_, position, interval)) => {
+            let letter = interval.engine.letter();
+            if position % 2 == 0 {
+                letter
+            } else {
+                letter.to_ascii_lowercase()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Gantt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.row_names();
+        let shown = &names[..names.len().min(MAX_ROWS)];
+        let label = shown
+            .iter()
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for name in shown {
+            writeln!(f, "{name:label$} |{}|", self.cells(name))?;
+        }
+        if names.len() > shown.len() {
+            writeln!(f, "{:label$}  … and {} more", "", names.len() - shown.len())?;
+        }
+        let end = units::time(self.recording.makespan());
+        write!(
+            f,
+            "{:label$} 0{end:>width$}",
+            "",
+            width = self.columns as usize + 1
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chapter_results::intervals::Source;
+    use proptest::prelude::*;
+
+    fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
+        Interval {
+            engine,
+            name: "x".into(),
+            stream: stream.into(),
+            span: Span { start, end },
+            bytes: 0,
+        }
+    }
+
+    #[test]
+    fn rows_are_engines_or_streams() {
+        let recording = Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval(Engine::HostToDevice, "a", 0, 3_000),
+                interval(Engine::HostToDevice, "b", 3_000, 6_000),
+                interval(Engine::Kernel, "a", 3_000, 6_000),
+                interval(Engine::DeviceToHost, "a", 6_000, 9_100),
+                interval(Engine::Kernel, "b", 9_900, 10_000),
+            ],
+        );
+        let chart = |rows| Gantt::new(&recording, rows).with_columns(10).to_string();
+        assert_eq!(
+            chart(Rows::Engines),
+            "H2D    |HHHhhh    |\n\
+             kernel |   KKK   .|\n\
+             D2H    |      DDD.|\n       0    10.0 µs"
+        );
+        assert_eq!(
+            chart(Rows::Streams),
+            "a |HHHkkkDDD.|\n\
+             b |   HHH   .|\n  0    10.0 µs"
+        );
+    }
+
+    #[test]
+    fn an_empty_recording_has_an_axis_and_no_rows() {
+        let recording = Recording::new(Source::SoftwareGpu, vec![]);
+        assert_eq!(
+            Gantt::new(&recording, Rows::Streams)
+                .with_columns(8)
+                .to_string(),
+            " 0     0 ns"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_row_is_as_wide_as_asked(
+            spans in prop::collection::vec((0u64..1000, 1u64..500, 0usize..6, 0u8..30), 1..40),
+            columns in 1u16..120,
+        ) {
+            let intervals = spans
+                .iter()
+                .map(|&(start, length, engine, stream)| {
+                    interval(Engine::ALL[engine], &format!("s{stream:02}"), start, start + length)
+                })
+                .collect();
+            let recording = Recording::new(Source::SoftwareGpu, intervals);
+            let text = Gantt::new(&recording, Rows::Streams).with_columns(columns).to_string();
+            for row in text.lines().filter(|line| line.contains('|')) {
+                prop_assert_eq!(row.chars().count(), 3 + 3 + usize::from(columns));
+            }
+        }
+    }
+}
