@@ -13,6 +13,13 @@ pub struct Table {
 impl Table {
     /// A table with these column titles.
     pub fn new<const N: usize>(titles: [&str; N]) -> Self {
+        Self::of(titles)
+    }
+
+    /// A table with as many columns as there are titles.
+    pub fn of<'t>(titles: impl IntoIterator<Item = &'t str>) -> Self {
+        let titles: Vec<&str> = titles.into_iter().collect();
+        let columns = titles.len();
         let mut inner = comfy_table::Table::new();
         inner
             .load_style(NOTHING)
@@ -21,7 +28,7 @@ impl Table {
         for column in inner.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        Self { inner, columns: N }
+        Self { inner, columns }
     }
 
     /// Adds a row.
