@@ -27,6 +27,12 @@ pub fn named<const N: usize>(names: [&str; N]) -> CudaResult<[Stream; N]> {
     streams.try_into().map_err(|_| CudaError::UnknownError)
 }
 
+/// New [`non_blocking`] streams named "stream 0", "stream 1" and so on, one call of the driver each.
+pub fn numbered(count: usize) -> CudaResult<Vec<Stream>> {
+    let named = |index| Ok(non_blocking()?.named(&format!("stream {index}")));
+    (0..count).map(named).collect()
+}
+
 /// A new non-blocking stream of this priority (`cuStreamCreateWithPriority`); smaller is more urgent.
 /// `CurrentContext::get_stream_priority_range` gives the range.
 pub fn with_priority(priority: i32) -> CudaResult<Stream> {

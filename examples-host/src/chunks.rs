@@ -69,10 +69,9 @@ impl Part<'_> {
         let sentence = "every element is right with each number of chunks";
         self.expect("elements/chunks", sentence, right(&checked, "elements"));
 
-        let (id, text) = (variant.replace(' ', "-"), variant);
         let bound = stages.bound(Overlap::Duplex);
         let fill_and_drain = stages.bound(Overlap::None).saturating_sub(bound);
-        let mut table = Table::new(["chunks", text, "predicted", "of the bound"]);
+        let mut table = Table::new(["chunks", variant, "predicted", "of the bound"]);
         for (&chunks, [times]) in counts.iter().zip(&times) {
             table.row([
                 chunks.to_string(),
@@ -81,8 +80,8 @@ impl Part<'_> {
                 units::percent(stages.reached(Overlap::Duplex, times.median())),
             ]);
             let label = Label::new(
-                format!("{id}-{chunks}"),
-                format!("{text}, {}", plural(chunks)),
+                format!("chunks-{chunks}"),
+                format!("{variant}, {}", plural(chunks)),
             );
             self.timed("chunks", label, Kind::Makespan, times);
         }

@@ -20,7 +20,7 @@ impl Part<'_> {
         shares: impl Fn(&Recording) -> [Option<f64>; N],
     ) {
         let median = format!("median, {}", self.device().times());
-        let mut table = Table::with_titles(["variant", &median].into_iter().chain(titles));
+        let mut table = Table::of(["variant", &median].into_iter().chain(titles));
         for outcome in outcomes {
             let shares = shares(&outcome.recording)
                 .map(|share| share.map_or_else(|| "-".to_owned(), units::percent));
