@@ -1,6 +1,7 @@
 //! The command line that all examples share.
 
 use crate::example::PartInfo;
+use crate::output;
 use crate::part_option::PartOption;
 use crate::size::ByteSize;
 pub use chapter_terminal::UsageError;
@@ -17,13 +18,12 @@ const MOST_ITERATIONS: i64 = 100_000;
 /// What every example can be told. Flatten it into an example's own options, or use it alone.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// The device: NVIDIA's driver, the software GPU, or the first of them that works. Without the
-    /// option, the environment variable CUDA_DRIVER says it
+    /// The device: NVIDIA's driver, the software GPU, or the first of them that works; defaults to $CUDA_DRIVER
     #[arg(long, value_name = "auto|nvidia|software")]
     pub device: Option<Choice>,
 
-    /// The GPU that the software GPU models: h200, b200, h100, a100, l4, rtx4090, t4, or the path of a
-    /// profile file. Without the option, the environment variable SOFTWARE_GPU says it, else h200
+    /// The GPU that the software GPU models: h200, b200, h100, a100, l4, rtx4090, t4, or a profile's path; defaults
+    /// to $SOFTWARE_GPU, else h200
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub gpu: Option<String>,
 
@@ -35,12 +35,15 @@ pub struct Options {
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
 
-    /// Write what was timed to a file, for `calibrate compare`
+    /// Write the results (times, intervals, claims) as JSON
     #[arg(long, value_name = "FILE.json")]
     pub json: Option<PathBuf>,
 
-    /// Check every element after every run, warm-up included, instead of after each variant's last
-    /// run
+    /// Print every claim, chart and detail
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// Check every element after every run, warm-up included, not only after each variant's last one
     #[arg(long)]
     pub validate: bool,
 
@@ -56,8 +59,8 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub chunks: Option<NonZeroUsize>,
 
-    /// What becomes of races and other mistakes that the software GPU finds: not looked for, reported on standard
-    /// error, or also the reason for exit code 1. Without the option, SOFTWARE_GPU_RACES says it, or they are reported
+    /// The software GPU's race and memory checkers: off, report to standard error, or fail (exit code 1) on a report;
+    /// defaults to $SOFTWARE_GPU_RACES, else report
     #[arg(long, value_name = "off|report|fail")]
     pub races: Option<Mode>,
 
@@ -100,7 +103,7 @@ pub(crate) fn command<O: Args>(
     let unused = PartOption::ALL
         .into_iter()
         .filter(|&option| !parts.iter().any(|part| part.uses(option)));
-    let command = O::augment_args(Command::new(name));
+    let command = O::augment_args(Command::new(name)).term_width(output::columns());
     unused
         .fold(command, |command, option| {
             command.mut_arg(option.field(), |argument| argument.hide(true))

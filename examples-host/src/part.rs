@@ -17,6 +17,7 @@ use crate::size::ByteSize;
 use crate::statistics::Durations;
 use crate::units;
 use crate::verdict::{Claim, Verdict};
+use chapter_terminal::style;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -38,11 +39,16 @@ pub struct Part<'a> {
     take_away: String,
     /// Whether the heading of the measurements is still to be printed.
     heading_due: bool,
+    /// Whether a chart has been printed.
+    charted: bool,
 }
+
+/// Columns in front of what a part prints.
+const INDENT: usize = 4;
 
 impl<'a> Part<'a> {
     pub(crate) fn new(info: PartInfo, device: &'a Device, options: &'a Options) -> Self {
-        output::line(format!("\n{}: {}", info.name, info.question));
+        output::line(format!("\n{}: {}", style::bold(info.name), info.question));
         Self {
             info,
             device,
@@ -55,6 +61,7 @@ impl<'a> Part<'a> {
             prediction: String::new(),
             take_away: String::new(),
             heading_due: false,
+            charted: false,
         }
     }
 
@@ -136,8 +143,8 @@ impl<'a> Part<'a> {
     /// Says what is expected, before anything is measured.
     pub fn predict(&mut self, text: impl Display) {
         self.prediction = text.to_string();
-        output::line("  Prediction");
-        output::line(indented(4, &self.prediction));
+        output::line(format!("  {}", style::quiet("Prediction")));
+        output::line(indented(INDENT, &self.prediction));
         self.heading_due = true;
     }
 
@@ -149,16 +156,28 @@ impl<'a> Part<'a> {
     /// Prints a paragraph, a table or a chart of what was found.
     pub fn say(&mut self, text: impl Display) {
         if std::mem::take(&mut self.heading_due) {
-            output::line(format!("  Measurement ({})", self.device.times()));
+            let heading = format!("Measurement ({})", self.device.times());
+            output::line(format!("  {}", style::quiet(heading)));
         }
-        output::line(indented(4, text));
+        output::line(indented(INDENT, text));
     }
 
-    /// Prints a recording as a chart and keeps it for `--trace` and `--json`.
+    /// Prints with `--verbose` what a screen has no room for.
+    pub fn detail(&mut self, text: impl Display) {
+        if self.options.verbose {
+            self.say(text);
+        }
+    }
+
+    /// Prints a recording as a chart, the first of the part or with `--verbose`, and keeps it for `--trace` and `--json`.
     pub fn chart(&mut self, variant: impl Into<Label>, recording: &Recording, rows: Rows) {
         let variant = variant.into();
-        self.say(format!("{variant}: {recording}"));
-        self.say(Gantt::new(recording, rows));
+        if !self.charted || self.options.verbose {
+            self.charted = true;
+            self.say(format!("{variant}: {recording}"));
+            let chart = Gantt::new(recording, rows).within(output::columns() - INDENT);
+            self.say(chart.coloured());
+        }
         self.keep(variant, recording);
     }
 
@@ -417,15 +436,36 @@ impl<'a> Part<'a> {
         format!("{figure} {}", self.device.times())
     }
 
+    /// One line, and the claims that do not hold; with `--verbose` every claim.
+    fn print_verdict(&self) {
+        let claims = self.verdict.claims();
+        let failed = claims.iter().filter(|claim| !claim.counts_as_holding());
+        for claim in claims {
+            match (claim.counts_as_holding(), self.options.verbose) {
+                (false, _) => output::line(format!("  {}", style::bad(claim))),
+                (true, true) => output::line(format!("  {claim}")),
+                (true, false) => {}
+            }
+        }
+        let judged = claims.iter().filter(|claim| claim.judged).count();
+        let line = match (claims.len(), failed.count(), claims.len() - judged) {
+            (0, ..) => style::bad("FAILED: nothing was claimed"),
+            (_, 0, 0) => style::good(format!("{judged} of {judged} claims hold")),
+            (_, 0, more) => format!(
+                "{}; {more} not judged: your parameters",
+                style::good(format!("{judged} of {judged} claims hold"))
+            ),
+            (_, failed, _) => style::bad(format!("{failed} of {judged} claims FAILED")),
+        };
+        output::line(format!("  {line}"));
+        if !self.take_away.is_empty() {
+            output::line(format!("  {}", style::bold(&self.take_away)));
+        }
+    }
+
     /// What is left of the part when it has run.
     pub(crate) fn finish(self) -> PartResults {
-        output::line("  Verdict");
-        for claim in self.verdict.claims() {
-            output::line(format!("    {claim}"));
-        }
-        if self.verdict.claims().is_empty() {
-            output::line("    FAILED  nothing was claimed");
-        }
+        self.print_verdict();
         PartResults {
             name: self.info.name.to_owned(),
             question: self.info.question.to_owned(),

@@ -99,7 +99,7 @@ fn the_software_gpu_models_what_is_asked_for() {
     let first = said.lines().next().unwrap_or_default();
     assert_eq!(
         first,
-        "Software GPU, modelled on Tesla T4 (figures from data sheets, not measured; as asked). Times are modelled."
+        "Software GPU, modelled on Tesla T4 (figures from data sheets, not measured; requested). Times are modelled."
     );
 }
 

@@ -64,7 +64,7 @@ impl FromStr for Choice {
 
 /// A word that is none of the three that a [`Choice`] is written as.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no driver {0:?}: say auto, nvidia or software")]
+#[error("there is no driver {0:?}: expected auto, nvidia or software")]
 pub struct UnknownChoice(pub String);
 
 /// Which driver answers.
@@ -161,7 +161,7 @@ pub fn selected() -> Option<&'static Selected> {
 
 fn choose(choice: Choice) -> Result<Selected, SelectError> {
     let reason = if choice == Choice::Software {
-        "as asked".to_owned()
+        "requested".to_owned()
     } else {
         match Nvidia::start() {
             Ok(nvidia) => {
@@ -227,7 +227,7 @@ mod tests {
         let unknown = "gpu".parse::<Choice>().unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no driver \"gpu\": say auto, nvidia or software"
+            "there is no driver \"gpu\": expected auto, nvidia or software"
         );
     }
 }

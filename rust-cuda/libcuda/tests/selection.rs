@@ -39,7 +39,7 @@ fn the_software_gpu_answers_calls_of_cust_s_bindings() {
         || {
             let chosen = select(Choice::Software).unwrap();
             assert_eq!(chosen.driver, Driver::Software);
-            assert_eq!(chosen.reason, "as asked");
+            assert_eq!(chosen.reason, "requested");
             let mut version = 0;
             // SAFETY: `version` may be written to.
             let result = unsafe { sys::cuDriverGetVersion(&mut version) };
@@ -113,7 +113,7 @@ fn a_word_that_is_no_choice_is_an_error() {
     );
     if let Some(stderr) = said {
         let sentence =
-            "libcuda: CUDA_DRIVER: there is no driver \"gpu\": say auto, nvidia or software\n";
+            "libcuda: CUDA_DRIVER: there is no driver \"gpu\": expected auto, nvidia or software\n";
         assert_eq!(stderr.matches(sentence).count(), 1, "{stderr}");
     }
 }

@@ -11,6 +11,7 @@
 //! operation of the row, so that neighbours can be told apart. A dot stands for a
 //! column in which the row is mostly idle.
 
+use crate::style;
 use chapter_results::intervals::{Engine, Interval, Recording, Span};
 use chapter_results::units;
 use std::fmt;
@@ -29,10 +30,11 @@ pub struct Gantt<'a> {
     recording: &'a Recording,
     rows: Rows,
     columns: u64,
+    coloured: bool,
 }
 
-/// Columns of the time axis: a line stays within 100 characters.
-const COLUMNS: u64 = 76;
+/// Columns of the time axis where nothing is said of it.
+const COLUMNS: u64 = 64;
 /// Rows shown; the rest is counted.
 const MAX_ROWS: usize = 16;
 
@@ -43,6 +45,27 @@ impl<'a> Gantt<'a> {
             recording,
             rows,
             columns: COLUMNS,
+            coloured: false,
+        }
+    }
+
+    /// The same, as wide as fits into lines of `columns` characters.
+    pub fn within(self, columns: usize) -> Self {
+        let label = self
+            .row_names()
+            .iter()
+            .map(|name| name.chars().count())
+            .max();
+        let frame = label.unwrap_or(0) + 3;
+        let columns = columns.saturating_sub(frame).max(10);
+        self.with_columns(u16::try_from(columns).unwrap_or(u16::MAX))
+    }
+
+    /// The same, with its operations in colours.
+    pub fn coloured(self) -> Self {
+        Self {
+            coloured: true,
+            ..self
         }
     }
 
@@ -141,6 +164,28 @@ fn cell(row: &[(usize, &Interval)], column: Span) -> char {
     }
 }
 
+/// Each stretch of one engine's letters in its colour.
+fn in_colours(cells: &str) -> String {
+    let engine = |cell: char| {
+        let letter = cell.to_ascii_uppercase();
+        Engine::ALL
+            .into_iter()
+            .find(|engine| engine.letter() == letter)
+    };
+    let mut text = String::new();
+    let mut rest = cells;
+    while let Some(first) = rest.chars().next() {
+        let own = engine(first);
+        let end = rest.find(|cell| engine(cell) != own).unwrap_or(rest.len());
+        match own {
+            Some(own) => text += &style::engine(own, &rest[..end]),
+            None => text += &rest[..end],
+        }
+        rest = &rest[end..];
+    }
+    text
+}
+
 impl fmt::Display for Gantt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.row_names();
@@ -151,7 +196,13 @@ impl fmt::Display for Gantt<'_> {
             .max()
             .unwrap_or(0);
         for name in shown {
-            writeln!(f, "{name:label$} |{}|", self.cells(name))?;
+            let cells = self.cells(name);
+            let cells = if self.coloured {
+                in_colours(&cells)
+            } else {
+                cells
+            };
+            writeln!(f, "{name:label$} |{cells}|")?;
         }
         if names.len() > shown.len() {
             writeln!(f, "{:label$}  … and {} more", "", names.len() - shown.len())?;
@@ -216,6 +267,26 @@ mod tests {
                 .with_columns(8)
                 .to_string(),
             " 0     0 ns"
+        );
+    }
+
+    #[test]
+    fn colours_change_nothing_but_colours_and_lines_fit() {
+        let recording = Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval(Engine::HostToDevice, "copy in", 0, 3_000),
+                interval(Engine::Kernel, "compute", 3_000, 6_000),
+            ],
+        );
+        let chart = || Gantt::new(&recording, Rows::Streams).within(40);
+        let plain = chart().to_string();
+        let coloured = chart().coloured().to_string();
+        assert_ne!(plain, coloured);
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
+        assert!(
+            plain.lines().all(|line| line.chars().count() <= 40),
+            "{plain}"
         );
     }
 

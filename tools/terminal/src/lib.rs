@@ -1,11 +1,12 @@
 //! What the programs of the chapter show on a terminal, and how they end. It knows recordings and errors, not CUDA.
 //!
-//! - [`output`]: standard output; [`table`], [`gantt`]: what is printed there.
+//! - [`output`]: standard output; [`style`], [`table`], [`gantt`]: what is printed there.
 //! - [`exit`]: exit codes, and the error that means bad usage.
 
 pub mod exit;
 pub mod gantt;
 pub mod output;
+pub mod style;
 pub mod table;
 
 pub use exit::{Exit, UsageError};

@@ -1,7 +1,10 @@
 //! Standard output, written so that a reader who stops reading (`| head`) silences the program, which goes on to its
 //! verdict: the exit code is the same.
+//!
+//! Text may be styled ([`crate::style`]): on a terminal that shows colours it is coloured, in a pipe, or with `NO_COLOR`
+//! in the environment, the styles are left out.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static SILENT: AtomicBool = AtomicBool::new(false);
@@ -16,12 +19,28 @@ pub fn line(text: impl std::fmt::Display) {
     if SILENT.load(Ordering::Relaxed) {
         return;
     }
-    if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
+    if let Err(error) = writeln!(anstream::stdout(), "{text}") {
         if error.kind() == ErrorKind::BrokenPipe {
             return silence();
         }
         // Standard output is full or closed: there is nowhere left to complain but standard error.
         eprintln!("error: cannot write to standard output: {error}");
         std::process::exit(1);
+    }
+}
+
+/// Columns where standard output is no terminal.
+const COLUMNS: usize = 80;
+/// Charts and texts get no wider than this: the eye loses the line.
+const MOST_COLUMNS: usize = 160;
+
+/// Columns of the terminal; 80 where standard output is none.
+pub fn columns() -> usize {
+    let terminal = std::io::stdout()
+        .is_terminal()
+        .then(terminal_size::terminal_size);
+    match terminal.flatten() {
+        Some((width, _)) => usize::from(width.0).clamp(40, MOST_COLUMNS),
+        None => COLUMNS,
     }
 }
