@@ -88,14 +88,21 @@ fn without_details(what: &str) -> &str {
 pub(super) fn lack(earlier: Access<'_>, later: Access<'_>) -> String {
     let (mut first, mut second) = (earlier.short(), later.short());
     if first == second {
-        (first, second) = (earlier.name().into_owned(), later.name().into_owned());
+        (first, second) = match (earlier.name(), later.name()) {
+            (one, other) if one != other && first == "the kernel" => {
+                (one.into_owned(), other.into_owned())
+            }
+            _ => (
+                first.replacen("the", "the earlier", 1),
+                first.replacen("the", "the later", 1),
+            ),
+        };
     }
     match (earlier.host(), later.host()) {
         (Some(_), None) if later.site.called < earlier.site.called => {
             format!("{first} does not wait for {second}")
         }
         (None, Some(_)) => format!("{second} does not wait for {first}"),
-        _ if first == second => "nothing makes the later one wait for the earlier one".to_owned(),
         _ => format!("nothing makes {second} wait for {first}"),
     }
 }

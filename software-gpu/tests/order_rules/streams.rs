@@ -199,6 +199,33 @@ fn a_loop_has_one_key() {
     );
 }
 
+#[test]
+fn two_operations_of_one_kind_are_told_apart_in_the_first_line() {
+    for (first, second, words) in [
+        (
+            "kernel `a`",
+            "kernel `b`",
+            "nothing makes kernel `b` wait for kernel `a`",
+        ),
+        (
+            "kernel `a`",
+            "kernel `a`",
+            "nothing makes the later kernel wait for the earlier kernel",
+        ),
+        (
+            "copy of 8 bytes",
+            "copy of 4 bytes",
+            "nothing makes the later copy wait for the earlier copy",
+        ),
+    ] {
+        let mut program = Program::new();
+        program.run(A, first, &writes(BYTES));
+        program.run(B, second, &writes(BYTES));
+        let text = program.only_finding().to_string();
+        assert!(text.contains(words), "{text}");
+    }
+}
+
 /// One missing event, whichever bytes a round uses, whichever side runs first and however large the last piece is.
 #[test]
 fn rounds_of_a_loop_are_one_mistake() {
