@@ -175,3 +175,32 @@ impl<'a> Example<'a> {
 fn trace_file(path: PathBuf) -> Result<NewFile, UsageError> {
     Ok(NewFile::create("--trace", path)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libcuda::Choice;
+
+    /// How an example ends whose one part makes two claims, with these ids.
+    fn ends(ids: [&'static str; 2]) -> Exit {
+        let options = Options {
+            device: Some(Choice::Software),
+            ..Options::default()
+        };
+        let body = move |part: &mut Part| {
+            for id in ids {
+                part.claim(id, "it is true", true, "it is", "that it is");
+            }
+            Ok(())
+        };
+        let example = Example::new("twice", "Two claims");
+        example.part("part", "Is it?", &[], body).run(&options)
+    }
+
+    #[test]
+    fn a_program_notices_that_two_claims_have_one_id_or_that_an_id_is_none() {
+        assert_eq!(ends(["one", "other"]), Exit::LessonHolds);
+        assert_eq!(ends(["one", "one"]), Exit::LessonFails);
+        assert_eq!(ends(["one", "It is true"]), Exit::LessonFails);
+    }
+}

@@ -87,7 +87,7 @@ pub struct ExpectedTime {
 pub struct ExpectedClaim {
     /// What the program knows it by.
     pub id: String,
-    /// What was found, in words; only of a model and where there is no number.
+    /// What was found, in words; only of a model and where there is no figure. The numbers in it are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
     /// The number behind it.

@@ -119,7 +119,8 @@ fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
         tolerance: claim.limit.clone(),
     });
     if let Some(words) = &expected.found {
-        let change = (*words != claim.found).then_some(Change::Regression);
+        let same = numbers(words).eq(numbers(&claim.found));
+        let change = (!same).then_some(Change::Regression);
         figures.add(change, |change| Difference {
             change,
             figure: figure.clone(),
@@ -152,6 +153,14 @@ fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
         expected: words(value),
         tolerance: tolerance(expected.tolerance, words),
     });
+}
+
+/// The numbers in what was found: the words around them may change.
+fn numbers(found: &str) -> impl Iterator<Item = &str> {
+    let words = found.split(|c: char| !c.is_ascii_digit() && c != '.');
+    words
+        .map(|word| word.trim_matches('.'))
+        .filter(|word| !word.is_empty())
 }
 
 fn timelines(figures: &mut Figures, expected: &ExpectedPart, found: &PartResults) {
