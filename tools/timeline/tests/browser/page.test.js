@@ -362,6 +362,14 @@ test("the host's calls lead to what they enqueued, and its waits to what ended t
   assert.match(await tooltip().innerText(), /Enqueued by\s+cuMemcpyHtoDAsync at −6 µs/);
 });
 
+test("what the host did long before the device began is there, but not in the first view", async () => {
+  await open("early.html");
+  await shows(-26, 105);
+  await page.getByRole("button", { name: "Show the whole run" }).click();
+  await settled();
+  await shows(-906, 105);
+});
+
 test("a click keeps an operation and what belongs to it marked until Escape", async () => {
   await open("variants.html");
   const plain = await painted();
