@@ -16,6 +16,7 @@ use chapter_terminal::Exit;
 use chapter_terminal::UsageError;
 use chapter_terminal::output;
 use std::fs;
+use std::iter;
 use std::path::PathBuf;
 
 /// What is reported, and where to.
@@ -91,16 +92,22 @@ impl Report<'_> {
         let failing = parts().count() - holding;
         let skipped: usize = self.summary.targets.iter().map(|t| t.skipped.len()).sum();
         let broken = self.summary.targets.iter().filter(|t| t.error.is_some());
-        let mut words = vec![format!("{holding} parts hold")];
-        for (count, what) in [
-            (failing, "parts do NOT hold"),
-            (broken.count(), "targets left NO results"),
-            (skipped, "parts skipped"),
-        ] {
-            if count > 0 {
-                words.push(format!("{count} {what}"));
-            }
-        }
+        let words = |count: usize, [one, many]: [&str; 2]| {
+            let what = if count == 1 { one } else { many };
+            format!("{count} {what}")
+        };
+        let hold = ["part holds", "parts hold"];
+        let others = [
+            (failing, ["part does NOT hold", "parts do NOT hold"]),
+            (
+                broken.count(),
+                ["target left NO results", "targets left NO results"],
+            ),
+            (skipped, ["part skipped", "parts skipped"]),
+        ];
+        let others = others.into_iter().filter(|(count, _)| *count > 0);
+        let others = others.map(|(count, what)| words(count, what));
+        let words: Vec<String> = iter::once(words(holding, hold)).chain(others).collect();
         words.join(", ")
     }
 

@@ -12,7 +12,7 @@ use chapter_timeline::figure::{Source, figures};
 use chapter_timeline::html;
 use std::path::PathBuf;
 use std::{env, fs, io};
-use testing::{interval, one_stream, range, recording, results, three_way};
+use testing::{call, interval, one_stream, range, recording, results, three_way};
 
 /// Chunks in three streams, one kernel in the middle of each, so many operations in all.
 fn many(operations: u64) -> Recording {
@@ -53,6 +53,18 @@ fn legacy() -> Recording {
         interval(Engine::Kernel, "non-blocking", 5_000, 35_000),
         interval(Engine::Kernel, "blocking", 42_000, 62_000),
     ])
+}
+
+/// Everything was enqueued long before it ran, and something else was called before that.
+fn early() -> Recording {
+    let mut recording = one_stream();
+    for call in &mut recording.calls[..6] {
+        call.span.start -= 900_000;
+        call.span.end -= 900_000;
+    }
+    let load = call("cuModuleLoadData", -5_000_000, -4_000_000, "", None);
+    recording.calls.insert(0, load);
+    recording
 }
 
 /// Two variants of the same work with a bound, and timelines of other kinds.
@@ -111,6 +123,8 @@ fn main() -> io::Result<()> {
     let modelled = results(TimeSource::Modelled, vec![("three streams", faster)]);
     page("one.html", &[&measured])?;
     page("variants.html", &[&variants()])?;
+    let timelines = vec![("one stream", early())];
+    page("early.html", &[&results(TimeSource::Modelled, timelines)])?;
     page("two.html", &[&measured, &modelled])?;
     page(
         "many.html",

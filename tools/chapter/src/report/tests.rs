@@ -114,7 +114,7 @@ fn both_forms_say_what_ran_and_how_it_ended() {
         for words in [
             "NVIDIA H200, found by NVIDIA's driver",
             "times are measured",
-            "0 parts hold, 1 parts do NOT hold, 1 targets left NO results, 2 parts skipped",
+            "0 parts hold, 1 part does NOT hold, 1 target left NO results, 2 parts skipped",
             "three-way",
             "How near?",
             "copies overlap: 12.0 %",

@@ -24,7 +24,8 @@ class Chart {
     this.end = this.operations.reduce((latest, operation) => Math.max(latest, operation.end), 0);
     // The host begins before the device, and what it waits for last returns after it.
     const calls = this.calls.filter((call) => call.start <= this.end);
-    this.first = calls.reduce((first, call) => Math.min(first, call.start), 0);
+    const enqueuing = calls.filter((call) => call.enqueued);
+    this.first = enqueuing.reduce((first, call) => Math.min(first, call.start), 0);
     this.last = calls.reduce((last, call) => Math.max(last, call.end), this.end);
   }
 

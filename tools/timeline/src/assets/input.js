@@ -15,15 +15,7 @@ function listen(entry) {
     const own = (by) => ownTime(chart, timeAt(event) + by);
     return chart.at(y, own(0), own(0)) ?? chart.at(y, own(-near), own(near));
   };
-  plot.addEventListener("wheel", (event) => {
-    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
-    // When there is nothing more to show, the page scrolls.
-    if (!sideways && event.deltaY > 0 && view.end - view.start >= view.last - view.first) return;
-    event.preventDefault();
-    if (sideways) pan((event.deltaX || event.deltaY) / canvas.clientWidth);
-    else zoom(1.0015 ** Math.max(-600, Math.min(600, event.deltaY)), timeAt(event));
-    hideTooltip();
-  }, { passive: false });
+  plot.addEventListener("wheel", (event) => turn(event, canvas, timeAt(event)), { passive: false });
   plot.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     const measures = (byId("drag").value === "measure") !== event.shiftKey;
@@ -61,6 +53,17 @@ function listen(entry) {
   plot.addEventListener("keydown", (event) => key(entry, event));
   plot.addEventListener("focus", () => { entry.leaving = false; });
   entry.focus.addEventListener("blur", () => leave(entry));
+}
+
+// The wheel zooms around a moment, or moves the window sideways.
+function turn(event, canvas, at) {
+  const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+  // When there is nothing more to show, the page scrolls.
+  if (!sideways && event.deltaY > 0 && view.end - view.start >= view.last - view.first) return;
+  event.preventDefault();
+  if (sideways) pan((event.deltaX || event.deltaY) / canvas.clientWidth);
+  else zoom(1.0015 ** Math.max(-600, Math.min(600, event.deltaY)), at);
+  hideTooltip();
 }
 
 // Moves the window, or selects from where the pointer went down to where it is.

@@ -74,7 +74,7 @@ function fill() {
   legend();
   find();
   widenLabels();
-  showAll();
+  showRun();
 }
 
 function figureSection({ figure, n }) {

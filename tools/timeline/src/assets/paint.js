@@ -137,15 +137,17 @@ function paintLane(sheet, lane, top, height) {
   flush();
 }
 
-// The name and the number, as much of the name as fits; where there is little room, the number alone.
+// The name and the number, or less: part of the name if that still tells something, else the number alone.
 function paintText({ context, colours }, thing, left, right, middle) {
   const room = right - left - 8;
+  const { name } = thing;
   const number = thing.number ? String(thing.number) : "";
-  const name = shortened(context, thing.name, room - (number && widthOf(context, ` ${number}`)));
-  const text = name ? `${name} ${number}`.trimEnd() : number;
-  if (!text || widthOf(context, text) > room + 4) return;
+  const some = number ? shortened(context, name, room - widthOf(context, ` ${number}`), 7) : shortened(context, name, room, 4);
+  const candidates = [`${name} ${number}`.trimEnd(), some && `${some} ${number}`.trimEnd(), number];
+  const text = candidates.find((text) => text && widthOf(context, text) <= room + (text === number ? 4 : 0));
+  if (!text) return;
   context.fillStyle = thing.engine || thing.colour === "call" ? colours.on : colours.ink;
-  const begin = name ? left + 5 : (left + right - widthOf(context, text)) / 2 - 0.5;
+  const begin = text === number ? (left + right - widthOf(context, text)) / 2 - 0.5 : left + 5;
   context.fillText(text, begin, middle);
 }
 
@@ -156,10 +158,10 @@ function widthOf(context, text) {
   return widths.get(text);
 }
 
-// The text, or as much of it as fits.
-function shortened(context, text, room) {
+// The text, or as much of it as fits; nothing when that is less than so many letters.
+function shortened(context, text, room, least) {
   const wide = widthOf(context, text);
   if (wide <= room) return text;
-  const letters = Math.floor((text.length * room) / wide) - 1;
-  return letters < 3 ? "" : `${text.slice(0, letters).trimEnd()}…`;
+  const letters = Math.floor((text.length * (room - widthOf(context, "…"))) / wide);
+  return letters < least ? "" : `${text.slice(0, letters).trimEnd()}…`;
 }

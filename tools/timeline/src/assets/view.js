@@ -37,6 +37,11 @@ function showAll() {
   show(view.first, view.last);
 }
 
+// What the device did, with a little of what the host did before: it may have enqueued everything long before.
+function showRun() {
+  show(Math.max(view.first, -view.last / 4), view.last);
+}
+
 function zoom(factor, at = (view.start + view.end) / 2) {
   show(at - (at - view.start) * factor, at + (view.end - at) * factor);
 }

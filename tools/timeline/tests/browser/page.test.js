@@ -362,6 +362,14 @@ test("the host's calls lead to what they enqueued, and its waits to what ended t
   assert.match(await tooltip().innerText(), /Enqueued by\s+cuMemcpyHtoDAsync at −6 µs/);
 });
 
+test("what the host did long before the device began is there, but not in the first view", async () => {
+  await open("early.html");
+  await shows(-26, 105);
+  await page.getByRole("button", { name: "Show the whole run" }).click();
+  await settled();
+  await shows(-906, 105);
+});
+
 test("a click keeps an operation and what belongs to it marked until Escape", async () => {
   await open("variants.html");
   const plain = await painted();
@@ -413,6 +421,13 @@ function texts(n = 0) {
 test("operations of a kind are numbered in their bars, even where their names do not fit", async () => {
   await open("variants.html");
   assert.deepEqual((await texts()).filter((text) => text.startsWith("copy")), ["copy 1", "copy 2", "copy 1", "copy 2", "copy 1", "copy 1", "copy 2", "copy 2"]);
+  // At any width a bar in which a number fits has one: no name is cut so that nothing remains.
+  for (const width of [1100, 1000, 900, 800, 700, 600, 500]) {
+    await page.setViewportSize({ width, height: 800 });
+    await settled();
+    const numbered = (await texts()).filter((text) => /^(copy |affine |affi.*… )?[12]$/.test(text));
+    assert.equal(numbered.length, 12, `at ${width}: ${numbered.join()}`);
+  }
   await page.setViewportSize({ width: 390, height: 800 });
   await settled();
   const narrow = await texts();
