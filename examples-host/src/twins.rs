@@ -79,7 +79,9 @@ impl Part<'_> {
         self.say(format!("racy: {result}"));
         match found {
             Watched::Unchecked => {
-                self.say("The race checker is off: it takes --device software, and not --races off.");
+                self.say(
+                    "The race checker is off: it takes --device software, and not --races off.",
+                );
             }
             Watched::Checked(reports) => {
                 let about = |text: &str| named.iter().all(|words| text.contains(words));
