@@ -4,6 +4,7 @@ use crate::child;
 use crate::describe;
 use crate::device::Device;
 use crate::exit::{self, Exit, complain};
+use crate::failed_call;
 use crate::need::{self, Need};
 use crate::options::{self, Options, UsageError};
 use crate::output;
@@ -99,6 +100,7 @@ impl<'a> Example<'a> {
             Ok(true) => Exit::LessonHolds,
             Ok(false) => Exit::LessonFails,
             Err(error) => {
+                let error = failed_call::name(error);
                 complain(&error);
                 exit::of(&error)
             }

@@ -15,6 +15,21 @@ use std::path::PathBuf;
 /// More runs than this would not end within a day.
 const MOST_ITERATIONS: i64 = 100_000;
 
+/// A kernel of more rounds would run for minutes.
+const MOST_ROUNDS: i64 = 100_000_000;
+/// More streams than any device can tell apart.
+const MOST_STREAMS: usize = 1024;
+
+fn streams(text: &str) -> Result<NonZeroUsize, String> {
+    let streams = text
+        .parse::<NonZeroUsize>()
+        .map_err(|error| error.to_string())?;
+    match streams.get() {
+        ..=MOST_STREAMS => Ok(streams),
+        _ => Err(format!("at most {MOST_STREAMS} streams")),
+    }
+}
+
 /// What every example can be told. Flatten it into an example's own options, or use it alone.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
@@ -58,6 +73,14 @@ pub struct Options {
     /// Pieces that the data is cut into
     #[arg(long, value_name = "N")]
     pub chunks: Option<NonZeroUsize>,
+
+    /// Streams that the work is dealt to
+    #[arg(long, value_name = "N", value_parser = streams)]
+    pub streams: Option<NonZeroUsize>,
+
+    /// How long kernels run: the dependent multiply-adds of each element
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
+    pub rounds: Option<u32>,
 
     /// The software GPU's race and memory checkers: off, report to standard error, or fail (exit code 1) on a report;
     /// defaults to $SOFTWARE_GPU_RACES, else report

@@ -6,6 +6,7 @@ use crate::device::{Device, MissingProperty, TimeSource};
 use crate::example::PartInfo;
 use crate::expect::Expected;
 use crate::gantt::{Gantt, Rows};
+use crate::host_memory;
 use crate::intervals::Recording;
 use crate::label::Label;
 use crate::options::{Options, UsageError};
@@ -88,6 +89,7 @@ impl<'a> Part<'a> {
     /// Elements to work on, as many as fit into [`Part::size`].
     pub fn elements<T>(&self, default: ByteSize) -> Result<usize, UsageError> {
         let size = self.size(default);
+        host_memory::check(size)?;
         match size.elements::<T>() {
             0 => Err(UsageError(format!(
                 "--size {size} has no room for one element of {} bytes",
@@ -125,6 +127,16 @@ impl<'a> Part<'a> {
             }));
         }
         Ok(chunks)
+    }
+
+    /// Streams to deal the work to: `--streams`, or the part's default.
+    pub fn streams(&self, default: usize) -> usize {
+        self.options.streams.map_or(default, usize::from)
+    }
+
+    /// Dependent multiply-adds of each element in a kernel: `--rounds`, or the part's default.
+    pub fn rounds(&self, default: u32) -> u32 {
+        self.options.rounds.unwrap_or(default)
     }
 
     /// Timed runs of each variant: `--iterations`, or the part's default; one where times are

@@ -14,13 +14,24 @@ pub enum PartOption {
     Size,
     /// `--chunks`: pieces that the data is cut into.
     Chunks,
+    /// `--streams`: streams that the work is dealt to.
+    Streams,
+    /// `--rounds`: how long kernels run.
+    Rounds,
     /// `--omit-event`: leave out an event that the result depends on.
     OmitEvent,
 }
 
 impl PartOption {
     /// All of them, in the order of the help text.
-    pub(crate) const ALL: [Self; 4] = [Self::Iterations, Self::Size, Self::Chunks, Self::OmitEvent];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Iterations,
+        Self::Size,
+        Self::Chunks,
+        Self::Streams,
+        Self::Rounds,
+        Self::OmitEvent,
+    ];
 
     /// Whether limits that were made for the part's own parameters may not hold with another value.
     pub(crate) fn changes_the_work(self) -> bool {
@@ -33,6 +44,8 @@ impl PartOption {
             Self::Iterations => "iterations",
             Self::Size => "size",
             Self::Chunks => "chunks",
+            Self::Streams => "streams",
+            Self::Rounds => "rounds",
             Self::OmitEvent => "omit_event",
         }
     }
@@ -43,6 +56,8 @@ impl PartOption {
             Self::Iterations => options.iterations.is_some(),
             Self::Size => options.size.is_some(),
             Self::Chunks => options.chunks.is_some(),
+            Self::Streams => options.streams.is_some(),
+            Self::Rounds => options.rounds.is_some(),
             Self::OmitEvent => options.omit_event,
         }
     }
@@ -69,6 +84,8 @@ impl PartInfo {
                 .filter(|_| self.uses(PartOption::Iterations)),
             size: options.size.filter(|_| self.uses(PartOption::Size)),
             chunks: options.chunks.filter(|_| self.uses(PartOption::Chunks)),
+            streams: options.streams.filter(|_| self.uses(PartOption::Streams)),
+            rounds: options.rounds.filter(|_| self.uses(PartOption::Rounds)),
             omit_event: options.omit_event && self.uses(PartOption::OmitEvent),
             ..options.clone()
         }
@@ -160,6 +177,8 @@ mod tests {
             iterations: Some(3),
             size: Some(ByteSize::mib(1)),
             chunks: NonZeroUsize::new(8),
+            streams: NonZeroUsize::new(2),
+            rounds: Some(7),
             omit_event: true,
             validate: true,
             ..Options::default()

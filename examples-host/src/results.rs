@@ -65,6 +65,8 @@ fn request(options: &Options) -> Request {
         size: options.size.map(|size| size.bytes() as u64),
         chunks: options.chunks.map(|chunks| chunks.get() as u64),
         iterations: options.iterations,
+        streams: options.streams.map(|streams| streams.get() as u64),
+        rounds: options.rounds,
         omit_event: options.omit_event,
         profiled: options.profiled,
     }

@@ -21,6 +21,12 @@ pub struct Request {
     /// Pieces, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<u64>,
+    /// Streams, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u64>,
+    /// Rounds of each kernel, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
     /// Timed runs, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,

@@ -38,6 +38,13 @@ pub fn hash_of<'a>(
     ] {
         add(&option.unwrap_or_default());
     }
+    // Later options: absent ones leave no trace, so that earlier files' hashes stay.
+    for option in [
+        request.streams.map(|streams| format!("streams {streams}")),
+        request.rounds.map(|rounds| format!("rounds {rounds}")),
+    ] {
+        option.iter().for_each(|option| add(option));
+    }
     for plan in plans {
         add("plan");
         add(&plan.group);

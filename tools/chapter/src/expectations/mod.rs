@@ -147,15 +147,18 @@ fn unfit(run: &Results) -> Option<&'static str> {
     let Request {
         size,
         chunks,
+        streams,
+        rounds,
         iterations,
         omit_event,
         profiled,
     } = run.request;
+    let other_work = size.is_some() || chunks.is_some() || streams.is_some() || rounds.is_some();
     if !run.reports.is_empty() {
         Some("the checkers made reports")
     } else if profiled {
         Some("a profiler was attached")
-    } else if size.is_some() || chunks.is_some() || omit_event {
+    } else if other_work || omit_event {
         Some("it ran with options that change its work")
     } else if iterations.is_some() && run.are_modelled() {
         Some("it ran with another number of iterations, and a model is compared exactly")
