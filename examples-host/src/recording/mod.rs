@@ -29,6 +29,12 @@ use crate::intervals::{Range, Recording, Source, Span};
 use libcuda::Driver;
 use observer::{Mode, Observing};
 
+/// Counts the work of every call of the driver from now on, which is selected. Opening a
+/// [`Device`] does it; programs that open none may ask for it.
+pub fn count_calls() {
+    install();
+}
+
 /// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a model.
 pub fn is_free(device: &Device) -> bool {
     device.driver() == Driver::Software

@@ -134,7 +134,7 @@ fn out(path: PathBuf, force: bool) -> Result<NewFile, UsageError> {
 fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwatch)> {
     let watch = Stopwatch::new()?;
     let mut kernels = Kernels::load()?;
-    transfers::measure(findings, device, &watch)?;
+    transfers::measure(findings, &watch)?;
     handovers::measure(findings, &mut kernels, &watch)?;
     host_calls::measure(findings, device, &kernels)?;
     multiprocessors::measure(findings, &kernels, &watch)?;
