@@ -9,6 +9,8 @@ use crate::part::Part;
 use crate::recording::record;
 use crate::results::Kind;
 use crate::sweep::sweep;
+use crate::table::Table;
+use crate::units;
 use anyhow::Context;
 use std::time::Duration;
 
@@ -103,6 +105,40 @@ impl Part<'_> {
         Some(Contest { forms, times })
             .filter(|contest| !contest.forms.is_empty())
             .context("no form to time")
+    }
+
+    /// Prints the times of all cases, each beside its bound: what titles a case has, the titles of all forms that there
+    /// might be, and for each case its cells and its bound.
+    pub fn show_contest<C: Copy + PartialEq, F: Copy + PartialEq, const N: usize>(
+        &mut self,
+        contest: &Contest<C, F>,
+        case_titles: [&str; N],
+        forms: impl IntoIterator<Item = (&'static str, F)>,
+        bounded: impl Fn(C) -> ([String; N], Duration),
+    ) {
+        let (titles, forms): (Vec<&str>, Vec<F>) = forms.into_iter().unzip();
+        let figures = titles.into_iter().chain(["gain", "of the bound"]);
+        let mut table = Table::of(case_titles.into_iter().chain(["bound"]).chain(figures));
+        for case in contest.cases() {
+            let (cells, bound) = bounded(case);
+            let time = |&form: &F| {
+                let time = contest.time(case, form);
+                time.map_or_else(|| "-".to_owned(), units::time)
+            };
+            let reached = |(_, time): (F, Duration)| bound.as_secs_f64() / time.as_secs_f64();
+            let gain = contest.gain(case).map(units::ratio);
+            let reached = contest.fastest(case).map(reached).map(units::percent);
+            let figures = [gain, reached].map(Option::unwrap_or_default);
+            let times = forms.iter().map(time);
+            table.row(
+                cells
+                    .into_iter()
+                    .chain([units::time(bound)])
+                    .chain(times)
+                    .chain(figures),
+            );
+        }
+        self.say(table);
     }
 }
 

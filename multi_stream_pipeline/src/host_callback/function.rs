@@ -1,13 +1,12 @@
-//! The host's place in the line: the function, whoever calls it, and what it leaves for the program.
+//! The host function, and what it leaves for the program: a host function returns nothing, so what went wrong in it must be
+//! left where the program looks.
 
-use examples_host::host_clock;
-use examples_host::prelude::*;
+use examples_host::lent::in_place;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What the functions of one run share with the program. A host function returns nothing to anybody: what went wrong in
-/// it must be left where the program looks.
+/// What the calls of one run share with the program.
 #[derive(Default)]
-pub struct Line {
+pub struct Function {
     /// The chunks, in the order of the calls that worked on them.
     calls: Mutex<Vec<usize>>,
     failed: OnceLock<NotANumber>,
@@ -22,27 +21,25 @@ pub struct NotANumber {
     pub index: usize,
 }
 
-impl Line {
-    /// The function. After a failure it does nothing: the stream goes on regardless, and calls it for the later chunks too.
+impl Function {
+    /// Works on a chunk. After a failure it does nothing: the stream goes on regardless, and calls it for the later chunks
+    /// too.
     pub fn call(&self, chunk: usize, data: &mut [f32]) {
         if self.failed.get().is_some() {
             return;
         }
-        if let Err(failure) = self.work_on(chunk, data) {
+        if let Err(failure) = in_place(data, |data| self.work_on(chunk, data)) {
             let _ = self.failed.set(failure);
         }
     }
 
     fn work_on(&self, chunk: usize, data: &mut [f32]) -> Result<(), NotANumber> {
-        let bytes_read_and_written = 2 * size_of_val(data) as u64;
-        host_clock::memory_work(bytes_read_and_written, || {
-            if let Some(index) = data.iter().position(|x| x.is_nan()) {
-                return Err(NotANumber { chunk, index });
-            }
-            let order = self.note(chunk);
-            data.iter_mut().for_each(|x| *x = transform(order, *x));
-            Ok(())
-        })
+        if let Some(index) = data.iter().position(|x| x.is_nan()) {
+            return Err(NotANumber { chunk, index });
+        }
+        let order = self.note(chunk);
+        data.iter_mut().for_each(|x| *x = transform(order, *x));
+        Ok(())
     }
 
     /// Notes a call and returns how many there were before.
@@ -75,14 +72,14 @@ mod tests {
 
     #[test]
     fn after_a_failure_nothing_is_worked_on() {
-        let line = Line::default();
+        let function = Function::default();
         let (mut good, mut bad) = ([2.0, 4.0], [1.0, f32::NAN]);
-        line.call(0, &mut good);
-        line.call(1, &mut bad);
+        function.call(0, &mut good);
+        function.call(1, &mut bad);
         let mut later = [2.0];
-        line.call(2, &mut later);
+        function.call(2, &mut later);
         assert_eq!((good, later), ([1.0, 2.0], [2.0]));
-        assert_eq!(line.calls(), [0]);
-        assert_eq!(line.outcome(), Err(NotANumber { chunk: 1, index: 1 }));
+        assert_eq!(function.calls(), [0]);
+        assert_eq!(function.outcome(), Err(NotANumber { chunk: 1, index: 1 }));
     }
 }
