@@ -1,8 +1,8 @@
 //! What was found at several sizes.
 
+use crate::options::UsageError;
 use crate::part::Part;
 use crate::size::ByteSize;
-use crate::options::UsageError;
 use crate::units;
 
 /// Something for each of several sizes in bytes.
@@ -23,7 +23,9 @@ impl<T> BySize<T> {
     /// The sizes of which `holds` is true, as a list to be read: `64 KiB, 1 MiB`; `no size` when there is none.
     pub fn sizes_where(&self, holds: impl Fn(&T) -> bool) -> String {
         let holding = self.0.iter().filter(|(_, found)| holds(found));
-        let sizes: Vec<String> = holding.map(|(size, _)| units::bytes(*size as u64)).collect();
+        let sizes: Vec<String> = holding
+            .map(|(size, _)| units::bytes(*size as u64))
+            .collect();
         match sizes.as_slice() {
             [] => "no size".to_owned(),
             sizes => sizes.join(", "),

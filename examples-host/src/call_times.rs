@@ -105,7 +105,10 @@ mod tests {
             // SAFETY: the memory is not used.
             let (a, b) = unsafe {
                 let a = DeviceBuffer::<u8>::uninitialized(1 << 10)?;
-                (a, DeviceBuffer::<u8>::uninitialized_async(1 << 10, &stream)?)
+                (
+                    a,
+                    DeviceBuffer::<u8>::uninitialized_async(1 << 10, &stream)?,
+                )
             };
             b.drop_async(&stream)?;
             drop(a);

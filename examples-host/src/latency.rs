@@ -8,7 +8,7 @@ use crate::call_times::{self, CallTimes};
 use crate::check::{self, Checked};
 use crate::compare::{Variant, Workload};
 use crate::device::TimeSource;
-use crate::expect::{right, truth};
+use crate::expect::{Found, ratio, right, truth};
 use crate::host_clock;
 use crate::label::Label;
 use crate::part::Part;
@@ -24,6 +24,11 @@ use std::time::Duration;
 /// How a distribution is shown: p50, p99 and max.
 pub(crate) fn cells(times: &Durations) -> [String; 3] {
     [times.percentile(50), times.percentile(99), times.max()].map(units::time)
+}
+
+/// How many times as long as another time one is.
+pub fn times_as_long(time: Duration, other: Duration) -> Found {
+    ratio(time.as_secs_f64() / other.as_secs_f64())
 }
 
 /// What a loop took in all its runs, and the allocator's calls in it.
@@ -128,7 +133,12 @@ impl Part<'_> {
         for &bytes in sizes {
             let mut variants = variants(bytes)?;
             let mut runs = [const { Vec::new() }; N];
-            let mut calls = [const { CallTimes { allocate: Vec::new(), free: Vec::new() } }; N];
+            let mut calls = [const {
+                CallTimes {
+                    allocate: Vec::new(),
+                    free: Vec::new(),
+                }
+            }; N];
             for round in 0..self.warm_up() + self.iterations(10) {
                 for (index, variant) in variants.iter_mut().enumerate() {
                     work.poison()?;
@@ -160,11 +170,18 @@ impl Part<'_> {
                 });
                 let step = units::time(one.runs.median() / steps as u32);
                 let share = units::percent(one.beyond_quickest(&found));
-                table.row([name].into_iter().chain(calls.concat()).chain([step, share]));
+                table.row(
+                    [name]
+                        .into_iter()
+                        .chain(calls.concat())
+                        .chain([step, share]),
+                );
                 let group = at_size(&group, bytes);
                 self.timed(group, &variant.label, Kind::Other, &one.runs);
             }
-            let found = <[LoopTimes; N]>::try_from(found).ok().context("a loop was not timed")?;
+            let found = <[LoopTimes; N]>::try_from(found)
+                .ok()
+                .context("a loop was not timed")?;
             all.push((bytes, found));
         }
         self.say(table);
@@ -192,10 +209,10 @@ fn at_size(group: &Label, bytes: usize) -> Label {
     )
 }
 
-fn distributions<const N: usize>(
-    times: [Vec<Duration>; N],
-) -> anyhow::Result<[Durations; N]> {
+fn distributions<const N: usize>(times: [Vec<Duration>; N]) -> anyhow::Result<[Durations; N]> {
     let times = times.map(Durations::new);
     let times: Option<Vec<Durations>> = times.into_iter().collect();
-    times.and_then(|times| times.try_into().ok()).context("a variant was not timed")
+    times
+        .and_then(|times| times.try_into().ok())
+        .context("a variant was not timed")
 }

@@ -119,7 +119,10 @@ impl Part<'_> {
         self.expect("elements", sentence, right(&checked, "elements"));
 
         let labels = servers.map(|server| server.label);
-        let served: Option<Vec<Served>> = found.into_iter().map(|times| times.served(&requests)).collect();
+        let served: Option<Vec<Served>> = found
+            .into_iter()
+            .map(|times| times.served(&requests))
+            .collect();
         let served = served.and_then(|served| <[Served; N]>::try_from(served).ok());
         let served = served.context("a request was not timed")?;
         for (label, served) in labels.iter().zip(&served) {
@@ -129,12 +132,22 @@ impl Part<'_> {
         Ok(served)
     }
 
-    fn say_requests(&mut self, title: &str, requests: &[String], labels: &[Label], served: &[Served]) {
+    fn say_requests(
+        &mut self,
+        title: &str,
+        requests: &[String],
+        labels: &[Label],
+        served: &[Served],
+    ) {
         let mut table = Table::of(
-            [title].into_iter().chain(labels.iter().map(|label| label.text.as_str())),
+            [title]
+                .into_iter()
+                .chain(labels.iter().map(|label| label.text.as_str())),
         );
         for (index, request) in requests.iter().enumerate() {
-            let medians = served.iter().map(|served| units::time(served.medians[index]));
+            let medians = served
+                .iter()
+                .map(|served| units::time(served.medians[index]));
             table.row([request.clone()].into_iter().chain(medians));
         }
         let times = self.device().times();
