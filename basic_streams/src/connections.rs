@@ -85,8 +85,8 @@ fn measure(part: &mut Part) -> anyhow::Result<Answer> {
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "n streams of two kernels on q queues: depth-first takes ceil(n / q) + 1 kernels' time,\n\
-         breadth-first 2.",
+        "n streams of two kernels on q queues: depth-first takes the time of\n\
+         ceil(n / q) + 1 kernels, breadth-first that of 2.",
     );
     let answers = part.ask_with_environment("CUDA_DEVICE_MAX_CONNECTIONS", &QUEUES, measure)?;
 
@@ -121,6 +121,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     );
     let gone = truth(many_queues < 1.2, units::ratio(many_queues), "less than 1.20x");
     part.expect("no-false-dependency/connections-32", "32 connections: it has vanished", gone);
-    part.take_away("Streams that share a hardware queue wait for each other: issue breadth-first, or ask for more queues.");
+    part.take_away("Streams that share a hardware queue wait for each other: issue breadth-first.");
     Ok(())
 }

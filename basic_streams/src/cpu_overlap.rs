@@ -66,8 +66,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     })?;
     let (sum, shorter) = (gpu + cpu, gpu.min(cpu));
     part.predict(format!(
-        "Alone: the kernel {}, the CPU's work {}. One after the other takes the sum, {};\n\
-         at the same time takes the longer of the two, {}.",
+        "Alone: the kernel {}, the CPU's work {}. One after the other takes\n\
+         the sum, {}; at the same time takes the longer of the two, {}.",
         units::time(gpu),
         units::time(cpu),
         units::time(sum),
@@ -88,8 +88,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let hidden = after.saturating_sub(during).div_duration_f64(shorter);
     let sentence = "work while the kernel runs hides the shorter of the two";
     part.expect("hidden/while-running", sentence, share(hidden).at_least(0.8));
-    part.take_away(
-        "A launch returns at once: work for the CPU belongs between the launch and the wait.",
-    );
+    part.take_away("A launch returns at once: the CPU's work belongs between launch and wait.");
     Ok(())
 }

@@ -73,9 +73,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let [d, e, f] = &stream::named(["d", "e", "f"])?;
     let mut jobs = Jobs::new(KERNELS, MULTIPLY_ADDS)?;
     part.predict(format!(
-        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams run side by side,\n\
-         but stop for each legacy kernel; non-blocking streams do not. Per-thread default streams\n\
-         behave as blocking ones."
+        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams\n\
+         run side by side, but stop for each legacy kernel; non-blocking streams do\n\
+         not. Per-thread default streams behave as blocking ones."
     ));
 
     let variants = [
@@ -116,6 +116,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let sentence = format!("{name}: others run during legacy kernels");
         part.expect(format!("beside-legacy/{id}"), &sentence, expected);
     }
-    part.take_away("The legacy stream and all blocking streams wait for each other: create streams non-blocking.");
+    part.take_away("Blocking streams and the legacy stream wait for each other: use non-blocking.");
     Ok(())
 }

@@ -151,8 +151,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let (one_way, both_ways) = (h + k, h + k + d);
     let [h, k, d, in_only, in_and_out] = [h, k, d, one_way, both_ways].map(units::time);
     part.predict(format!(
-        "Alone: the copies in of all {n} streams {h}, one kernel {k}, one copy out {d}. Either order takes the\n\
-         copies in and a kernel, {in_only}; if the streams also copy out, one copy out more, {in_and_out}."
+        "Alone: all {n} copies in {h}, one kernel {k}, one copy out {d}.\n\
+         Either order takes the copies in and a kernel, {in_only}; if the streams also\n\
+         copy out, one copy out more, {in_and_out}."
     ));
 
     let bytes = elements * size_of::<f32>();
@@ -160,7 +161,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     orders(part, &mut work, ("in-kernel", plan), one_way)?;
     work.both_ways = true;
     orders(part, &mut work, ("in-kernel-out", plan.bytes_out(bytes)), both_ways)?;
-    part.take_away("Only the order within a stream is a dependency; whether more depends on the order of issue is up to the device.");
+    part.take_away("Order within a stream is a dependency; order of issue is up to the device.");
     Ok(())
 }
 

@@ -46,8 +46,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         jobs.compute(0, &streams[0])
     })?;
     part.predict(format!(
-        "One kernel takes {} on one of {} multiprocessors. On S streams, {KERNELS} of them take 1/S of\n\
-         the time on one stream, until the device cannot start them any faster.",
+        "One kernel takes {} on one of {} multiprocessors. On S streams,\n\
+         {KERNELS} of them take 1/S of the time on one stream, until the device\n\
+         cannot start them any faster.",
         units::time(one),
         part.device().multiprocessors()?
     ));
@@ -74,6 +75,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let (found, least) = (format!("{resident} of {KERNELS}"), KERNELS / 2);
     let resident = truth(resident >= least, found, format!("at least {least}"));
     part.expect("resident", "kernels seen running at the same time", resident);
-    part.take_away("Kernels of different streams run together, until starting them takes longer than running them.");
+    part.take_away("Kernels of different streams run together, as fast as they can be started.");
     Ok(())
 }

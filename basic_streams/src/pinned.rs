@@ -47,8 +47,9 @@ fn copy_out(host: &mut [u32], device: &DeviceBuffer<u32>, stream: &Stream) -> an
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "Pageable: the call lasts as long as the copy. Page-locked and registered: the call returns at once, and\n\
-         the copy runs at the speed of the link, which copying by the host does not reach.",
+        "Pageable: the call lasts as long as the copy. Page-locked and registered:\n\
+         the call returns at once, and the copy runs at the speed of the link, which\n\
+         copying by the host does not reach.",
     );
     let [stream] = &stream::named(["copies"])?;
     let largest = part.elements::<u32>(ByteSize::mib(64))?;

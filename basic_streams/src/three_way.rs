@@ -122,17 +122,18 @@ impl Pipeline {
     /// A stream for each role: events hand every chunk from one to the next, and its buffer back to the first.
     fn three_streams(&mut self, [copy_in, compute, copy_out]: [&Stream; 3]) -> anyhow::Result<()> {
         for chunk in 0..self.chunks.len() {
-            copy_in.wait(&self.slots[chunk % BUFFERS].emptied)?;
+            let slot = chunk % BUFFERS;
+            copy_in.wait(&self.slots[slot].emptied)?;
             self.copy_in(chunk, copy_in)?;
-            self.slots[chunk % BUFFERS].filled.record(copy_in)?;
+            self.slots[slot].filled.record(copy_in)?;
 
-            compute.wait(&self.slots[chunk % BUFFERS].filled)?;
+            compute.wait(&self.slots[slot].filled)?;
             self.compute(chunk, compute)?;
-            self.slots[chunk % BUFFERS].computed.record(compute)?;
+            self.slots[slot].computed.record(compute)?;
 
-            copy_out.wait(&self.slots[chunk % BUFFERS].computed)?;
+            copy_out.wait(&self.slots[slot].computed)?;
             self.copy_out(chunk, copy_out)?;
-            self.slots[chunk % BUFFERS].emptied.record(copy_out)?;
+            self.slots[slot].emptied.record(copy_out)?;
         }
         Ok(())
     }
@@ -220,10 +221,12 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let [host_sync, one_stream, _, three_streams] = &outcomes;
     part.chart(&three_streams.name, &three_streams.recording, Rows::Engines);
 
+    // Little data is best cut into few chunks, of which most of the time goes into filling and draining.
+    let judged: &[_] = if chunks < 4 { &[] } else { &[Size] };
     for outcome in [host_sync, one_stream, three_streams] {
         let duplex = outcome.recording.share(Engine::DeviceToHost, Engine::HostToDevice);
         let expected = match outcome.name.id.as_str() {
-            "three-streams" => share(duplex).at_least(0.5).for_any(&[Size]),
+            "three-streams" => share(duplex).at_least(0.5).for_any(judged),
             _ => share(duplex).at_most(0.01).for_any(&[Size, Chunks]),
         };
         let sentence = format!("{}: copies in run during copies out", outcome.name);
@@ -231,8 +234,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
     let near = reached.near_bound(bytes).for_any(&[Size]);
     part.expect("near-bound/three-streams", "three streams come near the bound", near);
-    part.take_away(
-        "Three streams and an event per hand-over keep both directions of the link busy at once.",
-    );
+    part.take_away("A stream per role and an event per hand-over keep both directions busy.");
     Ok(())
 }

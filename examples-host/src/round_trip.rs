@@ -172,20 +172,12 @@ fn medians(found: &[Durations; 4]) -> [CopyTimes; 2] {
 }
 
 fn table(places: &[Place], found: &[[CopyTimes; 2]]) -> Table {
-    let mut table = Table::new([
-        "",
-        "copy in",
-        "bandwidth",
-        "call",
-        "copy out",
-        "bandwidth",
-        "call",
-    ]);
+    let mut table = Table::new(["", "copy in", "GB/s", "call", "copy out", "GB/s", "call"]);
     for (place, times) in places.iter().zip(found) {
         let bytes = place.bytes() as u64;
         let mut row = vec![format!("{}, {}", units::bytes(bytes), place.kind)];
         for CopyTimes { copy, call } in times {
-            let bandwidth = units::bandwidth(bytes, *copy);
+            let bandwidth = units::digits(units::gigabytes_per_second(bytes, *copy));
             row.extend([units::time(*copy), bandwidth, units::time(*call)]);
         }
         table.row(row);

@@ -25,10 +25,7 @@ impl Part<'_> {
         variants: [&'static str; N],
         settings: &[Setting<N>],
     ) {
-        let times = self.device().times();
-        let titles = variants.map(|variant| format!("{variant}, {times}"));
-        let titles = titles.iter().map(String::as_str);
-        let mut table = Table::of(["setting", "predicted"].into_iter().chain(titles));
+        let mut table = Table::of(["setting", "predicted"].into_iter().chain(variants));
         for setting in settings {
             let medians = setting.times.each_ref().map(|times| times.median());
             let cells = [setting.label.to_string(), units::time(setting.predicted)];
