@@ -109,10 +109,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let sentence = "breadth-first takes two kernels' time, however few the queues";
     part.expect("breadth-first", sentence, share(slowest).at_most(1.3));
     part.expect("numbers", "every number is right", right(&checked, "numbers"));
-    let [one_queue, many_queues] = [&settings[0], &settings[6]].map(|setting| {
-        let [depth, breadth] = setting.times.each_ref().map(|times| times.median());
-        depth.div_duration_f64(breadth)
-    });
+    let [one_queue, many_queues] = [&settings[0], &settings[6]].map(Setting::ratio);
     let appears = ratio(one_queue).at_least(3.0);
     part.expect(
         "false-dependency/connections-1",

@@ -14,54 +14,36 @@ use crate::jobs::Jobs;
 use cuda_host::prelude::*;
 use cust::stream::Stream;
 use examples_host::letters::Letters;
-use examples_host::prelude::{Checked, Part, Workload, share, time, units, variant};
+use examples_host::prelude::{Part, share, time, units, variant};
 
 /// Multiply-adds of the kernel: about 1 ms on an H200.
 const ROUNDS: u32 = 430_000;
 const TEXT_BYTES: usize = 1 << 20;
 
 /// A kernel for the GPU, and letters for the CPU to count.
-struct Work {
-    kernel: Jobs,
-    text: Letters,
+type Work = (Jobs, Letters);
+
+fn after_wait((jobs, text): &mut Work, stream: &Stream) -> anyhow::Result<()> {
+    jobs.compute(0, stream)?;
+    stream.synchronize()?;
+    text.count();
+    Ok(())
 }
 
-impl Work {
-    fn after_wait(&mut self, stream: &Stream) -> anyhow::Result<()> {
-        self.kernel.compute(0, stream)?;
-        stream.synchronize()?;
-        self.text.count();
-        Ok(())
-    }
-
-    fn while_running(&mut self, stream: &Stream) -> anyhow::Result<()> {
-        self.kernel.compute(0, stream)?;
-        self.text.count();
-        stream.synchronize()?;
-        Ok(())
-    }
-}
-
-impl Workload for Work {
-    fn poison(&mut self) -> anyhow::Result<()> {
-        self.text.forget();
-        self.kernel.poison()
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        self.text.check()?;
-        self.kernel.check()
-    }
+fn while_running((jobs, text): &mut Work, stream: &Stream) -> anyhow::Result<()> {
+    jobs.compute(0, stream)?;
+    text.count();
+    stream.synchronize()?;
+    Ok(())
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let stream = stream::non_blocking()?.named("stream");
-    let (kernel, text) = (Jobs::new(1, ROUNDS)?, Letters::random(TEXT_BYTES));
-    let mut work = Work { kernel, text };
-    let gpu = part.alone([&stream], || work.kernel.compute(0, &stream))?;
-    let cpu = part.alone([&stream], || {
-        work.text.count();
+    let (jobs, mut text) = (Jobs::new(1, ROUNDS)?, Letters::random(TEXT_BYTES));
+    let gpu = part.alone([&stream], || jobs.compute(0, &stream))?;
+    let cpu = part.alone([], || {
+        text.count();
         Ok(())
     })?;
     let (sum, shorter) = (gpu + cpu, gpu.min(cpu));
@@ -75,10 +57,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ));
 
     let variants = [
-        variant("after-wait", [&stream], |work: &mut Work| work.after_wait(&stream)),
-        variant("while-running", [&stream], |work: &mut Work| work.while_running(&stream)),
+        variant("after-wait", [&stream], |work| after_wait(work, &stream)),
+        variant("while-running", [&stream], |work| while_running(work, &stream)),
     ];
-    let outcomes = part.compare("variants", Jobs::plan(1), &mut work, variants)?;
+    let outcomes = part.compare("variants", Jobs::plan(1), &mut (jobs, text), variants)?;
     part.show(&outcomes);
     let [after, during] = outcomes.map(|outcome| outcome.median());
 

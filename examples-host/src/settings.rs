@@ -18,6 +18,14 @@ pub struct Setting<const N: usize> {
     pub times: [Durations; N],
 }
 
+impl Setting<2> {
+    /// The median of the first variant as a multiple of the second's.
+    pub fn ratio(&self) -> f64 {
+        let [first, second] = self.times.each_ref().map(Durations::median);
+        first.div_duration_f64(second)
+    }
+}
+
 impl Part<'_> {
     /// Prints the settings, a row each, and notes their times.
     pub fn show_settings<const N: usize>(
