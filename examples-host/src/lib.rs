@@ -17,9 +17,11 @@
 //! # An example, as an author writes it
 #![doc = concat!("```no_run\n", include_str!("../examples/three_way.rs"), "```")]
 
+pub mod ahead;
 pub mod alone;
 pub mod answer;
 pub mod arena;
+pub mod before;
 pub mod beside;
 pub mod bound;
 pub mod by_size;
@@ -42,6 +44,7 @@ pub mod event;
 pub mod example;
 pub mod exit;
 pub mod expect;
+pub mod exposed;
 mod failed_call;
 pub mod few_values;
 mod fingerprint;
@@ -51,9 +54,12 @@ pub mod host_buffer;
 pub mod host_clock;
 mod host_function;
 mod host_memory;
+pub mod host_waits;
+pub mod idle;
 pub mod joined;
 pub mod kernel;
 pub mod latency;
+pub mod least;
 pub mod lent;
 pub mod letters;
 pub mod measure;
@@ -67,6 +73,7 @@ pub mod part_option;
 pub mod plan;
 pub mod points;
 pub mod pool_log;
+pub mod pool_use;
 pub mod races;
 pub mod range;
 pub mod recording;
@@ -81,6 +88,7 @@ pub mod show;
 pub mod size;
 pub mod split;
 pub mod stream;
+pub mod stretch;
 pub mod sweep;
 pub mod tally;
 pub mod threads;
