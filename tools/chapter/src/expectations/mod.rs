@@ -150,7 +150,6 @@ fn unfit(run: &Results) -> Option<&'static str> {
         streams,
         rounds,
         iterations,
-        omit_event,
         profiled,
     } = run.request;
     let other_work = size.is_some() || chunks.is_some() || streams.is_some() || rounds.is_some();
@@ -158,7 +157,7 @@ fn unfit(run: &Results) -> Option<&'static str> {
         Some("the checkers made reports")
     } else if profiled {
         Some("a profiler was attached")
-    } else if other_work || omit_event {
+    } else if other_work {
         Some("it ran with options that change its work")
     } else if iterations.is_some() && run.are_modelled() {
         Some("it ran with another number of iterations, and a model is compared exactly")
