@@ -17,13 +17,12 @@
 //! the attention it comes from has ended, an output that a missing token has changed, or gaps that remain would prove
 //! this wrong.
 
-use crate::cache::{Kernels, Numbers, Table};
-use crate::model::{HEAD_DIM, HEADS, LAYERS, Layer, WIDTH, in_order, page_len, query};
-use crate::reference::{Outputs, check_pages};
+use crate::cache::{Cache, Kernels};
+use crate::model::{HEAD_DIM, HEADS, LAYERS, Layer, WIDTH, in_order};
+use crate::sequences::Sequences;
 use crate::size::{self, Pages};
 use cuda_host::prelude::*;
 use cust::event::{Event, EventFlags};
-use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use examples_host::ahead::Updates;
 use examples_host::before::ends_before;
@@ -41,82 +40,44 @@ const STEPS: usize = 32;
 struct Decode {
     prompt: usize,
     steps: usize,
-    layers: Vec<OfLayer>,
-    /// By step, for the first layer.
-    queries: DeviceBuffer<f32>,
-    /// By step and layer: the next layer's queries.
-    outputs: DeviceBuffer<f32>,
+    layers: Vec<Cache>,
+    /// By layer, recorded behind the latest append.
+    written: Vec<Event>,
     /// Recorded behind the latest attention.
     computed: Event,
+    sequence: Sequences,
     kernels: Kernels,
-    expected: Outputs,
-}
-
-struct OfLayer {
-    pages: Vec<DeviceBuffer<f32>>,
-    table: Table,
-    /// What is to be appended.
-    numbers: Numbers,
-    /// Recorded behind the latest append.
-    written: Event,
-    on_cpu: Layer,
 }
 
 impl Decode {
     fn new(prompt: usize, steps: usize, page_tokens: usize) -> anyhow::Result<Self> {
-        let tokens = prompt + steps;
-        let mut layers = Vec::new();
-        for layer in 0..LAYERS {
-            let on_cpu = Layer::new(layer, tokens);
-            let mut pages = Vec::new();
-            for _ in 0..tokens.div_ceil(page_tokens) {
-                pages.push(DeviceBuffer::zeroed(page_len(page_tokens))?);
-            }
-            layers.push(OfLayer {
-                table: Table::new(pages.iter().map(|page| page.as_device_ptr()), page_tokens)?,
-                pages,
-                numbers: Numbers::of(&on_cpu)?,
-                written: Event::new(EventFlags::DISABLE_TIMING)?,
-                on_cpu,
-            });
+        let on_cpu: Vec<Layer> = (0..LAYERS).map(|n| Layer::new(n, prompt + steps)).collect();
+        let sequence = Sequences::new(&on_cpu, steps, 1, |step| prompt + step)?;
+        let event = || Event::new(EventFlags::DISABLE_TIMING);
+        let (mut layers, mut written) = (Vec::new(), Vec::new());
+        for layer in on_cpu {
+            layers.push(Cache::with_pages(layer, page_tokens)?);
+            written.push(event()?);
         }
-        let queries: Vec<f32> = (0..steps * WIDTH).map(query).collect();
-        let on_cpu = layers.iter().map(|layer| &layer.on_cpu);
-        let expected = Outputs::new(on_cpu, steps, 1, |step| prompt + step);
-        Ok(Self {
-            prompt,
-            steps,
-            layers,
-            queries: DeviceBuffer::from_slice(&queries)?,
-            outputs: DeviceBuffer::zeroed(steps * LAYERS * WIDTH)?,
-            computed: Event::new(EventFlags::DISABLE_TIMING)?,
-            kernels: Kernels::load(gpu_kernels::SM_70)?,
-            expected,
-        })
+        let (computed, kernels) = (event()?, Kernels::load(gpu_kernels::SM_70)?);
+        Ok(Self { prompt, steps, layers, written, computed, sequence, kernels })
     }
 
     /// Writes the prompt's tokens into a layer's cache.
     fn append_prompt(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        let OfLayer { table, numbers, .. } = &self.layers[layer];
-        Ok(self.kernels.append(table, 0..self.prompt, numbers, stream)?)
+        Ok(self.layers[layer].append(&self.kernels, 0..self.prompt, stream)?)
     }
 
     /// Writes the token of a step into a layer's cache.
     fn append(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        let (OfLayer { table, numbers, .. }, token) = (&self.layers[layer], self.prompt + step);
-        Ok(self.kernels.append(table, token..token + 1, numbers, stream)?)
+        let token = self.prompt + step;
+        Ok(self.layers[layer].append(&self.kernels, token..token + 1, stream)?)
     }
 
     /// Attention of a step over all tokens before it.
     fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
         let (table, tokens) = (&self.layers[layer].table, self.prompt + step);
-        let at = |number: usize| number * WIDTH..(number + 1) * WIDTH;
-        let number = step * LAYERS + layer;
-        let query = match layer {
-            0 => self.queries.index(at(step)),
-            _ => self.outputs.index(at(number - 1)),
-        };
-        let mut output = self.outputs.index(at(number));
+        let (query, mut output) = self.sequence.at(step, layer, 0);
         Ok(self.kernels.attend(table, tokens, &query, &mut output, stream)?)
     }
 
@@ -151,15 +112,15 @@ impl Decode {
     fn events(&self, append: &Stream, attention: &Stream) -> anyhow::Result<()> {
         for layer in 0..LAYERS {
             self.append_prompt(layer, append)?;
-            self.layers[layer].written.record(append)?;
+            self.written[layer].record(append)?;
         }
         for (step, layer) in in_order(self.steps) {
             append.wait(&self.computed)?;
-            attention.wait(&self.layers[layer].written)?;
+            attention.wait(&self.written[layer])?;
             self.attend(step, layer, attention)?;
             self.computed.record(attention)?;
             self.append(step, layer, append)?;
-            self.layers[layer].written.record(append)?;
+            self.written[layer].record(append)?;
         }
         Ok(())
     }
@@ -181,18 +142,14 @@ impl Decode {
 
 impl Workload for Decode {
     fn poison(&mut self) -> anyhow::Result<()> {
-        for page in self.layers.iter_mut().flat_map(|layer| &mut layer.pages) {
-            page.set_8(0xFF)?;
-        }
-        Ok(self.outputs.set_8(0xFF)?)
+        self.layers.iter_mut().try_for_each(Cache::poison)?;
+        Ok(self.sequence.poison()?)
     }
 
     fn check(&mut self) -> anyhow::Result<Checked> {
-        let mut checked = self.expected.check(&self.outputs)?;
+        let mut checked = self.sequence.check()?;
         for layer in &self.layers {
-            let (pages, page_tokens) = (&layer.pages, layer.table.page_tokens);
-            let tokens = self.prompt + self.steps;
-            checked = checked.and(check_pages(&layer.on_cpu, pages, page_tokens, tokens)?);
+            checked = checked.and(layer.check(self.prompt + self.steps)?);
         }
         Ok(checked)
     }
@@ -200,45 +157,39 @@ impl Workload for Decode {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [append, attention] = stream::named(["append", "attention"])?;
-    let both = [&append, &attention];
+    let [append, attention] = &stream::named(["append", "attention"])?;
+    let both = [append, attention];
     part.predict(format!(
         "{LAYERS} layers with {HEADS} heads of {HEAD_DIM}. Events take no more time than attention alone, unless it takes\n\
          the host longer to enqueue. A host that waits adds two round trips in each layer: twice the cost\n\
          of a synchronous append. The longer attention takes, the less that matters."
     ));
-    let pages = Pages::of(part);
-    let prompts = size::prompts(part)?;
-    let make = |prompt| Decode::new(prompt, FEW, pages.hold(prompt)?);
+    let host_sync = |work: &mut Decode| work.host_sync(append, attention);
+    let one_stream = |work: &mut Decode| work.one_stream(attention);
+    let events = |work: &mut Decode| work.events(append, attention);
+    let (pages, prompts) = (Pages::of(part), size::prompts(part)?);
     let updates = Updates {
         count: FEW * LAYERS,
         streams: both,
-        device: &|work: &mut Decode| work.attention_alone(&attention),
-        round_trips: &|work: &mut Decode| work.round_trips(&append),
-        host_sync: &|work: &mut Decode| work.host_sync(&append, &attention),
-        events: &|work: &mut Decode| work.events(&append, &attention),
+        device: &|work: &mut Decode| work.attention_alone(attention),
+        round_trips: &|work: &mut Decode| work.round_trips(append),
+        host_sync: &host_sync,
+        events: &events,
     };
+    let make = |prompt| Decode::new(prompt, FEW, pages.hold(prompt)?);
     let prompt = part.host_ahead("tokens", &prompts, make, &updates)?;
 
     let mut work = Decode::new(prompt, STEPS, pages.hold(prompt)?)?;
-    let updates = STEPS * LAYERS;
-    let elements = (LAYERS * prompt + 2 * updates) * WIDTH;
-    let plan = Plan::new().launches(LAYERS + 2 * updates, elements);
-    let outcomes = part.compare(
-        "variants",
-        plan,
-        &mut work,
-        [
-            variant(("host-sync", "host sync per append"), both, |work: &mut Decode| {
-                work.host_sync(&append, &attention)
-            }),
-            variant("one-stream", [&attention], |work: &mut Decode| work.one_stream(&attention)),
-            variant(("events", "events per layer"), both, |work: &mut Decode| {
-                work.events(&append, &attention)
-            }),
-        ],
-    )?;
-    let alone = part.alone([&attention], || work.attention_alone(&attention))?;
+    let (prompts, updates) = (LAYERS, STEPS * LAYERS);
+    let elements = (prompts * prompt + 2 * updates) * WIDTH;
+    let plan = Plan::new().launches(prompts + 2 * updates, elements);
+    let variants = [
+        variant(("host-sync", "host sync per append"), both, host_sync),
+        variant("one-stream", [attention], one_stream),
+        variant(("events", "events per layer"), both, events),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let alone = part.alone([attention], || work.attention_alone(attention))?;
     part.show(&outcomes);
     part.say(format!("bound: attention alone, {}", units::time(alone)));
     part.show_host_waits(&outcomes);
@@ -251,40 +202,25 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.keep(&one_stream.name, &one_stream.recording);
 
     let of_cache = (0..updates).map(|n| [(write, n), (read, n)]);
-    let of_token = (1..updates).map(|n| [(read, n - 1), (write, LAYERS + n)]);
-    part.expect(
-        "order",
-        "each append and attention begins when what it comes from has ended",
-        ends_before(&events.recording, of_cache.chain(of_token)),
-    );
-    part.expect(
-        "appends-beside-attention",
-        "events: appends run during attention",
-        share(beside_kernel(&events.recording, write, read)).at_least(0.25),
-    );
+    let of_token = (1..updates).map(|n| [(read, n - 1), (write, prompts + n)]);
+    let order = ends_before(&events.recording, of_cache.chain(of_token));
+    part.expect("order", "each append and attention begins when its input is complete", order);
+    let beside = share(beside_kernel(&events.recording, write, read)).at_least(0.25);
+    part.expect("appends-beside-attention", "events: appends run during attention", beside);
     let times = |one: Duration, other: Duration| one.div_duration_f64(other);
-    part.expect(
-        "faster/events",
-        "events beat a host that waits",
-        ratio(times(host_sync.median(), events.median())).at_least(1.5),
-    );
-    part.expect(
-        "as-fast-as/one-stream",
-        "events are as fast as one stream",
-        ratio(times(one_stream.median(), events.median())).at_least(0.97).for_any(&[Size, Chunks]),
-    );
-    part.expect(
-        "idle/events",
-        "events: idle time between updates, relative to host sync",
-        share(times(idle_events, idle_host)).at_most(0.1),
-    );
+    let gain = ratio(times(host_sync.median(), events.median())).at_least(1.5);
+    part.expect("faster/events", "events beat a host that waits", gain);
+    let same = ratio(times(one_stream.median(), events.median())).at_least(0.97);
+    let sentence = "events are as fast as one stream";
+    part.expect("as-fast-as/one-stream", sentence, same.for_any(&[Size, Chunks]));
+    let idle = share(times(idle_events, idle_host)).at_most(0.1);
+    part.expect("idle/events", "events: idle time between updates, relative to host sync", idle);
     let reached = share(times(alone, events.median()));
-    let near = "events come near attention alone";
-    part.expect("near-bound/events", near, reached.at_least(0.85));
-    let bound = "events are not faster than attention alone";
-    part.expect("not-below-bound/events", bound, reached.at_most(1.05).for_any(&[Size, Chunks]));
+    part.expect("near-bound/events", "events come near attention alone", reached.at_least(0.85));
+    let bound = reached.at_most(1.05).for_any(&[Size, Chunks]);
+    part.expect("not-below-bound/events", "events are not faster than attention alone", bound);
     part.take_away(
-        "Two events per layer keep both orders; a host that waits pays two round trips for them.",
+        "Two events per layer keep both orders; a host that waits pays two round trips.",
     );
     Ok(())
 }

@@ -13,14 +13,13 @@
 //! the pool behind its last append, and the next sequence gets them. Memory in use beyond the pages, or a pool that grows
 //! although it has free pages enough, would prove this wrong.
 
-use crate::cache::{Kernels, Numbers, Table};
+use crate::cache::{Cache, Kernels};
 use crate::model::{LAYERS, Layer, TOKEN_BYTES, page_len};
-use crate::reference::check_pages;
 use crate::size::{self, Pages};
 use cuda_host::MemoryPool;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, LockedBuffer};
+use cust::memory::{AsyncCopyDestination, DevicePointer, LockedBuffer};
 use cust::stream::Stream;
 use examples_host::call_times::timed;
 use examples_host::pool_use::PoolUse;
@@ -43,29 +42,26 @@ struct Sequence {
     length: usize,
 }
 
-/// One layer's pages, which become more.
+/// One layer's cache, whose pages become more.
 struct Growing {
-    pages: Vec<DeviceBuffer<f32>>,
-    table: Table,
+    cache: Cache,
     /// The table's entries on the host. Each is written once, so that the host need not wait for the copy of the last.
     entries: LockedBuffer<DevicePointer<f32>>,
-    numbers: Numbers,
-    on_cpu: Layer,
 }
 
 impl Growing {
     /// Takes one more page from the pool and enters it into the table, in the order of the stream. The memory is cleared,
     /// so that what an earlier sequence left cannot pass for a token.
     fn add_page(&mut self, pool: &MemoryPool, append: &Stream) -> anyhow::Result<()> {
-        let number = self.pages.len();
+        let number = self.cache.pages.len();
         // SAFETY: whatever uses the page comes behind its allocation in the same stream; the entries outlive the copies.
         unsafe {
-            let mut page = pool.alloc_async(page_len(self.table.page_tokens), append)?;
+            let mut page = pool.alloc_async(page_len(self.cache.table.page_tokens), append)?;
             page.set_8_async(0xFF, append)?;
             self.entries[number] = page.as_device_ptr();
-            let mut entry = self.table.addresses.index(number..number + 1);
+            let mut entry = self.cache.table.addresses.index(number..number + 1);
             entry.async_copy_from(&self.entries[number..number + 1], append)?;
-            self.pages.push(page);
+            self.cache.pages.push(page);
         }
         Ok(())
     }
@@ -77,14 +73,9 @@ impl Sequence {
         let mut layers = Vec::new();
         for layer in 0..LAYERS {
             let on_cpu = Layer::beginning_at(number * APART, layer, length);
-            let none = vec![DevicePointer::null(); length.div_ceil(page_tokens)];
-            layers.push(Growing {
-                pages: Vec::new(),
-                table: Table::new(none.iter().copied(), page_tokens)?,
-                entries: LockedBuffer::from_slice(&none)?,
-                numbers: Numbers::of(&on_cpu)?,
-                on_cpu,
-            });
+            let cache = Cache::without_pages(on_cpu, page_tokens)?;
+            let entries = LockedBuffer::new(&DevicePointer::null(), length.div_ceil(page_tokens))?;
+            layers.push(Growing { cache, entries });
         }
         CurrentContext::synchronize()?; // no other stream waits for the default stream's copies
         Ok(Self { layers, tokens: 0, length })
@@ -98,8 +89,7 @@ impl Sequence {
                 if token.is_multiple_of(growth.page_tokens) {
                     layer.add_page(pool, append)?;
                 }
-                let (table, numbers) = (&layer.table, &layer.numbers);
-                growth.kernels.append(table, token..token + 1, numbers, append)?;
+                layer.cache.append(&growth.kernels, token..token + 1, append)?;
             }
             self.tokens = token + 1;
         }
@@ -108,7 +98,7 @@ impl Sequence {
 
     /// Pages of all layers.
     fn pages(&self) -> usize {
-        self.layers.iter().map(|layer| layer.pages.len()).sum()
+        self.layers.iter().map(|layer| layer.cache.pages.len()).sum()
     }
 
     /// Compares every page with the CPU's, once the stream has come so far.
@@ -116,15 +106,14 @@ impl Sequence {
         append.synchronize()?;
         let mut checked = Checked::default();
         for layer in &self.layers {
-            let (pages, page_tokens) = (&layer.pages, layer.table.page_tokens);
-            checked = checked.and(check_pages(&layer.on_cpu, pages, page_tokens, self.tokens)?);
+            checked = checked.and(layer.cache.check(self.tokens)?);
         }
         Ok(checked)
     }
 
     /// Gives the pages back, behind what the stream was given so far.
     fn end(self, append: &Stream) -> anyhow::Result<()> {
-        for page in self.layers.into_iter().flat_map(|layer| layer.pages) {
+        for page in self.layers.into_iter().flat_map(|layer| layer.cache.pages) {
             page.drop_async(append)?;
         }
         Ok(())

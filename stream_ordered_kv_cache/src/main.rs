@@ -10,7 +10,7 @@ mod cache;
 mod growth;
 mod model;
 mod prefetch;
-mod reference;
+mod sequences;
 mod size;
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Size};

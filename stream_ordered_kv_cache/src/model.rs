@@ -73,6 +73,11 @@ impl Layer {
         }
     }
 
+    /// Its tokens.
+    pub fn tokens(&self) -> usize {
+        self.keys.len() / WIDTH
+    }
+
     /// Attention over the first `tokens` tokens, of one query per head.
     pub fn attention(&self, tokens: usize, query: &[f64]) -> Vec<f64> {
         let heads = (0..HEADS as usize).into_par_iter();

@@ -15,8 +15,8 @@
 //! kernel runs, beyond that one, would prove this wrong.
 
 use crate::cache::{Kernels, Table};
-use crate::model::{LAYERS, Layer, WIDTH, in_order, page_len, query};
-use crate::reference::Outputs;
+use crate::model::{LAYERS, Layer, WIDTH, in_order, page_len};
+use crate::sequences::Sequences;
 use crate::size::{self, Pages};
 use cuda_host::prelude::*;
 use cust::event::{Event, EventFlags};
@@ -26,7 +26,6 @@ use examples_host::exposed::exposed;
 use examples_host::intervals::Interval;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
-use std::ops::Range;
 use std::time::Duration;
 
 /// Decode steps; each reads all layers.
@@ -42,12 +41,7 @@ struct Work {
     /// By layer: all its pages, one behind the other.
     on_host: Vec<LockedBuffer<f32>>,
     slots: Vec<Slot>,
-    sequences: usize,
-    /// By step and sequence, for the first layer.
-    queries: DeviceBuffer<f32>,
-    /// By step, layer and sequence: the next layer's queries.
-    outputs: DeviceBuffer<f32>,
-    expected: Outputs,
+    sequences: Sequences,
     kernels: Kernels,
 }
 
@@ -81,17 +75,9 @@ impl Work {
                 read: Event::new(EventFlags::DISABLE_TIMING)?,
             });
         }
-        let queries: Vec<f32> = (0..STEPS * sequences * WIDTH).map(query).collect();
-        Ok(Self {
-            tokens,
-            on_host,
-            slots,
-            sequences,
-            queries: DeviceBuffer::from_slice(&queries)?,
-            outputs: DeviceBuffer::zeroed(STEPS * LAYERS * sequences * WIDTH)?,
-            expected: Outputs::new(layers.iter(), STEPS, sequences, |_| tokens),
-            kernels: Kernels::load(gpu_kernels::SM_70)?,
-        })
+        let sequences = Sequences::new(&layers, STEPS, sequences, |_| tokens)?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        Ok(Self { tokens, on_host, slots, sequences, kernels })
     }
 
     /// Copies a layer into its slot.
@@ -104,14 +90,8 @@ impl Work {
     /// Attention of all sequences, one after the other, over the layer in its slot.
     fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
         let table = &self.slots[layer % BUFFERS].table;
-        let of = |number: usize| -> Range<usize> { number * WIDTH..(number + 1) * WIDTH };
-        let first = (step * LAYERS + layer) * self.sequences;
-        for sequence in 0..self.sequences {
-            let query = match layer {
-                0 => self.queries.index(of(step * self.sequences + sequence)),
-                _ => self.outputs.index(of(first - self.sequences + sequence)),
-            };
-            let mut output = self.outputs.index(of(first + sequence));
+        for sequence in 0..self.sequences.count {
+            let (query, mut output) = self.sequences.at(step, layer, sequence);
             self.kernels.attend(table, self.tokens, &query, &mut output, stream)?;
         }
         Ok(())
@@ -157,38 +137,32 @@ impl Workload for Work {
         for slot in &mut self.slots {
             slot.pages.set_8(0xFF)?;
         }
-        Ok(self.outputs.set_8(0xFF)?)
+        Ok(self.sequences.poison()?)
     }
 
     fn check(&mut self) -> anyhow::Result<Checked> {
-        self.expected.check(&self.outputs)
+        self.sequences.check()
     }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [copies, attention] = stream::named(["copies", "attention"])?;
+    let [copies, attention] = &stream::named(["copies", "attention"])?;
     let tokens = size::tokens(part)?.unwrap_or(256);
     let page_tokens = Pages::of(part).hold(tokens)?;
 
-    let least_attention = |part: &mut Part, work: &mut Work| {
-        let copy = |work: &mut Work| {
-            work.copies_alone(&copies)?;
-            Ok(copies.synchronize()?)
-        };
-        part.least_after([&attention], work, copy, |work| work.attention_alone(&attention))
+    let read = |work: &mut Work| work.attention_alone(attention);
+    let copy = |work: &mut Work| {
+        work.copies_alone(copies)?;
+        Ok(copies.synchronize()?)
     };
     let mut work = Work::new(tokens, page_tokens, 1)?;
-    let copy_in = part.alone([&copies], || work.copies_alone(&copies))?;
-    let one = least_attention(part, &mut work)?;
+    let copy_in = part.alone([copies], || work.copies_alone(copies))?;
+    let one = part.least_after([attention], &mut work, copy, read)?;
     let sequences = (LONGER * copy_in.div_duration_f64(one)).ceil() as usize;
     let mut work = Work::new(tokens, page_tokens, sequences.clamp(1, 64))?;
-    let stages = Stages {
-        copy_in,
-        kernel: least_attention(part, &mut work)?,
-        copy_out: Duration::ZERO,
-        both_copies: copy_in,
-    };
+    let kernel = part.least_after([attention], &mut work, copy, read)?;
+    let stages = Stages { copy_in, kernel, copy_out: Duration::ZERO, both_copies: copy_in };
     let (layer_bytes, per_layer) = (size_of_val(&work.on_host[0][..]), (STEPS * LAYERS) as u32);
     part.predict(format!(
         "{LAYERS} layers of {} in page-locked memory, room for two on the device. Per layer: copy {},\n\
@@ -198,43 +172,33 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         units::bytes(layer_bytes as u64),
         units::time(copy_in / per_layer),
         units::time(one / per_layer),
-        work.sequences,
+        work.sequences.count,
         units::time(stages.kernel / per_layer),
         units::time(stages.bound(Overlap::None)),
         units::time(stages.bound(Overlap::Duplex)),
     ));
 
-    let launches = STEPS * LAYERS * work.sequences;
+    let launches = STEPS * LAYERS * work.sequences.count;
     let plan =
         Plan::new().bytes_in(STEPS * LAYERS * layer_bytes).launches(launches, launches * WIDTH);
-    let outcomes = part.compare(
-        "variants",
-        plan,
-        &mut work,
-        [
-            variant("one-stream", [&attention], |work: &mut Work| work.one_stream(&attention)),
-            variant(
-                ("prefetch", "prefetch in a copy stream"),
-                [&copies, &attention],
-                |work: &mut Work| work.prefetch(&copies, &attention),
-            ),
-        ],
-    )?;
+    let variants = [
+        variant("one-stream", [attention], |work: &mut Work| work.one_stream(attention)),
+        variant(
+            ("prefetch", "prefetch in a copy stream"),
+            [copies, attention],
+            |work: &mut Work| work.prefetch(copies, attention),
+        ),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.show_exposed(&outcomes, &stages);
     let is_copy = |interval: &Interval| interval.engine == Engine::HostToDevice;
     part.chart_stretch("one step", &outcomes, is_copy, LAYERS..2 * LAYERS);
 
     let [one_stream, prefetch] = &outcomes;
-    part.expect(
-        "exposed/one-stream",
-        "one stream: copies are exposed",
-        exposed(one_stream).at_least(0.95).for_any(&[Size, Chunks]),
-    );
-    part.expect(
-        "exposed/prefetch",
-        "prefetch: copies are exposed, of which the first cannot be hidden",
-        exposed(prefetch).at_most(0.2),
-    );
+    let serial = exposed(one_stream).at_least(0.95).for_any(&[Size, Chunks]);
+    part.expect("exposed/one-stream", "one stream: copies are exposed", serial);
+    let sentence = "prefetch: copies are exposed, of which the first cannot be hidden";
+    part.expect("exposed/prefetch", sentence, exposed(prefetch).at_most(0.2));
     let gain = ratio(one_stream.median().div_duration_f64(prefetch.median()));
     part.expect("faster/prefetch", "prefetch is faster than one stream", gain.at_least(1.2));
     let reached = share(stages.reached(Overlap::Duplex, prefetch.median()));
