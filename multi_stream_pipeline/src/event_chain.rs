@@ -98,10 +98,7 @@ impl Work {
     }
 
     fn consume(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (kernel, len) = (
-            &self.kernels.fma_tiles_unspecialised,
-            self.chunks[chunk].len(),
-        );
+        let (kernel, len) = (&self.kernels.fma_tiles_unspecialised, self.chunks[chunk].len());
         let product = self.slots[chunk % SLOTS].product.index(..len);
         let mut result = self.slots[chunk % SLOTS].result.index(..len);
         // SAFETY: as for the producer.
@@ -195,14 +192,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     ];
     let chain = part.chain(&mut work, chunks, stages)?;
 
-    let plan = Plan::new()
-        .launches(2 * chunks, 2 * elements)
-        .bytes_out(4 * elements);
+    let plan = Plan::new().launches(2 * chunks, 2 * elements).bytes_out(4 * elements);
     let variants = [
         variant("host-sync", roles, |work: &mut Work| work.host_sync(roles)),
-        variant("one-stream", [&producer], |work: &mut Work| {
-            work.one_stream(&producer)
-        }),
+        variant("one-stream", [&producer], |work: &mut Work| work.one_stream(&producer)),
         variant("events", roles, |work: &mut Work| work.events(roles)),
     ];
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
@@ -212,30 +205,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
 
     let [first, second] = [chain.in_order(host_sync), chain.in_order(events)];
-    part.expect(
-        "order/host-sync",
-        "host sync: no chunk starts a stage too early",
-        first,
-    );
-    part.expect(
-        "order/events",
-        "events: no chunk starts a stage too early",
-        second,
-    );
-    let (idle, busy) = (
-        chain.idle(host_sync).at_least(0.4),
-        chain.idle(events).at_most(0.2),
-    );
-    part.expect(
-        "idle/host-sync",
-        "host sync: the slowest stage is idle between chunks",
-        idle,
-    );
-    part.expect(
-        "idle/events",
-        "events: the slowest stage is hardly ever idle",
-        busy,
-    );
+    part.expect("order/host-sync", "host sync: no chunk starts a stage too early", first);
+    part.expect("order/events", "events: no chunk starts a stage too early", second);
+    let (idle, busy) = (chain.idle(host_sync).at_least(0.4), chain.idle(events).at_most(0.2));
+    part.expect("idle/host-sync", "host sync: the slowest stage is idle between chunks", idle);
+    part.expect("idle/events", "events: the slowest stage is hardly ever idle", busy);
     let near = chain.reached(events).at_least(0.85);
     part.expect("near-bound/events", "events come near the bound", near);
     part.expect_not_below(&outcomes, &chain);

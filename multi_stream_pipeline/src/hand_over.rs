@@ -74,12 +74,8 @@ impl Work {
             input,
             output: LockedBuffer::new(&0.0, elements)?,
             chunks,
-            slots: (0..BUFFERS)
-                .map(|_| Slot::new(len))
-                .collect::<Result<_>>()?,
-            owned: (0..BUFFERS)
-                .map(|_| Released::zeroed(len))
-                .collect::<Result<_, _>>()?,
+            slots: (0..BUFFERS).map(|_| Slot::new(len)).collect::<Result<_>>()?,
+            owned: (0..BUFFERS).map(|_| Released::zeroed(len)).collect::<Result<_, _>>()?,
             kernels: Kernels::load(gpu_kernels::SM_70)?,
             blocks: len.div_ceil(4 * 256) as u32,
         })
@@ -164,14 +160,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     let bytes = 4 * elements;
     let plan = Plan::new().copies(bytes).launches(chunks, elements);
     let variants = [
-        variant(("by-hand", "events by hand"), roles, |work: &mut Work| {
-            work.by_hand(roles)
-        }),
-        variant(
-            ("owned", "checked by the compiler"),
-            roles,
-            |work: &mut Work| work.owned(roles),
-        ),
+        variant(("by-hand", "events by hand"), roles, |work: &mut Work| work.by_hand(roles)),
+        variant(("owned", "checked by the compiler"), roles, |work: &mut Work| work.owned(roles)),
     ];
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));

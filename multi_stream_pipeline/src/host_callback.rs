@@ -73,10 +73,8 @@ impl Work {
     fn new(len: usize, chunks: usize, buffers: usize, kernels: Option<Kernels>) -> Result<Self> {
         let mut data = vec![0.0; len * chunks];
         DATA.fill(&mut data);
-        let (input, results) = (
-            DeviceBuffer::from_slice(&data)?,
-            DeviceBuffer::zeroed(len * chunks)?,
-        );
+        let (input, results) =
+            (DeviceBuffer::from_slice(&data)?, DeviceBuffer::zeroed(len * chunks)?);
         let mut ring = Vec::new();
         for _ in 0..buffers {
             ring.push(Slot {
@@ -88,15 +86,7 @@ impl Work {
             });
         }
         let (function, in_order) = (Arc::default(), Vec::new());
-        Ok(Self {
-            input,
-            results,
-            len,
-            ring,
-            kernels,
-            function,
-            in_order,
-        })
+        Ok(Self { input, results, len, ring, kernels, function, in_order })
     }
 
     fn chunks(&self) -> Range<usize> {
@@ -213,22 +203,14 @@ fn poll(event: &Event) -> CudaResult<()> {
 
 impl Workload for Work {
     fn poison(&mut self) -> Result<()> {
-        self.ring
-            .iter_mut()
-            .for_each(|slot| check::poison(&mut slot.data));
+        self.ring.iter_mut().for_each(|slot| check::poison(&mut slot.data));
         Ok(self.results.set_8(0xFF)?)
     }
 
     fn check(&mut self) -> Result<Checked> {
-        self.in_order
-            .push(self.function.calls().into_iter().eq(self.chunks()));
+        self.in_order.push(self.function.calls().into_iter().eq(self.chunks()));
         let expected = |index| transform(index / self.len, DATA.given(index)).mul_add(A, B);
-        Ok(check::equal(
-            "the results",
-            0,
-            &self.results.as_host_vec()?,
-            expected,
-        )?)
+        Ok(check::equal("the results", 0, &self.results.as_host_vec()?, expected)?)
     }
 }
 
@@ -249,11 +231,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let called = part.host_alone(chunks, &mut work, land, Work::call)?;
     let finished = part.alone_each(&next, &mut work, chunks, Work::next_stage)?;
-    let stages = [
-        ("copies out", fetched),
-        ("functions", called),
-        ("next stage", finished),
-    ];
+    let stages = [("copies out", fetched), ("functions", called), ("next stage", finished)];
     let chain = Chain::new(stages, chunks);
     let besides = "The program's thread is free meanwhile only if a stream calls the functions.";
     part.predict_chain(&chain, besides);
@@ -282,31 +260,16 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [callback, polling, _] = &outcomes;
     part.chart(&callback.name, &callback.recording, Rows::Streams);
 
-    let (of, right) = (
-        work.in_order.len(),
-        work.in_order.iter().filter(|&&right| right).count(),
-    );
+    let (of, right) = (work.in_order.len(), work.in_order.iter().filter(|&&right| right).count());
     let found = truth(right == of, format!("{right} of {of} runs"), "all");
-    part.expect(
-        "call-order",
-        "functions are called in the order of the chunks",
-        found,
-    );
+    part.expect("call-order", "functions are called in the order of the chunks", found);
     let free = share(callback.thread_free()).at_least(0.6);
-    part.expect(
-        "thread-free/callback",
-        "callback: the program's thread is free",
-        free,
-    );
+    part.expect("thread-free/callback", "callback: the program's thread is free", free);
     let near = chain.reached(callback).at_least(0.7);
     part.expect("near-bound/callback", "callback comes near the bound", near);
     // A thread that polls is interrupted now and then.
     let near = chain.reached(polling).at_least(0.65);
-    part.expect(
-        "near-bound/polling-thread",
-        "polling thread comes near the bound",
-        near,
-    );
+    part.expect("near-bound/polling-thread", "polling thread comes near the bound", near);
     part.take_away("A callback frees the program's thread; a thread that polls hands over sooner, and keeps a core busy.");
 
     latency::hand_overs(part, roles)?;

@@ -126,11 +126,7 @@ impl<T: DeviceCopy> Released<T> {
     pub fn acquire(self, stream: Stream<'_>) -> CudaResult<Buffer<'_, T>> {
         stream.stream.wait(&self.event)?;
         let Self { data, event } = self;
-        Ok(Buffer {
-            data,
-            event,
-            stream,
-        })
+        Ok(Buffer { data, event, stream })
     }
 }
 

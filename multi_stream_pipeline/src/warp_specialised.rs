@@ -78,15 +78,7 @@ impl Work {
 
     /// What memory and arithmetic allow: copies within the device, and multiply-adds of elements in registers.
     fn ceilings(&mut self, part: &Part) -> Result<Ceilings> {
-        let (
-            Self {
-                stream,
-                input,
-                output,
-                ..
-            },
-            kernels,
-        ) = (self, Kernels::load(SM_70)?);
+        let (Self { stream, input, output, .. }, kernels) = (self, Kernels::load(SM_70)?);
         let blocks = 2 * part.device().multiprocessors()?;
         let in_registers = blocks as usize * 256 * 4;
         let mut registers = DeviceBuffer::<f32>::zeroed(in_registers)?;
@@ -108,15 +100,7 @@ impl Work {
     fn launch(&mut self, forms: &Forms, (blocks, rounds): Case, form: Form) -> Result<()> {
         self.launched = rounds;
         // SAFETY: the arrays are of equal length and outlive the kernel.
-        unsafe {
-            forms.launch(
-                form,
-                blocks,
-                (&self.input, &mut self.output),
-                rounds,
-                &self.stream,
-            )
-        }
+        unsafe { forms.launch(form, blocks, (&self.input, &mut self.output), rounds, &self.stream) }
     }
 }
 
@@ -128,15 +112,10 @@ impl Workload for Work {
     }
 
     fn check(&mut self) -> Result<Checked> {
-        let of_rounds = self
-            .expected
-            .iter()
-            .find(|(rounds, _)| *rounds == self.launched);
+        let of_rounds = self.expected.iter().find(|(rounds, _)| *rounds == self.launched);
         let (_, expected) = of_rounds.context("a number of rounds that is not expected")?;
         let output = self.output.as_host_vec()?;
-        Ok(check::equal("the output", 0, &output, |index| {
-            expected.of(DATA, index)
-        })?)
+        Ok(check::equal("the output", 0, &output, |index| expected.of(DATA, index))?)
     }
 }
 
@@ -160,18 +139,8 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     // One block with all rounds; more blocks at the balance, and MANY at both ends too.
     let [first, .., last] = ROUNDS;
-    let more = [
-        (2, balance),
-        (MANY, first),
-        (MANY, balance),
-        (MANY, last),
-        (6, balance),
-    ];
-    let mut cases: Vec<Case> = ROUNDS
-        .into_iter()
-        .map(|rounds| (1, rounds))
-        .chain(more)
-        .collect();
+    let more = [(2, balance), (MANY, first), (MANY, balance), (MANY, last), (6, balance)];
+    let mut cases: Vec<Case> = ROUNDS.into_iter().map(|rounds| (1, rounds)).chain(more).collect();
     cases.dedup();
     let group = |(blocks, rounds): Case| {
         let text = format!("{rounds} rounds, {blocks} blocks per multiprocessor");
@@ -186,15 +155,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     )?;
     let titles = ["unspecialised", "named barriers", "cp.async", "bulk"];
     let columns = titles.into_iter().zip(Form::ALL);
-    part.show_contest(
-        &found,
-        ["blocks per SM", "rounds"],
-        columns,
-        |(blocks, rounds)| {
-            let case = [blocks.to_string(), rounds.to_string()];
-            (case, ceilings.bound(rounds))
-        },
-    );
+    part.show_contest(&found, ["blocks per SM", "rounds"], columns, |(blocks, rounds)| {
+        let case = [blocks.to_string(), rounds.to_string()];
+        (case, ceilings.bound(rounds))
+    });
     let headline = format!("At {balance} rounds, specialised with one block per SM");
     let at_balance = |(_, rounds)| rounds == balance;
     let best = part.show_best(&found, ((1, balance), &headline), at_balance)?;
@@ -222,34 +186,16 @@ fn expect(
     let at_ends = found.gain((MANY, first))?.max(found.gain((MANY, last))?);
     let more = ratio(found.gain((MANY, balance))? / at_ends).at_least(1.05);
     let sentence = "4 blocks per SM: the gain at the balance is greater than at both ends";
-    part.expect(
-        "intensity/gain-at-balance",
-        sentence,
-        more.not_of_the_model(REASON),
-    );
+    part.expect("intensity/gain-at-balance", sentence, more.not_of_the_model(REASON));
 
     let (_, memory) = found.fastest((MANY, first))?;
     let near = share(ceilings.reached(first, memory)).at_least(0.8);
-    part.expect(
-        "intensity/memory",
-        "few rounds come near what memory gives",
-        near,
-    );
+    part.expect("intensity/memory", "few rounds come near what memory gives", near);
     let (_, arithmetic) = found.fastest((MANY, last))?;
     let near = share(ceilings.reached(last, arithmetic)).at_least(0.85);
-    part.expect(
-        "intensity/arithmetic",
-        "many rounds come near what arithmetic gives",
-        near,
-    );
-    let reached = found
-        .all()
-        .map(|((_, rounds), time)| ceilings.reached(rounds, time));
+    part.expect("intensity/arithmetic", "many rounds come near what arithmetic gives", near);
+    let reached = found.all().map(|((_, rounds), time)| ceilings.reached(rounds, time));
     let highest = share(reached.fold(0.0, f64::max)).at_most(CEILING);
-    part.expect(
-        "intensity/not-below-bound",
-        "no kernel passes its bound",
-        highest,
-    );
+    part.expect("intensity/not-below-bound", "no kernel passes its bound", highest);
     Ok(())
 }

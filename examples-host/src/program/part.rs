@@ -43,6 +43,11 @@ pub struct Part<'a> {
     charted: bool,
 }
 
+/// Rows of a chart, so that a part fits a screen.
+const ROWS: usize = 8;
+/// The same with `--verbose`.
+const VERBOSE_ROWS: usize = 32;
+
 /// Columns in front of what a part prints.
 pub(crate) const INDENT: usize = 4;
 
@@ -155,7 +160,7 @@ impl<'a> Part<'a> {
     pub fn predict(&mut self, text: impl Display) {
         self.prediction = text.to_string();
         output::line(format!("  {}", style::quiet("Prediction")));
-        output::line(indented(INDENT, &self.prediction));
+        output::line(output::paragraph(INDENT, &self.prediction));
         self.heading_due = true;
     }
 
@@ -170,7 +175,7 @@ impl<'a> Part<'a> {
             let heading = format!("Measurement ({})", self.device.times());
             output::line(format!("  {}", style::quiet(heading)));
         }
-        output::line(indented(INDENT, text));
+        output::line(output::indented(INDENT, &text.to_string()));
     }
 
     /// Prints with `--verbose` what a screen has no room for.
@@ -186,8 +191,13 @@ impl<'a> Part<'a> {
         if !self.charted || self.options.verbose {
             self.charted = true;
             self.say(format!("{variant}: {recording}"));
+            let rows_shown = if self.options.verbose {
+                VERBOSE_ROWS
+            } else {
+                ROWS
+            };
             let chart = Gantt::new(recording, rows).within(output::columns() - INDENT);
-            self.say(chart.coloured());
+            self.say(chart.with_rows(rows_shown).coloured());
         }
         self.keep(variant, recording);
     }
@@ -442,8 +452,8 @@ impl<'a> Part<'a> {
         let failed = claims.iter().filter(|claim| !claim.counts_as_holding());
         for claim in claims {
             match (claim.counts_as_holding(), self.options.verbose) {
-                (false, _) => output::line(format!("  {}", style::bad(claim))),
-                (true, true) => output::line(format!("  {claim}")),
+                (false, _) => output::line(style::bad(output::indented(2, &claim.to_string()))),
+                (true, true) => output::line(output::indented(2, &claim.to_string())),
                 (true, false) => {}
             }
         }
@@ -459,7 +469,7 @@ impl<'a> Part<'a> {
         };
         output::line(format!("  {line}"));
         if !self.take_away.is_empty() {
-            output::line(format!("  {}", style::bold(&self.take_away)));
+            output::line(style::bold(output::paragraph(2, &self.take_away)));
         }
     }
 
@@ -487,16 +497,6 @@ fn share_of(value: f64) -> Figure {
         value,
         unit: Unit::Share,
     }
-}
-
-fn indented(columns: usize, text: impl Display) -> String {
-    let indent = " ".repeat(columns);
-    let lines: Vec<String> = text
-        .to_string()
-        .lines()
-        .map(|line| format!("{indent}{line}"))
-        .collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

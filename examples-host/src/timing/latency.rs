@@ -104,7 +104,9 @@ impl Part<'_> {
             for (variant, times) in variants.iter().zip(&found) {
                 let of_first = times.median().as_secs_f64() / found[0].median().as_secs_f64();
                 let name = [format!("{size}, {}", variant.label)].into_iter();
-                table.row(name.chain(cells(times)).chain([units::percent(of_first)]));
+                if shown(sizes, bytes) || self.options().verbose {
+                    table.row(name.chain(cells(times)).chain([units::percent(of_first)]));
+                }
                 self.timed(at_size(&group, bytes), &variant.label, Kind::Other, times);
             }
             all.push((bytes, found));
@@ -132,10 +134,7 @@ impl Part<'_> {
             &group.text,
             "alloc p50",
             "p99",
-            "max",
             "free p50",
-            "p99",
-            "max",
             "a step",
             "allocator",
         ]);
@@ -175,18 +174,20 @@ impl Part<'_> {
             let found: Vec<LoopTimes> = found.into_iter().flatten().collect();
             for (variant, one) in variants.iter().zip(&found) {
                 let name = format!("{}, {}", units::bytes(bytes as u64), variant.label);
-                let calls = [&one.allocate, &one.free].map(|times| match times {
-                    Some(times) => cells(times),
-                    None => ["-"; 3].map(str::to_owned),
-                });
+                let calls = match (&one.allocate, &one.free) {
+                    (Some(allocate), Some(free)) => [
+                        units::time(allocate.median()),
+                        units::time(allocate.percentile(99)),
+                        units::time(free.median()),
+                    ],
+                    _ => ["-"; 3].map(str::to_owned),
+                };
                 let step = units::time(one.runs.median() / steps as u32);
                 let share = units::percent(one.beyond_quickest(&found));
-                table.row(
-                    [name]
-                        .into_iter()
-                        .chain(calls.concat())
-                        .chain([step, share]),
-                );
+                if shown(sizes, bytes) || self.options().verbose {
+                    let name = [name].into_iter();
+                    table.row(name.chain(calls).chain([step, share]));
+                }
                 let group = at_size(&group, bytes);
                 self.timed(group, &variant.label, Kind::Other, &one.runs);
             }
@@ -209,6 +210,11 @@ impl Part<'_> {
         );
         Ok(BySize::new(all))
     }
+}
+
+/// Whether a size is printed without `--verbose`: the smallest, and the one in the middle.
+fn shown(sizes: &[usize], bytes: usize) -> bool {
+    [sizes.first(), sizes.get(sizes.len() / 2)].contains(&Some(&bytes))
 }
 
 /// The group of what is timed at one size.

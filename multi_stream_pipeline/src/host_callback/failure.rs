@@ -70,21 +70,9 @@ pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> Result<()> {
     };
     let right = outcome == Err(NotANumber { chunk, index });
     let reached = truth(right, found, "the one that is not a number");
-    part.expect(
-        "failure/reaches-program",
-        "the function's error reaches the program",
-        reached,
-    );
+    part.expect("failure/reaches-program", "the function's error reaches the program", reached);
     let done = work.function.calls().len();
-    let ended = truth(
-        done == chunk,
-        format!("{done} were"),
-        format!("{chunk}, those before"),
-    );
-    part.expect(
-        "failure/no-later-chunk",
-        "no later chunk was worked on",
-        ended,
-    );
+    let ended = truth(done == chunk, format!("{done} were"), format!("{chunk}, those before"));
+    part.expect("failure/no-later-chunk", "no later chunk was worked on", ended);
     Ok(())
 }

@@ -13,11 +13,7 @@ pub fn hand_overs(part: &mut Part, roles: Roles) -> Result<()> {
     let polling = |work: &mut Work| work.program(roles, poll, nothing);
     let blocking = |work: &mut Work| work.program(roles, Event::synchronize, nothing);
     let ways = [
-        variant(
-            ("event", "an event, no function"),
-            roles,
-            |work: &mut Work| work.events(roles),
-        ),
+        variant(("event", "an event, no function"), roles, |work: &mut Work| work.events(roles)),
         variant("callback", roles, callback),
         variant("polling-thread", roles, polling),
         variant("blocking-thread", roles, blocking),
@@ -33,10 +29,6 @@ pub fn hand_overs(part: &mut Part, roles: Roles) -> Result<()> {
     let dearer = ratio(polling / event).at_least(1.0);
     let reason =
         "its host learns of an event at once, a GPU's host when the news has crossed the link";
-    part.expect(
-        "hand-over/event-faster-than-polling",
-        sentence,
-        dearer.not_of_the_model(reason),
-    );
+    part.expect("hand-over/event-faster-than-polling", sentence, dearer.not_of_the_model(reason));
     Ok(())
 }

@@ -60,8 +60,7 @@ impl<'f> Work<'f> {
             let mut data = self.pool.alloc_async(batch.len(), stream)?;
             let mut result = self.pool.alloc_async(batch.len(), stream)?;
             data.async_copy_from(&self.input[batch.clone()], stream)?;
-            self.forms
-                .launch(form, BLOCKS, (&data, &mut result), self.rounds, stream)?;
+            self.forms.launch(form, BLOCKS, (&data, &mut result), self.rounds, stream)?;
             result.async_copy_to(&mut self.output[batch], stream)?;
             data.drop_async(stream)?;
             result.drop_async(stream)?;
@@ -160,37 +159,14 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let copies = |work: &mut Work| work.copies(a, b);
     let reached = part.reached(&all, &mut work, copies, pass(form, &all))?;
 
-    let plan = Plan::new()
-        .copies(bytes)
-        .launches(count, elements)
-        .threads_differ();
+    let plan = Plan::new().copies(bytes).launches(count, elements).threads_differ();
     let (one, two, four, plain) = (&all[..1], &all[..2], &all[..], Form::Unspecialised);
     let variants = [
-        variant(
-            ("unspecialised/streams-1", "unspecialised, 1 stream"),
-            one,
-            pass(plain, one),
-        ),
-        variant(
-            ("specialised/streams-1", "specialised, 1 stream"),
-            one,
-            pass(form, one),
-        ),
-        variant(
-            ("specialised/streams-2", "specialised, 2 streams"),
-            two,
-            pass(form, two),
-        ),
-        variant(
-            ("specialised/streams-4", "specialised, 4 streams"),
-            four,
-            pass(form, four),
-        ),
-        variant(
-            ("unspecialised/streams-4", "unspecialised, 4 streams"),
-            four,
-            pass(plain, four),
-        ),
+        variant(("unspecialised/streams-1", "unspecialised, 1 stream"), one, pass(plain, one)),
+        variant(("specialised/streams-1", "specialised, 1 stream"), one, pass(form, one)),
+        variant(("specialised/streams-2", "specialised, 2 streams"), two, pass(form, two)),
+        variant(("specialised/streams-4", "specialised, 4 streams"), four, pass(form, four)),
+        variant(("unspecialised/streams-4", "unspecialised, 4 streams"), four, pass(plain, four)),
     ];
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(format!("Specialised here: {form}."));

@@ -89,9 +89,7 @@ impl Forms {
         let with_cp_async = if has(Bulk) { SM_90 } else { SM_80 };
         Ok(Self {
             baseline: Baseline::load(SM_70)?,
-            async_copies: has(CpAsync)
-                .then(|| AsyncCopies::load(with_cp_async))
-                .transpose()?,
+            async_copies: has(CpAsync).then(|| AsyncCopies::load(with_cp_async)).transpose()?,
             bulk_copies: has(Bulk).then(|| BulkCopies::load(SM_90)).transpose()?,
             multiprocessors: part.device().multiprocessors()?,
             all,
@@ -110,12 +108,7 @@ impl Forms {
         rounds: u32,
         stream: &Stream,
     ) -> Result<()> {
-        let Self {
-            baseline,
-            async_copies,
-            bulk_copies,
-            ..
-        } = self;
+        let Self { baseline, async_copies, bulk_copies, .. } = self;
         let grid = blocks * self.multiprocessors;
         let (with_producers, with_a_warp) = (CONSUMERS + PLAIN_PRODUCERS, CONSUMERS + 32);
         // SAFETY: the caller's promise; any grid covers all tiles, and each form has its number of threads.

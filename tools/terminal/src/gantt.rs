@@ -31,6 +31,7 @@ pub struct Gantt<'a> {
     rows: Rows,
     columns: u64,
     coloured: bool,
+    most_rows: usize,
     host_waits: bool,
 }
 
@@ -38,8 +39,8 @@ pub struct Gantt<'a> {
 const COLUMNS: u64 = 64;
 /// The row of the host's waits.
 const HOST: &str = "host";
-/// Rows shown; the rest is counted.
-const MAX_ROWS: usize = 16;
+/// Rows shown where nothing is said of it; the rest is counted.
+const ROWS: usize = 16;
 
 impl<'a> Gantt<'a> {
     /// A chart of the usual width.
@@ -49,6 +50,7 @@ impl<'a> Gantt<'a> {
             rows,
             columns: COLUMNS,
             coloured: false,
+            most_rows: ROWS,
             host_waits: false,
         }
     }
@@ -64,6 +66,14 @@ impl<'a> Gantt<'a> {
         let frame = label.unwrap_or(0) + 3;
         let columns = columns.saturating_sub(frame).max(10);
         self.with_columns(u16::try_from(columns).unwrap_or(u16::MAX))
+    }
+
+    /// The same with so many rows at most.
+    pub fn with_rows(self, most: usize) -> Self {
+        Self {
+            most_rows: most,
+            ..self
+        }
     }
 
     /// The same, with its operations in colours.
@@ -144,7 +154,10 @@ impl<'a> Gantt<'a> {
                 let end = wait.end.min(column.end);
                 end.saturating_sub(wait.start.max(column.start))
             };
-            let longest = waits.iter().enumerate().max_by_key(|(_, wait)| filled(wait));
+            let longest = waits
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, wait)| filled(wait));
             let mostly = waits.iter().map(filled).sum::<u64>() * 2 >= column.nanoseconds();
             match longest {
                 Some((number, wait)) if mostly && filled(wait) > 0 => ["w", "W"][number % 2],
@@ -225,7 +238,7 @@ fn in_colours(cells: &str) -> String {
 impl fmt::Display for Gantt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.row_names();
-        let shown = &names[..names.len().min(MAX_ROWS)];
+        let shown = &names[..names.len().min(self.most_rows)];
         let label = shown
             .iter()
             .map(|name| name.chars().count())

@@ -44,3 +44,65 @@ pub fn columns() -> usize {
         None => COLUMNS,
     }
 }
+
+/// A text with its lines indented. Lines of prose that are too long for the terminal go on in the next line, further in;
+/// lines of tables and charts, which have their columns, stay as they are.
+pub fn indented(by: usize, text: &str) -> String {
+    let width = columns();
+    let lines = text.lines().map(|line| {
+        let is_prose =
+            !line.trim_start().contains("  ") && !line.contains('|') && !line.contains('\x1b');
+        if !is_prose || by + line.chars().count() <= width {
+            return format!("{:by$}{line}", "");
+        }
+        let own = line.chars().take_while(|c| *c == ' ').count();
+        let (first, others) = (" ".repeat(by + own), " ".repeat(by + own + 2));
+        let options = textwrap::Options::new(width)
+            .break_words(false)
+            .initial_indent(&first)
+            .subsequent_indent(&others);
+        textwrap::fill(line.trim_start(), options)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A paragraph, filled anew to the terminal's width.
+pub fn paragraph(by: usize, text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let indent = " ".repeat(by);
+    let options = textwrap::Options::new(columns())
+        .break_words(false)
+        .initial_indent(&indent)
+        .subsequent_indent(&indent);
+    textwrap::fill(&words.join(" "), options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_wrapped_and_columns_are_not() {
+        let prose = "a word ".repeat(20);
+        let text = indented(4, prose.trim_end());
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
+        assert!(
+            text.starts_with("    a word") && text.contains("\n      "),
+            "{text}"
+        );
+        let row = format!("name  {}", "1".repeat(90));
+        assert_eq!(indented(2, &row), format!("  {row}"));
+        let word = "x".repeat(100);
+        assert_eq!(
+            indented(0, &word).lines().last(),
+            Some(&*format!("{word}")).map(str::trim)
+        );
+    }
+
+    #[test]
+    fn a_paragraph_is_filled() {
+        let text = paragraph(2, "one\ntwo\nthree");
+        assert_eq!(text, "  one two three");
+    }
+}
