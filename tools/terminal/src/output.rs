@@ -66,6 +66,19 @@ pub fn indented(by: usize, text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// A line's indentation, with a label such as `first:   ` where it has one, and what follows.
+fn split_label(line: &str) -> (&str, &str) {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let label = match text.split_once(':') {
+        Some((word, rest)) if word.chars().all(char::is_alphabetic) && rest.starts_with("  ") => {
+            word.len() + 1 + rest.len() - rest.trim_start().len()
+        }
+        _ => 0,
+    };
+    line.split_at(indent + label)
+}
+
 /// A paragraph, filled anew to the terminal's width.
 pub fn paragraph(by: usize, text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -97,6 +110,20 @@ mod tests {
         assert_eq!(
             indented(0, &word).lines().last(),
             Some(&*format!("{word}")).map(str::trim)
+        );
+    }
+
+    #[test]
+    fn a_labelled_line_goes_on_behind_its_label() {
+        let text = indented(
+            2,
+            &format!("  first:   {}", "a word ".repeat(15).trim_end()),
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("    first:   a word"), "{text}");
+        assert!(
+            lines[1].starts_with("             a word")
+                || lines[1].starts_with("             word")
         );
     }
 
