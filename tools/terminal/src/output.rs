@@ -50,18 +50,19 @@ pub fn columns() -> usize {
 pub fn indented(by: usize, text: &str) -> String {
     let width = columns();
     let lines = text.lines().map(|line| {
-        let is_prose =
-            !line.trim_start().contains("  ") && !line.contains('|') && !line.contains('\x1b');
-        if !is_prose || by + line.chars().count() <= width {
+        let (label, prose) = split_label(line);
+        let has_columns = prose.contains("  ") || line.contains(['|', '\x1b']);
+        if has_columns || by + line.chars().count() <= width {
             return format!("{:by$}{line}", "");
         }
-        let own = line.chars().take_while(|c| *c == ' ').count();
-        let (first, others) = (" ".repeat(by + own), " ".repeat(by + own + 2));
+        let hang = if label.trim().is_empty() { 2 } else { 0 };
+        let first = format!("{:by$}{label}", "");
+        let others = " ".repeat(first.chars().count() + hang);
         let options = textwrap::Options::new(width)
             .break_words(false)
             .initial_indent(&first)
             .subsequent_indent(&others);
-        textwrap::fill(line.trim_start(), options)
+        textwrap::fill(prose, options)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
