@@ -113,7 +113,7 @@ pub fn to_lines(examples: &[Example]) -> Result<String, String> {
         let words: Vec<&str> = words.collect();
         if let Some(word) = words.iter().find(|word| !is_word(word)) {
             return Err(format!(
-                "`{word}`: a list of examples has words without blanks"
+                "`{word}`: words in a list of examples have no blanks"
             ));
         }
         lines += &words.join(" ");
