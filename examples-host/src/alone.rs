@@ -1,5 +1,6 @@
 //! Timing pieces of the work alone: what bounds are made of.
 
+use crate::expect::{Expected, share};
 use crate::measure::Stopwatch;
 use crate::part::Part;
 use crate::statistics::Durations;
@@ -14,6 +15,20 @@ pub struct Reached {
     pub bound: Duration,
     /// The median, over pairs of runs, of the share of the bound that the variant reaches.
     pub share: f64,
+}
+
+impl Reached {
+    /// The share, and what is required of it for `bytes` in each direction: starting copies, filling and draining cost the
+    /// less, the more data there is.
+    pub fn near_bound(&self, bytes: usize) -> Expected {
+        share(self.share).at_least(match bytes >> 20 {
+            1024.. => 0.97,
+            256.. => 0.95,
+            64.. => 0.85,
+            16.. => 0.70,
+            _ => 0.40,
+        })
+    }
 }
 
 impl Part<'_> {

@@ -44,10 +44,10 @@ impl Overlap {
     /// What files and tables call it.
     pub fn label(self) -> Label {
         let (id, text) = match self {
-            Self::None => ("no-overlap", "bound: no overlap, H + K + D"),
-            Self::OneEngine => ("one-copy-engine", "bound: one copy engine, max(H + D, K)"),
-            Self::TwoEngines => ("two-copy-engines", "bound: two engines, max(H, K, D)"),
-            Self::Duplex => ("duplex", "bound: duplex-aware, max(H and D together, K)"),
+            Self::None => ("no-overlap", "bound: no overlap"),
+            Self::OneEngine => ("one-copy-engine", "bound: one copy engine"),
+            Self::TwoEngines => ("two-copy-engines", "bound: two copy engines"),
+            Self::Duplex => ("duplex", "bound: duplex link"),
         };
         Label::new(id, text)
     }
@@ -118,9 +118,10 @@ impl Part<'_> {
     /// Predicts what a pipeline of copies in, kernels and copies out takes, from its stages.
     pub fn predict_pipeline(&mut self, stages: &Stages) {
         self.predict(format!(
-            "Alone: copies in {}, kernel {}, copies out {}; both directions together {}.\n\
-             One stream takes the sum of the stages, {}, however many chunks there are. Three streams take\n\
-             the bound, {}, plus 1/C of (sum - bound) to fill and drain the pipeline with C chunks.",
+            "Alone: copies in {}, kernel {}, copies out {};\n\
+             both directions together {}. One stream takes the sum of the stages,\n\
+             {}, however many chunks there are. Three streams take the bound, {},\n\
+             plus 1/C of (sum - bound) to fill and drain a pipeline of C chunks.",
             units::time(stages.copy_in),
             units::time(stages.kernel),
             units::time(stages.copy_out),

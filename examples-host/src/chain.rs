@@ -6,16 +6,21 @@
 use crate::expect::{Expected, Found, share, truth};
 use crate::intervals::{Recording, Span};
 use crate::measure::Outcome;
+use crate::options::UsageError;
 use crate::part::Part;
 use crate::part_option::PartOption::{Chunks, Size};
 use crate::table::Table;
 use crate::units;
+use cust::stream::Stream;
 use std::time::Duration;
 
 /// Clocks of a kernel's and a copy's records may differ by this much.
 const TOLERANCE_NS: u64 = 1000;
 /// The most of its bound that a variant may seem to reach: stages measured alone vary that much.
 const MOST: f64 = 1.05;
+
+/// What enqueues a stage of a chunk in a stream.
+pub type StageOf<S> = fn(&mut S, usize, &Stream) -> anyhow::Result<()>;
 
 /// The stages in order, with what each takes alone for all chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +99,58 @@ fn idle_share(spans: &[Span]) -> f64 {
 }
 
 impl Part<'_> {
+    /// Chunks to cut `elements` into: `--chunks`, or the default.
+    ///
+    /// # Errors
+    /// As [`Part::chunks`]; one chunk makes no chain.
+    pub fn chained_chunks(&self, default: usize, elements: usize) -> Result<usize, UsageError> {
+        match self.chunks(default, elements)? {
+            1 => Err(UsageError(
+                "--chunks 1 makes no chain: the stages have nothing else to work on meanwhile"
+                    .to_owned(),
+            )),
+            chunks => Ok(chunks),
+        }
+    }
+
+    /// Times one stage of all chunks without the others: what `stage` enqueues for each in the stream.
+    ///
+    /// # Errors
+    /// What `stage` returns, or the driver.
+    pub fn alone_each<S>(
+        &self,
+        stream: &Stream,
+        work: &mut S,
+        chunks: usize,
+        mut stage: impl FnMut(&mut S, usize, &Stream) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Duration> {
+        self.alone([stream], || {
+            (0..chunks).try_for_each(|chunk| stage(work, chunk, stream))
+        })
+    }
+
+    /// Times each stage of all chunks without the others, each in the stream of its name, and predicts what the chain takes.
+    ///
+    /// # Errors
+    /// What a stage returns, or the driver.
+    pub fn chain<S>(
+        &mut self,
+        work: &mut S,
+        chunks: usize,
+        stages: [(&'static str, &Stream, StageOf<S>); 3],
+    ) -> anyhow::Result<Chain> {
+        let mut timed = [("", Duration::ZERO); 3];
+        for ((name, stream, stage), timed) in stages.into_iter().zip(&mut timed) {
+            *timed = (name, self.alone_each(stream, work, chunks, stage)?);
+        }
+        let chain = Chain::new(timed, chunks);
+        self.predict_chain(
+            &chain,
+            "The host's waiting between the stages comes on top of their sum.",
+        );
+        Ok(chain)
+    }
+
     /// Predicts what the chain takes, from its stages; `besides` is what else is expected of it.
     pub fn predict_chain(&mut self, chain: &Chain, besides: &str) {
         self.predict(format!(

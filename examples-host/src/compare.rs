@@ -24,6 +24,18 @@ pub trait Workload {
     fn check(&mut self) -> anyhow::Result<Checked>;
 }
 
+/// Two pieces of work that variants combine, such as the GPU's and the CPU's.
+impl<A: Workload, B: Workload> Workload for (A, B) {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        self.0.poison()?;
+        self.1.poison()
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        Ok(self.0.check()?.and(self.1.check()?))
+    }
+}
+
 /// One way to do the work.
 pub struct Variant<'v, S> {
     pub(crate) label: Label,

@@ -45,25 +45,38 @@ impl<C: Copy + PartialEq, F: Copy + PartialEq> Contest<C, F> {
     }
 
     /// The fastest of those that compete with the first form, and its time.
-    pub fn fastest(&self, case: C) -> Option<(F, Duration)> {
+    ///
+    /// # Errors
+    /// The case was not timed, or nothing competes.
+    pub fn fastest(&self, case: C) -> anyhow::Result<(F, Duration)> {
         let others = self.forms.iter().skip(1);
         let timed = others.filter_map(|&form| Some((form, self.time(case, form)?)));
-        timed.min_by_key(|(_, time)| *time)
+        let fastest = timed.min_by_key(|(_, time)| *time);
+        fastest.context("a case that was not timed")
     }
 
     /// How much faster than the first form the fastest of the others is.
-    pub fn gain(&self, case: C) -> Option<f64> {
-        let (first, (_, fastest)) = (*self.forms.first()?, self.fastest(case)?);
-        Some(self.time(case, first)?.as_secs_f64() / fastest.as_secs_f64())
+    ///
+    /// # Errors
+    /// As [`Contest::fastest`].
+    pub fn gain(&self, case: C) -> anyhow::Result<f64> {
+        let (_, fastest) = self.fastest(case)?;
+        Ok(self.first(case)?.as_secs_f64() / fastest.as_secs_f64())
+    }
+
+    /// The first form's time.
+    fn first(&self, case: C) -> anyhow::Result<Duration> {
+        let first = self.forms.first().and_then(|&form| self.time(case, form));
+        first.context("a case that was not timed")
     }
 
     /// The first form's best time in these cases, and that of the others.
-    pub fn best(&self, cases: impl Fn(C) -> bool) -> Option<[Duration; 2]> {
-        let first = *self.forms.first()?;
+    fn best(&self, cases: impl Fn(C) -> bool) -> anyhow::Result<[Duration; 2]> {
         let of = || self.cases().filter(|&case| cases(case));
-        let own = of().filter_map(|case| self.time(case, first)).min()?;
-        let others = of().filter_map(|case| Some(self.fastest(case)?.1)).min()?;
-        Some([own, others])
+        let own: anyhow::Result<Vec<_>> = of().map(|case| self.first(case)).collect();
+        let others: anyhow::Result<Vec<_>> = of().map(|case| Ok(self.fastest(case)?.1)).collect();
+        let best = own?.into_iter().min().zip(others?.into_iter().min());
+        best.map(|(own, others)| [own, others]).context("no case")
     }
 }
 
@@ -107,6 +120,29 @@ impl Part<'_> {
             .context("no form to time")
     }
 
+    /// Prints what the fastest of the competing forms gains in one case, and beside it what the best of them gains over the
+    /// best time of the first form, each in whichever of `cases` suits it. Returns both.
+    ///
+    /// # Errors
+    /// A case that was not timed.
+    pub fn show_best<C: Copy + PartialEq, F: Copy + PartialEq>(
+        &mut self,
+        contest: &Contest<C, F>,
+        (headline, sentence): (C, &str),
+        cases: impl Fn(C) -> bool,
+    ) -> anyhow::Result<[f64; 2]> {
+        let (gain, [own, others]) = (contest.gain(headline)?, contest.best(cases)?);
+        let fair = own.as_secs_f64() / others.as_secs_f64();
+        self.say(format!(
+            "{sentence}: {}. Best against best: {} / {} = {}.",
+            units::ratio(gain),
+            units::time(own),
+            units::time(others),
+            units::ratio(fair),
+        ));
+        Ok([gain, fair])
+    }
+
     /// Prints the times of all cases, each beside its bound: what titles a case has, the titles of all forms that there
     /// might be, and for each case its cells and its bound.
     pub fn show_contest<C: Copy + PartialEq, F: Copy + PartialEq, const N: usize>(
@@ -128,7 +164,7 @@ impl Part<'_> {
             let reached = |(_, time): (F, Duration)| bound.as_secs_f64() / time.as_secs_f64();
             let gain = contest.gain(case).map(units::ratio);
             let reached = contest.fastest(case).map(reached).map(units::percent);
-            let figures = [gain, reached].map(Option::unwrap_or_default);
+            let figures = [gain, reached].map(|figure| figure.unwrap_or_else(|_| "-".to_owned()));
             let times = forms.iter().map(time);
             table.row(
                 cells
@@ -153,11 +189,13 @@ mod tests {
             forms: vec!["plain", "a", "b"],
             times: vec![(1, us([40, 25, 20])), (4, us([22, 30, 24]))],
         };
-        assert_eq!(contest.gain(1), Some(2.0));
-        assert_eq!(contest.fastest(4), Some(("b", Duration::from_micros(24))));
-        let best = contest.best(|_| true);
-        assert_eq!(best, Some([22, 20].map(Duration::from_micros)));
-        assert_eq!(contest.best(|case| case > 4), None);
+        assert_eq!(contest.gain(1).ok(), Some(2.0));
+        let fastest = ("b", Duration::from_micros(24));
+        assert_eq!(contest.fastest(4).ok(), Some(fastest));
+        let best = [22, 20].map(Duration::from_micros);
+        assert_eq!(contest.best(|_| true).ok(), Some(best));
+        assert!(contest.best(|case| case > 4).is_err());
+        assert!(contest.gain(2).is_err());
         assert_eq!(contest.time(1, "c"), None);
     }
 }

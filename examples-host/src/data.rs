@@ -4,7 +4,9 @@
 //! alone and nothing has to be kept. Wrong order, wrong chunk and wrong stream all show as wrong
 //! values.
 
-use libcuda::host;
+use crate::uncached;
+use bytemuck::Pod;
+use libcuda::{Driver, host};
 use rayon::prelude::*;
 
 /// Scrambles 64 bits (the finalizer of splitmix64): each input has its own output.
@@ -40,33 +42,39 @@ impl Seed {
         (mix(self.0 ^ index as u64) >> 32) as u32
     }
 
-    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write.
+    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write; on a GPU's host
+    /// the caches keep none of it, as if it had arrived from elsewhere.
     #[track_caller]
     pub fn fill_f32(self, offset: usize, values: &mut [f32]) {
         self.fill(offset, values, Self::f32);
     }
 
-    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write.
+    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write; on a GPU's host
+    /// the caches keep none of it, as if it had arrived from elsewhere.
     #[track_caller]
     pub fn fill_u32(self, offset: usize, values: &mut [u32]) {
         self.fill(offset, values, Self::u32);
     }
 
     #[track_caller]
-    fn fill<T: Send>(
+    fn fill<T: Pod + Send>(
         self,
         offset: usize,
         values: &mut [T],
         element: impl Fn(Self, usize) -> T + Sync,
     ) {
         const TASK: usize = 64 * 1024;
+        let on_a_gpu = libcuda::selected().is_some_and(|s| s.driver == Driver::Nvidia);
         host::writes(values.as_ptr().cast(), size_of_val(values));
         values
             .par_chunks_mut(TASK)
             .enumerate()
             .for_each(|(task, values)| {
-                for (index, value) in (offset + task * TASK..).zip(values) {
+                for (index, value) in (offset + task * TASK..).zip(values.iter_mut()) {
                     *value = element(self, index);
+                }
+                if on_a_gpu {
+                    uncached::evict(bytemuck::cast_slice(values));
                 }
             });
     }

@@ -42,7 +42,7 @@ impl Part<'_> {
         }
         let (from, to) = between;
         self.say(format!(
-            "{count} times, from the end of a {from} copy to the start of a {to} copy:\n{table}"
+            "{count} times, from the end of one copy ({from}) to the start of the next ({to}):\n{table}"
         ));
         match all.try_into() {
             Ok(all) => Ok(all),

@@ -6,7 +6,7 @@
 use crate::by_size::BySize;
 use crate::call_times::{self, CallTimes};
 use crate::check::{self, Checked};
-use crate::compare::{Variant, Workload};
+use crate::compare::{Variant, Workload, variant};
 use crate::device::TimeSource;
 use crate::expect::{Found, ratio, right, truth};
 use crate::host_clock;
@@ -19,6 +19,7 @@ use crate::table::Table;
 use crate::tally;
 use crate::units;
 use anyhow::Context;
+use cust::stream::Stream;
 use std::time::Duration;
 
 /// How a distribution is shown: p50, p99 and max.
@@ -30,6 +31,16 @@ pub(crate) fn cells(times: &Durations) -> [String; 3] {
 pub fn times_as_long(time: Duration, other: Duration) -> Found {
     ratio(time.as_secs_f64() / other.as_secs_f64())
 }
+
+/// A variant that is timed by the host's clock: its label, and what does the work to its end.
+pub fn timed_by_host<'v, S>(
+    label: impl Into<Label>,
+    body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
+) -> Variant<'v, S> {
+    variant(label, NO_STREAMS, body)
+}
+
+const NO_STREAMS: [&Stream; 0] = [];
 
 /// What a loop took in all its runs, and the allocator's calls in it.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! Work for the CPU beside the GPU's: counting how often each letter occurs in a text.
 
+use crate::check::Checked;
+use crate::compare::Workload;
 use crate::data::Seed;
 use crate::host_clock;
 use anyhow::ensure;
@@ -42,23 +44,22 @@ impl Letters {
             self.counts = counts;
         });
     }
+}
 
-    /// Forgets the counts of an earlier run.
-    pub fn forget(&mut self) {
+impl Workload for Letters {
+    fn poison(&mut self) -> anyhow::Result<()> {
         self.counts = [0; LETTERS];
+        Ok(())
     }
 
-    /// Whether the work has been done.
-    ///
-    /// # Errors
-    /// The counts are not those of the letters written.
-    pub fn check(&self) -> anyhow::Result<()> {
+    /// The counts are no elements: they are compared with those of the letters written.
+    fn check(&mut self) -> anyhow::Result<Checked> {
         ensure!(
             self.counts == self.written,
             "the CPU counted {:?}, written were {:?}",
             self.counts,
             self.written
         );
-        Ok(())
+        Ok(Checked::default())
     }
 }

@@ -72,6 +72,7 @@ pub mod range;
 pub mod recording;
 pub mod requests;
 pub mod results;
+pub mod reuse;
 pub mod ring;
 pub mod round_trip;
 pub mod scaling;

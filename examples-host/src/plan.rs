@@ -41,6 +41,11 @@ impl Plan {
         self
     }
 
+    /// Bytes from host to device, and as many back.
+    pub const fn copies(self, bytes: usize) -> Self {
+        self.bytes_in(bytes).bytes_out(bytes)
+    }
+
     /// Kernel launches, and the elements that all of them together work on. The launches are counted; that all
     /// elements are worked on is what the check of the results shows.
     pub const fn launches(mut self, launches: usize, elements: usize) -> Self {

@@ -27,8 +27,10 @@ pub trait Requests: Workload {
 /// One way to serve a request.
 pub struct Server<'v, S> {
     label: Label,
-    body: Box<dyn FnMut(&mut S, usize) -> anyhow::Result<()> + 'v>,
+    body: Body<'v, S>,
 }
+
+type Body<'v, S> = Box<dyn FnMut(&mut S, usize) -> anyhow::Result<()> + 'v>;
 
 /// A way to serve a request: its label, and what serves the request with this number to its end.
 pub fn server<'v, S>(

@@ -34,7 +34,11 @@ impl Row {
 
 /// A number of streams, as a variant.
 pub fn variant(streams: usize) -> Label {
-    Label::new(format!("streams-{streams}"), format!("{streams} streams"))
+    let text = match streams {
+        1 => "1 stream".to_owned(),
+        more => format!("{more} streams"),
+    };
+    Label::new(format!("streams-{streams}"), text)
 }
 
 impl Part<'_> {

@@ -18,6 +18,14 @@ pub struct Setting<const N: usize> {
     pub times: [Durations; N],
 }
 
+impl Setting<2> {
+    /// The median of the first variant as a multiple of the second's.
+    pub fn ratio(&self) -> f64 {
+        let [first, second] = self.times.each_ref().map(Durations::median);
+        first.div_duration_f64(second)
+    }
+}
+
 impl Part<'_> {
     /// Prints the settings, a row each, and notes their times.
     pub fn show_settings<const N: usize>(
@@ -25,10 +33,7 @@ impl Part<'_> {
         variants: [&'static str; N],
         settings: &[Setting<N>],
     ) {
-        let times = self.device().times();
-        let titles = variants.map(|variant| format!("{variant}, {times}"));
-        let titles = titles.iter().map(String::as_str);
-        let mut table = Table::of(["setting", "predicted"].into_iter().chain(titles));
+        let mut table = Table::of(["setting", "predicted"].into_iter().chain(variants));
         for setting in settings {
             let medians = setting.times.each_ref().map(|times| times.median());
             let cells = [setting.label.to_string(), units::time(setting.predicted)];

@@ -12,6 +12,21 @@ impl Part<'_> {
         self.say(measure::table(outcomes, self.device().times()));
     }
 
+    /// Says which of two orders of issuing the same work is faster on this device, if either is.
+    pub fn say_whether_order_matters(&mut self, [one, other]: &[Outcome; 2]) {
+        let ratio = one.median().div_duration_f64(other.median());
+        let (fast, slow) = match ratio {
+            0.97..=1.03 => return self.say("On this device the order makes no difference."),
+            1.0.. => (other, one),
+            _ => (one, other),
+        };
+        let ratio = units::ratio(ratio.max(1.0 / ratio));
+        let (fast, slow) = (&fast.name, &slow.name);
+        self.say(format!(
+            "On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another."
+        ));
+    }
+
     /// Prints the outcomes: median, and for each title a share that `shares` reads off the recording, where there is one.
     pub fn show_shares<const N: usize>(
         &mut self,

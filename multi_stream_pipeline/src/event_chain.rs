@@ -22,11 +22,10 @@ use crate::rounds;
 use anyhow::Result;
 use cuda_host::{kernels, launch, prelude::*};
 use cust::event::{Event, EventFlags};
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice, LockedBuffer};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
-use examples_host::chain::Chain;
+use examples_host::chain::StageOf;
 use examples_host::few_values::{Batch, Expected};
-use examples_host::options::UsageError;
 use examples_host::prelude::*;
 use std::ops::Range;
 
@@ -41,10 +40,8 @@ const BLOCKS: u32 = 4;
 const THREADS: u32 = gpu_kernels::CONSUMERS;
 /// Slots in rotation: one is filled, one is emptied, one is on the way.
 const SLOTS: usize = 3;
-/// The streams of producer, consumer and output.
-type Roles<'s> = [&'s Stream; 3];
 
-/// The chunks, and the buffers that they pass through.
+/// The chunks, and the slots that they pass through.
 struct Work {
     input: DeviceBuffer<f32>,
     output: LockedBuffer<f32>,
@@ -63,69 +60,66 @@ struct Slot {
     put_out: Event,
 }
 
+impl Slot {
+    fn new(len: usize) -> Result<Self> {
+        Ok(Self {
+            product: DeviceBuffer::zeroed(len)?,
+            result: DeviceBuffer::zeroed(len)?,
+            produced: Event::new(EventFlags::DISABLE_TIMING)?,
+            consumed: Event::new(EventFlags::DISABLE_TIMING)?,
+            put_out: Event::new(EventFlags::DISABLE_TIMING)?,
+        })
+    }
+}
+
 impl Work {
     fn new(elements: usize, chunks: usize) -> Result<Self> {
         let mut output = LockedBuffer::new(&0.0, elements)?;
         DATA.fill(&mut output);
-        let input = DeviceBuffer::from_slice(&output)?;
         let chunks = chunks::ranges::<f32>(elements, chunks)?;
-        let event = || Event::new(EventFlags::DISABLE_TIMING);
-        let mut slots = Vec::new();
-        for _ in 0..SLOTS {
-            slots.push(Slot {
-                product: DeviceBuffer::zeroed(chunks[0].len())?,
-                result: DeviceBuffer::zeroed(chunks[0].len())?,
-                produced: event()?,
-                consumed: event()?,
-                put_out: event()?,
-            });
-        }
-        let kernels = Kernels::load(gpu_kernels::SM_70)?;
-        let expected = rounds::after(PRODUCED + CONSUMED);
+        let slot = |_| Slot::new(chunks[0].len());
         Ok(Self {
-            input,
+            input: DeviceBuffer::from_slice(&output)?,
+            slots: (0..SLOTS).map(slot).collect::<Result<_>>()?,
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            expected: rounds::after(PRODUCED + CONSUMED),
             output,
             chunks,
-            slots,
-            kernels,
-            expected,
         })
     }
 
-    /// The chunk's place in its slot: the product, and the result.
-    fn places(&self, chunk: usize) -> [DeviceSlice<f32>; 2] {
-        let (slot, len) = (&self.slots[chunk % SLOTS], self.chunks[chunk].len());
-        [slot.product.index(..len), slot.result.index(..len)]
-    }
-
-    fn produce(&self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (input, [mut product, _]) = (
-            self.input.index(self.chunks[chunk].clone()),
-            self.places(chunk),
-        );
+    fn produce(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (kernel, range) = (&self.kernels.fma_tiles_unspecialised, &self.chunks[chunk]);
+        let input = self.input.index(range.clone());
+        let mut product = self.slots[chunk % SLOTS].product.index(..range.len());
         // SAFETY: the buffers outlive the pass; any grid covers all tiles. The variants order the uses of each slot.
-        Ok(unsafe {
-            launch!(self.kernels.fma_tiles_unspecialised<<<BLOCKS, THREADS, 0, stream>>>(&input, &mut product, PRODUCED))?
-        })
+        unsafe { launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&input, &mut product, PRODUCED))? };
+        Ok(())
     }
 
-    fn consume(&self, chunk: usize, stream: &Stream) -> Result<()> {
-        let [product, mut result] = self.places(chunk);
+    fn consume(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (kernel, len) = (
+            &self.kernels.fma_tiles_unspecialised,
+            self.chunks[chunk].len(),
+        );
+        let product = self.slots[chunk % SLOTS].product.index(..len);
+        let mut result = self.slots[chunk % SLOTS].result.index(..len);
         // SAFETY: as for the producer.
-        Ok(unsafe {
-            launch!(self.kernels.fma_tiles_unspecialised<<<BLOCKS, THREADS, 0, stream>>>(&product, &mut result, CONSUMED))?
-        })
+        unsafe {
+            launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&product, &mut result, CONSUMED))?
+        };
+        Ok(())
     }
 
     fn copy_out(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let [_, result] = self.places(chunk);
-        let output = &mut self.output[self.chunks[chunk].clone()];
+        let range = self.chunks[chunk].clone();
+        let result = self.slots[chunk % SLOTS].result.index(..range.len());
         // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
-        Ok(unsafe { result.async_copy_to(output, stream)? })
+        Ok(unsafe { result.async_copy_to(&mut self.output[range], stream)? })
     }
 
     /// The host waits for each stage before it starts the next.
-    fn host_sync(&mut self, [producer, consumer, output]: Roles) -> Result<()> {
+    fn host_sync(&mut self, [producer, consumer, output]: [&Stream; 3]) -> Result<()> {
         for chunk in 0..self.chunks.len() {
             self.produce(chunk, producer)?;
             producer.synchronize()?;
@@ -147,16 +141,16 @@ impl Work {
         Ok(())
     }
 
-    /// A stream for each stage. Events hand every chunk on, and the slot's buffers back.
-    fn events(&mut self, [producer, consumer, output]: Roles) -> Result<()> {
+    /// A stream for each stage. Events hand every chunk on, and give the slot's buffers back.
+    fn events(&mut self, [producer, consumer, output]: [&Stream; 3]) -> Result<()> {
         for chunk in 0..self.chunks.len() {
             let slot = chunk % SLOTS;
-            producer.wait(&self.slots[slot].consumed)?; // the product before last is no longer needed
+            producer.wait(&self.slots[slot].consumed)?; // the product before is no longer needed
             self.produce(chunk, producer)?;
             self.slots[slot].produced.record(producer)?;
 
             consumer.wait(&self.slots[slot].produced)?;
-            consumer.wait(&self.slots[slot].put_out)?; // nor is its result
+            consumer.wait(&self.slots[slot].put_out)?; // nor is the result before
             self.consume(chunk, consumer)?;
             self.slots[slot].consumed.record(consumer)?;
 
@@ -165,11 +159,6 @@ impl Work {
             self.slots[slot].put_out.record(output)?;
         }
         Ok(())
-    }
-
-    /// One stage of all chunks.
-    fn each(&mut self, stage: impl Fn(&mut Self, usize) -> Result<()>) -> Result<()> {
-        (0..self.chunks.len()).try_for_each(|chunk| stage(self, chunk))
     }
 }
 
@@ -195,79 +184,62 @@ pub fn run(part: &mut Part) -> Result<()> {
     let roles = [&producer, &consumer, &output];
     // A GPU needs so much that what the host does besides does not count; a model's host does nothing besides.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
-    let (elements, chunks) = (32 * lines, part.chunks(16, lines)?);
-    if chunks == 1 {
-        let reason = "--chunks 1 makes no chain: the stages have nothing else to work on meanwhile";
-        return Err(UsageError(reason.to_owned()).into());
-    }
+    let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
     let mut work = Work::new(elements, chunks)?;
 
-    let produced = part.alone([&producer], || {
-        work.each(|work, chunk| work.produce(chunk, &producer))
-    })?;
-    let consumed = part.alone([&consumer], || {
-        work.each(|work, chunk| work.consume(chunk, &consumer))
-    })?;
-    let put_out = part.alone([&output], || {
-        work.each(|work, chunk| work.copy_out(chunk, &output))
-    })?;
-    let stages = [
-        ("producer", produced),
-        ("consumer", consumed),
-        ("output", put_out),
+    let stages: [(_, _, StageOf<Work>); 3] = [
+        ("producer", &producer, Work::produce),
+        ("consumer", &consumer, Work::consume),
+        ("output", &output, Work::copy_out),
     ];
-    let chain = Chain::new(stages, chunks);
-    part.predict_chain(
-        &chain,
-        "A host that waits between the stages adds its own time to their sum.",
-    );
+    let chain = part.chain(&mut work, chunks, stages)?;
 
     let plan = Plan::new()
         .launches(2 * chunks, 2 * elements)
-        .bytes_out(elements * size_of::<f32>());
-    let outcomes = part.compare(
-        "variants",
-        plan,
-        &mut work,
-        [
-            variant("host-sync", roles, |work: &mut Work| work.host_sync(roles)),
-            variant("one-stream", [&producer], |work: &mut Work| {
-                work.one_stream(&producer)
-            }),
-            variant("events", roles, |work: &mut Work| work.events(roles)),
-        ],
-    )?;
+        .bytes_out(4 * elements);
+    let variants = [
+        variant("host-sync", roles, |work: &mut Work| work.host_sync(roles)),
+        variant("one-stream", [&producer], |work: &mut Work| {
+            work.one_stream(&producer)
+        }),
+        variant("events", roles, |work: &mut Work| work.events(roles)),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.show_chain(&outcomes, &chain);
     let [host_sync, _, events] = &outcomes;
     part.chart(&events.name, &events.recording, Rows::Streams);
     part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
 
-    let slowest = chain.slowest();
-    let sentence = "no chunk starts a stage before the last one ended";
+    let [first, second] = [chain.in_order(host_sync), chain.in_order(events)];
     part.expect(
         "order/host-sync",
-        &format!("host sync: {sentence}"),
-        chain.in_order(host_sync),
+        "host sync: no chunk starts a stage too early",
+        first,
     );
     part.expect(
         "order/events",
-        &format!("events: {sentence}"),
-        chain.in_order(events),
+        "events: no chunk starts a stage too early",
+        second,
     );
-    let sentence = format!("the {slowest} is idle between chunks");
+    let (idle, busy) = (
+        chain.idle(host_sync).at_least(0.4),
+        chain.idle(events).at_most(0.2),
+    );
     part.expect(
         "idle/host-sync",
-        &format!("host sync: {sentence}"),
-        chain.idle(host_sync).at_least(0.4),
+        "host sync: the slowest stage is idle between chunks",
+        idle,
     );
     part.expect(
         "idle/events",
-        &format!("events: {sentence}"),
-        chain.idle(events).at_most(0.2),
+        "events: the slowest stage is hardly ever idle",
+        busy,
     );
     let near = chain.reached(events).at_least(0.85);
     part.expect("near-bound/events", "events come near the bound", near);
     part.expect_not_below(&outcomes, &chain);
-    part.take_away("Events hand chunks from stage to stage without the host, and the slowest stage never waits.");
+    part.take_away(
+        "Events hand chunks from stage to stage without the host: the slowest stage hardly waits.",
+    );
     Ok(())
 }

@@ -20,6 +20,7 @@
 
 mod failure;
 mod function;
+mod latency;
 
 use anyhow::Result;
 use cuda_host::{kernels, launch, prelude::*};
@@ -51,7 +52,8 @@ struct Work {
     results: DeviceBuffer<f32>,
     len: usize,
     ring: Vec<Slot>,
-    kernels: Kernels,
+    /// Of the next stage; the hand-overs alone have none.
+    kernels: Option<Kernels>,
     /// Of the present run.
     function: Arc<Function>,
     /// Whether the functions were called in order, for each run that was checked.
@@ -68,7 +70,7 @@ struct Slot {
 
 impl Work {
     /// `chunks` chunks of `len` elements, and a ring of `buffers`.
-    fn new(len: usize, chunks: usize, buffers: usize) -> Result<Self> {
+    fn new(len: usize, chunks: usize, buffers: usize, kernels: Option<Kernels>) -> Result<Self> {
         let mut data = vec![0.0; len * chunks];
         DATA.fill(&mut data);
         let (input, results) = (
@@ -85,7 +87,6 @@ impl Work {
                 emptied: Event::new(EventFlags::DISABLE_TIMING)?,
             });
         }
-        let kernels = Kernels::load(gpu_kernels::SM_70)?;
         let (function, in_order) = (Arc::default(), Vec::new());
         Ok(Self {
             input,
@@ -126,11 +127,14 @@ impl Work {
         // SAFETY: as for the copy out.
         unsafe { result.async_copy_from(&slot.data, stream)? };
         slot.emptied.record(stream)?;
-        let blocks = self.len.div_ceil(4 * 256) as u32;
-        // SAFETY: the results outlive the pass, and the grid has a thread for every four elements.
-        Ok(unsafe {
-            launch!(self.kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut result, A, B))?
-        })
+        if let Some(kernels) = &self.kernels {
+            let blocks = self.len.div_ceil(4 * 256) as u32;
+            // SAFETY: the results outlive the pass, and the grid has a thread for every four elements.
+            unsafe {
+                launch!(kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut result, A, B))?;
+            }
+        }
+        Ok(())
     }
 
     /// An event between the copies, and no function.
@@ -183,6 +187,12 @@ impl Work {
         Ok(())
     }
 
+    /// The function, called by the program's thread.
+    fn call(&mut self, chunk: usize) {
+        let function = Arc::clone(&self.function);
+        function.call(chunk, &mut self.slot(chunk).data);
+    }
+
     /// The function of a new run.
     fn function(&mut self) -> impl Called + use<> {
         self.function = Arc::default();
@@ -229,70 +239,54 @@ pub fn run(part: &mut Part) -> Result<()> {
     // On a GPU so much that the function takes longer than calling it; the modelled host's memory is slow enough.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
     let chunks = part.chunks(32, lines)?;
-    let mut work = Work::new(32 * (lines / chunks), chunks, BUFFERS.min(chunks))?;
+    let kernels = Some(Kernels::load(gpu_kernels::SM_70)?);
+    let mut work = Work::new(32 * (lines / chunks), chunks, BUFFERS.min(chunks), kernels)?;
 
-    let fetched = part.alone([&fetch], || {
-        work.chunks()
-            .try_for_each(|chunk| work.fetch(chunk, &fetch))
-    })?;
+    let fetched = part.alone_each(&fetch, &mut work, chunks, Work::fetch)?;
     let land = |work: &mut Work, chunk| {
         work.fetch(chunk, &fetch)?;
         Ok(fetch.synchronize()?)
     };
-    let called = part.host_alone(chunks, &mut work, land, |work, chunk| {
-        let function = Arc::clone(&work.function);
-        function.call(chunk, &mut work.slot(chunk).data);
-    })?;
-    let finished = part.alone([&next], || {
-        work.chunks()
-            .try_for_each(|chunk| work.next_stage(chunk, &next))
-    })?;
-    let chain = Chain::new(
-        [
-            ("copies out", fetched),
-            ("functions", called),
-            ("next stage", finished),
-        ],
-        chunks,
-    );
-    part.predict_chain(
-        &chain,
-        "Calling the functions costs time too, and the program's thread is free meanwhile only if a stream calls them.",
-    );
+    let called = part.host_alone(chunks, &mut work, land, Work::call)?;
+    let finished = part.alone_each(&next, &mut work, chunks, Work::next_stage)?;
+    let stages = [
+        ("copies out", fetched),
+        ("functions", called),
+        ("next stage", finished),
+    ];
+    let chain = Chain::new(stages, chunks);
+    let besides = "The program's thread is free meanwhile only if a stream calls the functions.";
+    part.predict_chain(&chain, besides);
 
-    let (elements, bytes) = (work.input.len(), work.input.len() * size_of::<f32>());
-    let plan = Plan::new()
-        .bytes_out(bytes)
-        .bytes_in(bytes)
-        .launches(chunks, elements);
-    let outcomes = part.compare(
-        "variants",
-        plan,
-        &mut work,
-        [
-            variant("callback", roles, |work: &mut Work| {
-                let function = work.function();
-                work.callbacks(roles, function)
-            }),
-            variant("polling-thread", [&fetch, &next], |work: &mut Work| {
-                let function = work.function();
-                work.program(roles, poll, function)
-            }),
-            variant("blocking-thread", [&fetch, &next], |work: &mut Work| {
-                let function = work.function();
-                work.program(roles, Event::synchronize, function)
-            }),
-        ],
-    )?;
+    let elements = work.input.len();
+    let plan = Plan::new().copies(4 * elements).launches(chunks, elements);
+    let callback = |work: &mut Work| {
+        let function = work.function();
+        work.callbacks(roles, function)
+    };
+    let polling = |work: &mut Work| {
+        let function = work.function();
+        work.program(roles, poll, function)
+    };
+    let blocking = |work: &mut Work| {
+        let function = work.function();
+        work.program(roles, Event::synchronize, function)
+    };
+    let variants = [
+        variant("callback", roles, callback),
+        variant("polling-thread", [&fetch, &next], polling),
+        variant("blocking-thread", [&fetch, &next], blocking),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.show_chain_and_thread(&outcomes, &chain);
     let [callback, polling, _] = &outcomes;
     part.chart(&callback.name, &callback.recording, Rows::Streams);
 
-    let (of, in_order) = (
+    let (of, right) = (
         work.in_order.len(),
-        work.in_order.iter().filter(|&&in_order| in_order).count(),
+        work.in_order.iter().filter(|&&right| right).count(),
     );
-    let found = truth(in_order == of, format!("{in_order} of {of} runs"), "all");
+    let found = truth(right == of, format!("{right} of {of} runs"), "all");
     part.expect(
         "call-order",
         "functions are called in the order of the chunks",
@@ -313,42 +307,9 @@ pub fn run(part: &mut Part) -> Result<()> {
         "polling thread comes near the bound",
         near,
     );
-    part.take_away("A callback frees the program's thread; a thread that polls hands over fastest and keeps a core busy.");
+    part.take_away("A callback frees the program's thread; a thread that polls hands over sooner, and keeps a core busy.");
 
-    hand_overs(part, roles)?;
+    latency::hand_overs(part, roles)?;
     failure::call_inside(part)?;
     failure::propagate(part, &mut work, roles)
-}
-
-/// What one hand-over costs: small chunks one at a time, with a function that does nothing.
-fn hand_overs(part: &mut Part, roles: Roles) -> Result<()> {
-    let mut work = Work::new(1024, 200, 1)?;
-    let nothing = |_, _: &mut [f32]| ();
-    let copies = (Engine::DeviceToHost, Engine::HostToDevice);
-    let times = part.gaps(
-        ("hand-over", "one hand-over"),
-        copies,
-        &mut work,
-        [
-            variant(
-                ("event", "an event, no function"),
-                roles,
-                |work: &mut Work| work.events(roles),
-            ),
-            variant("callback", roles, |work: &mut Work| {
-                work.callbacks(roles, nothing)
-            }),
-            variant("polling-thread", roles, |work: &mut Work| {
-                work.program(roles, poll, nothing)
-            }),
-            variant("blocking-thread", roles, |work: &mut Work| {
-                work.program(roles, Event::synchronize, nothing)
-            }),
-        ],
-    )?;
-    let [event, host @ ..] = times.map(|times| times.median().as_secs_f64());
-    let dearer = ratio(host.into_iter().fold(f64::INFINITY, f64::min) / event).at_least(1.0);
-    let sentence = "the host between two copies takes longer than an event";
-    part.expect("hand-over/event-faster", sentence, dearer);
-    Ok(())
 }

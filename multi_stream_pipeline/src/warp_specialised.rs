@@ -185,55 +185,26 @@ pub fn run(part: &mut Part) -> Result<()> {
         (&forms.all, Form::label),
         |work, case, form| work.launch(&forms, case, form),
     )?;
-    show(part, &found, &ceilings, balance)?;
-    expect(part, &found, &ceilings, balance)?;
-    let (fastest, _) = found.fastest((1, balance)).context("no specialised form")?;
-    batches::compare(part, &forms, fastest, balance)
-}
-
-/// Prints every case beside its bound, and the fair comparison beside the headline.
-fn show(
-    part: &mut Part,
-    found: &Contest<Case, Form>,
-    ceilings: &Ceilings,
-    balance: u32,
-) -> Result<()> {
-    let forms = ["unspecialised", "named barriers", "cp.async", "bulk"]
-        .into_iter()
-        .zip(Form::ALL);
+    let titles = ["unspecialised", "named barriers", "cp.async", "bulk"];
+    let columns = titles.into_iter().zip(Form::ALL);
     part.show_contest(
-        found,
+        &found,
         ["blocks per SM", "rounds"],
-        forms,
+        columns,
         |(blocks, rounds)| {
-            (
-                [blocks.to_string(), rounds.to_string()],
-                ceilings.bound(rounds),
-            )
+            let case = [blocks.to_string(), rounds.to_string()];
+            (case, ceilings.bound(rounds))
         },
     );
-    let [plain, best] = found
-        .best(|(_, rounds)| rounds == balance)
-        .context("nothing was timed")?;
-    let headline = found
-        .gain((1, balance))
-        .context("one block was not timed")?;
-    let fair = plain.as_secs_f64() / best.as_secs_f64();
-    part.say(format!(
-        "At {balance} rounds, one block per SM: specialised is {} as fast.\n\
-         Best against best, each with the blocks that suit it: {} / {} = {}.",
-        units::ratio(headline),
-        units::time(plain),
-        units::time(best),
-        units::ratio(fair),
-    ));
+    let headline = format!("At {balance} rounds, specialised with one block per SM");
+    let at_balance = |(_, rounds)| rounds == balance;
+    let best = part.show_best(&found, ((1, balance), &headline), at_balance)?;
+    let [one_block, fair] = best.map(units::ratio);
     part.take_away(format!(
-        "Warp specialisation gains {} with one block per multiprocessor, and {} best against best: more blocks overlap memory \
-         and arithmetic too.",
-        units::ratio(headline),
-        units::ratio(fair),
+        "Specialising warps gains {one_block} with one block per SM, {fair} best against best: several blocks overlap too."
     ));
-    Ok(())
+    expect(part, &found, &ceilings, balance)?;
+    batches::compare(part, &forms, found.fastest((1, balance))?.0, balance)
 }
 
 fn expect(
@@ -243,55 +214,39 @@ fn expect(
     balance: u32,
 ) -> Result<()> {
     let [first, .., last] = ROUNDS;
-    let gain = |blocks, rounds| {
-        found
-            .gain((blocks, rounds))
-            .context("a case that was not timed")
-    };
-    let sentence = format!("one block per SM, {balance} rounds: specialised is not slower");
-    part.expect(
-        "intensity/not-slower",
-        &sentence,
-        ratio(gain(1, balance)?).at_least(0.98),
-    );
-    let sentence = format!("one block per SM, {balance} rounds: specialised is faster");
-    let faster = ratio(gain(1, balance)?).at_least(1.15);
-    part.expect(
-        "intensity/faster",
-        &sentence,
-        faster.not_of_the_model(REASON),
-    );
-    let sentence =
-        format!("{MANY} blocks per SM: {balance} rounds gain more than {first} or {last}");
-    let more =
-        ratio(gain(MANY, balance)? / gain(MANY, first)?.max(gain(MANY, last)?)).at_least(1.05);
+    let one_block = ratio(found.gain((1, balance))?);
+    let sentence = "one block per SM: specialised is not slower at the balance";
+    part.expect("intensity/not-slower", sentence, one_block.at_least(0.98));
+    let sentence = "one block per SM: specialised is faster at the balance";
+    let faster = one_block.at_least(1.15).not_of_the_model(REASON);
+    part.expect("intensity/faster", sentence, faster);
+    let at_ends = found.gain((MANY, first))?.max(found.gain((MANY, last))?);
+    let more = ratio(found.gain((MANY, balance))? / at_ends).at_least(1.05);
+    let sentence = "4 blocks per SM: the gain at the balance is greater than at both ends";
     part.expect(
         "intensity/gain-at-balance",
-        &sentence,
+        sentence,
         more.not_of_the_model(REASON),
     );
 
-    let reached = |rounds| {
-        let (_, time) = found
-            .fastest((MANY, rounds))
-            .context("a case that was not timed")?;
-        anyhow::Ok(share(ceilings.reached(rounds, time)))
-    };
-    let (memory, arithmetic) = (reached(first)?.at_least(0.8), reached(last)?.at_least(0.85));
+    let (_, memory) = found.fastest((MANY, first))?;
+    let near = share(ceilings.reached(first, memory)).at_least(0.8);
     part.expect(
         "intensity/memory",
         "few rounds come near what memory gives",
-        memory,
+        near,
     );
+    let (_, arithmetic) = found.fastest((MANY, last))?;
+    let near = share(ceilings.reached(last, arithmetic)).at_least(0.85);
     part.expect(
         "intensity/arithmetic",
         "many rounds come near what arithmetic gives",
-        arithmetic,
+        near,
     );
-    let shares = found
+    let reached = found
         .all()
         .map(|((_, rounds), time)| ceilings.reached(rounds, time));
-    let highest = share(shares.fold(0.0, f64::max)).at_most(CEILING);
+    let highest = share(reached.fold(0.0, f64::max)).at_most(CEILING);
     part.expect(
         "intensity/not-below-bound",
         "no kernel passes its bound",

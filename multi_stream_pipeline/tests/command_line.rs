@@ -2,7 +2,12 @@
 
 use std::process::{Command, Output};
 
-const PARTS: [&str; 3] = ["warp-specialised", "event-chain", "host-callback"];
+const PARTS: [&str; 4] = [
+    "warp-specialised",
+    "event-chain",
+    "host-callback",
+    "hand-over",
+];
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multi_stream_pipeline"));
@@ -95,7 +100,15 @@ fn form_columns(printed: &str) -> usize {
 
 #[test]
 fn the_error_of_a_host_function_reaches_the_program() {
-    let arguments = ["--part", "host-callback", "--chunks", "6", "--size", "3MiB"];
+    let arguments = [
+        "--part",
+        "host-callback",
+        "--chunks",
+        "6",
+        "--size",
+        "3MiB",
+        "--verbose",
+    ];
     let printed = said(program(&arguments), 0);
     for claim in [
         "ok      functions are called in the order of the chunks: 3 of 3 runs",

@@ -53,7 +53,8 @@ impl<'f> Work<'f> {
     }
 
     /// Everything about one batch, in one stream: its memory, too, comes and goes in the order of the stream.
-    fn batch(&mut self, batch: Range<usize>, form: Form, stream: &Stream) -> Result<()> {
+    fn batch(&mut self, batch: usize, form: Form, stream: &Stream) -> Result<()> {
+        let batch = self.batches[batch].clone();
         // SAFETY: all uses of the memory are in this stream; input and output are page-locked and outlive the pass.
         unsafe {
             let mut data = self.pool.alloc_async(batch.len(), stream)?;
@@ -69,49 +70,42 @@ impl<'f> Work<'f> {
     }
 
     /// All batches, the streams round-robin.
-    fn pass(&mut self, form: Form, streams: &[&Stream]) -> Result<()> {
-        for (index, batch) in self.batches.clone().into_iter().enumerate() {
-            self.batch(batch, form, streams[index % streams.len()])?;
+    fn pass(&mut self, form: Form, streams: &[Stream]) -> Result<()> {
+        for batch in 0..self.batches.len() {
+            self.batch(batch, form, &streams[batch % streams.len()])?;
         }
         Ok(())
     }
 
-    fn copy_in(&mut self, batch: Range<usize>, stream: &Stream) -> Result<()> {
+    fn copy_in(&mut self, batch: usize, stream: &Stream) -> Result<()> {
+        let batch = self.batches[batch].clone();
         let mut data = self.arriving.index(..batch.len());
         // SAFETY: the input is page-locked and outlives the pass.
         Ok(unsafe { data.async_copy_from(&self.input[batch], stream)? })
     }
 
-    fn copy_out(&mut self, batch: Range<usize>, stream: &Stream) -> Result<()> {
+    fn copy_out(&mut self, batch: usize, stream: &Stream) -> Result<()> {
+        let batch = self.batches[batch].clone();
         let result = self.leaving.index(..batch.len());
         // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
         Ok(unsafe { result.async_copy_to(&mut self.output[batch], stream)? })
     }
 
-    fn kernel(&mut self, batch: Range<usize>, form: Form, stream: &Stream) -> Result<()> {
-        let (data, mut result) = (
-            self.arriving.index(..batch.len()),
-            self.leaving.index(..batch.len()),
-        );
+    fn kernel(&mut self, batch: usize, form: Form, stream: &Stream) -> Result<()> {
+        let data = self.arriving.index(..self.batches[batch].len());
+        let mut result = self.leaving.index(..self.batches[batch].len());
+        let arrays = (&data, &mut result);
         // SAFETY: both buffers outlive the pass.
-        unsafe {
-            self.forms
-                .launch(form, BLOCKS, (&data, &mut result), self.rounds, stream)
-        }
-    }
-
-    /// A stage of all batches.
-    fn each(&mut self, mut stage: impl FnMut(&mut Self, Range<usize>) -> Result<()>) -> Result<()> {
-        let mut batches = self.batches.clone().into_iter();
-        batches.try_for_each(|batch| stage(self, batch))
+        unsafe { self.forms.launch(form, BLOCKS, arrays, self.rounds, stream) }
     }
 
     /// Both directions at once and nothing else: no schedule is faster.
     fn copies(&mut self, copy_in: &Stream, copy_out: &Stream) -> Result<()> {
-        self.each(|work, batch| {
-            work.copy_in(batch.clone(), copy_in)?;
-            work.copy_out(batch, copy_out)
-        })
+        for batch in 0..self.batches.len() {
+            self.copy_in(batch, copy_in)?;
+            self.copy_out(batch, copy_out)?;
+        }
+        Ok(())
     }
 }
 
@@ -127,10 +121,15 @@ impl Workload for Work<'_> {
     }
 }
 
+/// A variant: all batches through these streams.
+fn pass<'v>(form: Form, streams: &'v [Stream]) -> impl FnMut(&mut Work) -> Result<()> + 'v {
+    move |work| work.pass(form, streams)
+}
+
 /// Compares the variants, one change at a time: `form` against the unspecialised one, and more streams.
 pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Result<()> {
-    let streams = stream::named(["A", "B", "C", "D"])?;
-    let [a, b, c, d] = &streams;
+    let all = stream::named(["A", "B", "C", "D"])?;
+    let [a, b, ..] = &all;
     // On a GPU enough that filling and draining the pipeline does not count; on a model as much as is soon interpreted.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(512), ByteSize::mib(16))?;
     let (elements, bytes) = (32 * lines, lines * size_of::<[f32; 32]>());
@@ -138,11 +137,12 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let count = part.chunks((elements >> 20).clamp(32, 128), lines)?;
     let mut work = Work::new(forms, elements, count, rounds)?;
 
+    let kernel = |work: &mut Work, batch, stream: &Stream| work.kernel(batch, form, stream);
     let stages = Stages {
-        copy_in: part.alone([a], || work.each(|work, batch| work.copy_in(batch, a)))?,
-        copy_out: part.alone([b], || work.each(|work, batch| work.copy_out(batch, b)))?,
+        copy_in: part.alone_each(a, &mut work, count, Work::copy_in)?,
+        copy_out: part.alone_each(b, &mut work, count, Work::copy_out)?,
         both_copies: part.alone([a, b], || work.copies(a, b))?,
-        kernel: part.alone([a], || work.each(|work, batch| work.kernel(batch, form, a)))?,
+        kernel: part.alone_each(a, &mut work, count, kernel)?,
     };
     part.say(format!(
         "Around the kernel, {count} batches of {} with {rounds} rounds: copies in {}, kernels {}, copies out {};\n\
@@ -155,51 +155,42 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
         units::time(stages.both_copies),
     ));
     // Before the comparison, so that every variant finds the pool filled.
-    let reached = part.reached(
-        &streams,
-        &mut work,
-        |work| work.copies(a, b),
-        |work| work.pass(form, &[a, b, c, d]),
-    )?;
+    let copies = |work: &mut Work| work.copies(a, b);
+    let reached = part.reached(&all, &mut work, copies, pass(form, &all))?;
 
     let plan = Plan::new()
-        .bytes_in(bytes)
-        .bytes_out(bytes)
+        .copies(bytes)
         .launches(count, elements)
         .threads_differ();
-    let plain = Form::Unspecialised;
-    let outcomes = part.compare(
-        "variants",
-        plan,
-        &mut work,
-        [
-            variant(
-                ("unspecialised/streams-1", "unspecialised, 1 stream"),
-                [a],
-                |work: &mut Work| work.pass(plain, &[a]),
-            ),
-            variant(
-                ("specialised/streams-1", "specialised, 1 stream"),
-                [a],
-                |work: &mut Work| work.pass(form, &[a]),
-            ),
-            variant(
-                ("specialised/streams-2", "specialised, 2 streams"),
-                [a, b],
-                |work: &mut Work| work.pass(form, &[a, b]),
-            ),
-            variant(
-                ("specialised/streams-4", "specialised, 4 streams"),
-                &streams,
-                |work: &mut Work| work.pass(form, &[a, b, c, d]),
-            ),
-            variant(
-                ("unspecialised/streams-4", "unspecialised, 4 streams"),
-                &streams,
-                |work: &mut Work| work.pass(plain, &[a, b, c, d]),
-            ),
-        ],
-    )?;
+    let (one, two, four, plain) = (&all[..1], &all[..2], &all[..], Form::Unspecialised);
+    let variants = [
+        variant(
+            ("unspecialised/streams-1", "unspecialised, 1 stream"),
+            one,
+            pass(plain, one),
+        ),
+        variant(
+            ("specialised/streams-1", "specialised, 1 stream"),
+            one,
+            pass(form, one),
+        ),
+        variant(
+            ("specialised/streams-2", "specialised, 2 streams"),
+            two,
+            pass(form, two),
+        ),
+        variant(
+            ("specialised/streams-4", "specialised, 4 streams"),
+            four,
+            pass(form, four),
+        ),
+        variant(
+            ("unspecialised/streams-4", "unspecialised, 4 streams"),
+            four,
+            pass(plain, four),
+        ),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(format!("Specialised here: {form}."));
     part.show_bounded(&outcomes, &stages);
     let [_, one, _, four, _] = &outcomes;
@@ -207,19 +198,11 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     part.chart(&one.name, &one.recording, Rows::Engines);
 
     let gain = ratio(one.median().as_secs_f64() / four.median().as_secs_f64());
-    part.expect(
-        "faster/streams-4",
-        "4 streams are faster than 1",
-        gain.at_least(1.3),
-    );
-    let near = share(reached.share)
-        .at_least(required_share(bytes))
-        .for_any(&[Size]);
-    part.expect(
-        "near-bound/streams-4",
-        "4 streams come near the bound",
-        near,
-    );
+    let faster = gain.at_least(1.3);
+    part.expect("faster/streams-4", "4 streams are faster than 1", faster);
+    let near = share(reached.share).at_least(required_share(bytes));
+    let (near, sentence) = (near.for_any(&[Size]), "4 streams come near the bound");
+    part.expect("near-bound/streams-4", sentence, near);
     Ok(())
 }
 
