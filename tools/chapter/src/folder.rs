@@ -150,7 +150,7 @@ fn replaceable(path: &Path) -> bool {
 /// Reads a folder's summary and the results in it, in the order in which they ran.
 ///
 /// # Errors
-/// It is no such folder, or one of its files is none of results.
+/// It is not a folder of results, or one of its files cannot be read.
 pub fn read(path: &Path) -> Result<(Summary, Vec<Results>), UsageError> {
     let summary = summary(path)?;
     let mut results = Vec::new();

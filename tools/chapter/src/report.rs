@@ -181,8 +181,8 @@ fn take_aways(part: &PartResults) -> Vec<String> {
 }
 
 /// What the columns mean.
-const LEGEND: &str = "spread: between the quartiles, as a share of the median; bound: the shortest time that a schedule could \
-                      take, from stages measured alone; speed-up: the first variant's time by this one's.";
+const LEGEND: &str = "spread: the distance between the quartiles, as a share of the median; bound: the shortest time that any schedule \
+                      could take, computed from stages measured alone; speed-up: the first variant's time divided by this one's.";
 
 #[cfg(test)]
 mod tests;

@@ -223,7 +223,7 @@ fn what_is_no_timeline_is_refused_with_exit_code_2() {
         .unwrap();
     let foreign = refused("foreign.db", at);
     assert!(
-        foreign.contains("foreign.db: a database, but no export of Nsight Systems"),
+        foreign.contains("foreign.db: a database, but not an export of Nsight Systems"),
         "{foreign}"
     );
     let torn = fs::read(at.join("foreign.db")).unwrap();

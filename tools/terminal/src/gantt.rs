@@ -33,7 +33,7 @@ pub struct Gantt<'a> {
     coloured: bool,
 }
 
-/// Columns of the time axis where nothing is said of it.
+/// The default number of columns of the time axis.
 const COLUMNS: u64 = 64;
 /// Rows shown; the rest is counted.
 const MAX_ROWS: usize = 16;

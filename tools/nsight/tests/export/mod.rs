@@ -180,7 +180,7 @@ impl Export {
             .unwrap();
     }
 
-    /// Writes a row of a table's columns in turn; too many values are left out. What rows are brought together by is the same
+    /// Writes a row of a table, column by column; surplus values are left out. What rows are brought together by is the same
     /// in all.
     pub fn fill(&mut self, table: &str, values: &[Value]) {
         let columns = self.columns(table);
