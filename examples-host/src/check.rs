@@ -1,6 +1,5 @@
 //! Checking every element against a reference that the CPU computes independently.
 
-use crate::host_buffer::HostBuffer;
 use crate::uncached;
 use bytemuck::Pod;
 use libcuda::host;
@@ -149,23 +148,6 @@ where
             got: format!("{:?}", got[index - offset]),
         }),
     }
-}
-
-/// As [`equal`], over all elements of host buffers that were split from one; waits for the copies
-/// into them.
-pub fn pieces<T>(
-    what: &str,
-    pieces: &[HostBuffer<T>],
-    expected: impl Fn(usize) -> T + Sync,
-) -> anyhow::Result<Checked>
-where
-    T: Pod + Debug + Sync,
-{
-    pieces
-        .iter()
-        .try_fold(Checked::default(), |checked, piece| {
-            Ok(checked.and(equal(what, piece.offset(), piece.read()?, &expected)?))
-        })
 }
 
 struct Found {

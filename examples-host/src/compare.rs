@@ -36,11 +36,13 @@ impl<A: Workload, B: Workload> Workload for (A, B) {
     }
 }
 
+pub(crate) type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
+
 /// One way to do the work.
 pub struct Variant<'v, S> {
     pub(crate) label: Label,
     pub(crate) streams: Vec<Join>,
-    pub(crate) body: Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>,
+    pub(crate) body: Body<'v, S>,
 }
 
 /// A variant: its label (an id, or an id with the text to print), the streams that it enqueues into, and what it

@@ -195,8 +195,8 @@ mod tests {
         assert_eq!(claims(None, &wrong), [(true, false); 2]);
         let ms = Duration::from_millis;
         let near = [
-            time(ms(11)).near(ms(10), 0.1),
-            time(ms(12)).near(ms(10), 0.1),
+            time(ms(21)).near(ms(20), 0.1),
+            time(ms(23)).near(ms(20), 0.1),
         ];
         assert_eq!(claims(None, &near), [(true, true), (true, false)]);
     }

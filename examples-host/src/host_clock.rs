@@ -1,13 +1,9 @@
 //! The host's clock and the host's work, on either device.
 //!
 //! On NVIDIA's driver these are the real thing. On the software GPU the host is modelled as the
-//! device is: the clock is virtual, CPU work is a cost in that clock, and host threads take turns
-//! by virtual time, so that a program's timeline is the same on every machine.
+//! device is: the clock is virtual, CPU work is a cost in that clock, and host threads ([`crate::threads`])
+//! take turns by virtual time, so that a program's timeline is the same on every machine.
 
-use crate::device::Device;
-use crate::error::Result;
-use crate::range;
-use crate::tally;
 use libcuda::Driver;
 use std::time::{Duration, Instant};
 
@@ -41,29 +37,4 @@ pub fn memory_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
 /// CPU work that counts `bytes` bytes in a table, as a histogram does; see [`work`].
 pub fn counting_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
     libcuda::host::counting_work(bytes, body)
-}
-
-/// Runs `body(0)` … `body(count - 1)` on host threads of their own, with the device's context
-/// current on each, and returns their results in that order. What they enqueue counts as the
-/// caller's work.
-pub fn threads<R: Send>(
-    device: &Device,
-    count: usize,
-    body: impl Fn(usize) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let results = libcuda::host::threads(count, |index| {
-        device.make_current()?;
-        range::name_thread(&format!("host thread {index}"));
-        let before = tally::enqueued();
-        let result = body(index)?;
-        Ok((result, tally::enqueued() - before))
-    });
-    results
-        .into_iter()
-        .map(|result: Result<_>| {
-            let (value, work) = result?;
-            tally::add(work);
-            Ok(value)
-        })
-        .collect()
 }

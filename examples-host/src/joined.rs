@@ -1,11 +1,10 @@
 //! Streams that a timed region forks to and joins.
 
-use crate::stream::Stream as OwnedStream;
 use cuda_host::StreamExt;
 use cust::stream::Stream;
 use cust::sys::CUstream;
 
-/// A stream: cust's, or one of this crate's buffers'.
+/// A stream: cust's, or the handle of one.
 pub trait Joined {
     /// The driver's handle.
     fn handle(&self) -> CUstream;
@@ -20,17 +19,6 @@ impl Joined for Stream {
 
     fn label(&self) -> String {
         self.name()
-    }
-}
-
-impl Joined for OwnedStream {
-    fn handle(&self) -> CUstream {
-        // A thread's own stream is not joined from another one.
-        self.raw().unwrap_or(std::ptr::null_mut())
-    }
-
-    fn label(&self) -> String {
-        self.name().to_owned()
     }
 }
 

@@ -6,20 +6,16 @@
 //! - **The program**: [`example`] (parts, command line, exit code), [`part`] (what a part says and
 //!   claims), [`options`], [`part_option`], [`need`], [`size`], [`exit`],
 //!   [`verdict`], [`child`] (settings that a process reads once).
-//! - **The device**: [`device`], [`stream`], [`event`], [`device_buffer`], [`memory_pool`],
-//!   [`arena`], [`host_buffer`], [`ring`], [`kernel`], [`host_clock`]. Order is in the types: a device buffer belongs to a
-//!   stream, all its operations run there, and handing it to another stream makes that one wait.
+//! - **The device**: [`device`], [`host_clock`], [`threads`]. Lessons call CUDA through cust and cuda-host.
 //! - **Fair comparison**: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every
 //!   element), [`measure`] (fork, join, in turn), [`statistics`], [`bound`].
 //! - **What really ran when**: [`recording`], [`range`], [`intervals`], and [`gantt`], [`table`] to show it;
 //!   [`chapter_timeline`] draws traces and pictures.
-//!
-//! # An example, as an author writes it
-#![doc = concat!("```no_run\n", include_str!("../examples/three_way.rs"), "```")]
 
+pub mod ahead;
 pub mod alone;
 pub mod answer;
-pub mod arena;
+pub mod before;
 pub mod beside;
 pub mod bound;
 pub mod by_size;
@@ -35,29 +31,27 @@ pub mod contest;
 pub mod data;
 mod describe;
 pub mod device;
-pub mod device_buffer;
 pub mod distance;
 pub mod error;
-pub mod event;
 pub mod example;
 pub mod exit;
 pub mod expect;
+pub mod exposed;
 mod failed_call;
 pub mod few_values;
 mod fingerprint;
 pub mod gaps;
 pub mod host_alone;
-pub mod host_buffer;
 pub mod host_clock;
-mod host_function;
 mod host_memory;
+pub mod host_waits;
+pub mod idle;
 pub mod joined;
-pub mod kernel;
 pub mod latency;
+pub mod least;
 pub mod lent;
 pub mod letters;
 pub mod measure;
-pub mod memory_pool;
 pub mod need;
 mod nvml;
 pub mod options;
@@ -67,20 +61,20 @@ pub mod part_option;
 pub mod plan;
 pub mod points;
 pub mod pool_log;
+pub mod pool_use;
 pub mod races;
 pub mod range;
 pub mod recording;
 pub mod requests;
 pub mod results;
 pub mod reuse;
-pub mod ring;
 pub mod round_trip;
 pub mod scaling;
 pub mod settings;
 pub mod show;
 pub mod size;
 pub mod split;
-pub mod stream;
+pub mod stretch;
 pub mod sweep;
 pub mod tally;
 pub mod threads;
@@ -96,27 +90,20 @@ pub use recording::profiling_library;
 
 /// What nearly every example uses.
 pub mod prelude {
-    pub use crate::arena::Arena;
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
     pub use crate::chunks::{self, Chunked};
     pub use crate::compare::{Workload, variant};
     pub use crate::data::Seed;
     pub use crate::device::Device;
-    pub use crate::device_buffer::DeviceBuffer;
     pub use crate::error::{Error, Result};
-    pub use crate::event::{Event, Timing};
     pub use crate::example::Example;
     pub use crate::expect::{ratio, right, share, time, truth};
     pub use crate::gantt::Rows;
-    pub use crate::host_buffer::{HostBuffer, HostMemory};
     pub use crate::host_clock;
     pub use crate::intervals::{Engine, Recording};
-    pub use crate::kernel::Grid;
-    pub use crate::kernels;
     pub use crate::label::Label;
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch, VARIANTS};
-    pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::need::Need;
     pub use crate::part::Part;
     pub use crate::plan::{EqualWork, Plan};
@@ -124,9 +111,7 @@ pub mod prelude {
     pub use crate::range::range;
     pub use crate::recording::{record, recorded};
     pub use crate::results::Kind;
-    pub use crate::ring::Ring;
     pub use crate::size::ByteSize;
-    pub use crate::stream::Stream;
     pub use crate::sweep::sweep;
     pub use crate::table::Table;
     pub use crate::units;

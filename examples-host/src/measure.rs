@@ -20,7 +20,6 @@ use crate::range::range;
 use crate::recording;
 use crate::results::Kind;
 use crate::statistics::Durations;
-use crate::stream::Stream;
 use crate::table::Table;
 use crate::tally::{self, Work};
 use crate::units;
@@ -216,22 +215,6 @@ impl<'v, S> Comparison<'v, S> {
             prepare: Box::new(|_| Ok(())),
             check: None,
         }
-    }
-
-    /// Adds a variant: its label, what it enqueues, and the streams that it enqueues into.
-    pub fn variant(
-        mut self,
-        name: impl Into<Label>,
-        streams: &[&Stream],
-        body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
-    ) -> Self {
-        let streams = streams.iter().map(|&stream| Join::of(stream)).collect();
-        self.variants.push(Variant {
-            name: name.into(),
-            streams,
-            body: Box::new(body),
-        });
-        self
     }
 
     /// These variants.

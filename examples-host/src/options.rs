@@ -87,11 +87,6 @@ pub struct Options {
     #[arg(long, value_name = "off|report|fail")]
     pub races: Option<Mode>,
 
-    /// Leave out an event that the result depends on, to see what goes wrong: the part that teaches it runs once then,
-    /// and times nothing
-    #[arg(long)]
-    pub omit_event: bool,
-
     /// Print what the example consists of, and what the device lacks for it, as JSON, and run nothing
     #[arg(long, hide = true)]
     pub describe: bool,
@@ -226,7 +221,7 @@ mod tests {
         assert_eq!(help.kind(), ErrorKind::DisplayHelp);
         let listed = "three-way  How near to the bound?\n             --iterations --chunks\n";
         assert!(help.to_string().contains(listed), "{help}");
-        for unused in ["--size", "--omit-event"] {
+        for unused in ["--size", "--rounds"] {
             assert!(!help.to_string().contains(unused), "{help}");
         }
     }

@@ -45,7 +45,7 @@ pub struct Part<'a> {
 }
 
 /// Columns in front of what a part prints.
-const INDENT: usize = 4;
+pub(crate) const INDENT: usize = 4;
 
 impl<'a> Part<'a> {
     pub(crate) fn new(info: PartInfo, device: &'a Device, options: &'a Options) -> Self {

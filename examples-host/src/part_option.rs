@@ -18,19 +18,16 @@ pub enum PartOption {
     Streams,
     /// `--rounds`: how long kernels run.
     Rounds,
-    /// `--omit-event`: leave out an event that the result depends on.
-    OmitEvent,
 }
 
 impl PartOption {
     /// All of them, in the order of the help text.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Iterations,
         Self::Size,
         Self::Chunks,
         Self::Streams,
         Self::Rounds,
-        Self::OmitEvent,
     ];
 
     /// Whether limits that were made for the part's own parameters may not hold with another value.
@@ -46,7 +43,6 @@ impl PartOption {
             Self::Chunks => "chunks",
             Self::Streams => "streams",
             Self::Rounds => "rounds",
-            Self::OmitEvent => "omit_event",
         }
     }
 
@@ -58,7 +54,6 @@ impl PartOption {
             Self::Chunks => options.chunks.is_some(),
             Self::Streams => options.streams.is_some(),
             Self::Rounds => options.rounds.is_some(),
-            Self::OmitEvent => options.omit_event,
         }
     }
 }
@@ -86,7 +81,6 @@ impl PartInfo {
             chunks: options.chunks.filter(|_| self.uses(PartOption::Chunks)),
             streams: options.streams.filter(|_| self.uses(PartOption::Streams)),
             rounds: options.rounds.filter(|_| self.uses(PartOption::Rounds)),
-            omit_event: options.omit_event && self.uses(PartOption::OmitEvent),
             ..options.clone()
         }
     }
@@ -162,12 +156,12 @@ mod tests {
     fn of_all_parts_one_must_use_the_option() {
         assert_eq!(refused(&[], chunks()), None);
         let options = Options {
-            omit_event: true,
+            rounds: Some(7),
             ..Options::default()
         };
         assert_eq!(
             refused(&[], options).as_deref(),
-            Some("--omit-event: the parts of this example do not use it; leave it out")
+            Some("--rounds: the parts of this example do not use it; leave it out")
         );
     }
 
@@ -179,7 +173,6 @@ mod tests {
             chunks: NonZeroUsize::new(8),
             streams: NonZeroUsize::new(2),
             rounds: Some(7),
-            omit_event: true,
             validate: true,
             ..Options::default()
         };

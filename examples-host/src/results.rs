@@ -67,7 +67,6 @@ fn request(options: &Options) -> Request {
         iterations: options.iterations,
         streams: options.streams.map(|streams| streams.get() as u64),
         rounds: options.rounds,
-        omit_event: options.omit_event,
         profiled: options.profiled,
     }
 }

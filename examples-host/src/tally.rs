@@ -1,7 +1,7 @@
 //! What the calling thread has enqueued: the counters that plans are checked against.
 //!
 //! The observer of the driver's calls adds every copy and launch to them. They are per host thread, so that counting
-//! costs an addition and no lock; [`crate::host_clock::threads`] adds what its threads enqueued to
+//! costs an addition and no lock; [`crate::threads::on_threads`] adds what its threads enqueued to
 //! the thread that started them.
 
 use std::cell::Cell;

@@ -115,7 +115,8 @@ impl Work {
         let range = self.chunks[chunk].clone();
         let result = self.slots[chunk % SLOTS].result.index(..range.len());
         // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
-        Ok(unsafe { result.async_copy_to(&mut self.output[range], stream)? })
+        unsafe { result.async_copy_to(&mut self.output[range], stream)? };
+        Ok(())
     }
 
     /// The host waits for each stage before it starts the next.

@@ -71,13 +71,13 @@
 //! # }
 //! ```
 
-use cuda_host::kernel::{Argument, Arguments, Kernel, PassedSlice, Signature};
+use cuda_host::kernel::{Argument, Arguments, Kernel, Signature};
 use cuda_host::prelude::*;
 use cust::error::CudaResult;
 use cust::event::{Event, EventFlags};
 use cust::function::{BlockSize, GridSize};
 use cust::memory::bytemuck::Zeroable;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy, DeviceSlice};
 use std::marker::PhantomData;
 
 /// A stream that the compiler tells from all others: `'s` is no other stream's.
@@ -197,18 +197,24 @@ impl<'s, A: Of<'s>, B: Of<'s>> Of<'s> for (A, B) {}
 impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>> Of<'s> for (A, B, C) {}
 impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>, D: Of<'s>> Of<'s> for (A, B, C, D) {}
 
-impl<T: DeviceCopy> Argument<&'static [T]> for &Buffer<'_, T> {
-    type Passed = PassedSlice<T>;
+impl<'a, T: DeviceCopy, P> Argument<P> for &'a Buffer<'_, T>
+where
+    &'a DeviceSlice<T>: Argument<P>,
+{
+    type Passed = <&'a DeviceSlice<T> as Argument<P>>::Passed;
 
     fn passed(self) -> Self::Passed {
-        Argument::<&'static [T]>::passed(&self.data)
+        <&DeviceSlice<T>>::passed(&self.data)
     }
 }
 
-impl<T: DeviceCopy> Argument<&'static mut [T]> for &mut Buffer<'_, T> {
-    type Passed = PassedSlice<T>;
+impl<'a, T: DeviceCopy, P> Argument<P> for &'a mut Buffer<'_, T>
+where
+    &'a mut DeviceSlice<T>: Argument<P>,
+{
+    type Passed = <&'a mut DeviceSlice<T> as Argument<P>>::Passed;
 
     fn passed(self) -> Self::Passed {
-        Argument::<&'static mut [T]>::passed(&mut self.data)
+        <&mut DeviceSlice<T>>::passed(&mut self.data)
     }
 }

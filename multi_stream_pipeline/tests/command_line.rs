@@ -145,7 +145,7 @@ fn senseless_requests_are_usage_errors() {
             "17",
         ),
         (&["--part", "event-chain", "--chunks", "1"], "--chunks 1"),
-        (&["--omit-event"], "--omit-event: the parts of this example"),
+        (&["--streams", "2"], "--streams: the parts of this example"),
         (&["--no-such-flag"], "--no-such-flag"),
     ] {
         let output = program(arguments).output().expect("the program starts");

@@ -19,11 +19,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
         "The one wait stands for the last record alone: the first stream's kernel is not waited for.",
     );
-    let named = [
-        "kernel `affine_rounds_x4`",
-        "kernel `saxpy`",
-        "recorded again",
-    ];
+    let named = ["kernel `affine_rounds_x4`", "kernel `saxpy`", "recorded again"];
     part.twins(&named, Data::new, program)
 }
 

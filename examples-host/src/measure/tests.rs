@@ -1,10 +1,11 @@
 //! What a comparison claims of its variants' work.
 
 use super::*;
-use crate::device_buffer::DeviceBuffer;
+use crate::compare::{Variant, Workload, variant};
 use crate::example::PartInfo;
-use crate::host_buffer::HostBuffer;
 use crate::options::Options;
+use cuda_host::stream;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use libcuda::Choice;
 
 const PART: PartInfo = PartInfo {
@@ -16,6 +17,29 @@ const PART: PartInfo = PartInfo {
 const ELEMENTS: usize = 256;
 const SENTENCE: &str = "all variants do the same work: ";
 
+/// A copy in.
+struct Copy {
+    input: LockedBuffer<u32>,
+    data: DeviceBuffer<u32>,
+}
+
+impl Copy {
+    fn copy(&mut self, stream: &cust::stream::Stream) -> anyhow::Result<()> {
+        // SAFETY: both live until the stopwatch has waited.
+        Ok(unsafe { self.data.async_copy_from(&self.input, stream)? })
+    }
+}
+
+impl Workload for Copy {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        Ok(Checked::default())
+    }
+}
+
 /// What is claimed of the work when the second variant copies as often as `times` says, which counts the calls.
 fn claimed(mut times: impl FnMut(usize) -> usize) -> String {
     let device = Device::open(Choice::Software).unwrap();
@@ -24,20 +48,21 @@ fn claimed(mut times: impl FnMut(usize) -> usize) -> String {
         ..Options::default()
     };
     let mut part = Part::new(PART, &device, &options);
-    let stream = Stream::non_blocking(&device, "stream").unwrap();
-    let host = HostBuffer::<u32>::page_locked(&device, ELEMENTS).unwrap();
-    let mut buffer = DeviceBuffer::<u32>::new(&stream, ELEMENTS).unwrap();
+    let stream = stream::non_blocking().unwrap().named("stream");
+    let mut work = Copy {
+        input: LockedBuffer::new(&7, ELEMENTS).unwrap(),
+        data: DeviceBuffer::zeroed(ELEMENTS).unwrap(),
+    };
     let mut calls = 0;
-    Comparison::new(VARIANTS, Plan::new().bytes_in(host.bytes()))
-        .variant("once", &[&stream], |buffer: &mut DeviceBuffer<u32>| {
-            Ok(buffer.copy_from(&host)?)
-        })
-        .variant("as-often", &[&stream], |buffer| {
+    let variants: [Variant<'_, Copy>; 2] = [
+        variant("once", [&stream], |work: &mut Copy| work.copy(&stream)),
+        variant("as-often", [&stream], |work: &mut Copy| {
             calls += 1;
-            Ok((0..times(calls)).try_for_each(|_| buffer.copy_from(&host))?)
-        })
-        .run(&mut part, &mut buffer)
-        .unwrap();
+            (0..times(calls)).try_for_each(|_| work.copy(&stream))
+        }),
+    ];
+    let plan = Plan::new().bytes_in(ELEMENTS * size_of::<u32>());
+    part.compare(VARIANTS, plan, &mut work, variants).unwrap();
     let claims = part.claims().iter().map(ToString::to_string);
     let mut of_work = claims.filter(|claim| claim.contains(SENTENCE));
     of_work.next().expect("a claim of the work")

@@ -5,9 +5,9 @@ use super::notes::{self, NotedCall};
 use super::{between_events, now};
 use crate::call_times;
 use crate::intervals::{Engine, Span};
-use crate::range::thread_name;
+use crate::range::{name_stream, thread_name};
 use crate::tally::{self, Work};
-use libcuda::observe::{self, Action, Call, Copied, Observer};
+use libcuda::observe::{self, Action, Call, Copied, Observer, StreamHandle};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -115,6 +115,10 @@ impl Observer for Recorder {
         if mode_of(bits) != Mode::Off {
             noted(call, succeeded);
         }
+    }
+
+    fn named(&self, stream: StreamHandle, name: &str) {
+        name_stream(stream.0 as cust::sys::CUstream, name);
     }
 }
 

@@ -81,14 +81,16 @@ impl<'f> Work<'f> {
         let batch = self.batches[batch].clone();
         let mut data = self.arriving.index(..batch.len());
         // SAFETY: the input is page-locked and outlives the pass.
-        Ok(unsafe { data.async_copy_from(&self.input[batch], stream)? })
+        unsafe { data.async_copy_from(&self.input[batch], stream)? };
+        Ok(())
     }
 
     fn copy_out(&mut self, batch: usize, stream: &Stream) -> Result<()> {
         let batch = self.batches[batch].clone();
         let result = self.leaving.index(..batch.len());
         // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
-        Ok(unsafe { result.async_copy_to(&mut self.output[batch], stream)? })
+        unsafe { result.async_copy_to(&mut self.output[batch], stream)? };
+        Ok(())
     }
 
     fn kernel(&mut self, batch: usize, form: Form, stream: &Stream) -> Result<()> {

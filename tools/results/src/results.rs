@@ -30,9 +30,6 @@ pub struct Request {
     /// Timed runs, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
-    /// Whether an event was left out on purpose.
-    #[serde(default)]
-    pub omit_event: bool,
     /// Whether a profiler was attached: such a run's times are not to be recorded as expectations.
     #[serde(default)]
     pub profiled: bool,

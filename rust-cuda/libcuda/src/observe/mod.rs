@@ -43,6 +43,9 @@ pub trait Observer: Sync {
 
     /// A call has returned. `succeeded` says whether the driver returned success.
     fn after(&self, call: &Call, succeeded: bool);
+
+    /// The program has named a stream.
+    fn named(&self, _stream: StreamHandle, _name: &str) {}
 }
 
 static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
@@ -57,6 +60,13 @@ thread_local! {
 pub fn start(observer: &'static dyn Observer) {
     if OBSERVER.set(observer).is_ok() {
         calls::stand_between();
+    }
+}
+
+/// Tells the observer a stream's name.
+fn tell_name(stream: StreamHandle, name: &str) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.named(stream, name);
     }
 }
 

@@ -151,7 +151,6 @@ fn unfit(run: &Results) -> Option<&'static str> {
         streams,
         rounds,
         iterations,
-        omit_event,
         profiled,
     } = run.request;
     let other_work = size.is_some() || chunks.is_some() || streams.is_some() || rounds.is_some();
@@ -159,7 +158,7 @@ fn unfit(run: &Results) -> Option<&'static str> {
         Some("the checkers found errors")
     } else if profiled {
         Some("a profiler was attached")
-    } else if other_work || omit_event {
+    } else if other_work {
         Some("the run used options that change its work")
     } else if iterations.is_some() && run.are_modelled() {
         Some("the run used another number of iterations, and modelled times are compared exactly")
