@@ -267,7 +267,7 @@ impl Export {
         ]
     }
 
-    /// A kernel of so many blocks of 256 threads, asked for within those times.
+    /// A kernel of this many blocks of 256 threads, enqueued within those times.
     pub fn kernel(
         &mut self,
         name: &str,
