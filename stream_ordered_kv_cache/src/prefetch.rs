@@ -84,7 +84,8 @@ impl Work {
     fn copy_in(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
         let mut pages = self.slots[layer % BUFFERS].pages.index(..);
         // SAFETY: the host's memory is page-locked and outlives the copy.
-        Ok(unsafe { pages.async_copy_from(&self.on_host[layer], stream)? })
+        unsafe { pages.async_copy_from(&self.on_host[layer], stream)? };
+        Ok(())
     }
 
     /// Attention of all sequences, one after the other, over the layer in its slot.

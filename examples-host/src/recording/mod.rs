@@ -14,20 +14,24 @@
 mod between_events;
 mod cupti;
 mod dependencies;
+mod engine;
+mod mode;
 mod notes;
 mod observer;
+mod record;
 mod records;
 mod software_log;
 
 pub use cupti::profiling_library;
-pub(crate) use observer::{install, time_calls};
+pub(crate) use mode::time_calls;
+pub(crate) use observer::install;
 
 use crate::device::Device;
 use crate::error::Error;
 use crate::host_clock;
 use crate::intervals::{Range, Recording, Source, Span};
 use libcuda::Driver;
-use observer::{Mode, Observing};
+use mode::{Mode, Observing};
 
 /// Counts the work of every call of the driver from now on, which is selected. Opening a
 /// [`Device`] does it; programs that open none may ask for it.
@@ -54,6 +58,7 @@ pub fn recorded<R, E: From<Error>>(
     device: &Device,
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<(R, Recording), E> {
+    install();
     device.synchronize()?;
     if is_free(device) {
         software_log::start();
@@ -89,7 +94,7 @@ pub fn recorded<R, E: From<Error>>(
 /// The present on the clock of the device's records, in nanoseconds, while something is recorded with them.
 #[inline]
 pub(crate) fn now() -> Option<u64> {
-    (observer::mode() == Mode::Records).then(now_of_records)?
+    (mode::mode() == Mode::Records).then(now_of_records)?
 }
 
 #[cold]

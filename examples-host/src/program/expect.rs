@@ -10,8 +10,6 @@
 //! ([`truth`], [`right`]) is always judged.
 
 use crate::check::{Checked, Mismatch, REFERENCE};
-use crate::device::TimeSource;
-use crate::part::Part;
 use crate::part_option::PartOption;
 use crate::results::{Figure, Unit};
 use crate::units;
@@ -142,28 +140,12 @@ impl Expected {
     }
 }
 
-impl Part<'_> {
-    /// Claims that `sentence` is true. Programs know the claim by `id`, which no other claim of the part has.
-    pub fn expect(&mut self, id: impl Into<String>, sentence: &str, expected: Expected) {
-        if let (TimeSource::Modelled, Some(reason)) =
-            (self.device().times(), expected.not_of_the_model)
-        {
-            self.say(format!(
-                "Not claimed of the model: {sentence}, {} modelled:\n{reason}.",
-                expected.found
-            ));
-            return;
-        }
-        let judged = self.own_parameters(expected.follows);
-        self.add_claim(id.into(), sentence, expected, judged);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::PartInfo;
     use crate::options::Options;
+    use crate::part::Part;
+    use crate::part_info::PartInfo;
     use libcuda::Choice;
     use std::num::NonZeroUsize;
 

@@ -1,9 +1,9 @@
 //! Whether the host has room for what a part asks for: page-locked memory that it lacks ends in a killed process, not in an
 //! error.
 
-use crate::options::UsageError;
 use crate::size::ByteSize;
 use crate::units;
+use chapter_terminal::UsageError;
 use std::fs;
 
 /// A part keeps its data twice, in and out, and software GPUs have their memory on the host as well.

@@ -1,9 +1,9 @@
 //! `--describe`: what an example consists of, for the command that runs all of them.
 
 use crate::device::{Device, OpenError, TimeSource};
-use crate::example::PartInfo;
 use crate::need::Need;
 use crate::options::Options;
+use crate::part_info::PartInfo;
 use crate::recording;
 use chapter_results::description::{Availability, Description, NeedDescription, PartDescription};
 use libcuda::SelectError;

@@ -1,7 +1,7 @@
 //! The command line that all examples share.
 
-use crate::example::PartInfo;
 use crate::output;
+use crate::part_info::PartInfo;
 use crate::part_option::PartOption;
 use crate::size::ByteSize;
 pub use chapter_terminal::UsageError;

@@ -8,10 +8,13 @@ use crate::failed_call;
 use crate::need::{self, Need};
 use crate::options::{self, Options, UsageError};
 use crate::output;
+use crate::own_options;
 use crate::part::Part;
-use crate::part_option::{self, PartOption};
+pub use crate::part_info::PartInfo;
+use crate::part_option::PartOption;
 use crate::races;
 use crate::range::range;
+use crate::recording;
 use crate::results::ResultsFile;
 use anyhow::Context;
 use chapter_results::new_file::NewFile;
@@ -21,19 +24,6 @@ use std::process::ExitCode;
 
 /// What runs a part.
 type Body<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
-
-/// A part as the command line shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartInfo {
-    /// The name for `--part`.
-    pub name: &'static str,
-    /// The question that it answers.
-    pub question: &'static str,
-    /// What it uses of the options that not every part uses.
-    pub uses: &'static [PartOption],
-    /// What it needs of the device.
-    pub needs: &'static [Need],
-}
 
 /// A program of parts.
 pub struct Example<'a> {
@@ -117,12 +107,13 @@ impl<'a> Example<'a> {
         if child::is_child() {
             output::silence();
         }
-        part_option::refuse_unused(options, &self.infos())?;
+        own_options::refuse_unused(options, &self.infos())?;
         let trace_file = options.trace.clone().map(trace_file).transpose()?;
         let mut trace = Trace::default();
         let mut results = options.json.clone().map(ResultsFile::create).transpose()?;
         races::choose(options)?;
         let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
+        recording::count_calls();
         races::require_checker(options, &device)?;
         output::line(device.introduction());
         let asked =

@@ -1,13 +1,11 @@
-//! Phases of the program, as ranges of NVTX, and names of threads and streams: what profilers show beside the device's
-//! work, and what recordings keep in [`Recording::ranges`](crate::intervals::Recording::ranges).
+//! Phases of the program, as ranges of NVTX: what profilers show beside the device's work, and what recordings keep in [`Recording::ranges`](crate::intervals::Recording::ranges).
 //!
 //! Nsight Systems shows them when the feature `nvtx` is on. Without it nothing is told to profilers, and a range costs one
 //! relaxed load when nothing is being recorded.
 
+use crate::profiler_names::thread_name;
 use crate::recording;
-use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::thread;
 
 /// A phase of the calling thread, from [`range`] until it is dropped. Those of one thread nest.
 #[derive(Debug)]
@@ -42,35 +40,4 @@ impl Drop for Range {
             recording::phase(name, thread_name(), start);
         }
     }
-}
-
-thread_local! {
-    static NAME: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Names the calling thread for profilers and recordings.
-pub fn name_thread(name: &str) {
-    #[cfg(feature = "nvtx")]
-    nvtx::name_current_thread(nvtx::Str::from_str_lossy(name));
-    NAME.set(Some(name.to_owned()));
-}
-
-/// What the calling thread is called.
-pub(crate) fn thread_name() -> String {
-    let named = NAME.with_borrow(Clone::clone);
-    named.unwrap_or_else(|| thread::current().name().unwrap_or("host thread").to_owned())
-}
-
-/// Names a stream for profilers.
-#[inline]
-#[cfg_attr(
-    not(feature = "nvtx"),
-    expect(unused_variables, reason = "for profilers only")
-)]
-pub(crate) fn name_stream(raw: cust::sys::CUstream, name: &str) {
-    #[cfg(feature = "nvtx")]
-    nvtx::name_cuda_resource(
-        nvtx::CudaResource::Stream(raw.cast()),
-        nvtx::Str::from_str_lossy(name),
-    );
 }

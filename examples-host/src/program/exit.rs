@@ -3,8 +3,8 @@
 
 use crate::child::Ended;
 use crate::device::{MissingProperty, OpenError};
-use crate::options::UsageError;
 use anyhow::Error;
+use chapter_terminal::UsageError;
 pub use chapter_terminal::exit::{Exit, complain};
 use libcuda::SelectError;
 

@@ -5,9 +5,7 @@
 //! must agree with the host's clock. Variants are warmed up, then run in turn (A B A B), so that
 //! none has the machine to itself in a better moment, and each run starts from poisoned buffers.
 
-use crate::bound::{Overlap, Stages};
 use crate::check::{Checked, Mismatch, REFERENCE};
-use crate::compare;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
 use crate::host_clock;
@@ -23,6 +21,7 @@ use crate::statistics::Durations;
 use crate::table::Table;
 use crate::tally::{self, Work};
 use crate::units;
+use crate::variant;
 use anyhow::{Context, bail};
 use cuda_host::{EventExt, StreamExt};
 use cust::error::{CudaError, CudaResult};
@@ -218,7 +217,7 @@ impl<'v, S> Comparison<'v, S> {
     }
 
     /// These variants.
-    pub(crate) fn of<const N: usize>(mut self, variants: [compare::Variant<'v, S>; N]) -> Self {
+    pub(crate) fn of<const N: usize>(mut self, variants: [variant::Variant<'v, S>; N]) -> Self {
         let variants = variants.into_iter().map(|variant| Variant {
             name: variant.label,
             streams: variant.streams,
@@ -250,6 +249,7 @@ impl<'v, S> Comparison<'v, S> {
     /// run is the recorded one.
     pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
         let device = part.device();
+        recording::install();
         let watch = Stopwatch::new(device)?;
         let mut runs: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
         let timed = part.iterations(DEFAULT_ITERATIONS);
@@ -478,36 +478,8 @@ pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
     table
 }
 
-/// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound
-/// each reaches.
-pub fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -> Table {
-    let mut table = Table::new([
-        "variant",
-        &format!("median, {times}"),
-        "spread",
-        "speed-up",
-        "of the bound",
-    ]);
-    for outcome in outcomes {
-        let reached = units::percent(stages.reached(Overlap::Duplex, outcome.median()));
-        table.row(cells(outcomes, outcome).into_iter().chain([reached]));
-    }
-    for overlap in Overlap::ALL {
-        let bound = stages.bound(overlap);
-        let speedup = units::ratio(speedup(outcomes, bound));
-        table.row([
-            overlap.label().text,
-            units::time(bound),
-            String::new(),
-            speedup,
-            String::new(),
-        ]);
-    }
-    table
-}
-
 /// What every table of outcomes says of one of them.
-fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
+pub(crate) fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
     [
         outcome.name.text.clone(),
         units::time(outcome.median()),
@@ -516,7 +488,7 @@ fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
     ]
 }
 
-fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
+pub(crate) fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
     outcomes.first().map_or(1.0, |first| {
         first.median().as_secs_f64() / time.as_secs_f64()
     })

@@ -1,9 +1,7 @@
 //! A part of an example while it runs: its device, its options, what it says and what it claims.
 
-use crate::bound::{Overlap, Stages};
 use crate::check::{Checked, Mismatch, REFERENCE};
 use crate::device::{Device, MissingProperty, TimeSource};
-use crate::example::PartInfo;
 use crate::expect::Expected;
 use crate::gantt::{Gantt, Rows};
 use crate::host_memory;
@@ -11,6 +9,7 @@ use crate::intervals::Recording;
 use crate::label::Label;
 use crate::options::{Options, UsageError};
 use crate::output;
+use crate::part_info::PartInfo;
 use crate::part_option::PartOption;
 use crate::plan::{EqualWork, Plan};
 use crate::results::{self, Bound, Figure, PartResults, Timed, Timeline, Unit};
@@ -247,14 +246,23 @@ impl<'a> Part<'a> {
         });
     }
 
+    /// Claims that `sentence` is true. Programs know the claim by `id`, which no other claim of the part has.
+    pub fn expect(&mut self, id: impl Into<String>, sentence: &str, expected: Expected) {
+        if let (TimeSource::Modelled, Some(reason)) =
+            (self.device().times(), expected.not_of_the_model)
+        {
+            self.say(format!(
+                "Not claimed of the model: {sentence}, {} modelled:\n{reason}.",
+                expected.found
+            ));
+            return;
+        }
+        let judged = self.own_parameters(expected.follows);
+        self.add_claim(id.into(), sentence, expected, judged);
+    }
+
     /// Adds a claim; one that is not judged counts as holding.
-    pub(crate) fn add_claim(
-        &mut self,
-        id: String,
-        sentence: &str,
-        expected: Expected,
-        judged: bool,
-    ) {
+    fn add_claim(&mut self, id: String, sentence: &str, expected: Expected, judged: bool) {
         let found = match expected.figure {
             Some(_) => self.labelled(expected.found),
             None => expected.found,
@@ -271,7 +279,7 @@ impl<'a> Part<'a> {
     }
 
     /// Whether the command line leaves the part's parameters as they are, but for those that may change.
-    pub(crate) fn own_parameters(&self, but_for: &[PartOption]) -> bool {
+    fn own_parameters(&self, but_for: &[PartOption]) -> bool {
         let changed =
             |option: &PartOption| option.changes_the_work() && option.is_given(self.options);
         let mut changed = PartOption::ALL.into_iter().filter(changed);
@@ -405,24 +413,6 @@ impl<'a> Part<'a> {
         self.claim_figure(id, sentence, off <= tolerance, figure, limit);
     }
 
-    /// Claims that a time is not below what the stages allow, but for [`NOISE`]: if it is, the
-    /// measurement is wrong.
-    pub fn claim_not_below_bound(&mut self, variant: &Label, stages: &Stages, time: Duration) {
-        self.note_bounds(stages);
-        let checked = stages.check(&variant.text, time, NOISE);
-        let found = checked
-            .as_ref()
-            .map_or_else(ToString::to_string, |()| units::time(time));
-        let limit = format!("not below {}", units::time(stages.bound(Overlap::Duplex)));
-        self.claim(
-            format!("not-below-bound/{}", variant.id),
-            &format!("{variant} is not faster than its bound"),
-            checked.is_ok(),
-            found,
-            limit,
-        );
-    }
-
     /// What has been claimed so far.
     #[cfg(test)]
     pub(crate) fn claims(&self) -> &[Claim] {
@@ -430,17 +420,15 @@ impl<'a> Part<'a> {
     }
 
     /// Notes for `--json` what bounds the variants of the group that was timed last.
-    fn note_bounds(&mut self, stages: &Stages) {
+    pub(crate) fn add_bound(&mut self, label: Label, bound: Duration) {
         let group = self.timed.last().map_or("", |timed| &timed.group.id);
-        for overlap in Overlap::ALL {
-            let bound = Bound {
-                group: group.to_owned(),
-                label: overlap.label(),
-                us: stages.bound(overlap).as_nanos() as f64 / 1e3,
-            };
-            if !self.bounds.contains(&bound) {
-                self.bounds.push(bound);
-            }
+        let bound = Bound {
+            group: group.to_owned(),
+            label,
+            us: bound.as_nanos() as f64 / 1e3,
+        };
+        if !self.bounds.contains(&bound) {
+            self.bounds.push(bound);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::error::Error;
-use crate::range;
+use crate::profiler_names::name_thread;
 use crate::tally;
 
 /// Runs `body(0)` … `body(count - 1)` on host threads of their own, each with the device's context current
@@ -17,7 +17,7 @@ pub fn on_threads<R: Send, E: From<Error> + Send>(
 ) -> Result<Vec<R>, E> {
     let results = libcuda::host::threads(count, |index| {
         device.make_current()?;
-        range::name_thread(&format!("host thread {index}"));
+        name_thread(&format!("host thread {index}"));
         let before = tally::enqueued();
         let result = body(index)?;
         Ok((result, tally::enqueued() - before))

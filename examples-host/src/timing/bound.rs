@@ -6,9 +6,6 @@
 //! the measurement, and is reported as one.
 
 use crate::label::Label;
-use crate::measure::{self, Outcome};
-use crate::part::Part;
-use crate::units;
 use std::time::Duration;
 
 /// Times of the stages of one workload, each measured alone over all its bytes.
@@ -111,37 +108,6 @@ impl Stages {
             bound,
             below,
         })
-    }
-}
-
-impl Part<'_> {
-    /// Predicts what a pipeline of copies in, kernels and copies out takes, from its stages.
-    pub fn predict_pipeline(&mut self, stages: &Stages) {
-        self.predict(format!(
-            "Alone: copies in {}, kernel {}, copies out {};\n\
-             both directions together {}. One stream takes the sum of the stages,\n\
-             {}, however many chunks there are. Three streams take the bound, {},\n\
-             plus 1/C of (sum - bound) to fill and drain a pipeline of C chunks.",
-            units::time(stages.copy_in),
-            units::time(stages.kernel),
-            units::time(stages.copy_out),
-            units::time(stages.both_copies),
-            units::time(stages.bound(Overlap::None)),
-            units::time(stages.bound(Overlap::Duplex)),
-        ));
-    }
-
-    /// Prints the outcomes beside the bounds that the stages set, and claims of each that it is not faster than its bound.
-    pub fn show_bounded(&mut self, outcomes: &[Outcome], stages: &Stages) {
-        self.say(measure::table_with_bounds(
-            outcomes,
-            stages,
-            self.device().times(),
-        ));
-        for outcome in outcomes {
-            self.keep(&outcome.name, &outcome.recording);
-            self.claim_not_below_bound(&outcome.name, stages, outcome.median());
-        }
     }
 }
 

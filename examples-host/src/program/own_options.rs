@@ -1,51 +1,12 @@
-//! Options that only some parts of an example use: each part declares its own, and asking a part for another is bad
-//! usage rather than silence.
+//! Which of the command line's options concern which part. Asking a part for another option is bad usage rather than
+//! silence.
 
-use crate::example::PartInfo;
-use crate::options::{Options, UsageError};
-use std::fmt;
-
-/// An option that a part uses only if it declares so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartOption {
-    /// `--iterations`: timed runs of each variant.
-    Iterations,
-    /// `--size`: bytes to work on.
-    Size,
-    /// `--chunks`: pieces that the data is cut into.
-    Chunks,
-    /// `--streams`: streams that the work is dealt to.
-    Streams,
-    /// `--rounds`: how long kernels run.
-    Rounds,
-}
+use crate::options::Options;
+use crate::part_info::PartInfo;
+use crate::part_option::PartOption;
+use chapter_terminal::UsageError;
 
 impl PartOption {
-    /// All of them, in the order of the help text.
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Iterations,
-        Self::Size,
-        Self::Chunks,
-        Self::Streams,
-        Self::Rounds,
-    ];
-
-    /// Whether limits that were made for the part's own parameters may not hold with another value.
-    pub(crate) fn changes_the_work(self) -> bool {
-        self != Self::Iterations
-    }
-
-    /// The field of [`Options`], by which clap knows the argument too.
-    pub(crate) const fn field(self) -> &'static str {
-        match self {
-            Self::Iterations => "iterations",
-            Self::Size => "size",
-            Self::Chunks => "chunks",
-            Self::Streams => "streams",
-            Self::Rounds => "rounds",
-        }
-    }
-
     /// Whether the command line has it.
     pub(crate) fn is_given(self, options: &Options) -> bool {
         match self {
@@ -58,19 +19,7 @@ impl PartOption {
     }
 }
 
-impl fmt::Display for PartOption {
-    /// As it is written on the command line.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--{}", self.field().replace('_', "-"))
-    }
-}
-
 impl PartInfo {
-    /// Whether the part has declared that it uses the option.
-    pub(crate) fn uses(&self, option: PartOption) -> bool {
-        self.uses.contains(&option)
-    }
-
     /// The options without those that the part does not use.
     pub(crate) fn own(&self, options: &Options) -> Options {
         Options {

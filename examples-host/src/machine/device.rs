@@ -1,9 +1,8 @@
 //! The device that an example runs on, and what it can do.
 
 use crate::error::{Error, Result, check, failed};
-use crate::options::UsageError;
-use crate::recording;
 pub use chapter_results::device::TimeSource;
+use chapter_terminal::UsageError;
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute;
 use cust::sys;
@@ -68,7 +67,6 @@ impl Device {
     /// of CUDA.
     pub fn open(choice: Choice) -> Result<Self, OpenError> {
         let selected = libcuda::select(choice)?;
-        recording::install();
         Ok(Self::first(selected.driver, selected.reason.clone())?)
     }
 

@@ -35,6 +35,7 @@ mod tests {
     #[test]
     fn the_call_its_argument_and_its_code_are_named() {
         let _device = Device::open(Choice::Software).unwrap();
+        crate::recording::count_calls();
         // SAFETY: nothing is allocated.
         let refused = unsafe { DeviceBuffer::<u8>::uninitialized(1 << 50) };
         let error = Error::new(refused.err().unwrap()).context("part pinned");
