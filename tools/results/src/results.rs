@@ -80,7 +80,7 @@ pub enum ReadError {
     },
     /// It is a file of another version of the form.
     #[error(
-        "{path} has version {found} of the results' form; this program reads version {VERSION}: write it again with `--json`"
+        "{path} has version {found} of the results' format; this program reads version {VERSION}; write it again with `--json`"
     )]
     Version {
         /// The file.

@@ -1,4 +1,4 @@
-//! What a part had to do, as a hash: results of two runs are comparable only when it is the same.
+//! A hash of a part's work: results of two runs are comparable only when it is the same.
 //!
 //! It is a hash of ids and numbers only: the example, the part, the options that change the work, the numbers of each
 //! group's plan, and of everything that was timed its group, variant and kind. Texts are not in it, so that a sentence may
@@ -9,7 +9,7 @@ use crate::part::{Kind, PartResults, Plan};
 use crate::results::Request;
 use sha2::{Digest, Sha256};
 
-/// The hash of what a part had to do, in hexadecimal.
+/// The hash of a part's work, in hexadecimal.
 pub fn hash(example: &str, request: &Request, part: &PartResults) -> String {
     let timed = part.timed.iter();
     let timed = timed.map(|timed| (&*timed.group.id, &*timed.variant.id, timed.kind));

@@ -35,7 +35,7 @@ pub struct Gantt<'a> {
     host_waits: bool,
 }
 
-/// Columns of the time axis where nothing is said of it.
+/// The default number of columns of the time axis.
 const COLUMNS: u64 = 64;
 /// The row of the host's waits.
 const HOST: &str = "host";

@@ -1,7 +1,7 @@
 //! The cost of a launch through this project's route beside a C++ loop linked to NVIDIA's library, in one run:
 //! `launches LAUNCHES.so`.
 //!
-//! Both loops launch the same kernel with the same parameters on the same stream, in turn, 20,000 launches each;
+//! Both loops launch the same kernel with the same parameters on the same stream, alternating, 20,000 launches each;
 //! a batch is short enough never to fill the driver's queue. Then both once more while the calls are observed, as the
 //! examples' are: counted, and passed on. Exit code 1 above [`ALLOWED`].
 
@@ -86,7 +86,7 @@ fn main() -> Result<ExitCode> {
 /// A batch of launches.
 type Batch<'a> = &'a mut dyn FnMut() -> Result<()>;
 
-/// Runs the batches of both loops in turn, prints what a launch costs in each, and returns the ratio.
+/// Runs the batches of both loops alternately, prints what a launch costs in each, and returns the ratio.
 fn compare(how: &str, stream: &Stream, loops: [Batch; 2]) -> Result<f64> {
     let mut times = [Vec::new(), Vec::new()];
     for batch in 0..=BATCHES {
