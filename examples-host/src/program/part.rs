@@ -17,7 +17,7 @@ use crate::size::ByteSize;
 use crate::statistics::Durations;
 use crate::units;
 use crate::verdict::{Claim, Verdict};
-use chapter_terminal::style;
+use chapter_terminal::{style, wrap};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -160,7 +160,7 @@ impl<'a> Part<'a> {
     pub fn predict(&mut self, text: impl Display) {
         self.prediction = text.to_string();
         output::line(format!("  {}", style::quiet("Prediction")));
-        output::line(output::paragraph(INDENT, &self.prediction));
+        output::line(wrap::paragraph(INDENT, &self.prediction));
         self.heading_due = true;
     }
 
@@ -175,7 +175,7 @@ impl<'a> Part<'a> {
             let heading = format!("Measurement ({})", self.device.times());
             output::line(format!("  {}", style::quiet(heading)));
         }
-        output::line(output::indented(INDENT, &text.to_string()));
+        output::line(wrap::indented(INDENT, &text.to_string()));
     }
 
     /// Prints with `--verbose` what a screen has no room for.
@@ -452,8 +452,8 @@ impl<'a> Part<'a> {
         let failed = claims.iter().filter(|claim| !claim.counts_as_holding());
         for claim in claims {
             match (claim.counts_as_holding(), self.options.verbose) {
-                (false, _) => output::line(style::bad(output::indented(2, &claim.to_string()))),
-                (true, true) => output::line(output::indented(2, &claim.to_string())),
+                (false, _) => output::line(style::bad(wrap::indented(2, &claim.to_string()))),
+                (true, true) => output::line(wrap::indented(2, &claim.to_string())),
                 (true, false) => {}
             }
         }
@@ -469,7 +469,7 @@ impl<'a> Part<'a> {
         };
         output::line(format!("  {line}"));
         if !self.take_away.is_empty() {
-            output::line(style::bold(output::paragraph(2, &self.take_away)));
+            output::line(style::bold(wrap::paragraph(2, &self.take_away)));
         }
     }
 

@@ -22,6 +22,45 @@ pub fn print(text: impl std::fmt::Display, hang: usize) {
     }
 }
 
+/// A text with its lines indented. Lines of prose that are too long for the terminal go on in the next line, further in or
+/// behind their label; lines of tables and charts, which have their columns, stay as they are.
+pub fn indented(by: usize, text: &str) -> String {
+    let columns = output::columns();
+    let lines = text.lines().map(|line| {
+        let (label, prose) = split_label(line);
+        let has_columns = prose.contains("  ") || line.contains(['|', '\x1b']);
+        if has_columns || by + width(line) <= columns {
+            return format!("{:by$}{line}", "");
+        }
+        let hang = if label.trim().is_empty() { 2 } else { 0 };
+        let first = by + width(label);
+        let others = format!("\n{:1$}", "", first + hang);
+        let wrapped = wrap(prose, columns.saturating_sub(first + hang), 0);
+        format!("{:by$}{label}{}", "", wrapped.join(&others))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A paragraph, filled anew to the terminal's width.
+pub fn paragraph(by: usize, text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = format!("{:by$}{}", "", words.join(" "));
+    wrap(&line, output::columns(), 0).join("\n")
+}
+
+/// A line's indentation, with a label such as `first:   ` where it has one, and what follows.
+fn split_label(line: &str) -> (&str, &str) {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let label = match text.split_once(':') {
+        Some((word, rest)) if word.chars().all(char::is_alphabetic) && rest.starts_with("  ") => {
+            word.len() + 1 + rest.len() - rest.trim_start().len()
+        }
+        _ => 0,
+    };
+    line.split_at(indent + label)
+}
+
 fn wrap_line(line: &str, columns: usize, hang: usize) -> Vec<String> {
     if width(line) <= columns {
         return vec![line.to_owned()];
@@ -93,5 +132,44 @@ mod tests {
         let text = format!("{} two", style::bad("one"));
         assert_eq!(wrap(&text, 7, 0), [text.as_str()]);
         assert_eq!(width(&text), 7);
+    }
+
+    #[test]
+    fn prose_is_wrapped_and_columns_are_not() {
+        let prose = "a word ".repeat(20);
+        let text = indented(4, prose.trim_end());
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(
+            text.starts_with("    a word") && text.contains("\n      "),
+            "{text}"
+        );
+        let row = format!("name  {}", "1".repeat(90));
+        assert_eq!(indented(2, &row), format!("  {row}"));
+        let word = "x".repeat(100);
+        assert_eq!(
+            indented(0, &word).lines().last(),
+            Some(&*format!("{word}")).map(str::trim)
+        );
+    }
+
+    #[test]
+    fn a_labelled_line_goes_on_behind_its_label() {
+        let text = indented(
+            2,
+            &format!("  first:   {}", "a word ".repeat(15).trim_end()),
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("    first:   a word"), "{text}");
+        assert!(
+            lines[1].starts_with("             a word")
+                || lines[1].starts_with("             word")
+        );
+    }
+
+    #[test]
+    fn a_paragraph_is_filled() {
+        let text = paragraph(2, "one\ntwo\nthree");
+        assert_eq!(text, "  one two three");
     }
 }
