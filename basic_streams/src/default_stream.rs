@@ -1,6 +1,7 @@
 //! default-stream: what do the default streams wait for?
 //!
-//! Three streams get three kernels each, and in every round a fourth kernel goes to the legacy default stream, handle 0:
+//! Three streams get three kernels each, and the legacy default stream (`CU_STREAM_LEGACY`, or handle 0) three as well: one
+//! in every round, or all of them while the kernels of other host threads run:
 //!
 //! ```text
 //! blocking streams    a kk    kk    kk           non-blocking streams   d kkkkkk
@@ -12,7 +13,8 @@
 //! The legacy stream waits for all blocking streams, and they for it; a stream created non-blocking is exempt. A program
 //! that names no stream at all, on however many host threads, is on the legacy stream. The per-thread default streams (a
 //! handle of their own, `CU_STREAM_PER_THREAD`) run beside each other, but are blocking streams: they do synchronise with
-//! the legacy one. The charts would show it if any of this were wrong.
+//! the legacy one. Kernels beside a legacy kernel where there must be none, or none where there may be some, would prove
+//! this wrong.
 
 use crate::jobs::Jobs;
 use cuda_host::prelude::*;
@@ -70,7 +72,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let legacy: &Stream = &stream::legacy().named("legacy");
     let blocking = |name| anyhow::Ok(Stream::new(StreamFlags::DEFAULT, None)?.named(name));
     let [a, b, c] = &[blocking("a")?, blocking("b")?, blocking("c")?];
-    let [d, e, f] = &stream::named(["d", "e", "f"])?;
+    let [d, e, f] = &stream::non_blocking_named(["d", "e", "f"])?;
     let mut jobs = Jobs::new(KERNELS, MULTIPLY_ADDS)?;
     part.predict(format!(
         "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams\n\

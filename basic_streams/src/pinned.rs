@@ -51,7 +51,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
          the call returns at once, and the copy runs at the speed of the link, which\n\
          copying by the host does not reach.",
     );
-    let [stream] = &stream::named(["copies"])?;
+    let [stream] = &stream::non_blocking_named(["copies"])?;
     let largest = part.elements::<u32>(ByteSize::mib(64))?;
     let device = &DeviceBuffer::zeroed(largest)?;
     let lengths = (0..).map(|step| 1024 << (4 * step)).take_while(|&len| len < largest);

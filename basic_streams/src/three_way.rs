@@ -189,8 +189,9 @@ impl Chunked for Pipeline {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [copy_in, compute, copy_out] = &stream::named(["copy in", "compute", "copy out"])?;
-    let four = &stream::named(["A", "B", "C", "D"])?;
+    let [copy_in, compute, copy_out] =
+        &stream::non_blocking_named(["copy in", "compute", "copy out"])?;
+    let four = &stream::non_blocking_named(["A", "B", "C", "D"])?;
     let roles = [copy_in, compute, copy_out];
     let elements = part.elements::<f32>(ByteSize::mib(16))?;
     let bytes = elements * size_of::<f32>();
@@ -232,7 +233,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let sentence = format!("{}: copies in run during copies out", outcome.name);
         part.expect(format!("duplex/{}", outcome.name.id), &sentence, expected);
     }
-    let near = reached.near_bound(bytes).for_any(&[Size]);
+    let near = reached.near_bound(bytes);
     part.expect("near-bound/three-streams", "three streams come near the bound", near);
     part.take_away("A stream per role and an event per hand-over keep both directions busy.");
     Ok(())

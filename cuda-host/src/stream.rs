@@ -18,7 +18,7 @@ pub fn non_blocking() -> CudaResult<Stream> {
 }
 
 /// New [`non_blocking`] streams of these names, one call of the driver each.
-pub fn named<const N: usize>(names: [&str; N]) -> CudaResult<[Stream; N]> {
+pub fn non_blocking_named<const N: usize>(names: [&str; N]) -> CudaResult<[Stream; N]> {
     let mut streams = Vec::with_capacity(N);
     for name in names {
         streams.push(non_blocking()?.named(name));
@@ -28,7 +28,7 @@ pub fn named<const N: usize>(names: [&str; N]) -> CudaResult<[Stream; N]> {
 }
 
 /// New [`non_blocking`] streams named "stream 0", "stream 1" and so on, one call of the driver each.
-pub fn numbered(count: usize) -> CudaResult<Vec<Stream>> {
+pub fn non_blocking_numbered(count: usize) -> CudaResult<Vec<Stream>> {
     let named = |index| Ok(non_blocking()?.named(&format!("stream {index}")));
     (0..count).map(named).collect()
 }

@@ -56,7 +56,7 @@ impl Workload for Copies {
 fn two_ways(part: &mut Part) -> anyhow::Result<()> {
     let elements = part.elements::<f32>(ByteSize::mib(4))?;
     part.chunks(1, elements)?;
-    let [copy_in, copy_out] = stream::named(["copy in", "copy out"])?;
+    let [copy_in, copy_out] = stream::non_blocking_named(["copy in", "copy out"])?;
     let mut input = LockedBuffer::new(&0.0, elements)?;
     DATA.fill_f32(0, &mut input);
     let mut copies = Copies {

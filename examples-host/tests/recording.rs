@@ -54,7 +54,7 @@ fn edges(recording: &Recording) -> Vec<String> {
 #[test]
 fn what_waits_for_an_event_depends_and_the_stopwatch_adds_nothing() {
     let (_alone, device) = alone();
-    let [h, k, d] = &stream::named(["in", "kernel", "out"]).unwrap();
+    let [h, k, d] = &stream::non_blocking_named(["in", "kernel", "out"]).unwrap();
     let kernels = Kernels::load(gpu_kernels::SM_70).unwrap();
     let input = LockedBuffer::new(&1.0, LEN).unwrap();
     let mut output = LockedBuffer::new(&0.0, LEN).unwrap();
@@ -102,7 +102,7 @@ fn what_waits_for_an_event_depends_and_the_stopwatch_adds_nothing() {
 #[test]
 fn every_call_of_the_driver_is_kept_with_what_it_enqueued() {
     let (_alone, device) = alone();
-    let [stream] = &stream::named(["work"]).unwrap();
+    let [stream] = &stream::non_blocking_named(["work"]).unwrap();
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     let mut data = buffer();
     let recording = record::<anyhow::Error>(&device, || {
@@ -132,7 +132,7 @@ fn every_call_of_the_driver_is_kept_with_what_it_enqueued() {
 #[test]
 fn two_handles_of_the_legacy_stream_are_one_stream() {
     let (_alone, device) = alone();
-    let [other] = &stream::named(["other"]).unwrap();
+    let [other] = &stream::non_blocking_named(["other"]).unwrap();
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     let [mut a, mut b, mut c] = [buffer(), buffer(), buffer()];
     let recording = record::<anyhow::Error>(&device, || {
@@ -153,7 +153,7 @@ fn two_handles_of_the_legacy_stream_are_one_stream() {
 #[test]
 fn what_was_recorded_before_is_no_dependency() {
     let (_alone, device) = alone();
-    let [first, second] = &stream::named(["first", "second"]).unwrap();
+    let [first, second] = &stream::non_blocking_named(["first", "second"]).unwrap();
     let [mut a, mut b] = [buffer(), buffer()];
     let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
     set(&mut a, first).unwrap();
@@ -168,7 +168,7 @@ fn what_was_recorded_before_is_no_dependency() {
 
 /// Copies in on one stream and out on another one, with nothing between.
 fn race(device: &Device) -> Recording {
-    let [h, d] = &stream::named(["in", "out"]).unwrap();
+    let [h, d] = &stream::non_blocking_named(["in", "out"]).unwrap();
     let input = LockedBuffer::new(&1.0, LEN).unwrap();
     let mut output = LockedBuffer::new(&0.0, LEN).unwrap();
     let mut data = buffer();
@@ -208,7 +208,7 @@ fn a_race_names_its_operations_even_where_it_is_collected_and_was_found_before()
 #[test]
 fn a_finding_keeps_those_of_its_operations_that_are_in_the_recording() {
     let (_alone, device) = alone();
-    let [h, d] = &stream::named(["in", "out"]).unwrap();
+    let [h, d] = &stream::non_blocking_named(["in", "out"]).unwrap();
     let pool = MemoryPool::new(cust::device::Device::get_device(0).unwrap()).unwrap();
     // SAFETY: used behind the allocation only.
     let mut data = unsafe { pool.alloc_async::<f32>(LEN, h).unwrap() };
@@ -229,7 +229,7 @@ fn a_finding_keeps_those_of_its_operations_that_are_in_the_recording() {
 #[test]
 fn phases_nest_and_lie_around_the_work_that_they_enqueue_and_wait_for() {
     let (_alone, device) = alone();
-    let [stream] = &stream::named(["work"]).unwrap();
+    let [stream] = &stream::non_blocking_named(["work"]).unwrap();
     let mut data = buffer();
     let before = range("begun before the recording");
     let recording = record::<anyhow::Error>(&device, || {
@@ -280,7 +280,7 @@ fn phases_nest_and_lie_around_the_work_that_they_enqueue_and_wait_for() {
 #[test]
 fn a_stopwatch_shows_how_long_the_host_waits() {
     let (_alone, device) = alone();
-    let [stream] = &stream::named(["work"]).unwrap();
+    let [stream] = &stream::non_blocking_named(["work"]).unwrap();
     let mut data = buffer();
     let watch = Stopwatch::new(&device).unwrap();
     let recording = record::<anyhow::Error>(&device, || {

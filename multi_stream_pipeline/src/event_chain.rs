@@ -178,7 +178,8 @@ impl Workload for Work {
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
-    let [producer, consumer, output] = stream::named(["producer", "consumer", "output"])?;
+    let [producer, consumer, output] =
+        stream::non_blocking_named(["producer", "consumer", "output"])?;
     let roles = [&producer, &consumer, &output];
     // A GPU needs so much that what the host does besides does not count; a model's host does nothing besides.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;

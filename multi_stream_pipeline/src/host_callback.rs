@@ -216,7 +216,7 @@ impl Workload for Work {
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
-    let [fetch, functions, next] = stream::named(["copy out", "function", "next"])?;
+    let [fetch, functions, next] = stream::non_blocking_named(["copy out", "function", "next"])?;
     let roles = [&fetch, &functions, &next];
     // On a GPU so much that the function takes longer than calling it; the modelled host's memory is slow enough.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;

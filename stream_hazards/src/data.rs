@@ -78,7 +78,7 @@ impl Data {
         BATCH.fill_f32(0, &mut input);
         let mut output = LockedBuffer::new(&0.0, elements)?;
         check::poison(&mut output);
-        let [first, second, third] = stream::named(["first", "second", "third"])?;
+        let [first, second, third] = stream::non_blocking_named(["first", "second", "third"])?;
         let data = Self {
             first,
             second,

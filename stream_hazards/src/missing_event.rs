@@ -29,7 +29,7 @@ fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
             second.wait(copied)?;
         }
     }
-    // SAFETY: all memory outlives the host's wait. The racy kernel may read stale bytes, which are numbers too.
+    // SAFETY: all memory outlives the device's work, for which the recording waits. Stale bytes are numbers too.
     unsafe {
         launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, second>>>(&mut *batch, A, B, ROUNDS))?;
         batch.async_copy_to(&mut data.output, second)?;

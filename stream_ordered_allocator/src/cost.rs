@@ -77,8 +77,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         "In the loops each step works in the first {} of its memory, whatever its size.",
         units::bytes((in_loop::touched(&sizes) * size_of::<f32>()) as u64)
     ));
-    in_loop::run(part, &sizes, &stream::named(["s0"])?)?;
-    in_loop::run(part, &sizes, &stream::named(NAMES)?)?;
+    in_loop::run(part, &sizes, &stream::non_blocking_named(["s0"])?)?;
+    in_loop::run(part, &sizes, &stream::non_blocking_named(NAMES)?)?;
     if !sizes.contains(&JUDGED) {
         part.say("Not judged: what a pool gains is claimed at 16 MiB. Add --size 16MiB or more.");
     }
@@ -87,7 +87,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 }
 
 fn calls(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
-    let [alone] = &stream::named(["calls"])?;
+    let [alone] = &stream::non_blocking_named(["calls"])?;
     let title = "an allocation and its free";
     let found = part.single_calls("calls", title, PAIRS, sizes, |bytes| {
         let elements = bytes / size_of::<f32>();

@@ -104,7 +104,7 @@ impl Program {
     }
 
     fn new(elements: usize) -> anyhow::Result<Self> {
-        let [writer, reader] = stream::named(["writer", "reader"])?;
+        let [writer, reader] = stream::non_blocking_named(["writer", "reader"])?;
         let mut batch = LockedBuffer::new(&0.0, elements)?;
         BATCH.fill_f32(0, &mut batch);
         let mut next_batch = LockedBuffer::new(&0.0, elements)?;

@@ -75,7 +75,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let default_pool = MemoryPool::default_of(device)?;
     let used_before = default_pool.statistics()?.used_high;
 
-    let [stream] = &stream::named(["allocating"])?;
+    let [stream] = &stream::non_blocking_named(["allocating"])?;
     let pool = MemoryPool::new(device)?; //                 cuMemPoolCreate
     let mut log = PoolLog::new(&pool);
     let new = log.note("creating the pool, threshold 0")?;
@@ -102,7 +102,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
     part.say(&log);
     part.say(format!(
-        "The slowest allocation of {BUFFERS}, {}: {} from the new pool, {} again with threshold 0,\n\
+        "The slowest allocation of {BUFFERS}, {}: {} from the new pool, {} again with threshold 0, \
          {} from what the pool has kept.",
         part.device().times(),
         units::time(first),

@@ -157,7 +157,7 @@ impl Workload for Decode {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [append, attention] = &stream::named(["append", "attention"])?;
+    let [append, attention] = &stream::non_blocking_named(["append", "attention"])?;
     let both = [append, attention];
     part.predict(format!(
         "{LAYERS} layers with {HEADS} heads of {HEAD_DIM}. Events take no more time than attention alone, unless it takes\n\

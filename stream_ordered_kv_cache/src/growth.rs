@@ -147,7 +147,7 @@ impl Growth {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [append] = stream::named(["append"])?;
+    let [append] = stream::non_blocking_named(["append"])?;
     let longest = size::tokens(part)?.unwrap_or(256);
     let page_tokens = Pages::of(part).hold(longest)?;
     let growth = Growth {

@@ -148,7 +148,7 @@ impl Workload for Work {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [copies, attention] = &stream::named(["copies", "attention"])?;
+    let [copies, attention] = &stream::non_blocking_named(["copies", "attention"])?;
     let tokens = size::tokens(part)?.unwrap_or(256);
     let page_tokens = Pages::of(part).hold(tokens)?;
 

@@ -41,6 +41,7 @@ fn main() -> Result<()> {
         buffers.push(DeviceBuffer::<f32>::zeroed(CHUNK)?); //                cuMemAlloc, cuMemsetD8
     }
 
+    // Blocking streams, the only ones that cust makes: they also come behind the memsets of the legacy stream above.
     let copy_in = Stream::new(StreamFlags::DEFAULT, None)?; //               cuStreamCreateWithPriority
     let compute = Stream::new(StreamFlags::DEFAULT, None)?;
     let copy_out = Stream::new(StreamFlags::DEFAULT, None)?;

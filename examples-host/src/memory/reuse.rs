@@ -153,7 +153,7 @@ mod tests {
     fn what_an_allocation_gave_is_known_by_its_address() {
         let (freed, other) = (DevicePointer::<u8>::from_raw(512), Given::Other);
         let _device = crate::device::Device::open(libcuda::Choice::Software).unwrap();
-        let [stream] = cuda_host::stream::named(["s"]).unwrap();
+        let [stream] = cuda_host::stream::non_blocking_named(["s"]).unwrap();
         // SAFETY: the memory is not used.
         let allocated = || unsafe { DeviceBuffer::<u8>::uninitialized_async(1, &stream) };
         assert_eq!(Given::by(allocated(), freed, &stream), Ok(other));

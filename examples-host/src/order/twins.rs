@@ -95,7 +95,7 @@ impl Part<'_> {
             }
         }
         if self.device().times() == TimeSource::Modelled {
-            let wrong = truth(outcome.is_err(), result, "in every run");
+            let wrong = truth(outcome.is_err(), result, "wrong");
             self.expect("racy/wrong", "racy: the result is wrong", wrong);
         }
     }

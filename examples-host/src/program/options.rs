@@ -20,14 +20,23 @@ const MOST_ROUNDS: i64 = 100_000_000;
 /// More streams than any device can tell apart.
 const MOST_STREAMS: usize = 1024;
 
+/// A pipeline of more chunks spends its time on starting copies.
+const MOST_CHUNKS: usize = 4096;
+
 fn streams(text: &str) -> Result<NonZeroUsize, String> {
-    let streams = text
-        .parse::<NonZeroUsize>()
-        .map_err(|error| error.to_string())?;
-    match streams.get() {
-        ..=MOST_STREAMS => Ok(streams),
-        _ => Err(format!("at most {MOST_STREAMS} streams")),
-    }
+    count(text, MOST_STREAMS)
+}
+
+fn chunks(text: &str) -> Result<NonZeroUsize, String> {
+    count(text, MOST_CHUNKS)
+}
+
+fn count(text: &str, most: usize) -> Result<NonZeroUsize, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number: &NonZeroUsize| number.get() <= most);
+    number.ok_or_else(|| format!("expected a number from 1 to {most}"))
 }
 
 /// What every example can be told. Flatten it into an example's own options, or use it alone.
@@ -71,7 +80,7 @@ pub struct Options {
     pub size: Option<ByteSize>,
 
     /// Pieces that the data is cut into
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = chunks)]
     pub chunks: Option<NonZeroUsize>,
 
     /// Streams that the work is dealt to

@@ -458,7 +458,8 @@ impl<'a> Part<'a> {
             }
         }
         let judged = claims.iter().filter(|claim| claim.judged).count();
-        let line = match (claims.len(), failed.count(), claims.len() - judged) {
+        let failed_claims = failed.count();
+        let line = match (claims.len(), failed_claims, claims.len() - judged) {
             (0, ..) => style::bad("FAILED: nothing was claimed"),
             (_, 0, 0) => style::good(format!("{judged} of {judged} claims hold")),
             (_, 0, more) => format!(
@@ -468,7 +469,9 @@ impl<'a> Part<'a> {
             (_, failed, _) => style::bad(format!("{failed} of {judged} claims FAILED")),
         };
         output::line(format!("  {line}"));
-        if !self.take_away.is_empty() {
+        // What is to be remembered is what these parameters have shown.
+        let shown = failed_claims == 0 && judged == claims.len();
+        if shown && !self.take_away.is_empty() {
             output::line(style::bold(wrap::paragraph(2, &self.take_away)));
         }
     }

@@ -3,6 +3,7 @@
 use crate::expect::{Expected, share};
 use crate::measure::Stopwatch;
 use crate::part::Part;
+use crate::part_option::PartOption;
 use crate::statistics::Durations;
 use anyhow::Context;
 use cust::stream::Stream;
@@ -19,15 +20,16 @@ pub struct Reached {
 
 impl Reached {
     /// The share, and what is required of it for `bytes` in each direction: starting copies, filling and draining cost the
-    /// less, the more data there is.
+    /// less, the more data there is. With less than 16 MiB nothing is required.
     pub fn near_bound(&self, bytes: usize) -> Expected {
-        share(self.share).at_least(match bytes >> 20 {
-            1024.. => 0.97,
-            256.. => 0.95,
-            64.. => 0.85,
-            16.. => 0.70,
-            _ => 0.40,
-        })
+        let (least, follows): (_, &[PartOption]) = match bytes >> 20 {
+            1024.. => (0.97, &[PartOption::Size]),
+            256.. => (0.95, &[PartOption::Size]),
+            64.. => (0.85, &[PartOption::Size]),
+            16.. => (0.70, &[PartOption::Size]),
+            _ => (0.70, &[]),
+        };
+        share(self.share).at_least(least).for_any(follows)
     }
 }
 

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn the_allocators_calls_are_timed_and_no_others() {
         let _device = Device::open(Choice::Software).unwrap();
-        let [stream] = stream::named(["s"]).unwrap();
+        let [stream] = stream::non_blocking_named(["s"]).unwrap();
         let body = || {
             // SAFETY: the memory is not used.
             let (a, b) = unsafe {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_free_counts_with_the_wait_right_before_it() {
         let _device = Device::open(Choice::Software).unwrap();
-        let [stream] = stream::named(["s"]).unwrap();
+        let [stream] = stream::non_blocking_named(["s"]).unwrap();
         let free = |wait: bool| {
             let ((), times) = timed(|| {
                 // SAFETY: the memory is not used.

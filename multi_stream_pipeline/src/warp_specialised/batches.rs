@@ -129,7 +129,7 @@ fn pass<'v>(form: Form, streams: &'v [Stream]) -> impl FnMut(&mut Work) -> Resul
 
 /// Compares the variants, one change at a time: `form` against the unspecialised one, and more streams.
 pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Result<()> {
-    let all = stream::named(["A", "B", "C", "D"])?;
+    let all = stream::non_blocking_named(["A", "B", "C", "D"])?;
     let [a, b, ..] = &all;
     // On a GPU enough that filling and draining the pipeline does not count; on a model as much as is soon interpreted.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(512), ByteSize::mib(16))?;

@@ -52,8 +52,6 @@ macro_rules! select_then_call {
 select_then_call! {
     init(flags: c_uint) as cuInit;
     driver_get_version(version: *mut c_int) as cuDriverGetVersion;
-    get_error_name(error: CuResult, name: *mut *const c_char) as cuGetErrorName;
-    get_error_string(error: CuResult, text: *mut *const c_char) as cuGetErrorString;
     get_proc_address(
         name: *const c_char, function: *mut *mut c_void, version: c_int, flags: u64
     ) as cuGetProcAddress;
@@ -65,4 +63,28 @@ select_then_call! {
         name: *const c_char, function: *mut *mut c_void, version: c_int, flags: u64,
         status: *mut c_int
     ) as cuGetProcAddress_v2_ptsz;
+}
+
+/// `fn(error, text) as symbol;`: what explains a code makes no choice. A program asks for it when no driver could be chosen,
+/// too; the software GPU has the same texts, and needs no device for them.
+macro_rules! explain {
+    ($($function:ident as $name:literal;)*) => {
+        $(
+            unsafe extern "C" fn $function(error: CuResult, text: *mut *const c_char) -> CuResult {
+                type Function = unsafe extern "C" fn(CuResult, *mut *const c_char) -> CuResult;
+                let Some(entry) = software_gpu::driver::entry_point($name) else {
+                    return ERROR_NOT_INITIALIZED;
+                };
+                // SAFETY: the software GPU's function of this name has this signature, the one of cuda.h.
+                let function = unsafe { transmute::<*const c_void, Function>(entry) };
+                // SAFETY: the caller's arguments, unchanged.
+                unsafe { function(error, text) }
+            }
+        )*
+    };
+}
+
+explain! {
+    get_error_name as "cuGetErrorName";
+    get_error_string as "cuGetErrorString";
 }

@@ -64,7 +64,7 @@ impl Server {
         let batches = Batch::all(lengths)?;
         let longest = lengths.iter().max().copied().unwrap_or(1);
         let most_scratch = Arena::room_for(layer::scratch_lengths(longest));
-        let [stream] = stream::named(["layer"])?;
+        let [stream] = stream::non_blocking_named(["layer"])?;
         let layer = Layer::new()?;
         // SAFETY: each batch writes what it reads.
         let [x, out] = unsafe {

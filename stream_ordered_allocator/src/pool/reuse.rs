@@ -117,7 +117,7 @@ fn in_pool(
 
 /// The cases, each in a pool of its own.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [first, second] = stream::named(["first", "second"])?;
+    let [first, second] = stream::non_blocking_named(["first", "second"])?;
     let scene = &Scene {
         first,
         second,
