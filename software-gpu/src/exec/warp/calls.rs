@@ -176,6 +176,7 @@ impl Warp {
 }
 
 /// Cells with 64 bits. These are loops, because `map` of an array is not inlined at every opt-level.
+#[inline(always)]
 fn widened(row: &[u32; LANES]) -> [u64; LANES] {
     let mut wide = [0; LANES];
     for lane in 0..LANES {
@@ -185,6 +186,7 @@ fn widened(row: &[u32; LANES]) -> [u64; LANES] {
 }
 
 /// The low 32 bits of cells.
+#[inline(always)]
 fn narrowed(row: &[u64; LANES]) -> [u32; LANES] {
     let mut narrow = [0; LANES];
     for lane in 0..LANES {
