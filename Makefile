@@ -11,54 +11,55 @@ all: ## build every example
 $(EXAMPLES): ## build and run one example
 	$(CARGO) run --locked -p $@
 
-chapter: ## run the whole chapter and say of each part whether its lesson holds
+chapter: ## run the whole chapter, with a verdict on each part
 	$(CARGO) chapter run
 
-help: ## this list
-	@sed -n 's/^\([a-z$$][^:]*\):.*## /\1: /p' Makefile | sed 's/$$(EXAMPLES)/$(EXAMPLES)/' | column -ts:
+help: ## show this list
+	@sed -n 's/^\([a-z$$][^:]*\):.*## /\1: /p' Makefile | sed 's/$$(EXAMPLES)/EXAMPLE/' | column -ts:
+	@echo; echo 'The examples:'; printf '    %s\n' $(EXAMPLES)
 
-test: ## every test of the workspace; needs no GPU
+test: ## run every test of the workspace; needs no GPU
 	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p chapter-results --features schema --test schema
 
-browser-test: ## the timelines' page in headless Chromium; needs chromium, node and npm
+browser-test: ## test the timeline page in headless Chromium
 	scripts/browser-test
 
-fuzz: ## fuzz the software GPU for 2 × 5 minutes; needs a C++ compiler
+fuzz: ## fuzz the software GPU twice for 5 minutes
 	scripts/fuzz 300
 
-conformance: ## the rules of the driver API on the software GPU; on an NVIDIA GPU with CUDA_DRIVER=nvidia
+conformance: ## check the driver API's rules on the software GPU
 	$(CARGO) run --locked -p conformance
 
-lint: ## formatting and clippy, as CI runs them
+lint: ## run rustfmt and clippy as CI does
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-toolchain: ## install the compiler that turns the kernels into PTX
+toolchain: ## install the compiler for the kernels
 	scripts/install-device-toolchain
 
-ptx: ## rebuild the committed PTX from the kernel sources
+ptx: ## rebuild the committed PTX
 	GPU_KERNELS_PTX=rebuild $(CARGO) build --locked -p gpu-kernels
 
-ptx-check: ## rebuild the PTX from scratch and compare it with the committed one
+ptx-check: ## compare the committed PTX with a fresh build
 	scripts/check-ptx
 
-ptxas: ## assemble the committed PTX for every architecture with NVIDIA's ptxas
+ptxas: ## assemble the PTX with NVIDIA's ptxas
 	scripts/check-ptxas
 
-gpu-bundle: ## a folder to copy to a GPU machine that has no Rust; run.sh inside
+gpu-bundle: ## prepare a folder for a GPU machine without Rust
 	scripts/make-gpu-bundle gpu-bundle
 
-shared-library: ## libcuda.so.1 for driver-API programs that are not ours
+shared-library: ## build libcuda.so.1 for other programs
 	scripts/make-shared-library shared-library
 
-shared-library-check: ## run a C program on it
+shared-library-check: ## run a C program on that library
 	scripts/check-shared-library
 
-bench: ## benchmarks of the software GPU and of the call forwarding
+bench: ## benchmark the software GPU and the call forwarding
 	$(CARGO) bench --workspace --locked
 
-doc: ## API documentation, warnings refused
+doc: ## build the API documentation; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 clean: ## remove everything that was built

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs on a machine with an NVIDIA GPU: every example, the checks of the computed bits, and, where nvcc is
-# installed, the comparison with the same work in CUDA C++. Needs no Rust. Whole output goes to results/.
+# Runs on a machine with an NVIDIA GPU: every example, the checks of the kernels' results, and, if nvcc is
+# installed, the comparison with the same work in CUDA C++. Needs no Rust. All output goes to results/.
 #
 #   run.sh [STEP..]      all steps, or those named: examples chapter figures conformance twins sanitizer software calibrate compare
 #
-# ROUNDS says how often twins starts each program in Rust and in C++; 5 times where it is not set.
+# ROUNDS sets how often twins starts each program in Rust and in C++; the default is 5.
 set -uo pipefail
 cd "$(dirname "$0")"
 results=${RESULTS:-results}
@@ -130,7 +130,7 @@ for name in "$@"; do
     case " ${all[*]} " in
     *" $name "*) ;;
     *)
-        echo "error: no step is called $name; there are: ${all[*]}" >&2
+        echo "error: unknown step $name; the steps are: ${all[*]}" >&2
         exit 2
         ;;
     esac
@@ -147,4 +147,4 @@ if [ ${#failed[@]} -gt 0 ]; then
     echo "failed: ${failed[*]} (see $results/)"
     exit 1
 fi
-echo "passed: everything that was not skipped; whole output in $results/"
+echo "passed: all steps that were not skipped; output in $results/"

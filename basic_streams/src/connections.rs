@@ -12,13 +12,18 @@
 //! ```
 //!
 //! With n streams on q queues depth-first takes ceil(n / q) + 1 kernels' time. Breadth-first (all a, then all b) takes 2.
-//! The variable is read when a process first uses the device, so each value is tried in a process of its own.
+//! The variable is read when a process first uses the device, so each value is tried in a process of its own. If depth-first
+//! took two kernels' time on one queue as well, there would be no such queue.
 
 use crate::gate::Gate;
 use crate::jobs::Jobs;
-use examples_host::check::Mismatch;
-use examples_host::prelude::*;
-use examples_host::statistics::Durations;
+use cuda_host::prelude::*;
+use cust::event::Event;
+use cust::stream::Stream;
+use examples_host::points::AtPoints;
+use examples_host::prelude::{Checked, Label, Part};
+use examples_host::prelude::{check, ratio, right, share, time, truth, units};
+use examples_host::settings::Setting;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -27,138 +32,92 @@ const STREAMS: [usize; 3] = [8, 16, 40];
 /// Multiply-adds of each kernel: some 105 µs on an H200, long beside what starting 80 kernels takes.
 const ROUNDS: u32 = 45_000;
 
-/// What one process measured.
+/// Both kernels of a stream, then those of the next.
+fn depth_first(jobs: &Jobs, streams: &[Stream], open: &Event) -> anyhow::Result<()> {
+    for stream in streams {
+        stream.wait(open)?;
+    }
+    for (index, stream) in streams.iter().enumerate() {
+        jobs.compute(index, stream)?;
+        jobs.compute(streams.len() + index, stream)?;
+    }
+    Ok(())
+}
+
+/// The first kernels of all streams, then the second.
+fn breadth_first(jobs: &Jobs, streams: &[Stream], open: &Event) -> anyhow::Result<()> {
+    for stream in streams {
+        stream.wait(open)?;
+    }
+    for (index, stream) in streams.iter().enumerate() {
+        jobs.compute(index, stream)?;
+    }
+    for (index, stream) in streams.iter().enumerate() {
+        jobs.compute(streams.len() + index, stream)?;
+    }
+    Ok(())
+}
+
+/// What one process measured: the time of one kernel, and of both orders for each of [`STREAMS`].
 #[derive(Serialize, Deserialize)]
 struct Answer {
     one: Duration,
-    /// Depth-first and breadth-first, for each of [`STREAMS`].
-    orders: Vec<[Durations; 2]>,
-    /// The numbers, compared with the CPU's.
-    checked: Result<Checked, Mismatch>,
+    orders: AtPoints,
+}
+
+fn measure(part: &mut Part) -> anyhow::Result<Answer> {
+    let streams = stream::numbered(40)?;
+    let (gate, mut jobs) = (Gate::new()?, Jobs::new(2 * streams.len(), ROUNDS)?);
+    let one = gate.median(part, &streams[..1], Jobs::plan(1), |open| {
+        streams[0].wait(open)?;
+        jobs.compute(0, &streams[0])
+    })?;
+    type Order = fn(&Jobs, &[Stream], &Event) -> anyhow::Result<()>;
+    let points = STREAMS.map(|count| [(count, depth_first as Order), (count, breadth_first)]);
+    let orders = part.at_points(5, points.as_flattened(), &mut jobs, |jobs, &(count, order)| {
+        jobs.use_first(2 * count);
+        let streams = &streams[..count];
+        gate.time(streams, Jobs::plan(2 * count), |open| order(jobs, streams, open))
+    })?;
+    Ok(Answer { one, orders })
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "n streams of two kernels on q queues: depth-first takes ceil(n / q) + 1 kernels' time,\n\
-         breadth-first 2.",
+        "n streams of two kernels on q queues: depth-first takes the time of\n\
+         ceil(n / q) + 1 kernels, breadth-first that of 2.",
     );
-    let answers =
-        part.ask_with_environment("CUDA_DEVICE_MAX_CONNECTIONS", &QUEUES, |part| measure(part))?;
+    let answers = part.ask_with_environment("CUDA_DEVICE_MAX_CONNECTIONS", &QUEUES, measure)?;
 
-    let times = part.device().times();
-    let mut table = Table::new([
-        "connections",
-        "streams",
-        "predicted",
-        &format!("depth-first, {times}"),
-        &format!("breadth-first, {times}"),
-    ]);
-    let (mut checked, mut slowest_breadth) = (Ok(Checked::default()), 0.0_f64);
-    for (queues, answer) in QUEUES.iter().zip(&answers) {
-        check::add(&mut checked, answer.checked.clone().map_err(Into::into))?;
-        for (streams, times) in STREAMS.iter().zip(&answer.orders) {
+    let (mut settings, mut checked, mut slowest) = (Vec::new(), Ok(Checked::default()), 0.0_f64);
+    for (queues, Answer { one, orders }) in QUEUES.into_iter().zip(answers) {
+        check::add(&mut checked, orders.checked.map_err(Into::into))?;
+        for (streams, times) in STREAMS.into_iter().zip(orders.times.as_chunks().0) {
             let id = format!("connections-{queues}/streams-{streams}");
-            let group = Label::new(
-                id.clone(),
-                format!("connections: {queues}, streams: {streams}"),
-            );
-            for (order, times) in ["depth-first", "breadth-first"].iter().zip(times) {
-                part.timed(&group, (*order, *order), Kind::Makespan, times);
-            }
-            let [depth, breadth] = times.each_ref().map(Durations::median);
-            let predicted = answer.one * predicted(*streams, *queues);
-            table.row([
-                queues.to_string(),
-                streams.to_string(),
-                units::time(predicted),
-                units::time(depth),
-                units::time(breadth),
-            ]);
-            let sentence = format!("depth-first, {streams} streams, connections: {queues}");
-            part.claim_time_near(
-                format!("depth-first/{id}"),
-                &sentence,
-                depth,
-                predicted,
-                0.2,
-            );
-            let share = breadth.as_secs_f64() / (2.0 * answer.one.as_secs_f64());
-            slowest_breadth = slowest_breadth.max(share);
+            let text = format!("connections: {queues}, streams: {streams}");
+            let predicted = one * (streams.div_ceil(queues) + 1) as u32;
+            let [depth, breadth] = times.each_ref().map(|times| times.median());
+            let expected = time(depth).near(predicted, 0.2);
+            part.expect(format!("depth-first/{id}"), &format!("depth-first, {text}"), expected);
+            slowest = slowest.max(breadth.div_duration_f64(one * 2));
+            settings.push(Setting { label: Label::new(id, text), predicted, times: times.clone() });
         }
     }
-    part.say(table);
-    part.claim_share_at_most(
-        "breadth-first",
-        "breadth-first takes two kernels' time, however few the queues",
-        slowest_breadth,
-        1.3,
-    );
-    part.claim_right("numbers", "every number is right", "numbers", &checked);
-    let false_dependency = |answer: &Answer| {
-        let [depth, breadth] = answer.orders[0].each_ref().map(Durations::median);
-        depth.as_secs_f64() / breadth.as_secs_f64()
-    };
-    part.claim_ratio_at_least(
+    part.show_settings(["depth-first", "breadth-first"], &settings);
+
+    let sentence = "breadth-first takes two kernels' time, however few the queues";
+    part.expect("breadth-first", sentence, share(slowest).at_most(1.3));
+    part.expect("numbers", "every number is right", right(&checked, "numbers"));
+    let [one_queue, many_queues] = [&settings[0], &settings[6]].map(Setting::ratio);
+    let appears = ratio(one_queue).at_least(3.0);
+    part.expect(
         "false-dependency/connections-1",
         "1 connection: a false dependency appears",
-        false_dependency(&answers[0]),
-        3.0,
+        appears,
     );
-    let gone = false_dependency(&answers[2]);
-    part.claim(
-        "no-false-dependency/connections-32",
-        "32 connections: it has vanished",
-        gone < 1.2,
-        units::ratio(gone),
-        "less than 1.20x",
-    );
+    let gone = truth(many_queues < 1.2, units::ratio(many_queues), "less than 1.20x");
+    part.expect("no-false-dependency/connections-32", "32 connections: it has vanished", gone);
+    part.take_away("Streams that share a hardware queue wait for each other: issue breadth-first.");
     Ok(())
-}
-
-/// Kernels' times that n streams of two kernels take on q queues, issued depth-first.
-fn predicted(streams: usize, queues: usize) -> u32 {
-    u32::try_from(streams.div_ceil(queues) + 1).unwrap_or(u32::MAX)
-}
-
-/// Both orders for each number of streams, in this process.
-fn measure(part: &mut Part) -> anyhow::Result<Answer> {
-    let device = part.device();
-    let most = STREAMS.into_iter().max().unwrap_or(1);
-    let mut gate = Gate::new(device)?;
-    let streams: Vec<Stream> = (0..most)
-        .map(|index| Stream::non_blocking(device, format!("stream {index}")))
-        .collect::<Result<_>>()?;
-    let streams: Vec<&Stream> = streams.iter().collect();
-    let mut jobs = Jobs::new(streams[0], 2 * most, ROUNDS)?;
-    let one = gate.median(part, &streams[..1], Jobs::plan(1), || jobs.launch([0]))?;
-
-    let mut checked = Ok(Checked::default());
-    let orders = sweep(part, 5, &STREAMS, |&count, check| {
-        // Stream s has the jobs s and count + s.
-        let streams = &streams[..count];
-        jobs.deal(streams)?;
-        let mut time = |jobs: &mut Jobs, order: Vec<usize>| -> anyhow::Result<Duration> {
-            jobs.poison()?;
-            let plan = Jobs::plan(2 * count);
-            let time = gate.time(streams, plan, || jobs.launch(order.iter().copied()))?;
-            if check {
-                check::add(&mut checked, jobs.check(2 * count))?;
-            }
-            Ok(time)
-        };
-        let depth = time(
-            &mut jobs,
-            (0..count)
-                .flat_map(|stream| [stream, count + stream])
-                .collect(),
-        )?;
-        let breadth = time(&mut jobs, (0..2 * count).collect())?;
-        anyhow::Ok([depth, breadth])
-    })?;
-    Ok(Answer {
-        one,
-        orders,
-        checked,
-    })
 }

@@ -8,108 +8,68 @@
 //!                          CPU         cccccccc                           CPU cccccccc
 //! ```
 //!
-//! The one takes the sum, the other the longer of the two. If the launch blocked the host, both would take the sum.
-
-mod histogram;
+//! The first takes the sum, the second the longer of the two. If the launch blocked the host, both would take the sum.
 
 use crate::jobs::Jobs;
-use examples_host::prelude::*;
-use histogram::Histogram;
+use cuda_host::prelude::*;
+use cust::stream::Stream;
+use examples_host::letters::Letters;
+use examples_host::prelude::{Part, share, time, units, variant};
 
 /// Multiply-adds of the kernel: about 1 ms on an H200.
 const ROUNDS: u32 = 430_000;
 const TEXT_BYTES: usize = 1 << 20;
 
-/// The GPU's work and the CPU's.
-struct Work {
-    kernel: Jobs,
-    text: Histogram,
+/// A kernel for the GPU, and letters for the CPU to count.
+type Work = (Jobs, Letters);
+
+fn after_wait((jobs, text): &mut Work, stream: &Stream) -> anyhow::Result<()> {
+    jobs.compute(0, stream)?;
+    stream.synchronize()?;
+    text.count();
+    Ok(())
 }
 
-impl Work {
-    fn launch(&mut self) -> Result<()> {
-        self.kernel.launch([0])
-    }
+fn while_running((jobs, text): &mut Work, stream: &Stream) -> anyhow::Result<()> {
+    jobs.compute(0, stream)?;
+    text.count();
+    stream.synchronize()?;
+    Ok(())
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let device = part.device();
-    let stream = Stream::non_blocking(device, "stream")?;
-    let mut work = Work {
-        kernel: Jobs::new(&stream, 1, ROUNDS)?,
-        text: Histogram::of_random_text(TEXT_BYTES),
-    };
-
-    let watch = Stopwatch::new(device)?;
-    let gpu = watch.median(part.iterations(10), [&stream], || work.launch())?;
-    let cpu = watch.median(part.iterations(10), [&stream], || {
-        work.text.count();
-        Ok::<_, Error>(())
+    let stream = stream::non_blocking()?.named("stream");
+    let (jobs, mut text) = (Jobs::new(1, ROUNDS)?, Letters::random(TEXT_BYTES));
+    let gpu = part.alone([&stream], || jobs.compute(0, &stream))?;
+    let cpu = part.alone([], || {
+        text.count();
+        Ok(())
     })?;
+    let (sum, shorter) = (gpu + cpu, gpu.min(cpu));
     part.predict(format!(
-        "Alone: the kernel {}, the CPU's work {}. One after the other takes the sum, {};\n\
-         at the same time takes the longer, {}.",
+        "Alone: the kernel {}, the CPU's work {}. One after the other takes\n\
+         the sum, {}; at the same time takes the longer of the two, {}.",
         units::time(gpu),
         units::time(cpu),
-        units::time(gpu + cpu),
+        units::time(sum),
         units::time(gpu.max(cpu)),
     ));
 
-    let outcomes = Comparison::new(VARIANTS, Jobs::plan(1))
-        .variant(
-            ("after-wait", "work after the wait"),
-            &[&stream],
-            |work: &mut Work| {
-                work.launch()?;
-                stream.synchronize()?;
-                work.text.count();
-                Ok(())
-            },
-        )
-        .variant(
-            ("while-running", "work while it runs"),
-            &[&stream],
-            |work| {
-                work.launch()?;
-                work.text.count();
-                Ok(())
-            },
-        )
-        .prepare(|work| {
-            work.text.forget();
-            Ok(work.kernel.poison()?)
-        })
-        .check(|work| {
-            work.text.check()?;
-            work.kernel.check(1)
-        })
-        .run(part, &mut work)?;
-    part.say(measure::table(&outcomes, device.times()));
+    let variants = [
+        variant("after-wait", [&stream], |work| after_wait(work, &stream)),
+        variant("while-running", [&stream], |work| while_running(work, &stream)),
+    ];
+    let outcomes = part.compare("variants", Jobs::plan(1), &mut (jobs, text), variants)?;
+    part.show(&outcomes);
+    let [after, during] = outcomes.map(|outcome| outcome.median());
 
-    let [after, during] = &outcomes[..] else {
-        anyhow::bail!("{} outcomes of two variants", outcomes.len());
-    };
-    let (after, during) = (after.median(), during.median());
-    // A CPU's speed changes from one millisecond to the next: its time alone is no more than a hint.
-    part.claim_time_near(
-        "sum/after-wait",
-        "work after the wait takes the sum",
-        after,
-        gpu + cpu,
-        0.5,
-    );
-    let shorter = gpu.min(cpu);
-    anyhow::ensure!(
-        !shorter.is_zero(),
-        "the kernel or the CPU's work took no time"
-    );
-    let hidden = after.saturating_sub(during).as_secs_f64() / shorter.as_secs_f64();
-    part.claim_share_at_least(
-        "hidden/while-running",
-        "work while it runs hides the shorter of the two",
-        hidden,
-        0.8,
-    );
+    // A CPU's speed changes from one millisecond to the next: its time alone is only a rough guide.
+    let as_sum = time(after).near(sum, 0.5);
+    part.expect("sum/after-wait", "work after the wait takes the sum", as_sum);
+    let hidden = after.saturating_sub(during).div_duration_f64(shorter);
+    let sentence = "work while the kernel runs hides the shorter of the two";
+    part.expect("hidden/while-running", sentence, share(hidden).at_least(0.8));
+    part.take_away("A launch returns at once: the CPU's work belongs between launch and wait.");
     Ok(())
 }

@@ -3,173 +3,119 @@
 //! Three streams get three kernels each, and in every round a fourth kernel goes to the legacy default stream, handle 0:
 //!
 //! ```text
-//! blocking streams    a kk    kk    kk           non-blocking streams   a kkkkkk
-//!                     b kk    kk    kk                                  b kkkkkk
+//! blocking streams    a kk    kk    kk           non-blocking streams   d kkkkkk
+//!                     b kk    kk    kk                                  e kkkkkk
+//!                     c kk    kk    kk                                  f kkkkkk
 //!                legacy   LL    LL    LL                           legacy LLLLLL
 //! ```
 //!
 //! The legacy stream waits for all blocking streams, and they for it; a stream created non-blocking is exempt. A program
-//! that names no stream at all, on however many host threads, is on the legacy stream. The per-thread default streams (a handle
-//! of its own, `CU_STREAM_PER_THREAD`) run beside each other, but are blocking streams: they do synchronise with
+//! that names no stream at all, on however many host threads, is on the legacy stream. The per-thread default streams (a
+//! handle of their own, `CU_STREAM_PER_THREAD`) run beside each other, but are blocking streams: they do synchronise with
 //! the legacy one. The charts would show it if any of this were wrong.
 
-mod variants;
-
 use crate::jobs::Jobs;
-use examples_host::device::TimeSource;
-use examples_host::intervals::{intersection, overlapped_share, total, union};
-use examples_host::prelude::*;
-use variants::{KERNELS, OWN, Work};
+use cuda_host::prelude::*;
+use cust::stream::{Stream, StreamFlags};
+use examples_host::beside::{beside, others_together};
+use examples_host::device::Device;
+use examples_host::prelude::{Part, Rows, share, variant};
+use examples_host::threads::on_threads;
+use std::ops::Deref;
 
-/// What a variant must show: how much of the own streams' kernel time others of them run too, where
-/// it has own streams, and how much of the legacy kernels' time any other kernel runs.
-struct Expectation {
-    /// Its id and its name.
-    variant: (&'static str, &'static str),
-    own: Option<Limit>,
-    legacy: Limit,
-}
+/// Streams beside the legacy one.
+const OWN: usize = 3;
+const ROUNDS: usize = 3;
+const KERNELS: usize = ROUNDS * (OWN + 1);
+/// Multiply-adds of each kernel: about 0.5 ms on an H200, much longer than a host thread needs to start.
+const MULTIPLY_ADDS: u32 = 200_000;
+const THREADS: [&str; OWN] = ["thread 0", "thread 1", "thread 2"];
 
-#[derive(Clone, Copy)]
-enum Limit {
-    /// Never at the same time.
-    None,
-    /// At least this share.
-    AtLeast(f64),
-}
-
-const EXPECTED: [Expectation; 5] = [
-    Expectation {
-        variant: ("legacy", "everything on legacy"),
-        own: None,
-        legacy: Limit::None,
-    },
-    Expectation {
-        variant: ("blocking", "blocking streams"),
-        own: Some(Limit::AtLeast(0.8)),
-        legacy: Limit::None,
-    },
-    Expectation {
-        variant: ("non-blocking", "non-blocking streams"),
-        own: Some(Limit::AtLeast(0.9)),
-        legacy: Limit::AtLeast(0.9),
-    },
-    Expectation {
-        variant: ("threads-legacy", "threads on legacy"),
-        own: None,
-        legacy: Limit::None,
-    },
-    Expectation {
-        variant: ("threads-per-thread", "threads, per-thread streams"),
-        own: Some(Limit::AtLeast(0.5)),
-        legacy: Limit::None,
-    },
-];
-
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let device = part.device();
-    let mut work = Work::new(device)?;
-    part.predict(format!(
-        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams run side by side,\n\
-         but stop for each legacy kernel; non-blocking streams do not. Per-thread default streams\n\
-         behave as blocking ones."
-    ));
-
-    let legacy = work.legacy.clone();
-    let [blocking, non_blocking] = [work.blocking.clone(), work.non_blocking.clone()];
-    let with_legacy =
-        |own: &[Stream; OWN]| -> Vec<Stream> { own.iter().chain([&legacy]).cloned().collect() };
-    let (with_blocking, with_non_blocking) = (with_legacy(&blocking), with_legacy(&non_blocking));
-    let outcomes = Comparison::new(VARIANTS, Jobs::plan(KERNELS))
-        .variant(EXPECTED[0].variant, &[&legacy], |work: &mut Work| {
-            work.rounds([&legacy; OWN])
-        })
-        .variant(
-            EXPECTED[1].variant,
-            &Vec::from_iter(&with_blocking),
-            |work| work.rounds(blocking.each_ref()),
-        )
-        .variant(
-            EXPECTED[2].variant,
-            &Vec::from_iter(&with_non_blocking),
-            |work| work.rounds(non_blocking.each_ref()),
-        )
-        .variant(EXPECTED[3].variant, &[], |work| {
-            work.on_threads(|_| Ok(legacy.clone()))
-        })
-        .variant(EXPECTED[4].variant, &[], |work| {
-            work.on_threads(|thread| Stream::per_thread(device, format!("thread {thread}")))
-        })
-        .prepare(|work| Ok(work.jobs.poison()?))
-        .check(|work| work.check())
-        .run(part, &mut work)?;
-
-    part.say(table(&outcomes, device.times()));
-    for outcome in &outcomes[1..] {
-        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
-    }
-    for (expected, outcome) in EXPECTED.iter().zip(&outcomes) {
-        let (own, legacy) = shares(&outcome.recording);
-        let (id, variant) = expected.variant;
-        if expected.own.is_some() != own.is_some() {
-            anyhow::bail!("{variant}: its kernels ran in other streams than its own");
-        }
-        if let Some((own, limit)) = own.zip(expected.own) {
-            let sentence = format!("{variant}: own kernels run together");
-            claim(part, format!("own-together/{id}"), &sentence, own, limit);
-        }
-        let sentence = format!("{variant}: others run during legacy kernels");
-        claim(
-            part,
-            format!("beside-legacy/{id}"),
-            &sentence,
-            legacy,
-            expected.legacy,
-        );
+/// In each round, a kernel for each of three streams and one for the legacy stream.
+fn rounds(jobs: &mut Jobs, [a, b, c]: [&Stream; OWN]) -> anyhow::Result<()> {
+    let legacy = stream::legacy();
+    for round in 0..ROUNDS {
+        jobs.compute(4 * round, a)?;
+        jobs.compute(4 * round + 1, b)?;
+        jobs.compute(4 * round + 2, c)?;
+        jobs.compute(4 * round + 3, &legacy)?;
     }
     Ok(())
 }
 
-/// The share of the own streams' kernel time, where there are such streams, during which another of their kernels runs,
-/// and the share of the legacy kernels' time during which any other kernel does.
-fn shares(recording: &Recording) -> (Option<f64>, f64) {
-    let (legacy, own) = (
-        recording.on("legacy"),
-        recording.spans(|interval| interval.stream != "legacy"),
-    );
-    if own.is_empty() {
-        return (None, overlapped_share(legacy));
+/// Each of three host threads issues the kernels of one stream, which `own` finds on that thread. While they run, the
+/// legacy stream gets its kernels, with nothing but its own rules to hold them back.
+fn threads<S: Deref<Target = Stream>>(
+    jobs: &mut Jobs,
+    device: &Device,
+    own: impl Fn(usize) -> S + Sync,
+) -> anyhow::Result<()> {
+    let legacy = stream::legacy();
+    on_threads(device, OWN, |thread| {
+        let stream = own(thread);
+        for round in 0..ROUNDS {
+            jobs.compute(ROUNDS * thread + round, &stream)?;
+        }
+        anyhow::Ok(())
+    })?;
+    for round in 0..ROUNDS {
+        jobs.compute(ROUNDS * OWN + round, &legacy)?;
     }
-    let beside = total(&intersection(legacy.clone(), own.clone()));
-    (
-        Some(overlapped_share(own)),
-        beside.as_secs_f64() / total(&union(legacy)).as_secs_f64(),
-    )
+    Ok(legacy.synchronize()?)
 }
 
-fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
-    let mut table = Table::new([
-        "variant",
-        &format!("median, {times}"),
-        "own together",
-        "beside legacy",
-    ]);
-    for outcome in outcomes {
-        let (own, legacy) = shares(&outcome.recording);
-        table.row([
-            outcome.name.to_string(),
-            units::time(outcome.median()),
-            own.map_or("-".to_owned(), units::percent),
-            units::percent(legacy),
-        ]);
-    }
-    table
-}
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let device = part.device();
+    let legacy: &Stream = &stream::legacy().named("legacy");
+    let blocking = |name| anyhow::Ok(Stream::new(StreamFlags::DEFAULT, None)?.named(name));
+    let [a, b, c] = &[blocking("a")?, blocking("b")?, blocking("c")?];
+    let [d, e, f] = &stream::named(["d", "e", "f"])?;
+    let mut jobs = Jobs::new(KERNELS, MULTIPLY_ADDS)?;
+    part.predict(format!(
+        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams\n\
+         run side by side, but stop for each legacy kernel; non-blocking streams do\n\
+         not. Per-thread default streams behave as blocking ones."
+    ));
 
-fn claim(part: &mut Part, id: String, sentence: &str, share: f64, limit: Limit) {
-    match limit {
-        Limit::None => part.claim_share_at_most(id, sentence, share, 0.01),
-        Limit::AtLeast(least) => part.claim_share_at_least(id, sentence, share, least),
+    let variants = [
+        variant(("legacy", "everything on legacy"), [legacy], |jobs| rounds(jobs, [legacy; OWN])),
+        variant(("blocking", "blocking streams"), [a, b, c, legacy], |jobs| {
+            rounds(jobs, [a, b, c])
+        }),
+        variant(("non-blocking", "non-blocking streams"), [d, e, f, legacy], |jobs| {
+            rounds(jobs, [d, e, f])
+        }),
+        variant(("threads-legacy", "threads on legacy"), [], |jobs| {
+            threads(jobs, device, |_| stream::legacy())
+        }),
+        variant(("threads-per-thread", "threads, per-thread streams"), [], |jobs| {
+            threads(jobs, device, |thread| stream::per_thread().named(THREADS[thread]))
+        }),
+    ];
+    let outcomes = part.compare("variants", Jobs::plan(KERNELS), &mut jobs, variants)?;
+    part.show_shares(&outcomes, ["own together", "beside legacy"], |recording| {
+        [others_together(recording, "legacy"), Some(beside(recording, "legacy"))]
+    });
+    for outcome in &outcomes[1..] {
+        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
     }
+
+    // The least share of the own streams' time that overlaps, and the limits of the legacy stream's.
+    let limits =
+        [(None, None), (Some(0.8), None), (Some(0.9), Some(0.9)), (None, None), (Some(0.5), None)];
+    for (outcome, (own, with_legacy)) in outcomes.iter().zip(limits) {
+        let (id, name) = (&outcome.name.id, &outcome.name.text);
+        if let Some(least) = own {
+            let together = others_together(&outcome.recording, "legacy").unwrap_or(0.0);
+            let sentence = format!("{name}: kernels of the three streams overlap");
+            part.expect(format!("own-together/{id}"), &sentence, share(together).at_least(least));
+        }
+        let found = share(beside(&outcome.recording, "legacy"));
+        let expected = with_legacy.map_or(found.at_most(0.01), |least| found.at_least(least));
+        let sentence = format!("{name}: others run during legacy kernels");
+        part.expect(format!("beside-legacy/{id}"), &sentence, expected);
+    }
+    part.take_away("Blocking streams and the legacy stream wait for each other: use non-blocking.");
+    Ok(())
 }

@@ -1,75 +1,103 @@
-//! Timing what the device does with work that is already there.
+//! A gate: streams are filled while it is shut, and the device begins when it opens.
 //!
-//! A launch takes the host some microseconds, so that short kernels end before the next ones are issued. Behind the
-//! gate, a kernel that does nothing but wait, the host fills all streams first; when it opens, the device has only its own
-//! limits.
+//! A launch takes the host some microseconds, so that short kernels end before the next ones are issued. A kernel that does
+//! nothing but wait shuts the gate, and an event behind it opens the streams. The host fills them in the meantime; what is
+//! timed from there on is the device alone.
+//!
+//! ```text
+//! gate      |ssssssssssssssssss|         s: spin
+//! stream 0                     |KKKKKK
+//! stream 1                     |KKKKKK
+//! ```
 
-use anyhow::{Context, bail, ensure};
-use examples_host::prelude::*;
+use anyhow::{Result, bail};
+use cuda_host::{kernels, launch, prelude::*};
+use cust::context::CurrentContext;
+use cust::event::{Event, EventFlags};
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use examples_host::prelude::{Part, Plan, Recording, host_clock, record, sweep, units};
 use examples_host::tally;
-use gpu_kernels::{SM_70, Signature as _};
+use gpu_kernels::Signature as _;
 use std::time::Duration;
 
-kernels! {
-    unsafe struct Waiting {
-        fn spin(ns: u64, out: *mut u32) = gpu_kernels::spin;
-    }
-}
+kernels! { use gpu_kernels::spin; }
 
 /// What a launch with its share of waits may cost the host, generously.
 const PER_LAUNCH: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// The recording without the gate, beginning when the gate opens.
-pub fn behind(recording: Recording) -> Recording {
-    recording.only(|interval| interval.name != gpu_kernels::spin::NAME)
-}
-
 /// A gate, with a stream of its own.
 pub struct Gate {
-    waiting: Waiting,
-    flag: DeviceBuffer<u32>,
+    stream: Stream,
+    kernels: Kernels,
+    spun: DeviceBuffer<u32>,
     open: Event,
+    joined: Event,
     end: Event,
 }
 
 impl Gate {
-    /// A gate on the device.
-    pub fn new(device: &Device) -> Result<Self> {
-        let stream = Stream::non_blocking(device, "gate")?;
+    /// A gate on the current device.
+    pub fn new() -> Result<Self> {
         Ok(Self {
-            waiting: Waiting::load(device, SM_70)?,
-            flag: DeviceBuffer::new(&stream, 1)?,
-            open: Event::new(device, Timing::On)?,
-            end: Event::new(device, Timing::On)?,
+            stream: stream::non_blocking()?.named("gate"),
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            spun: DeviceBuffer::zeroed(1)?,
+            open: Event::new(EventFlags::DEFAULT)?,
+            joined: Event::new(EventFlags::DISABLE_TIMING)?,
+            end: Event::new(EventFlags::DEFAULT)?,
         })
     }
 
-    /// The time from the gate's opening to the end of the planned work, which `body` enqueues into
-    /// `streams`. If the host is not done before the gate opens, it is tried again with a slower one.
+    /// The time from the gate's opening to the end of what `body` enqueues in `streams`; the host's time for enqueueing it.
+    fn pass(
+        &self,
+        shut: Duration,
+        streams: &[Stream],
+        body: &mut impl FnMut(&Event) -> Result<()>,
+    ) -> Result<[Duration; 2]> {
+        CurrentContext::synchronize()?;
+        let (gate, begin) = (&self.stream, host_clock::now());
+        let ns = shut.as_nanos() as u64;
+        // SAFETY: the kernel stores one number for its one block, and the buffer outlives it.
+        unsafe { launch!(self.kernels.spin<<<1, 1, 0, gate>>>(ns, self.spun.as_device_ptr()))? };
+        self.open.record(gate)?;
+        body(&self.open)?;
+        for stream in streams {
+            self.joined.record(stream)?;
+            gate.wait(&self.joined)?;
+        }
+        self.end.record(gate)?;
+        let issued = host_clock::now() - begin;
+        self.end.synchronize()?;
+        let ms = f64::from(self.end.elapsed_time_f32(&self.open)?);
+        Ok([Duration::from_nanos((ms * 1e6).round() as u64), issued])
+    }
+
+    /// The time of the planned work, which `body` enqueues in `streams` behind the event that opens the gate. If the gate
+    /// opens before the host is done, it is tried again with a slower one.
     pub fn time(
-        &mut self,
-        streams: &[&Stream],
+        &self,
+        streams: &[Stream],
         plan: Plan,
-        mut body: impl FnMut() -> Result<()>,
-    ) -> anyhow::Result<Duration> {
-        let calls = plan.count_of_launches() + streams.len() as u64;
-        let mut shut = PER_LAUNCH * u32::try_from(calls).unwrap_or(u32::MAX).max(50);
+        mut body: impl FnMut(&Event) -> Result<()>,
+    ) -> Result<Duration> {
+        let calls = plan.count_of_launches() as u32 + streams.len() as u32;
+        let mut shut = PER_LAUNCH * calls.max(50);
         loop {
-            let planned = || {
+            let mut planned = |open: &Event| {
                 let before = tally::enqueued();
-                body()?;
-                let done = tally::enqueued() - before;
-                Ok(plan.check("behind the gate", done)?)
+                body(open)?;
+                Ok(plan.check("behind the gate", tally::enqueued() - before)?)
             };
-            if let Some(time) = self.try_time(streams, shut, planned)? {
+            let [time, issued] = self.pass(shut, streams, &mut planned)?;
+            if issued < shut {
                 return Ok(time);
             }
             if shut >= LONGEST {
-                bail!(
-                    "the host needs more than {} to enqueue {plan}",
-                    units::time(shut)
-                )
+                let longest = units::time(LONGEST);
+                bail!("the host needs more than {longest} to enqueue {plan}")
             }
             shut = (shut * 4).min(LONGEST);
         }
@@ -77,45 +105,26 @@ impl Gate {
 
     /// The median of such times, five or as many as `--iterations` says, after one that warms up.
     pub fn median(
-        &mut self,
+        &self,
         part: &Part,
-        streams: &[&Stream],
+        streams: &[Stream],
         plan: Plan,
-        mut body: impl FnMut() -> Result<()>,
-    ) -> anyhow::Result<Duration> {
-        let times = sweep(part, 5, &[()], |(), _| {
-            Ok::<_, anyhow::Error>([self.time(streams, plan, &mut body)?])
-        })?;
-        let [[times]] = &times[..] else {
-            bail!("{} points of one", times.len());
-        };
-        Ok(times.median())
+        mut body: impl FnMut(&Event) -> Result<()>,
+    ) -> Result<Duration> {
+        let time = |_: &(), _| anyhow::Ok([self.time(streams, plan, &mut body)?]);
+        let found = sweep(part, 5, &[()], time)?;
+        Ok(found.first().map_or(Duration::ZERO, |[times]| times.median()))
     }
 
-    fn try_time(
-        &mut self,
-        streams: &[&Stream],
-        shut: Duration,
-        body: impl FnOnce() -> anyhow::Result<()>,
-    ) -> anyhow::Result<Option<Duration>> {
-        let gate = self.flag.stream().clone();
-        gate.device().synchronize()?;
-        let begin = host_clock::now();
-        let ns = u64::try_from(shut.as_nanos()).context("the gate's time")?;
-        self.waiting.spin(Grid::new(1, 1), ns, &mut self.flag)?;
-        self.open.record(&gate)?;
-        streams
-            .iter()
-            .try_for_each(|stream| stream.wait(&self.open))?;
-        body()?;
-        streams
-            .iter()
-            .try_for_each(|stream| gate.wait_for(stream))?;
-        self.end.record(&gate)?;
-        let issued = host_clock::now() - begin;
-        self.end.synchronize()?;
-        let time = self.end.elapsed_since(&self.open)?;
-        ensure!(!time.is_zero(), "the work behind the gate took no time");
-        Ok((issued < shut).then_some(time))
+    /// What ran when behind the gate, on a clock that begins when it opens.
+    pub fn recording(
+        &self,
+        part: &Part,
+        streams: &[Stream],
+        plan: Plan,
+        body: impl FnMut(&Event) -> Result<()>,
+    ) -> Result<Recording> {
+        let recording = record(part.device(), || self.time(streams, plan, body).map(drop))?;
+        Ok(recording.only(|interval| interval.name != gpu_kernels::spin::NAME))
     }
 }

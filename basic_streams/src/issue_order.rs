@@ -1,153 +1,199 @@
 //! issue-order: does it matter in which order independent chains of work are issued?
 //!
-//! Eight streams each copy a chunk in, run a small, long kernel on it and, in the second half of
-//! the part, copy the chunk out again. Depth-first issues one stream's whole chain, then the next
-//! stream's; breadth-first issues all copies in, then all kernels, then all copies out:
+//! Eight streams each copy a chunk in, run a small, long kernel on it and, in the second half of the part, copy the
+//! chunk out again. Depth-first issues one stream's whole chain, then the next stream's; breadth-first issues all copies
+//! in, then all kernels, then all copies out:
 //!
 //! ```text
 //! depth-first    H0 K0 D0  H1 K1 D1  H2 K2 D2 ..
 //! breadth-first  H0 H1 H2 ..  K0 K1 K2 ..  D0 D1 D2 ..
 //! ```
 //!
-//! Only the order within a stream is a dependency. A device that looks at the heads of all streams
-//! makes the same of both: the copies in one after the other, then the last one's kernel, then its
-//! copy out. A device that feeds several streams through one queue, or both directions through one
-//! engine, cannot: then the orders differ, and the charts show who waits for whom.
+//! Only the order within a stream is a dependency. A device that looks at the heads of all streams treats both orders
+//! alike: the copies in one after the other, then the last one's kernel, then its copy out. A device that feeds several
+//! streams through one queue, or both directions through one engine, cannot: then the orders differ, and the charts show
+//! which stream waits for which.
 
-mod work;
-
-use examples_host::prelude::*;
+use cuda_host::{kernels, launch, prelude::*};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::part_option::PartOption::Chunks;
+use examples_host::prelude::{ByteSize, Checked, Engine, Part, Plan, Rows, Seed, Workload};
+use examples_host::prelude::{check, chunks, share, time, units, variant};
+use gpu_kernels::{FACTOR, SUMMAND};
+use std::ops::Range;
 use std::time::Duration;
-use work::{Chain, Stage, Work};
 
-const IN_AND_OUT: [Stage; 3] = [Chain::copy_in, Chain::compute, Chain::copy_out];
+kernels! { use gpu_kernels::affine_rounds; }
 
-impl Work {
-    fn depth_first(&mut self, stages: &[Stage]) -> Result<()> {
-        for chain in &mut self.chains {
-            for stage in stages {
-                stage(chain, &self.kernels)?;
+/// Threads of a kernel, and elements that it changes: one warp's. So it is small, and many rounds make it long.
+const HEAD: u32 = 32;
+const ROUNDS: u32 = 25_000;
+const DATA: Seed = Seed::new(2);
+
+/// Page-locked data, and for each chunk a stream and a device buffer.
+struct Chains<'s> {
+    streams: &'s [Stream],
+    kernels: Kernels,
+    input: LockedBuffer<f32>,
+    output: LockedBuffer<f32>,
+    chunks: Vec<Range<usize>>,
+    data: Vec<DeviceBuffer<f32>>,
+    /// Whether the chains copy out as well.
+    both_ways: bool,
+}
+
+impl Chains<'_> {
+    fn copy_in(&mut self, chain: usize, stream: &Stream) -> anyhow::Result<()> {
+        let chunk = &self.input[self.chunks[chain].clone()];
+        // SAFETY: the input is page-locked and outlives the run.
+        unsafe { self.data[chain].async_copy_from(chunk, stream)? };
+        Ok(())
+    }
+
+    fn compute(&mut self, chain: usize, stream: &Stream) -> anyhow::Result<()> {
+        let (kernels, data) = (&self.kernels, &mut self.data[chain]);
+        // SAFETY: the buffer outlives the run, and the kernel changes no more elements than it has threads.
+        unsafe {
+            launch!(kernels.affine_rounds<<<1, HEAD, 0, stream>>>(data, FACTOR, SUMMAND, ROUNDS))?
+        };
+        Ok(())
+    }
+
+    fn copy_out(&mut self, chain: usize, stream: &Stream) -> anyhow::Result<()> {
+        let chunk = &mut self.output[self.chunks[chain].clone()];
+        // SAFETY: the output is page-locked, outlives the run, and is read when the host has waited for it.
+        unsafe { self.data[chain].async_copy_to(chunk, stream)? };
+        Ok(())
+    }
+
+    /// One stream's whole chain, then the next stream's.
+    fn depth_first(&mut self) -> anyhow::Result<()> {
+        for (chain, stream) in self.streams.iter().enumerate() {
+            self.copy_in(chain, stream)?;
+            self.compute(chain, stream)?;
+            if self.both_ways {
+                self.copy_out(chain, stream)?;
             }
         }
         Ok(())
     }
 
-    fn breadth_first(&mut self, stages: &[Stage]) -> Result<()> {
-        for stage in stages {
-            for chain in &mut self.chains {
-                stage(chain, &self.kernels)?;
-            }
+    /// All copies in, then all kernels, then all copies out.
+    fn breadth_first(&mut self) -> anyhow::Result<()> {
+        self.all(Self::copy_in)?;
+        self.all(Self::compute)?;
+        if self.both_ways {
+            self.all(Self::copy_out)?;
         }
         Ok(())
     }
 
-    /// The time of all copies in, of one kernel, and of one copy out, each without the others.
-    fn alone(&mut self, part: &Part) -> Result<[Duration; 3]> {
-        let streams = self.streams();
-        let (all, first) = (Vec::from_iter(&streams), [&streams[0]]);
-        let (watch, runs) = (Stopwatch::new(part.device())?, part.iterations(5));
-        Ok([
-            watch.median(runs, all, || self.breadth_first(&[Chain::copy_in]))?,
-            watch.median(runs, first, || self.chains[0].compute(&self.kernels))?,
-            watch.median(runs, first, || self.chains[0].copy_out(&self.kernels))?,
-        ])
+    /// One step of all chains, each in its stream.
+    fn all(&mut self, step: Step<Self>) -> anyhow::Result<()> {
+        for (chain, stream) in self.streams.iter().enumerate() {
+            step(self, chain, stream)?;
+        }
+        Ok(())
+    }
+}
+
+type Step<W> = fn(&mut W, usize, &Stream) -> anyhow::Result<()>;
+
+impl Workload for Chains<'_> {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        check::poison(&mut self.output);
+        for data in &mut self.data {
+            data.set_8(0xFF)?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        if !self.both_ways {
+            self.all(Self::copy_out)?;
+            for stream in self.streams {
+                stream.synchronize()?;
+            }
+        }
+        let mut checked = Checked::default();
+        for chunk in &self.chunks {
+            let rounds = |i: usize| if i < chunk.start + HEAD as usize { ROUNDS } else { 0 };
+            let expected = |i| (0..rounds(i)).fold(DATA.f32(i), |x, _| x.mul_add(FACTOR, SUMMAND));
+            let found = &self.output[chunk.clone()];
+            checked = checked.and(check::equal("the output", chunk.start, found, expected)?);
+        }
+        Ok(checked)
     }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let elements = part.elements::<f32>(ByteSize::mib(16))?;
-    let streams = part.chunks(8, elements)?;
-    let mut work = Work::new(part.device(), elements, streams)?;
+    let streams = &stream::numbered(part.chunks(8, elements)?)?[..];
+    let (n, first) = (streams.len(), &streams[0]);
+    let ranges = chunks::ranges::<f32>(elements, n)?;
+    let buffers = ranges.iter().map(|chunk| DeviceBuffer::zeroed(chunk.len()));
+    let mut work = Chains {
+        streams,
+        kernels: Kernels::load(gpu_kernels::SM_70)?,
+        input: LockedBuffer::new(&0.0, elements)?,
+        output: LockedBuffer::new(&0.0, elements)?,
+        data: buffers.collect::<Result<_, _>>()?,
+        chunks: ranges,
+        both_ways: false,
+    };
+    DATA.fill_f32(0, &mut work.input);
 
-    let [h, k, d] = work.alone(part)?;
-    let (one_way, two_ways) = (h + k, h + k + d);
-    let [h, k, d, in_only, in_and_out] = [h, k, d, one_way, two_ways].map(units::time);
+    let h = part.alone(streams, || work.all(Chains::copy_in))?;
+    let k = part.alone([first], || work.compute(0, first))?;
+    let d = part.alone([first], || work.copy_out(0, first))?;
+    let (one_way, both_ways) = (h + k, h + k + d);
+    let [h, k, d, in_only, in_and_out] = [h, k, d, one_way, both_ways].map(units::time);
     part.predict(format!(
-        "Alone: the copies in of all {streams} streams {h}, one kernel {k}, one copy out {d}. Either order takes\n\
-         the copies in and a kernel, {in_only}; if the streams also copy out, one of these more, {in_and_out}."
+        "Alone: all {n} copies in {h}, one kernel {k}, one copy out {d}.\n\
+         Either order takes the copies in and a kernel, {in_only}; if the streams also\n\
+         copy out, one copy out more, {in_and_out}."
     ));
 
     let bytes = elements * size_of::<f32>();
-    let plan = Plan::new().bytes_in(bytes).launches(streams, elements);
-    orders(
-        part,
-        &mut work,
-        ("in-kernel", plan),
-        &IN_AND_OUT[..2],
-        one_way,
-    )?;
-    orders(
-        part,
-        &mut work,
-        ("in-kernel-out", plan.bytes_out(bytes)),
-        &IN_AND_OUT,
-        two_ways,
-    )
-}
-
-/// Compares the two orders of issuing `stages`.
-fn orders(
-    part: &mut Part,
-    work: &mut Work,
-    (group, plan): (&'static str, Plan),
-    stages: &[Stage],
-    predicted: Duration,
-) -> anyhow::Result<()> {
-    let streams = work.streams();
-    let streams: Vec<&Stream> = streams.iter().collect();
-    let outcomes = Comparison::new(group, plan)
-        .variant(
-            ("depth-first", "depth-first"),
-            &streams,
-            |work: &mut Work| Ok(work.depth_first(stages)?),
-        )
-        .variant(("breadth-first", "breadth-first"), &streams, |work| {
-            Ok(work.breadth_first(stages)?)
-        })
-        .prepare(|work| Ok(work.poison()?))
-        .check(|work| {
-            let not_copied_out_yet = &IN_AND_OUT[stages.len()..];
-            work.breadth_first(not_copied_out_yet)?;
-            work.check()
-        })
-        .run(part, work)?;
-    let [depth, breadth] = &outcomes[..] else {
-        anyhow::bail!("{} outcomes of two variants", outcomes.len());
-    };
-
-    part.say(format!("{plan}:"));
-    part.say(measure::table(&outcomes, part.device().times()));
-    for Outcome {
-        name, recording, ..
-    } in &outcomes
-    {
-        part.chart(name, recording, Rows::Streams);
-        let hidden = recording.overlap(Engine::Kernel, Engine::HostToDevice);
-        let share = hidden.as_secs_f64() / recording.busy(Engine::Kernel).as_secs_f64();
-        let id = format!("{group}/kernels-beside-copies/{}", name.id);
-        let sentence = format!("{name}: kernels run during copies in");
-        part.claim_share_at_least(id, &sentence, share, 0.5);
-    }
-    part.say(difference(depth.median(), breadth.median()));
-    for Outcome { name, times, .. } in &outcomes {
-        let sentence = format!("{name} takes as long as predicted");
-        let id = format!("{group}/as-predicted/{}", name.id);
-        part.claim_time_near(id, &sentence, times.median(), predicted, 0.25);
-    }
+    let plan = Plan::new().bytes_in(bytes).launches(n, elements);
+    orders(part, &mut work, ("in-kernel", plan), one_way)?;
+    work.both_ways = true;
+    orders(part, &mut work, ("in-kernel-out", plan.bytes_out(bytes)), both_ways)?;
+    part.take_away("Order within a stream is a dependency; order of issue is up to the device.");
     Ok(())
 }
 
-/// What there is to say about the order.
-fn difference(depth: Duration, breadth: Duration) -> String {
-    let ratio = depth.as_secs_f64() / breadth.as_secs_f64();
-    let (fast, slow) = match ratio {
-        0.97..=1.03 => return "On this device the order makes no difference.".to_owned(),
-        1.0.. => ("breadth-first", "depth-first"),
-        _ => ("depth-first", "breadth-first"),
-    };
-    let ratio = units::ratio(ratio.max(1.0 / ratio));
-    format!(
-        "On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another."
-    )
+/// Compares the two orders of issuing the same chains.
+fn orders(
+    part: &mut Part,
+    work: &mut Chains,
+    (group, plan): (&'static str, Plan),
+    predicted: Duration,
+) -> anyhow::Result<()> {
+    let ways = ["one direction", "both directions"][usize::from(work.both_ways)];
+    let name = |order: &'static str| (order, format!("{order}, {ways}"));
+    let variants = [
+        variant(name("depth-first"), work.streams, Chains::depth_first),
+        variant(name("breadth-first"), work.streams, Chains::breadth_first),
+    ];
+    let outcomes = part.compare(group, plan, work, variants)?;
+    part.say(format!("{plan}:"));
+    part.show(&outcomes);
+    // The last chain's kernel has no copy in beside it.
+    let least = 0.6 * (1.0 - 1.0 / work.streams.len() as f64);
+    for outcome in &outcomes {
+        let (id, name) = (&outcome.name.id, &outcome.name.text);
+        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
+        let beside = share(outcome.recording.share(Engine::Kernel, Engine::HostToDevice));
+        let sentence = format!("{name}: kernels run during copies in");
+        let beside = beside.at_least(least).for_any(&[Chunks]);
+        part.expect(format!("{group}/kernels-beside-copies/{id}"), &sentence, beside);
+        let sentence = format!("{name} takes as long as predicted");
+        let as_predicted = time(outcome.median()).near(predicted, 0.25);
+        part.expect(format!("{group}/as-predicted/{id}"), &sentence, as_predicted);
+    }
+    part.say_whether_order_matters(&outcomes);
+    Ok(())
 }

@@ -1,9 +1,8 @@
 //! pinned: what is page-locked host memory good for?
 //!
-//! The device's copy engines read and write host memory by physical address, so its pages must not
-//! move. The driver copies pageable memory through a page-locked buffer of its own, piece by piece,
-//! and the host is busy with that. Memory that is page-locked already it leaves to the copy engine,
-//! and returns:
+//! The device's copy engines read and write host memory by physical address, so its pages must not move. The driver
+//! copies pageable memory through a page-locked buffer of its own, piece by piece, and keeps the host busy with that. For
+//! memory that is page-locked already the call only starts the copy engine, and returns:
 //!
 //! ```text
 //! pageable     call   |copy copy copy copy copy copy copy |
@@ -12,173 +11,86 @@
 //!              engine | copycopycopy|
 //! ```
 //!
-//! Memory locked afterwards (`cuMemHostRegister`) is as good as memory allocated so. Locked pages
-//! are taken from everything else that runs, so they can run out: then the driver says so, and
-//! nothing else is lost. A pageable copy whose call returns at once, or a page-locked one whose
-//! call does not, would prove this wrong.
+//! Memory locked afterwards (`cuMemHostRegister`) is as good as memory allocated page-locked. Locked pages are taken from
+//! everything else that runs, so they can run out: then the driver says so, and nothing else is lost. A pageable copy
+//! whose call returns at once, or a page-locked one whose call does not, would prove this wrong.
 
-mod place;
+use cuda_host::{host_memory::Registered, prelude::*};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::answer::answer;
+use examples_host::prelude::{ByteSize, Part, ratio, right, share, time, truth};
+use examples_host::round_trip::{Place, RoundTrip};
 
-use examples_host::prelude::*;
-use examples_host::statistics::Durations;
-use place::{Place, Times};
+/// The three kinds of host memory, of `len` elements each.
+fn places(len: usize) -> anyhow::Result<[Place; 3]> {
+    Ok([
+        Place::new("pageable", vec![0; len]),
+        Place::new("page-locked", LockedBuffer::new(&0, len)?),
+        Place::new("registered", Registered::new(vec![0; len])?),
+    ])
+}
 
-const KINDS: [HostMemory; 3] = [
-    HostMemory::Pageable,
-    HostMemory::PageLocked,
-    HostMemory::Registered,
-];
+/// One call, whatever the kind of memory.
+fn copy_in(host: &[u32], device: &DeviceBuffer<u32>, stream: &Stream) -> anyhow::Result<()> {
+    // SAFETY: both memories outlive the copy.
+    unsafe { device.index(..host.len()).async_copy_from(host, stream)? };
+    Ok(())
+}
+
+fn copy_out(host: &mut [u32], device: &DeviceBuffer<u32>, stream: &Stream) -> anyhow::Result<()> {
+    // SAFETY: both memories outlive the copy, and the host waits for it before it reads.
+    unsafe { device.index(..host.len()).async_copy_to(host, stream)? };
+    Ok(())
+}
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "Pageable: the call lasts as long as the copy. Page-locked and registered: the call returns at once, and\n\
-         the copy runs at the speed of the link, which copying by the host does not reach.",
+        "Pageable: the call lasts as long as the copy. Page-locked and registered:\n\
+         the call returns at once, and the copy runs at the speed of the link, which\n\
+         copying by the host does not reach.",
     );
-    let device = part.device();
-    let stream = Stream::non_blocking(device, "copies")?;
-    let sizes = sizes(part)?;
-    let mut places = Vec::new();
-    for &bytes in &sizes {
-        for memory in KINDS {
-            places.push(Place::new(device, memory, bytes)?);
-        }
+    let [stream] = &stream::named(["copies"])?;
+    let largest = part.elements::<u32>(ByteSize::mib(64))?;
+    let device = &DeviceBuffer::zeroed(largest)?;
+    let lengths = (0..).map(|step| 1024 << (4 * step)).take_while(|&len| len < largest);
+    let mut all = Vec::new();
+    for len in lengths.chain([largest]) {
+        all.extend(places(len)?);
     }
-    let largest = sizes
-        .iter()
-        .max()
-        .map_or(1, |bytes| bytes / size_of::<u32>());
-    let mut on_device = DeviceBuffer::new(&stream, largest)?;
-    let watch = Stopwatch::new(device)?;
+    let into = |host: &[u32]| copy_in(host, device, stream);
+    let out = |host: &mut [u32]| copy_out(host, device, stream);
+    let trip = RoundTrip::new(stream, into, out);
+    let times = trip.times(part, &mut all)?;
 
-    let mut checked = Ok(Checked::default());
-    let indices: Vec<usize> = (0..places.len()).collect();
-    let found = sweep(part, 10, &indices, |&index, check| {
-        let [into, out] = places[index].round_trip(&mut on_device, &watch)?;
-        if check {
-            check::add(&mut checked, places[index].check())?;
-        }
-        anyhow::Ok([into.copy, into.call, out.copy, out.call])
-    })?;
-    for (place, [copy_in, _, copy_out, _]) in places.iter().zip(&found) {
-        // Of a small copy little more than its start is timed.
-        let kind = if place.bytes() < 1 << 20 {
-            Kind::Other
-        } else {
-            Kind::Copy
-        };
-        let (size, memory) = (place.bytes(), place.memory());
-        let (id, text) = (units::bytes_id(size), units::bytes(size));
-        for (way, times) in [("in", copy_in), ("out", copy_out)] {
-            let group = (format!("{way}-{id}"), format!("{text} {way}"));
-            let variant = (memory.to_string(), format!("copy {way}, {memory}"));
-            part.timed(group, variant, kind, times);
-        }
-    }
-    let found: Vec<[Times; 2]> = found.iter().map(medians).collect();
-
-    part.say(table(&places, &found));
-    part.claim_right("elements", "every element is right", "elements", &checked);
-    judge_largest(part, &found[found.len() - KINDS.len()..]);
-    exhaust(part);
-    places[0].round_trip(&mut on_device, &watch)?;
-    let mut checked = Ok(Checked::default());
-    check::add(&mut checked, places[0].check())?;
-    part.claim_right(
-        "elements-after-refusal",
-        "copies go on working after that",
-        "elements",
-        &checked,
-    );
-    Ok(())
-}
-
-/// From 4 KiB in steps of sixteen, and the largest asked for.
-fn sizes(part: &Part) -> anyhow::Result<Vec<usize>> {
-    let largest = part.elements::<u32>(ByteSize::mib(64))? * size_of::<u32>();
-    let steps = (0..).map(|step| 4096 << (4 * step));
-    let smaller = steps.take_while(|&bytes| bytes < largest);
-    Ok(smaller.chain([largest]).collect())
-}
-
-fn medians(found: &[Durations; 4]) -> [Times; 2] {
-    let [copy_in, call_in, copy_out, call_out] = found.each_ref().map(Durations::median);
-    [(copy_in, call_in), (copy_out, call_out)].map(|(copy, call)| Times { copy, call })
-}
-
-fn table(places: &[Place], found: &[[Times; 2]]) -> Table {
-    let mut table = Table::new([
-        "",
-        "copy in",
-        "bandwidth",
-        "call",
-        "copy out",
-        "bandwidth",
-        "call",
-    ]);
-    for (place, times) in places.iter().zip(found) {
-        let mut row = vec![format!(
-            "{}, {}",
-            units::bytes(place.bytes()),
-            place.memory()
-        )];
-        for Times { copy, call } in times {
-            let bandwidth = units::bandwidth(place.bytes(), *copy);
-            row.extend([units::time(*copy), bandwidth, units::time(*call)]);
-        }
-        table.row(row);
-    }
-    table
-}
-
-/// The claims, which are about the largest size: with little data, starting a copy costs more than
-/// the copy.
-fn judge_largest(part: &mut Part, found: &[[Times; 2]]) {
-    let lasts = |times: Times| times.call.as_secs_f64() / times.copy.as_secs_f64();
-    for (way, id) in ["in", "out"].into_iter().enumerate() {
-        let name = format!("copy {id}");
-        let [pageable, locked, registered] = [0, 1, 2].map(|kind| found[kind][way]);
-        let faster = pageable.copy.as_secs_f64() / locked.copy.as_secs_f64();
-        let sentence = format!("pageable {name}: the call lasts as long as the copy");
-        part.claim_share_at_least(
-            format!("call-lasts/pageable-{id}"),
-            &sentence,
-            lasts(pageable),
-            0.8,
-        );
-        let sentence = format!("page-locked {name}: the call is over when the copy has begun");
-        part.claim_share_at_most(
-            format!("call-returns/page-locked-{id}"),
-            &sentence,
-            lasts(locked),
-            0.1,
-        );
-        let sentence = format!("page-locked {name}: faster than pageable");
-        part.claim_ratio_at_least(format!("faster/page-locked-{id}"), &sentence, faster, 2.0);
-        let sentence = format!("registered {name}: as fast as page-locked");
-        part.claim_time_near(
-            format!("as-page-locked/registered-{id}"),
-            &sentence,
-            registered.copy,
-            locked.copy,
-            0.1,
-        );
-    }
-}
-
-/// Asks for more page-locked memory than there are addresses.
-fn exhaust(part: &mut Part) {
-    const PEBIBYTE: usize = 1 << 50;
-    let (refused, answer) = match HostBuffer::<u8>::page_locked(part.device(), PEBIBYTE) {
-        Err(error) => (error.code().is_some(), error.to_string()),
-        Ok(_) => (false, "granted".to_owned()),
+    // Of little data, starting the copy takes longer than copying: the claims are about the largest size.
+    let [.., pageable, locked, registered] = &times[..] else {
+        anyhow::bail!("there are three kinds of memory");
     };
-    let limit = "the driver's call and its code";
-    part.claim(
-        "pebibyte-refused",
-        "1 PiB of page-locked memory is refused",
-        refused,
-        answer,
-        limit,
-    );
+    for (way, id) in ["in", "out"].into_iter().enumerate() {
+        let [pageable, locked, registered] = [pageable[way], locked[way], registered[way]];
+        let lasts = share(pageable.call_share()).at_least(0.8);
+        let sentence = format!("pageable copy {id}: the call lasts as long as the copy");
+        part.expect(format!("call-lasts/pageable-{id}"), &sentence, lasts);
+        let returns = share(locked.call_share()).at_most(0.1);
+        let sentence = format!("page-locked copy {id}: the call returns when the copy has begun");
+        part.expect(format!("call-returns/page-locked-{id}"), &sentence, returns);
+        let faster = ratio(pageable.copy.div_duration_f64(locked.copy)).at_least(2.0);
+        let sentence = format!("page-locked copy {id}: faster than pageable");
+        part.expect(format!("faster/page-locked-{id}"), &sentence, faster);
+        let as_locked = time(registered.copy).near(locked.copy, 0.1);
+        let sentence = format!("registered copy {id}: as fast as page-locked");
+        part.expect(format!("as-page-locked/registered-{id}"), &sentence, as_locked);
+    }
+
+    // SAFETY: bytes may have any value.
+    let pebibyte = unsafe { LockedBuffer::<u8>::uninitialized(1 << 50) };
+    let refused = pebibyte.is_err();
+    let refused = truth(refused, answer(pebibyte), "an error, and nothing else is lost");
+    part.expect("pebibyte-refused", "1 PiB of page-locked memory is refused", refused);
+    let again = right(&trip.check(part, &mut all[0])?, "elements");
+    part.expect("elements-after-refusal", "copies go on working after that", again);
+    part.take_away("Only copies from and to page-locked memory run while the host goes on.");
+    Ok(())
 }

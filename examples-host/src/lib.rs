@@ -1,89 +1,46 @@
 //! What the examples share on the host, so that each part of an example is a short lecture.
 //!
-//! An example's `main.rs` holds the question, the variants and the verdict. Everything else is
-//! here, one idea per module:
+//! A lesson is plain CUDA on cust and cuda-host. What it declares (variants, a plan, expectations) is measured, checked,
+//! judged and printed here, one idea a module:
 //!
-//! - **The program**: [`example`] (parts, command line, exit code), [`part`] (what a part says and
-//!   claims), [`options`], [`part_option`], [`need`], [`size`], [`exit`],
-//!   [`verdict`], [`child`] (settings that a process reads once).
-//! - **The device**: [`device`], [`stream`], [`event`], [`device_buffer`], [`memory_pool`],
-//!   [`arena`], [`host_buffer`], [`ring`], [`kernel`], [`host_clock`]. Order is in the types: a device buffer belongs to a
-//!   stream, all its operations run there, and handing it to another stream makes that one wait.
-//! - **Fair comparison**: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every
-//!   element), [`measure`] (fork, join, in turn), [`statistics`], [`bound`].
-//! - **What really ran when**: [`recording`], [`range`], [`intervals`], and [`gantt`], [`table`] to show it;
-//!   [`chapter_timeline`] draws traces and pictures.
+//! - `program`: parts, command line, exit codes; [`part`] is what a lesson talks to, [`expect`] what it expects
+//! - `machine`: the device, the host's clock and threads
+//! - `work`: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every element), [`chunks`]
+//! - `timing`: [`measure`] (fork, join, interleaved runs), [`compare`], [`alone`], [`bound`], sweeps, latencies
+//! - [`recording`]: what really ran when, seen where calls pass into the driver; `findings`: what its intervals say
+//! - `memory`: logs of pools; `order`: racy programs and ordered ones, under the checkers
+//! - `tables`: what is printed where no bound is known
 //!
-//! # An example, as an author writes it
-#![doc = concat!("```no_run\n", include_str!("../examples/three_way.rs"), "```")]
+//! # A lesson, as an author writes it
+#![doc = concat!("```no_run\n", include_str!("../examples/lesson.rs"), "```")]
 
-pub mod alone;
-pub mod answer;
-pub mod arena;
-pub mod beside;
-pub mod bound;
-pub mod by_size;
-pub mod call_times;
-pub mod capability;
-pub mod ceilings;
-pub mod chain;
-pub mod check;
-pub mod child;
-pub mod chunks;
-pub mod compare;
-pub mod contest;
-pub mod data;
-mod describe;
-pub mod device;
-pub mod device_buffer;
-pub mod error;
-pub mod event;
-pub mod example;
-pub mod exit;
-pub mod expect;
-pub mod few_values;
-mod fingerprint;
-pub mod gaps;
-pub mod host_alone;
-pub mod host_buffer;
-pub mod host_clock;
-mod host_function;
-pub mod joined;
-pub mod kernel;
-pub mod latency;
-pub mod letters;
-pub mod lent;
-pub mod measure;
-pub mod memory_pool;
-pub mod need;
-mod nvml;
-pub mod options;
-pub mod ordered;
-pub mod part;
-pub mod part_option;
-pub mod plan;
-pub mod points;
-pub mod pool_log;
-pub mod races;
-pub mod range;
+mod findings;
+mod machine;
+mod memory;
+mod order;
+mod program;
 pub mod recording;
-pub mod requests;
-pub mod results;
-pub mod ring;
-pub mod round_trip;
-pub mod scaling;
-pub mod settings;
-pub mod show;
-pub mod size;
-pub mod split;
-pub mod stream;
-pub mod sweep;
-pub mod tally;
-pub mod threads;
-pub mod twins;
-mod uncached;
-pub mod unreported;
-pub mod verdict;
+mod tables;
+mod timing;
+mod work;
+
+pub use findings::{before, beside, chain, exposed, gaps, host_waits, idle, stretch};
+pub use machine::{answer, capability, device, error, host_clock, range, threads};
+pub(crate) use machine::{nvml, profiler_names};
+pub use memory::{pool_log, pool_use, reuse};
+pub use order::{ordered, races, twins, unreported};
+pub use program::{
+    child, example, exit, expect, need, options, part, part_info, part_option, results, size,
+    verdict,
+};
+pub(crate) use program::{describe, failed_call, host_memory, own_options};
+pub use tables::{by_size, show};
+pub use timing::{
+    ahead, alone, bound, bounded, call_times, ceilings, compare, contest, host_alone, joined,
+    latency, least, measure, points, requests, round_trip, scaling, settings, sweep, variant,
+};
+pub(crate) use work::uncached;
+pub use work::{check, chunks, data, distance, few_values, lent, letters, plan, split, tally};
 
 pub use chapter_results::{intervals, label, new_file, statistics, units};
 pub use chapter_terminal::{gantt, output, table};
@@ -92,27 +49,20 @@ pub use recording::profiling_library;
 
 /// What nearly every example uses.
 pub mod prelude {
-    pub use crate::arena::Arena;
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
     pub use crate::chunks::{self, Chunked};
     pub use crate::compare::{Workload, variant};
     pub use crate::data::Seed;
     pub use crate::device::Device;
-    pub use crate::device_buffer::DeviceBuffer;
     pub use crate::error::{Error, Result};
-    pub use crate::event::{Event, Timing};
     pub use crate::example::Example;
     pub use crate::expect::{ratio, right, share, time, truth};
     pub use crate::gantt::Rows;
-    pub use crate::host_buffer::{HostBuffer, HostMemory};
     pub use crate::host_clock;
     pub use crate::intervals::{Engine, Recording};
-    pub use crate::kernel::Grid;
-    pub use crate::kernels;
     pub use crate::label::Label;
     pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch, VARIANTS};
-    pub use crate::memory_pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::need::Need;
     pub use crate::part::Part;
     pub use crate::plan::{EqualWork, Plan};
@@ -120,9 +70,7 @@ pub mod prelude {
     pub use crate::range::range;
     pub use crate::recording::{record, recorded};
     pub use crate::results::Kind;
-    pub use crate::ring::Ring;
     pub use crate::size::ByteSize;
-    pub use crate::stream::Stream;
     pub use crate::sweep::sweep;
     pub use crate::table::Table;
     pub use crate::units;

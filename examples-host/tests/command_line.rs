@@ -6,12 +6,12 @@ use chapter_results::device::TimeSource;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The example `three_way`, which cargo builds beside the tests.
-fn three_way(arguments: &[&str]) -> Output {
+/// The example `lesson`, which cargo builds beside the tests.
+fn lesson(arguments: &[&str]) -> Output {
     let test = std::env::current_exe().unwrap();
     let folder: PathBuf = test.ancestors().nth(2).unwrap().join("examples");
     // No NVIDIA GPU is visible, even on a machine that has one.
-    Command::new(folder.join("three_way"))
+    Command::new(folder.join("lesson"))
         .args(arguments)
         .env("CUDA_VISIBLE_DEVICES", "-1")
         .env_remove("CUDA_DRIVER")
@@ -30,10 +30,10 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn an_unknown_part_is_bad_usage_and_the_known_ones_are_listed() {
-    let output = three_way(&["--part", "nonsense"]);
+    let output = lesson(&["--part", "nonsense"]);
     assert_eq!(code(&output), 2);
     assert!(
-        stderr(&output).contains("[possible values: three-way]"),
+        stderr(&output).contains("[possible values: two-ways]"),
         "{}",
         stderr(&output)
     );
@@ -48,17 +48,17 @@ fn values_that_leave_nothing_to_do_are_bad_usage() {
         ["--iterations", "0"],
         ["--trace", "/"],
     ] {
-        assert_eq!(code(&three_way(&arguments)), 2, "{arguments:?}");
+        assert_eq!(code(&lesson(&arguments)), 2, "{arguments:?}");
     }
 }
 
 #[test]
 fn an_option_that_the_part_does_not_use_is_bad_usage_before_anything_runs() {
-    for part in [&[][..], &["--part", "three-way"]] {
-        let output = three_way(&[&["--omit-event"], part].concat());
+    for part in [&[][..], &["--part", "two-ways"]] {
+        let output = lesson(&[&["--rounds", "7"], part].concat());
         assert_eq!(code(&output), 2);
         assert!(
-            stderr(&output).contains("--omit-event: "),
+            stderr(&output).contains("--rounds: "),
             "{}",
             stderr(&output)
         );
@@ -68,7 +68,7 @@ fn an_option_that_the_part_does_not_use_is_bad_usage_before_anything_runs() {
 
 #[test]
 fn demanding_a_gpu_that_is_absent_is_no_fallback() {
-    let output = three_way(&["--device", "nvidia"]);
+    let output = lesson(&["--device", "nvidia"]);
     assert_eq!(code(&output), 3);
     assert_eq!(
         stderr(&output).trim_end().lines().count(),
@@ -81,20 +81,20 @@ fn demanding_a_gpu_that_is_absent_is_no_fallback() {
 
 #[test]
 fn help_shows_parts_and_exit_codes() {
-    let output = three_way(&["--help"]);
+    let output = lesson(&["--help"]);
     assert_eq!(code(&output), 0);
     let help = String::from_utf8(output.stdout).unwrap();
     assert!(
-        help.contains("three-way  How near to the bound do three streams come?"),
+        help.contains("two-ways  Do both directions work at once?"),
         "{help}"
     );
-    assert!(help.contains("3 the device lacks what is needed"), "{help}");
+    assert!(help.contains("Exit codes: "), "{help}");
 }
 
 #[test]
 fn the_software_gpu_models_what_is_asked_for() {
     let arguments = ["--device", "software", "--gpu", "t4", "--size", "1MiB"];
-    let output = three_way(&arguments);
+    let output = lesson(&arguments);
     let said = String::from_utf8(output.stdout.clone()).unwrap();
     let first = said.lines().next().unwrap_or_default();
     assert_eq!(
@@ -112,7 +112,7 @@ fn an_unknown_gpu_is_bad_usage_and_the_known_ones_are_listed() {
         ),
         ("./nowhere.toml", "./nowhere.toml"),
     ] {
-        let output = three_way(&["--device", "software", "--gpu", gpu]);
+        let output = lesson(&["--device", "software", "--gpu", gpu]);
         assert_eq!(code(&output), 2, "{gpu}");
         assert!(stderr(&output).contains(reason), "{}", stderr(&output));
         assert!(output.stdout.is_empty());
@@ -121,12 +121,12 @@ fn an_unknown_gpu_is_bad_usage_and_the_known_ones_are_listed() {
 
 #[test]
 fn an_example_describes_itself_and_runs_nothing() {
-    let output = three_way(&["--describe", "--device", "software"]);
+    let output = lesson(&["--describe", "--device", "software"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let description: Description = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(description.name, "three_way");
+    assert_eq!(description.name, "lesson");
     let part = &description.parts[0];
-    assert_eq!(part.name, "three-way");
+    assert_eq!(part.name, "two-ways");
     assert_eq!(part.options, ["--iterations", "--size", "--chunks"]);
     assert!(part.uses_iterations());
     let Availability::Present { times, .. } = description.device else {
@@ -137,12 +137,12 @@ fn an_example_describes_itself_and_runs_nothing() {
 
 #[test]
 fn that_there_is_no_device_is_part_of_the_description() {
-    let output = three_way(&["--describe", "--device", "nvidia"]);
+    let output = lesson(&["--describe", "--device", "nvidia"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let description: Description = serde_json::from_slice(&output.stdout).unwrap();
     assert!(matches!(description.device, Availability::Absent { .. }));
     assert_eq!(description.parts.len(), 1);
-    let output = three_way(&["--describe", "--device", "software", "--gpu", "abacus"]);
+    let output = lesson(&["--describe", "--device", "software", "--gpu", "abacus"]);
     assert_eq!(code(&output), 2);
     assert!(output.stdout.is_empty());
 }
@@ -160,7 +160,7 @@ fn a_run_that_a_profiler_watches_says_so_in_its_results() {
             "--json",
             json.to_str().unwrap(),
         ];
-        let output = three_way(&[&file, options].concat());
+        let output = lesson(&[&file, options].concat());
         assert!(json.exists(), "{}", stderr(&output));
         assert_eq!(Results::read(&json).unwrap().request.profiled, profiled);
     }

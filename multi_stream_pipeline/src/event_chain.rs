@@ -1,4 +1,4 @@
-//! event-chain: producer, consumer and output hand chunks on.
+//! event-chain: what closes the gaps between producer, consumer and output?
 //!
 //! The consumer must not start with a chunk before the producer has finished it, nor the copy out before the consumer
 //! has. A host that waits and then launches the next stage sees to that, and nothing ever overlaps. An event does it
@@ -12,189 +12,209 @@
 //! ```
 //!
 //! The middle way is one stream: no host in between, no gaps, and still no overlap. The kernels are small, four blocks
-//! each, because kernels that fill the device have to take turns whatever the events say.
+//! each, because kernels that fill the device run one after the other whatever the events say.
 //!
 //! With C chunks the chain cannot be faster than one chunk's way through all stages and C - 1 times the slowest stage. A
 //! time below that, a consumer that starts before its producer has ended, or idle time between the consumer's kernels
 //! in spite of the events would prove this wrong.
 
-mod order;
-mod work;
-
-use crate::chain;
-use crate::data::{Line, elements_of};
-use examples_host::options::UsageError;
+use crate::rounds;
+use anyhow::Result;
+use cuda_host::{kernels, launch, prelude::*};
+use cust::event::{Event, EventFlags};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::chain::StageOf;
+use examples_host::few_values::{Batch, Expected};
 use examples_host::prelude::*;
-use order::{disorder, idle_share};
-use std::time::Duration;
-use work::{Handover, Work};
+use std::ops::Range;
 
-/// So much that what the host does besides does not count.
-const MEASURED: ByteSize = ByteSize::mib(64);
-/// A model's host does nothing besides.
-const MODELLED: ByteSize = ByteSize::mib(16);
-/// The stages, and their streams' names.
-const STAGES: [&str; 3] = ["producer", "consumer", "output"];
+kernels! { use gpu_kernels::fma_tiles_unspecialised; }
 
-/// The streams of producer, consumer and output.
-type Roles<'s> = [&'s Stream; 3];
+const DATA: Batch = Batch::new(21);
+/// Multiply-adds per element.
+const PRODUCED: u32 = 16;
+const CONSUMED: u32 = 64;
+/// Few blocks: kernels of several streams find room beside each other.
+const BLOCKS: u32 = 4;
+const THREADS: u32 = gpu_kernels::CONSUMERS;
+/// Slots in rotation: one is filled, one is emptied, one is on the way.
+const SLOTS: usize = 3;
+
+/// The chunks, and the slots that they pass through.
+struct Work {
+    input: DeviceBuffer<f32>,
+    output: LockedBuffer<f32>,
+    chunks: Vec<Range<usize>>,
+    slots: Vec<Slot>,
+    kernels: Kernels,
+    expected: Expected,
+}
+
+/// What lies between producer and consumer, and between consumer and output, with an event for the end of each stage.
+struct Slot {
+    product: DeviceBuffer<f32>,
+    result: DeviceBuffer<f32>,
+    produced: Event,
+    consumed: Event,
+    put_out: Event,
+}
+
+impl Slot {
+    fn new(len: usize) -> Result<Self> {
+        Ok(Self {
+            product: DeviceBuffer::zeroed(len)?,
+            result: DeviceBuffer::zeroed(len)?,
+            produced: Event::new(EventFlags::DISABLE_TIMING)?,
+            consumed: Event::new(EventFlags::DISABLE_TIMING)?,
+            put_out: Event::new(EventFlags::DISABLE_TIMING)?,
+        })
+    }
+}
 
 impl Work {
-    /// One chunk through the three stages.
-    fn chunk(&mut self, chunk: usize, roles: Roles, handover: Handover) -> Result<()> {
-        let [produce, consume, put_out] = roles;
-        let (input, output) = (&self.input[chunk], &mut self.output[chunk]);
-        self.between.turn(produce, |product| {
-            self.kernels.produce(input, product)?;
-            handover.hand(product, consume)?;
-            self.results.turn(consume, |result| {
-                self.kernels.consume(product, result)?;
-                handover.hand(result, put_out)?;
-                result.copy_to(output)?;
-                handover.finish(result)
-            })
+    fn new(elements: usize, chunks: usize) -> Result<Self> {
+        let mut output = LockedBuffer::new(&0.0, elements)?;
+        DATA.fill(&mut output);
+        let chunks = chunks::ranges::<f32>(elements, chunks)?;
+        let slot = |_| Slot::new(chunks[0].len());
+        Ok(Self {
+            input: DeviceBuffer::from_slice(&output)?,
+            slots: (0..SLOTS).map(slot).collect::<Result<_>>()?,
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            expected: rounds::after(PRODUCED + CONSUMED),
+            output,
+            chunks,
         })
     }
 
-    fn pass(&mut self, roles: Roles, handover: Handover) -> anyhow::Result<()> {
-        (0..self.input.len()).try_for_each(|chunk| Ok(self.chunk(chunk, roles, handover)?))
+    fn produce(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (kernel, range) = (&self.kernels.fma_tiles_unspecialised, &self.chunks[chunk]);
+        let input = self.input.index(range.clone());
+        let mut product = self.slots[chunk % SLOTS].product.index(..range.len());
+        // SAFETY: the buffers outlive the pass; any grid covers all tiles. The variants order the uses of each slot.
+        unsafe { launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&input, &mut product, PRODUCED))? };
+        Ok(())
+    }
+
+    fn consume(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (kernel, len) = (&self.kernels.fma_tiles_unspecialised, self.chunks[chunk].len());
+        let product = self.slots[chunk % SLOTS].product.index(..len);
+        let mut result = self.slots[chunk % SLOTS].result.index(..len);
+        // SAFETY: as for the producer.
+        unsafe {
+            launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&product, &mut result, CONSUMED))?
+        };
+        Ok(())
+    }
+
+    fn copy_out(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let range = self.chunks[chunk].clone();
+        let result = self.slots[chunk % SLOTS].result.index(..range.len());
+        // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
+        unsafe { result.async_copy_to(&mut self.output[range], stream)? };
+        Ok(())
+    }
+
+    /// The host waits for each stage before it starts the next.
+    fn host_sync(&mut self, [producer, consumer, output]: [&Stream; 3]) -> Result<()> {
+        for chunk in 0..self.chunks.len() {
+            self.produce(chunk, producer)?;
+            producer.synchronize()?;
+            self.consume(chunk, consumer)?;
+            consumer.synchronize()?;
+            self.copy_out(chunk, output)?;
+            output.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// One stream keeps the order: no event is needed.
+    fn one_stream(&mut self, stream: &Stream) -> Result<()> {
+        for chunk in 0..self.chunks.len() {
+            self.produce(chunk, stream)?;
+            self.consume(chunk, stream)?;
+            self.copy_out(chunk, stream)?;
+        }
+        Ok(())
+    }
+
+    /// A stream for each stage. Events hand every chunk on, and give the slot's buffers back.
+    fn events(&mut self, [producer, consumer, output]: [&Stream; 3]) -> Result<()> {
+        for chunk in 0..self.chunks.len() {
+            let slot = chunk % SLOTS;
+            producer.wait(&self.slots[slot].consumed)?; // the product before is no longer needed
+            self.produce(chunk, producer)?;
+            self.slots[slot].produced.record(producer)?;
+
+            consumer.wait(&self.slots[slot].produced)?;
+            consumer.wait(&self.slots[slot].put_out)?; // nor is the result before
+            self.consume(chunk, consumer)?;
+            self.slots[slot].consumed.record(consumer)?;
+
+            output.wait(&self.slots[slot].consumed)?;
+            self.copy_out(chunk, output)?;
+            self.slots[slot].put_out.record(output)?;
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Work {
+    fn poison(&mut self) -> Result<()> {
+        check::poison(&mut self.output);
+        for slot in &mut self.slots {
+            slot.product.set_8(0xFF)?;
+            slot.result.set_8(0xFF)?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked> {
+        let expected = |index| self.expected.of(DATA, index);
+        Ok(check::equal("the output", 0, &self.output, expected)?)
     }
 }
 
 /// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let stream = |name: &str| Stream::non_blocking(part.device(), name);
-    let [producer, consumer, output] = STAGES.map(stream);
-    let (producer, consumer, output) = (producer?, consumer?, output?);
+pub fn run(part: &mut Part) -> Result<()> {
+    let [producer, consumer, output] = stream::named(["producer", "consumer", "output"])?;
     let roles = [&producer, &consumer, &output];
-    let lines = part.elements_by_times::<Line>(MEASURED, MODELLED)?;
-    let chunks = part.chunks(16, lines)?;
-    if chunks == 1 {
-        let reason = "--chunks 1 makes no chain: the stages have nothing else to work on meanwhile";
-        return Err(UsageError(reason.to_owned()).into());
-    }
-    let elements = elements_of(lines);
-    let mut work = Work::new(part, roles, elements, chunks)?;
+    // A GPU needs so much that what the host does besides does not count; a model's host does nothing besides.
+    let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
+    let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
+    let mut work = Work::new(elements, chunks)?;
 
-    let stages = work.stages_alone(part, roles)?;
-    let bound = chain::bound(stages, chunks);
-    let [produce, consume, put_out] = stages.map(units::time);
-    part.predict(format!(
-        "Alone, all {chunks} chunks: producer {produce}, consumer {consume}, output {put_out}.\n\
-         One after the other they take the sum, {}. Chained by events they take one chunk's way through\n\
-         all stages and {} times the slowest stage, {}: the bound.",
-        units::time(stages.iter().sum()),
-        chunks - 1,
-        units::time(bound),
-    ));
+    let stages: [(_, _, StageOf<Work>); 3] = [
+        ("producer", &producer, Work::produce),
+        ("consumer", &consumer, Work::consume),
+        ("output", &output, Work::copy_out),
+    ];
+    let chain = part.chain(&mut work, chunks, stages)?;
 
-    let plan = Plan::new()
-        .launches(2 * chunks, 2 * elements)
-        .bytes_out(elements * size_of::<f32>());
-    let outcomes = Comparison::new(VARIANTS, plan)
-        .variant("host-sync", &roles, |work: &mut Work| {
-            work.pass(roles, Handover::HostSync)
-        })
-        .variant("one-stream", &[&producer], |work| {
-            work.pass([&producer; 3], Handover::Event)
-        })
-        .variant("events", &roles, |work| work.pass(roles, Handover::Event))
-        .prepare(|work| Ok(work.poison()?))
-        .check(|work| work.check())
-        .run(part, &mut work)?;
-    let slowest = STAGES.into_iter().zip(stages).max_by_key(|(_, time)| *time);
-    judge(part, &outcomes, bound, slowest.map_or("", |(name, _)| name))
-}
-
-/// `slowest` is the stage that the time of the chain depends on.
-fn judge(
-    part: &mut Part,
-    outcomes: &[Outcome],
-    bound: Duration,
-    slowest: &str,
-) -> anyhow::Result<()> {
-    let [host_sync, one_stream, events] = outcomes else {
-        anyhow::bail!("{} outcomes of three variants", outcomes.len());
-    };
-    let found = table(part, outcomes, bound, slowest);
-    part.say(found);
-    part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
+    let plan = Plan::new().launches(2 * chunks, 2 * elements).bytes_out(4 * elements);
+    let variants = [
+        variant("host-sync", roles, |work: &mut Work| work.host_sync(roles)),
+        variant("one-stream", [&producer], |work: &mut Work| work.one_stream(&producer)),
+        variant("events", roles, |work: &mut Work| work.events(roles)),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    part.show_chain(&outcomes, &chain);
+    let [host_sync, _, events] = &outcomes;
     part.chart(&events.name, &events.recording, Rows::Streams);
-    part.keep(&one_stream.name, &one_stream.recording);
+    part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
 
-    claim_order(part, [host_sync, events]);
-    let sentence = format!("host sync: the {slowest} is idle between chunks");
-    part.claim_share_at_least("idle/host-sync", &sentence, idle(host_sync, slowest), 0.4);
-    let sentence = format!("events: the {slowest} is idle between chunks");
-    part.claim_share_at_most("idle/events", &sentence, idle(events, slowest), 0.2);
-    part.claim_share_at_least(
-        "near-bound/events",
-        "events come near the bound",
-        reached(events, bound),
-        0.85,
+    let [first, second] = [chain.in_order(host_sync), chain.in_order(events)];
+    part.expect("order/host-sync", "host sync: no chunk starts a stage too early", first);
+    part.expect("order/events", "events: no chunk starts a stage too early", second);
+    let (idle, busy) = (chain.idle(host_sync).at_least(0.4), chain.idle(events).at_most(0.2));
+    part.expect("idle/host-sync", "host sync: the slowest stage is idle between chunks", idle);
+    part.expect("idle/events", "events: the slowest stage is hardly ever idle", busy);
+    let near = chain.reached(events).at_least(0.85);
+    part.expect("near-bound/events", "events come near the bound", near);
+    part.expect_not_below(&outcomes, &chain);
+    part.take_away(
+        "Events hand chunks from stage to stage without the host: the slowest stage hardly waits.",
     );
-    for outcome in outcomes {
-        let sentence = format!("{} is not faster than the bound", outcome.name);
-        part.claim_share_at_most(
-            format!("not-below-bound/{}", outcome.name.id),
-            &sentence,
-            reached(outcome, bound),
-            1.05,
-        );
-    }
     Ok(())
-}
-
-/// How much of the bound a variant reached.
-fn reached(outcome: &Outcome, bound: Duration) -> f64 {
-    bound.as_secs_f64() / outcome.median().as_secs_f64()
-}
-
-/// The share of time that a stage was idle between its first chunk and its last.
-fn idle(outcome: &Outcome, stage: &str) -> f64 {
-    idle_share(&outcome.recording.on(stage))
-}
-
-fn table(part: &Part, outcomes: &[Outcome], bound: Duration, slowest: &str) -> Table {
-    let first = outcomes.first().map(Outcome::median).unwrap_or_default();
-    let mut table = Table::new([
-        "variant",
-        &format!("median, {}", part.device().times()),
-        "speed-up",
-        "of the bound",
-        &format!("{slowest} idle"),
-    ]);
-    for outcome in outcomes {
-        let chained = outcome.recording.streams().len() > 1;
-        table.row([
-            outcome.name.to_string(),
-            units::time(outcome.median()),
-            units::ratio(first.as_secs_f64() / outcome.median().as_secs_f64()),
-            units::percent(reached(outcome, bound)),
-            if chained {
-                units::percent(idle(outcome, slowest))
-            } else {
-                "-".to_owned()
-            },
-        ]);
-    }
-    table
-}
-
-/// Claims that each chunk goes through its stages one after the other.
-fn claim_order(part: &mut Part, outcomes: [&Outcome; 2]) {
-    for chained in outcomes {
-        let (wrong, of) = disorder(&chained.recording, STAGES);
-        let sentence = format!(
-            "{}: no chunk starts a stage before the last one ended",
-            chained.name
-        );
-        part.claim(
-            format!("order/{}", chained.name.id),
-            &sentence,
-            wrong == 0 && of > 0,
-            format!("{wrong} of {of} do"),
-            "none",
-        );
-    }
 }

@@ -1,8 +1,7 @@
-//! host-callback: a function on the host between two stages of the device.
+//! host-callback: what does it cost to have the host between two stages?
 //!
 //! Chunks are copied out, a host function works on them, and what it made of them is copied in again for a kernel. A
-//! few buffers of page-locked memory are used in turns: a bounded ring, in which the three stages are at work on
-//! different chunks.
+//! bounded ring of page-locked buffers in rotation lets the three stages work on different chunks at the same time.
 //!
 //! ```text
 //! copy out    |OOOO oooo OOOO
@@ -11,207 +10,269 @@
 //! ```
 //!
 //! Who calls the function? The *callback*: the stream does, on a thread of the driver (`cuLaunchHostFunc`), and the
-//! program's thread has long gone on. The *polling thread*: the program asks an event again and again and then calls the
-//! function itself; nobody reacts faster, and a core does nothing else. The *blocking thread* sleeps until the event
-//! wakes it up. Every way is in order and fills the ring; they differ in what one hand-over costs, and whom. Chunks out
+//! program's thread has long gone on. The *polling thread*: the program queries an event again and again and then calls
+//! the function itself; nothing reacts faster, and a core does nothing else. The *blocking thread* sleeps until the event
+//! wakes it up. Every way keeps the order and fills the ring; they differ in what one hand-over costs, and whom. Chunks out
 //! of order, a result that differs, or a program's thread that is held up by callbacks would prove this wrong.
 //!
-//! A host function must not call CUDA, and nobody looks at what it returns: so the part ends with what becomes of a
-//! function that does, and of one that fails.
+//! A host function must not call CUDA, and has no way to return an error: so the part ends with what becomes of a
+//! function that does the one, and of one that needs the other.
 
 mod failure;
+mod function;
 mod latency;
-mod line;
-mod work;
 
-use crate::chain;
-use crate::data::{Line, elements_of};
+use anyhow::Result;
+use cuda_host::{kernels, launch, prelude::*};
+use cust::error::CudaResult;
+use cust::event::{Event, EventFlags, EventStatus};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::chain::Chain;
+use examples_host::few_values::Batch;
+use examples_host::lent::Lent;
 use examples_host::prelude::*;
+use function::{Function, transform};
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
-use work::Work;
 
-/// So much that a function takes longer than calling it.
-const MEASURED: ByteSize = ByteSize::mib(64);
-/// The modelled host's memory is slow enough.
-const MODELLED: ByteSize = ByteSize::mib(16);
+kernels! { use gpu_kernels::affine_x4; }
 
-/// The least share of its time that the program's thread has for itself while streams call the function.
-const FREE: f64 = 0.6;
-/// The least share of the bound that callbacks reach.
-const CALLBACK: f64 = 0.7;
-/// The same of a thread that polls: on a GPU's host it is now and then interrupted.
-const POLLING: f64 = 0.65;
-
+const DATA: Batch = Batch::new(100);
+const A: f32 = 2.0;
+const B: f32 = 1.0;
+/// Page-locked buffers in rotation: one for each stage, and one to spare.
+const BUFFERS: usize = 4;
 /// The streams of the copies out, of the host functions, and of the next stage.
 type Roles<'s> = [&'s Stream; 3];
 
-/// How the program's thread waits before it calls the function itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    /// It asks the event again and again.
-    Polling,
-    /// It sleeps until the event has happened.
-    Blocking,
+/// The chunks in device memory, and the ring that they pass through.
+struct Work {
+    input: DeviceBuffer<f32>,
+    results: DeviceBuffer<f32>,
+    len: usize,
+    ring: Vec<Slot>,
+    /// Of the next stage; the hand-overs alone have none.
+    kernels: Option<Kernels>,
+    /// Of the present run.
+    function: Arc<Function>,
+    /// Whether the functions were called in order, for each run that was checked.
+    in_order: Vec<bool>,
 }
 
-impl Waiting {
-    fn wait_for(self, event: &Event) -> Result<()> {
-        match self {
-            Self::Polling => while !event.has_happened()? {},
-            Self::Blocking => event.synchronize()?,
-        }
-        Ok(())
-    }
+/// A buffer of the ring, with an event for the end of each stage.
+struct Slot {
+    data: LockedBuffer<f32>,
+    landed: Event,
+    called: Event,
+    emptied: Event,
 }
 
 impl Work {
-    /// The streams call the function.
-    fn by_callbacks(&mut self, [_, functions, _]: Roles) -> Result<()> {
-        for chunk in 0..self.input.len() {
-            let slot = self.ring.slot(chunk);
-            self.input[chunk].copy_to(slot)?;
-            slot.end_turn()?;
-            let line = Arc::clone(&self.line);
-            functions.call_host_on(slot, move |data| line.call(chunk, data))?;
-            slot.end_turn()?;
-            self.next_stage(chunk)?;
+    /// `chunks` chunks of `len` elements, and a ring of `buffers`.
+    fn new(len: usize, chunks: usize, buffers: usize, kernels: Option<Kernels>) -> Result<Self> {
+        let mut data = vec![0.0; len * chunks];
+        DATA.fill(&mut data);
+        let (input, results) =
+            (DeviceBuffer::from_slice(&data)?, DeviceBuffer::zeroed(len * chunks)?);
+        let mut ring = Vec::new();
+        for _ in 0..buffers {
+            ring.push(Slot {
+                data: LockedBuffer::new(&0.0, len)?,
+                // With BLOCKING_SYNC the thread that synchronises sleeps; without, it spins.
+                landed: Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?,
+                called: Event::new(EventFlags::DISABLE_TIMING)?,
+                emptied: Event::new(EventFlags::DISABLE_TIMING)?,
+            });
         }
-        Ok(())
+        let (function, in_order) = (Arc::default(), Vec::new());
+        Ok(Self { input, results, len, ring, kernels, function, in_order })
     }
 
-    /// The program's thread calls the function, and keeps the copies out as far ahead as the ring allows.
-    fn by_the_program(&mut self, waiting: Waiting, [fetch, ..]: Roles) -> Result<()> {
-        let (chunks, ahead) = (self.input.len(), self.ring.len() - 1);
-        for step in 0..chunks + ahead {
-            if step < chunks {
-                self.input[step].copy_to(self.ring.slot(step))?;
-                self.ring.landed(step).record(fetch)?;
-                self.ring.slot(step).end_turn()?;
-            }
-            if let Some(chunk) = step.checked_sub(ahead) {
-                let landed = self.ring.landed(chunk);
-                waiting.wait_for(landed)?;
-                self.line.call(chunk, self.ring.slot(chunk).write()?);
-                self.next_stage(chunk)?;
-            }
-        }
-        Ok(())
+    fn chunks(&self) -> Range<usize> {
+        0..self.input.len() / self.len
+    }
+
+    fn range(&self, chunk: usize) -> Range<usize> {
+        chunk * self.len..(chunk + 1) * self.len
+    }
+
+    fn slot(&mut self, chunk: usize) -> &mut Slot {
+        let buffers = self.ring.len();
+        &mut self.ring[chunk % buffers]
+    }
+
+    /// A chunk's copy out, as soon as its slot is empty.
+    fn fetch(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (input, slot) = (self.input.index(self.range(chunk)), self.slot(chunk));
+        stream.wait(&slot.emptied)?;
+        // SAFETY: the slot is page-locked, outlives the pass, and its events order all uses.
+        unsafe { input.async_copy_to(&mut slot.data, stream)? };
+        Ok(slot.landed.record(stream)?)
     }
 
     /// What comes after the function: the chunk goes back, and a kernel works on it.
-    fn next_stage(&mut self, chunk: usize) -> Result<()> {
-        let (slot, result) = (self.ring.slot(chunk), &mut self.results[chunk]);
-        result.copy_from(slot)?;
-        slot.end_turn()?;
-        self.kernels.finish(result)
+    fn next_stage(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (mut result, slot) = (self.results.index(self.range(chunk)), self.slot(chunk));
+        // SAFETY: as for the copy out.
+        unsafe { result.async_copy_from(&slot.data, stream)? };
+        slot.emptied.record(stream)?;
+        if let Some(kernels) = &self.kernels {
+            let blocks = self.len.div_ceil(4 * 256) as u32;
+            // SAFETY: the results outlive the pass, and the grid has a thread for every four elements.
+            unsafe {
+                launch!(kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut result, A, B))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An event between the copies, and no function.
+    fn events(&mut self, [fetch, _, next]: Roles) -> Result<()> {
+        for chunk in self.chunks() {
+            self.fetch(chunk, fetch)?;
+            next.wait(&self.slot(chunk).landed)?;
+            self.next_stage(chunk, next)?;
+        }
+        Ok(())
+    }
+
+    /// A stream calls the function.
+    fn callbacks(&mut self, [fetch, functions, next]: Roles, function: impl Called) -> Result<()> {
+        for chunk in self.chunks() {
+            self.fetch(chunk, fetch)?;
+
+            let (slot, function) = (self.slot(chunk), function.clone());
+            functions.wait(&slot.landed)?;
+            let data = Lent::new(&mut slot.data);
+            // SAFETY: the slot outlives the pass; its events keep the copies from it while the function works on it.
+            functions.launch_host_function(move || function(chunk, unsafe { data.get() }))?;
+            slot.called.record(functions)?;
+
+            next.wait(&slot.called)?;
+            self.next_stage(chunk, next)?;
+        }
+        Ok(())
+    }
+
+    /// The program's thread waits for the event and calls the function, and keeps the copies out as far ahead as the ring
+    /// allows.
+    fn program(
+        &mut self,
+        [fetch, _, next]: Roles,
+        wait: fn(&Event) -> CudaResult<()>,
+        function: impl Called,
+    ) -> Result<()> {
+        let (chunks, ahead) = (self.chunks().end, self.ring.len() - 1);
+        for step in 0..chunks + ahead {
+            if step < chunks {
+                self.fetch(step, fetch)?;
+            }
+            if let Some(chunk) = step.checked_sub(ahead) {
+                wait(&self.slot(chunk).landed)?;
+                function(chunk, &mut self.slot(chunk).data);
+                self.next_stage(chunk, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The function, called by the program's thread.
+    fn call(&mut self, chunk: usize) {
+        let function = Arc::clone(&self.function);
+        function.call(chunk, &mut self.slot(chunk).data);
+    }
+
+    /// The function of a new run.
+    fn function(&mut self) -> impl Called + use<> {
+        self.function = Arc::default();
+        let function = Arc::clone(&self.function);
+        move |chunk, data: &mut [f32]| function.call(chunk, data)
+    }
+}
+
+/// What is called for each chunk.
+trait Called: Fn(usize, &mut [f32]) + Clone + Send + 'static {}
+impl<F: Fn(usize, &mut [f32]) + Clone + Send + 'static> Called for F {}
+
+/// Queries the event until it has happened.
+fn poll(event: &Event) -> CudaResult<()> {
+    while event.query()? == EventStatus::NotReady {}
+    Ok(())
+}
+
+impl Workload for Work {
+    fn poison(&mut self) -> Result<()> {
+        self.ring.iter_mut().for_each(|slot| check::poison(&mut slot.data));
+        Ok(self.results.set_8(0xFF)?)
+    }
+
+    fn check(&mut self) -> Result<Checked> {
+        self.in_order.push(self.function.calls().into_iter().eq(self.chunks()));
+        let expected = |index| transform(index / self.len, DATA.given(index)).mul_add(A, B);
+        Ok(check::equal("the results", 0, &self.results.as_host_vec()?, expected)?)
     }
 }
 
 /// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let stream = |name: &str| Stream::non_blocking(part.device(), name);
-    let (fetch, functions, next) = (stream("copy out")?, stream("function")?, stream("next")?);
+pub fn run(part: &mut Part) -> Result<()> {
+    let [fetch, functions, next] = stream::named(["copy out", "function", "next"])?;
     let roles = [&fetch, &functions, &next];
-    let lines = part.elements_by_times::<Line>(MEASURED, MODELLED)?;
+    // On a GPU so much that the function takes longer than calling it; the modelled host's memory is slow enough.
+    let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
     let chunks = part.chunks(32, lines)?;
-    let of_a_chunk = elements_of(lines / chunks);
-    let mut work = Work::new(part, roles, of_a_chunk, chunks)?;
+    let kernels = Some(Kernels::load(gpu_kernels::SM_70)?);
+    let mut work = Work::new(32 * (lines / chunks), chunks, BUFFERS.min(chunks), kernels)?;
 
-    let stages = work.stages_alone(part, roles)?;
-    let bound = chain::bound(stages, chunks);
-    let [fetched, called, finished] = stages.map(units::time);
-    part.predict(format!(
-        "Alone, all {chunks} chunks: copies out {fetched}, functions {called}, next stage {finished}.\n\
-         With a ring of {} buffers the stages overlap: {} is the bound. Calling the functions costs time too,\n\
-         and the program's thread is free meanwhile only if the stream calls them.",
-        work.ring.len(),
-        units::time(bound),
-    ));
+    let fetched = part.alone_each(&fetch, &mut work, chunks, Work::fetch)?;
+    let land = |work: &mut Work, chunk| {
+        work.fetch(chunk, &fetch)?;
+        Ok(fetch.synchronize()?)
+    };
+    let called = part.host_alone(chunks, &mut work, land, Work::call)?;
+    let finished = part.alone_each(&next, &mut work, chunks, Work::next_stage)?;
+    let stages = [("copies out", fetched), ("functions", called), ("next stage", finished)];
+    let chain = Chain::new(stages, chunks);
+    let besides = "The program's thread is free meanwhile only if a stream calls the functions.";
+    part.predict_chain(&chain, besides);
 
-    let elements = of_a_chunk * chunks;
-    let bytes = elements * size_of::<f32>();
-    let plan = Plan::new()
-        .bytes_out(bytes)
-        .bytes_in(bytes)
-        .launches(chunks, elements);
-    let outcomes = Comparison::new(VARIANTS, plan)
-        .variant("callback", &roles, |work: &mut Work| {
-            work.issue(|work| work.by_callbacks(roles))
-        })
-        .variant("polling-thread", &[&fetch, &next], |work| {
-            work.issue(|work| work.by_the_program(Waiting::Polling, roles))
-        })
-        .variant("blocking-thread", &[&fetch, &next], |work| {
-            work.issue(|work| work.by_the_program(Waiting::Blocking, roles))
-        })
-        .prepare(|work| Ok(work.poison()?))
-        .check(|work| work.check())
-        .run(part, &mut work)?;
-    judge(part, &outcomes, &work, bound)?;
-    latency::compare(part)?;
+    let elements = work.input.len();
+    let plan = Plan::new().copies(4 * elements).launches(chunks, elements);
+    let callback = |work: &mut Work| {
+        let function = work.function();
+        work.callbacks(roles, function)
+    };
+    let polling = |work: &mut Work| {
+        let function = work.function();
+        work.program(roles, poll, function)
+    };
+    let blocking = |work: &mut Work| {
+        let function = work.function();
+        work.program(roles, Event::synchronize, function)
+    };
+    let variants = [
+        variant("callback", roles, callback),
+        variant("polling-thread", [&fetch, &next], polling),
+        variant("blocking-thread", [&fetch, &next], blocking),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    part.show_chain_and_thread(&outcomes, &chain);
+    let [callback, polling, _] = &outcomes;
+    part.chart(&callback.name, &callback.recording, Rows::Streams);
+
+    let (of, right) = (work.in_order.len(), work.in_order.iter().filter(|&&right| right).count());
+    let found = truth(right == of, format!("{right} of {of} runs"), "all");
+    part.expect("call-order", "functions are called in the order of the chunks", found);
+    let free = share(callback.thread_free()).at_least(0.6);
+    part.expect("thread-free/callback", "callback: the program's thread is free", free);
+    let near = chain.reached(callback).at_least(0.7);
+    part.expect("near-bound/callback", "callback comes near the bound", near);
+    // A thread that polls is interrupted now and then.
+    let near = chain.reached(polling).at_least(0.65);
+    part.expect("near-bound/polling-thread", "polling thread comes near the bound", near);
+    part.take_away("A callback frees the program's thread; a thread that polls hands over sooner, and keeps a core busy.");
+
+    latency::hand_overs(part, roles)?;
     failure::call_inside(part)?;
     failure::propagate(part, &mut work, roles)
-}
-
-fn judge(
-    part: &mut Part,
-    outcomes: &[Outcome],
-    work: &Work,
-    bound: Duration,
-) -> anyhow::Result<()> {
-    let [callback, polling, blocking] = outcomes else {
-        anyhow::bail!("{} outcomes of three variants", outcomes.len());
-    };
-    let reached = |outcome: &Outcome| bound.as_secs_f64() / outcome.median().as_secs_f64();
-    let mut table = Table::new([
-        "the function is called by",
-        &format!("median, {}", part.device().times()),
-        "of the bound",
-        "program's thread free",
-    ]);
-    let mut shares = Vec::new();
-    for (outcome, issuing) in outcomes.iter().zip(work.issuing(outcomes.len())) {
-        let free = 1.0 - issuing.as_secs_f64() / outcome.host_times.median().as_secs_f64();
-        table.row([
-            outcome.name.to_string(),
-            units::time(outcome.median()),
-            units::percent(reached(outcome)),
-            units::percent(free),
-        ]);
-        shares.push(free);
-    }
-    part.say(table);
-    part.chart(&callback.name, &callback.recording, Rows::Streams);
-    part.keep(&polling.name, &polling.recording);
-    part.keep(&blocking.name, &blocking.recording);
-
-    let (in_order, of) = work.calls_in_order();
-    let found = format!("{in_order} of {of} runs");
-    part.claim(
-        "call-order",
-        "functions are called in the order of the chunks",
-        in_order == of,
-        found,
-        "all",
-    );
-    part.claim_share_at_least(
-        "thread-free/callback",
-        "callback: the program's thread is free",
-        shares.first().copied().unwrap_or(0.0),
-        FREE,
-    );
-    part.claim_share_at_least(
-        "near-bound/callback",
-        "callback comes near the bound",
-        reached(callback),
-        CALLBACK,
-    );
-    part.claim_share_at_least(
-        "near-bound/polling-thread",
-        "polling thread comes near the bound",
-        reached(polling),
-        POLLING,
-    );
-    Ok(())
 }

@@ -1,12 +1,13 @@
 //! How do stages that depend on each other work at the same time?
 //!
 //! A stage may start with a chunk when the stage before has finished it, and go on with the next one while its result is
-//! used. Who sees to the order decides what it costs: an event between streams, a function on the host.
+//! used. Who sees to the order decides what it costs: barriers between warps, an event between streams, a function on the
+//! host. And whether it was seen to at all, the compiler can check.
 
-mod chain;
-mod data;
 mod event_chain;
+mod hand_over;
 mod host_callback;
+mod rounds;
 mod warp_specialised;
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
     )
     .part(
         "warp-specialised",
-        "What do warps gain that only load, and what do streams gain around them?",
+        "What does warp specialisation gain in a kernel, and what do streams gain around it?",
         &[Iterations, Size, Chunks],
         warp_specialised::run,
     )
@@ -36,6 +37,12 @@ fn main() -> ExitCode {
         "What does it cost to have the host between two stages?",
         &[Iterations, Size, Chunks],
         host_callback::run,
+    )
+    .part(
+        "hand-over",
+        "Can the compiler check the order?",
+        &[Iterations, Size, Chunks],
+        hand_over::run,
     )
     .main()
 }

@@ -1,4 +1,4 @@
-//! warp-specialised: the pipeline inside a kernel, and the one around it.
+//! warp-specialised: what does warp specialisation gain inside a kernel, and what do streams gain around it?
 //!
 //! A kernel that works on tiles loads a tile into shared memory and computes with it. If all warps do both, with a barrier
 //! in between, a block that loads does not compute and a block that computes does not load. *Specialised* warps divide
@@ -14,26 +14,188 @@
 //!
 //! With M for the time that memory needs and A for that of the arithmetic, the one takes M + A, the other the longer of
 //! both: most is gained where they are equal. But a block that waits for memory leaves room for another: several blocks on one
-//! multiprocessor overlap each other's phases without any producer. Specialising is for kernels whose blocks are few and
-//! large, and what it still gains with many blocks is gained at the balance. Producers that load by plain loads must hold
-//! what they load in registers: they are no match for copies that need none.
+//! multiprocessor overlap each other's phases without any producer. The gain with one block is a headline; the fair question is
+//! what the best specialised launch gains over the best unspecialised one, each with the number of blocks that suits it.
+//! Producers that load by plain loads hold what they load in registers: they are no match for copies that need none.
 //!
 //! Around the kernel, streams do the same with copies and kernels, and each batch has memory from a pool, in the order of
 //! its stream. The two gains are measured one at a time. A time below the bounds, a form whose results differ in a bit, or,
 //! with many blocks, a gain where memory or arithmetic is all there is, would prove this wrong.
 
 mod batches;
-mod bench;
 mod forms;
-mod intensity;
-mod streams;
 
+use crate::rounds;
+use anyhow::{Context, Result};
+use cuda_host::{kernels, launch, prelude::*};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer};
+use cust::stream::Stream;
+use examples_host::ceilings::Ceilings;
+use examples_host::contest::Contest;
+use examples_host::few_values::{Batch, Expected};
 use examples_host::prelude::*;
-use forms::Forms;
+use forms::{Form, Forms};
+use gpu_kernels::{FACTOR, SM_70, SUMMAND};
+
+kernels! { use gpu_kernels::affine_rounds_x4; }
+
+const DATA: Batch = Batch::new(31);
+/// Multiply-adds per element: from nearly nothing but memory to nearly nothing but arithmetic.
+const ROUNDS: [u32; 5] = [1, 16, 32, 64, 256];
+/// Blocks per multiprocessor that overlap each other's phases.
+const MANY: u32 = 4;
+/// The most of its bound that a kernel reaches. The ceilings are those of two plain kernels, and another may make a little
+/// more of the same memory or arithmetic.
+const CEILING: f64 = 1.06;
+const REASON: &str = "it spreads what a block demands evenly over the block's life, so memory and arithmetic\n\
+                      overlap in it whether or not there are producers";
+
+/// A launch: blocks per multiprocessor, and multiply-adds per element.
+type Case = (u32, u32);
+
+/// One array in device memory, and what must become of it.
+struct Work {
+    stream: Stream,
+    input: DeviceBuffer<f32>,
+    output: DeviceBuffer<f32>,
+    /// By rounds, and the rounds of the last launch.
+    expected: Vec<(u32, Expected)>,
+    launched: u32,
+}
+
+impl Work {
+    fn new(elements: usize) -> Result<Self> {
+        let mut data = vec![0.0; elements];
+        DATA.fill(&mut data);
+        Ok(Self {
+            stream: stream::non_blocking()?.named("kernel"),
+            input: DeviceBuffer::from_slice(&data)?,
+            output: DeviceBuffer::zeroed(elements)?,
+            expected: ROUNDS.map(|rounds| (rounds, rounds::after(rounds))).into(),
+            launched: 0,
+        })
+    }
+
+    /// What memory and arithmetic allow: copies within the device, and multiply-adds of elements in registers.
+    fn ceilings(&mut self, part: &Part) -> Result<Ceilings> {
+        let (Self { stream, input, output, .. }, kernels) = (self, Kernels::load(SM_70)?);
+        let blocks = 2 * part.device().multiprocessors()?;
+        let in_registers = blocks as usize * 256 * 4;
+        let mut registers = DeviceBuffer::<f32>::zeroed(in_registers)?;
+        let copy = |len: usize| {
+            let (from, mut to) = (input.index(..len), output.index(..len));
+            // SAFETY: both buffers outlive the copy.
+            unsafe { to.async_copy_from(&from, stream)? };
+            Ok(())
+        };
+        let compute = |rounds| {
+            let (kernel, data) = (&kernels.affine_rounds_x4, &mut registers);
+            // SAFETY: the buffer outlives the kernel, and the grid has a thread for every four elements.
+            unsafe { launch!(kernel<<<blocks, 256, 0, stream>>>(data, FACTOR, SUMMAND, rounds))? };
+            Ok(())
+        };
+        part.ceilings(input.len(), in_registers, copy, compute)
+    }
+
+    fn launch(&mut self, forms: &Forms, (blocks, rounds): Case, form: Form) -> Result<()> {
+        self.launched = rounds;
+        // SAFETY: the arrays are of equal length and outlive the kernel.
+        unsafe { forms.launch(form, blocks, (&self.input, &mut self.output), rounds, &self.stream) }
+    }
+}
+
+impl Workload for Work {
+    fn poison(&mut self) -> Result<()> {
+        // SAFETY: the array outlives the operation.
+        unsafe { self.output.set_8_async(0xFF, &self.stream)? };
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked> {
+        let of_rounds = self.expected.iter().find(|(rounds, _)| *rounds == self.launched);
+        let (_, expected) = of_rounds.context("a number of rounds that is not expected")?;
+        let output = self.output.as_host_vec()?;
+        Ok(check::equal("the output", 0, &output, |index| expected.of(DATA, index))?)
+    }
+}
 
 /// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let forms = Forms::load(part.device())?;
-    let balance = intensity::compare(part, &forms)?;
-    streams::compare(part, &forms, &balance)
+pub fn run(part: &mut Part) -> Result<()> {
+    // More than the caches of a GPU hold; a model has none.
+    let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(256), ByteSize::mib(8))?;
+    let mut work = Work::new(32 * lines)?;
+    let ceilings = work.ceilings(part)?;
+    let balance = ceilings.balance(&ROUNDS);
+    part.predict(format!(
+        "{} elements in and out take {} of memory, {balance} multiply-adds of each {} of arithmetic.\n\
+         One after the other they take the sum, at the same time the longer of both: the gain is greatest at\n\
+         {balance} multiply-adds, at most {}, and small where either takes nearly all of the time.",
+        32 * lines,
+        units::time(ceilings.memory),
+        units::time(ceilings.arithmetic(balance)),
+        units::ratio(ceilings.gain(balance)),
+    ));
+    let forms = Forms::load(part)?;
+
+    // One block with all rounds; more blocks at the balance, and MANY at both ends too.
+    let [first, .., last] = ROUNDS;
+    let more = [(2, balance), (MANY, first), (MANY, balance), (MANY, last), (6, balance)];
+    let mut cases: Vec<Case> = ROUNDS.into_iter().map(|rounds| (1, rounds)).chain(more).collect();
+    cases.dedup();
+    let group = |(blocks, rounds): Case| {
+        let text = format!("{rounds} rounds, {blocks} blocks per multiprocessor");
+        Label::new(format!("rounds-{rounds}/blocks-{blocks}"), text)
+    };
+    let found = part.contest(
+        "intensity/elements",
+        &mut work,
+        (&cases, group),
+        (&forms.all, Form::label),
+        |work, case, form| work.launch(&forms, case, form),
+    )?;
+    let titles = ["unspecialised", "named barriers", "cp.async", "bulk"];
+    let columns = titles.into_iter().zip(Form::ALL);
+    part.show_contest(&found, ["blocks per SM", "rounds"], columns, |(blocks, rounds)| {
+        let case = [blocks.to_string(), rounds.to_string()];
+        (case, ceilings.bound(rounds))
+    });
+    let headline = format!("At {balance} rounds, specialised with one block per SM");
+    let at_balance = |(_, rounds)| rounds == balance;
+    let best = part.show_best(&found, ((1, balance), &headline), at_balance)?;
+    let [one_block, fair] = best.map(units::ratio);
+    part.take_away(format!(
+        "Specialising warps gains {one_block} with one block per SM, {fair} best against best: several blocks overlap too."
+    ));
+    expect(part, &found, &ceilings, balance)?;
+    batches::compare(part, &forms, found.fastest((1, balance))?.0, balance)
+}
+
+fn expect(
+    part: &mut Part,
+    found: &Contest<Case, Form>,
+    ceilings: &Ceilings,
+    balance: u32,
+) -> Result<()> {
+    let [first, .., last] = ROUNDS;
+    let one_block = ratio(found.gain((1, balance))?);
+    let sentence = "one block per SM: specialised is not slower at the balance";
+    part.expect("intensity/not-slower", sentence, one_block.at_least(0.98));
+    let sentence = "one block per SM: specialised is faster at the balance";
+    let faster = one_block.at_least(1.15).not_of_the_model(REASON);
+    part.expect("intensity/faster", sentence, faster);
+    let at_ends = found.gain((MANY, first))?.max(found.gain((MANY, last))?);
+    let more = ratio(found.gain((MANY, balance))? / at_ends).at_least(1.05);
+    let sentence = "4 blocks per SM: the gain at the balance is greater than at both ends";
+    part.expect("intensity/gain-at-balance", sentence, more.not_of_the_model(REASON));
+
+    let (_, memory) = found.fastest((MANY, first))?;
+    let near = share(ceilings.reached(first, memory)).at_least(0.8);
+    part.expect("intensity/memory", "few rounds come near what memory gives", near);
+    let (_, arithmetic) = found.fastest((MANY, last))?;
+    let near = share(ceilings.reached(last, arithmetic)).at_least(0.85);
+    part.expect("intensity/arithmetic", "many rounds come near what arithmetic gives", near);
+    let reached = found.all().map(|((_, rounds), time)| ceilings.reached(rounds, time));
+    let highest = share(reached.fold(0.0, f64::max)).at_most(CEILING);
+    part.expect("intensity/not-below-bound", "no kernel passes its bound", highest);
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-const PARTS: [&str; 3] = ["warp-specialised", "event-chain", "host-callback"];
+const PARTS: [&str; 4] = ["warp-specialised", "event-chain", "host-callback", "hand-over"];
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multi_stream_pipeline"));
@@ -68,26 +68,17 @@ fn forms_that_a_device_lacks_are_left_out_by_name() {
     ] {
         let arguments = ["--gpu", gpu, "--part", "warp-specialised"];
         let printed = said(program(&arguments), 0);
-        let sentences: Vec<&str> = printed
-            .lines()
-            .map(str::trim)
-            .filter(|line| line.starts_with("Left out: "))
-            .collect();
+        let sentences: Vec<&str> =
+            printed.lines().map(str::trim).filter(|line| line.starts_with("Left out: ")).collect();
         assert_eq!(sentences, left_out, "{gpu}: {printed}");
-        assert_eq!(
-            form_columns(&printed),
-            4 - left_out.len(),
-            "{gpu}: {printed}"
-        );
+        assert_eq!(form_columns(&printed), 4 - left_out.len(), "{gpu}: {printed}");
     }
 }
 
 /// Times of forms in the first row of the table by intensity; a form that the device lacks has a dash.
 fn form_columns(printed: &str) -> usize {
     let mut lines = printed.lines();
-    lines
-        .find(|line| line.trim().starts_with("blocks per SM"))
-        .expect("the table");
+    lines.find(|line| line.trim().starts_with("blocks per SM")).expect("the table");
     let row = lines.next().expect("its first row");
     let dashes = row.split_whitespace().filter(|cell| *cell == "-").count();
     4 - dashes
@@ -95,7 +86,7 @@ fn form_columns(printed: &str) -> usize {
 
 #[test]
 fn the_error_of_a_host_function_reaches_the_program() {
-    let arguments = ["--part", "host-callback", "--chunks", "6", "--size", "3MiB"];
+    let arguments = ["--part", "host-callback", "--chunks", "6", "--size", "3MiB", "--verbose"];
     let printed = said(program(&arguments), 0);
     for claim in [
         "ok      functions are called in the order of the chunks: 3 of 3 runs",
@@ -116,23 +107,10 @@ fn senseless_requests_are_usage_errors() {
         (&["--part", "event-chain", "--size", "4"], "--size 4 B"),
         (&["--part", "host-callback", "--size", "4"], "--size 4 B"),
         (&["--part", "warp-specialised", "--size", "4"], "--size 4 B"),
-        (
-            &["--part", "event-chain", "--size", "1KiB", "--chunks", "17"],
-            "17",
-        ),
-        (
-            &[
-                "--part",
-                "host-callback",
-                "--size",
-                "1KiB",
-                "--chunks",
-                "17",
-            ],
-            "17",
-        ),
+        (&["--part", "event-chain", "--size", "1KiB", "--chunks", "17"], "17"),
+        (&["--part", "host-callback", "--size", "1KiB", "--chunks", "17"], "17"),
         (&["--part", "event-chain", "--chunks", "1"], "--chunks 1"),
-        (&["--omit-event"], "--omit-event: the parts of this example"),
+        (&["--streams", "2"], "--streams: the parts of this example"),
         (&["--no-such-flag"], "--no-such-flag"),
     ] {
         let output = program(arguments).output().expect("the program starts");

@@ -1,4 +1,4 @@
-//! What all pairs work on: a batch in page-locked memory, two streams, and device memory full of NaNs.
+//! What all pairs work on: a batch in page-locked memory, three streams, an event, and device memory full of NaNs.
 
 use anyhow::bail;
 use cuda_host::{kernels, prelude::*};
@@ -41,10 +41,11 @@ pub fn transformed(index: usize) -> f32 {
     (0..ROUNDS).fold(given(index), |x, _| x.mul_add(A, B))
 }
 
-/// Two streams, an event, the batch, and room for what becomes of it.
+/// Three streams, an event, the batch, and room for what becomes of it.
 pub struct Data {
     pub first: Stream,
     pub second: Stream,
+    pub third: Stream,
     /// Never recorded yet.
     pub event: Event,
     /// The batch, page-locked.
@@ -77,10 +78,11 @@ impl Data {
         BATCH.fill_f32(0, &mut input);
         let mut output = LockedBuffer::new(&0.0, elements)?;
         check::poison(&mut output);
-        let [first, second] = stream::named(["first", "second"])?;
+        let [first, second, third] = stream::named(["first", "second", "third"])?;
         let data = Self {
             first,
             second,
+            third,
             event: Event::new(EventFlags::DISABLE_TIMING)?,
             input,
             output,

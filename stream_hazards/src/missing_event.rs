@@ -14,11 +14,7 @@ use examples_host::twins::{Outcome, Program};
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict("Without the event the kernel works on what was in the buffer before the copy.");
-    part.twins(
-        &["copy of", "kernel `affine_rounds_x4`"],
-        Data::new,
-        program,
-    )
+    part.twins(&["copy of", "kernel `affine_rounds_x4`"], Data::new, program)
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {

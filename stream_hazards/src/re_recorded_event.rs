@@ -1,9 +1,9 @@
 //! re-recorded-event: one event for two producers, and one wait at the end.
 //!
 //! ```text
-//! racy    first  |HHHHKKKKKKKKe                   fixed   first  |HHHHKKKKKKKKe  wait for e
-//!         second |    HHHH e  wait for e                  second |    HHHH e        wait for e
-//!                          ^ recorded again
+//! racy    first  |HHHHKKKKKKKKe                   fixed   first  |HHHHKKKKKKKKe
+//!         second |    HHHHe                               second |    HHHHe
+//!         third  |        w KKDDDD                        third  |        w    w KKDDDD
 //! ```
 //!
 //! A wait joins what the event stands for at the time of the call: its *last* record. The first stream's is forgotten.
@@ -19,19 +19,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
         "The one wait stands for the last record alone: the first stream's kernel is not waited for.",
     );
-    let named = [
-        "kernel `affine_rounds_x4`",
-        "kernel `saxpy`",
-        "recorded again",
-    ];
+    let named = ["kernel `affine_rounds_x4`", "kernel `saxpy`", "recorded again"];
     part.twins(&named, Data::new, program)
 }
 
 fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let (first, second, event) = (&data.first, &data.second, &data.event);
-    let [consumer] = stream::named(["consumer"])?;
+    let (first, second, third) = (&data.first, &data.second, &data.third);
     let (x, y) = (&mut data.batch, &mut data.other);
-    let (blocks, delay) = (data.blocks, data.delay);
+    let (event, blocks, delay) = (&data.event, data.blocks, data.delay);
 
     // SAFETY: all memory outlives the host's wait.
     unsafe {
@@ -42,18 +37,18 @@ fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
     event.record(first)?;
     match which {
         Program::Racy => {}
-        Program::Fixed => consumer.wait(event)?,
+        Program::Fixed => third.wait(event)?,
     }
     // SAFETY: as above.
     unsafe { y.async_copy_from(&data.input, second)? };
     event.record(second)?;
-    consumer.wait(event)?;
+    third.wait(event)?;
     // SAFETY: as above. The racy kernel may read stale bytes of x, which are numbers too.
     unsafe {
-        launch!(data.kernels.saxpy<<<4 * blocks, THREADS, 0, consumer>>>(1.0, &*x, &mut *y))?;
-        y.async_copy_to(&mut data.output, &consumer)?;
+        launch!(data.kernels.saxpy<<<4 * blocks, THREADS, 0, third>>>(1.0, &*x, &mut *y))?;
+        y.async_copy_to(&mut data.output, third)?;
     }
-    consumer.synchronize()?;
+    third.synchronize()?;
     let expected = |index| transformed(index) + given(index);
     Ok(check::equal("the result", 0, &data.output, expected))
 }

@@ -19,11 +19,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
         "The wait waits for nothing: the kernel works on what was in the buffer before the copy.",
     );
-    let named = [
-        "copy of",
-        "kernel `affine_rounds_x4`",
-        "before its first record",
-    ];
+    let named = ["copy of", "kernel `affine_rounds_x4`", "before its first record"];
     part.twins(&named, Data::new, program)
 }
 

@@ -33,8 +33,5 @@ fn the_page_explains_a_real_report() {
         .collect();
     assert_eq!(report.len(), 5, "{output}");
     let report = report.join("\n");
-    assert!(
-        page.contains(&report),
-        "the page shows another report than\n{report}"
-    );
+    assert!(page.contains(&report), "the page shows another report than\n{report}");
 }

@@ -1,28 +1,32 @@
-//! lifetime: memory is freed in one stream while another one still uses it.
+//! lifetime: where to free memory that another stream still uses?
 //!
-//! A free in stream order takes effect when its own stream comes to it; what other streams do does not hold it up.
-//! The writer's next allocation gets the memory at once, and the reader finds what the next batch has put there:
+//! A free in stream order takes effect when its own stream comes to it; what other streams do does not hold it up. The
+//! writer's next allocation may get the memory at once. So something has to order the free behind the reader's kernel:
 //!
 //! ```text
-//! no event         writer |alloc HHHH             free alloc  HHHH FFFF
-//!                  reader |          other work other work other work  KKKK
-//!
 //! an event         writer |alloc HHHH                                       free alloc  HHHH FFFF
 //!                  reader |          other work other work other work  KKKK
 //!
-//! freed by reader  writer |alloc HHHH             alloc  HHHH FFFF
+//! freed by reader  writer |alloc HHHH alloc  HHHH FFFF
 //!                  reader |          other work other work other work  KKKK free
 //! ```
 //!
-//! An event orders the free behind the reader's kernel. Better is to free the memory in the stream that used it last,
-//! which is what dropping a buffer does: then nobody waits, and the pool looks for other memory meanwhile. A racy program
-//! that the software GPU's checker does not report, or a wrong result of an ordered one, would prove this wrong.
+//! An event makes the writer wait for the reader, its next batch included. Better is to free the memory in the stream
+//! that uses it last: then nobody waits, and the pool finds other memory meanwhile. A result that is wrong, or a report of
+//! the software GPU's race checker, would prove this wrong. (What happens with no order at all is shown by stream_hazards,
+//! free-without-order.)
 
-use crate::bytes_of_each;
-use crate::kernels::Kernels;
-use examples_host::check::Mismatch;
+use cuda_host::pool::MemoryPool;
+use cuda_host::{StreamExt, kernels, launch, stream};
+use cust::context::CurrentContext;
+use cust::event::{Event, EventFlags};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::ordered::last_end;
 use examples_host::prelude::*;
-use gpu_kernels::SM_70;
+use examples_host::reuse::Given;
+
+kernels! { use gpu_kernels::{affine_rounds, fill, saxpy}; }
 
 const BATCH: Seed = Seed::new(41);
 const NEXT_BATCH: Seed = Seed::new(42);
@@ -32,200 +36,135 @@ const A: f32 = 2.0;
 const OTHER_WORK: u32 = 1 << 18;
 /// Batches, results and what they are checked with.
 const BUFFERS: usize = 4;
-/// How the checker calls the two operations that nothing orders.
-const BOTH_OPERATIONS: [&str; 2] = ["kernel `saxpy`", "free"];
 
-fn expected(index: usize) -> f32 {
-    A.mul_add(BATCH.f32(index), RESULT.f32(index))
+struct Program {
+    writer: Stream,
+    reader: Stream,
+    written: Event,
+    read: Event,
+    pool: MemoryPool,
+    batch: LockedBuffer<f32>,
+    next_batch: LockedBuffer<f32>,
+    output: LockedBuffer<f32>,
+    sum: DeviceBuffer<f32>,
+    other: DeviceBuffer<f32>,
+    kernels: Kernels,
 }
 
-/// Where the memory is freed, and behind what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Freed {
-    Unordered,
-    BehindEvent,
-    WhereUsed,
-}
+impl Program {
+    /// The writer frees the memory, behind an event of the reader.
+    fn free_behind_an_event(&mut self) -> anyhow::Result<Given> {
+        let memory = self.write_and_read()?;
+        self.read.record(&self.reader)?;
+        self.writer.wait(&self.read)?;
+        let freed = memory.as_device_ptr();
+        memory.drop_async(&self.writer)?;
+        Ok(Given::at(self.write_next()?, freed))
+    }
 
-impl Freed {
-    const ALL: [Self; 3] = [Self::Unordered, Self::BehindEvent, Self::WhereUsed];
+    /// The reader frees the memory: its own order is enough.
+    fn free_in_the_reader(&mut self) -> anyhow::Result<Given> {
+        let memory = self.write_and_read()?;
+        let freed = memory.as_device_ptr();
+        memory.drop_async(&self.reader)?;
+        Ok(Given::at(self.write_next()?, freed))
+    }
 
-    fn id(self) -> &'static str {
-        match self {
-            Self::Unordered => "no-event",
-            Self::BehindEvent => "event",
-            Self::WhereUsed => "freed-by-reader",
+    /// A batch that the writer stores, and the reader adds to its sum when it has done other work.
+    fn write_and_read(&mut self) -> anyhow::Result<DeviceBuffer<f32>> {
+        let elements = self.output.len();
+        let blocks = elements.div_ceil(256) as u32;
+        // SAFETY: the reader waits for the writer, and the memory is freed behind both.
+        unsafe {
+            let mut memory = self.pool.alloc_async::<f32>(elements, &self.writer)?;
+            memory.async_copy_from(&self.batch[..], &self.writer)?;
+            self.written.record(&self.writer)?;
+            self.reader.wait(&self.written)?;
+            launch!(self.kernels.affine_rounds<<<1, 32, 0, self.reader>>>(&mut self.other, 1.0, 0.0, OTHER_WORK))?;
+            launch!(self.kernels.saxpy<<<blocks, 256, 0, self.reader>>>(A, &memory, &mut self.sum))?;
+            Ok(memory)
         }
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Unordered => "no event",
-            Self::BehindEvent => "an event",
-            Self::WhereUsed => "freed by the reader",
+    /// The next batch, in other memory or the same. Returns where.
+    fn write_next(&mut self) -> anyhow::Result<DevicePointer<f32>> {
+        let elements = self.output.len();
+        let blocks = elements.div_ceil(256) as u32;
+        // SAFETY: the memory is used in the stream of its allocation; the host reads the sum behind the wait.
+        unsafe {
+            let mut next = self.pool.alloc_async::<f32>(elements, &self.writer)?;
+            let address = next.as_device_ptr();
+            next.async_copy_from(&self.next_batch[..], &self.writer)?;
+            launch!(self.kernels.fill<<<blocks, 256, 0, self.writer>>>(&mut next, 1.0))?;
+            next.drop_async(&self.writer)?;
+            self.sum.async_copy_to(&mut self.output[..], &self.reader)?;
+            self.reader.synchronize()?;
+            Ok(address)
         }
+    }
+
+    fn new(elements: usize) -> anyhow::Result<Self> {
+        let [writer, reader] = stream::named(["writer", "reader"])?;
+        let mut batch = LockedBuffer::new(&0.0, elements)?;
+        BATCH.fill_f32(0, &mut batch);
+        let mut next_batch = LockedBuffer::new(&0.0, elements)?;
+        NEXT_BATCH.fill_f32(0, &mut next_batch);
+        Ok(Self {
+            writer,
+            reader,
+            written: Event::new(EventFlags::DISABLE_TIMING)?,
+            read: Event::new(EventFlags::DISABLE_TIMING)?,
+            pool: MemoryPool::new(CurrentContext::get_device()?)?,
+            batch,
+            next_batch,
+            output: LockedBuffer::new(&0.0, elements)?,
+            // SAFETY: each run starts by filling it.
+            sum: unsafe { DeviceBuffer::uninitialized(elements)? },
+            // SAFETY: as above.
+            other: unsafe { DeviceBuffer::uninitialized(32)? },
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+        })
     }
 }
 
-/// What one program left.
-struct Found {
-    result: Result<Checked, Mismatch>,
-    /// The next batch lies where the first one did.
-    same_memory: bool,
+impl Workload for Program {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        RESULT.fill_f32(0, &mut self.output);
+        // SAFETY: the buffers outlive the wait.
+        unsafe {
+            self.sum.async_copy_from(&self.output[..], &self.reader)?;
+            self.other.set_8_async(0, &self.reader)?;
+        }
+        Ok(self.reader.synchronize()?)
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        let expected = |index| A.mul_add(BATCH.f32(index), RESULT.f32(index));
+        Ok(check::equal("the sum", 0, &self.output, expected)?)
+    }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "Freed by the writer without an event, the memory gets its next contents before the reader's kernel has read it.\n\
-         Behind an event it does not. Freed by the reader it does not either, and the writer gets other memory at once.",
+        "Behind an event the memory keeps its contents until the reader's kernel has read them, and the writer's next\n\
+         batch waits as long. Freed by the reader the memory keeps them too, and the writer gets other memory at once.",
     );
-    let mut table = Table::new(["variant", "next batch in", "result"]);
-    let mut racy = Watched::Unchecked;
-    for freed in Freed::ALL {
-        let (outcome, watched) = part.watch(|| recorded(part.device(), || program(part, freed)));
-        let (found, recording) = outcome?;
-        part.keep((freed.id(), freed.name()), &recording);
-        let memory = match found.same_memory {
-            true => "the same memory",
-            false => "other memory",
-        };
-        let result = found.result.as_ref().map_or_else(|_| "wrong", |_| "right");
-        table.row([freed.name(), memory, result]);
-        match freed {
-            Freed::Unordered => {
-                judge_racy(part, &found, &watched);
-                racy = watched;
-            }
-            _ => judge_ordered(part, freed, &found, &watched),
-        }
+    let elements = part.bytes_of_each::<f32>(BUFFERS, ByteSize::mib(1))? / size_of::<f32>();
+    let program = &mut Program::new(elements)?;
+    let event = Label::new("event", "an event");
+    let by_reader = Label::new("freed-by-reader", "freed by the reader");
+    let behind = part.ordered(&event, program, Program::free_behind_an_event)?;
+    let at_once = part.ordered(&by_reader, program, Program::free_in_the_reader)?;
+
+    let mut table = Table::new(["variant", "the next batch gets", "and is stored by"]);
+    for (label, (given, recording)) in [(&event, &behind), (&by_reader, &at_once)] {
+        let stored = last_end(recording, Engine::HostToDevice);
+        table.row([label.to_string(), given.to_string(), units::time(stored)]);
     }
     part.say(table);
-    show(part, &racy);
+    part.chart(&by_reader, &at_once.1, Rows::Streams);
+    part.chart(&event, &behind.1, Rows::Streams);
+    part.take_away("Free memory in the stream that uses it last: no event, and no stream waits.");
     Ok(())
-}
-
-/// A batch written by one stream and read by another, freed, and the next batch.
-fn program(part: &Part, freed: Freed) -> anyhow::Result<Found> {
-    let bytes = bytes_of_each::<f32>(part, BUFFERS, ByteSize::mib(1))?;
-    let (device, elements) = (part.device(), bytes / size_of::<f32>());
-    let kernels = Kernels::load(device, SM_70)?;
-    let writer = Stream::non_blocking(device, "writer")?;
-    let reader = Stream::non_blocking(device, "reader")?;
-    let batch = |seed: Seed| -> Result<_> {
-        let mut batch = HostBuffer::page_locked(device, elements)?;
-        seed.fill_f32(0, batch.write()?);
-        Ok(batch)
-    };
-    let (first, second) = (batch(BATCH)?, batch(NEXT_BATCH)?);
-    let mut output = batch(RESULT)?;
-    let mut sum = DeviceBuffer::new(&reader, elements)?;
-    let mut other = DeviceBuffer::new(&reader, 32)?;
-    // The driver may load a kernel when it is first launched, which takes longer than the reader is to be busy.
-    kernels.fill(&mut other, 0.0)?;
-    kernels.keep_busy(&mut other, 1)?;
-    kernels.fill(&mut sum, 0.0)?;
-    kernels.add_scaled(A, &other, &mut sum)?;
-    sum.copy_from(&output)?;
-    reader.synchronize()?;
-    let pool = MemoryPool::new(device)?;
-
-    let mut memory = pool.allocate(&writer, elements)?;
-    memory.copy_from(&first)?;
-    memory.hand_to(&reader)?;
-    kernels.keep_busy(&mut other, OTHER_WORK)?;
-    kernels.add_scaled(A, &memory, &mut sum)?;
-    let address = memory.address();
-    match freed {
-        // SAFETY: stale bytes are numbers too, and that the result is wrong is what the variant shows.
-        Freed::Unordered => unsafe { memory.assume_ordered_on(&writer) },
-        Freed::BehindEvent => memory.hand_to(&writer)?,
-        Freed::WhereUsed => {}
-    }
-    // Freed in the stream that it belongs to.
-    drop(memory);
-    let mut next = pool.allocate(&writer, elements)?;
-    next.copy_from(&second)?;
-    kernels.fill(&mut next, 1.0)?;
-
-    sum.copy_to(&mut output)?;
-    let result = check::equal("the result", 0, output.read()?, expected);
-    let same_memory = next.address() == address;
-    drop(next);
-    device.synchronize()?;
-    Ok(Found {
-        result,
-        same_memory,
-    })
-}
-
-/// On a GPU nobody sees the race, and the result may be right by luck: nothing is claimed there.
-fn judge_racy(part: &mut Part, found: &Found, watched: &Watched) {
-    let Watched::Checked(reports) = watched else {
-        return;
-    };
-    let named = |text: &str| BOTH_OPERATIONS.iter().all(|name| text.contains(name));
-    let reported = reports.iter().any(|report| named(&report.text));
-    let made = plural(reports.len());
-    let limit = format!("one that names {}", BOTH_OPERATIONS.join(" and "));
-    part.claim(
-        "reported/no-event",
-        "no event: the checker reports it",
-        reported,
-        made,
-        limit,
-    );
-    let result = match &found.result {
-        Ok(_) => "it is right".to_owned(),
-        Err(mismatch) => mismatch.to_string(),
-    };
-    let wrong = found.result.is_err();
-    part.claim(
-        "wrong/no-event",
-        "no event: the result is wrong",
-        wrong,
-        result,
-        "in every run",
-    );
-}
-
-fn judge_ordered(part: &mut Part, freed: Freed, found: &Found, watched: &Watched) {
-    let name = freed.name();
-    let sentence = format!("{name}: every element is right");
-    part.claim_right(
-        format!("elements/{}", freed.id()),
-        &sentence,
-        "elements",
-        &found.result,
-    );
-    if let Watched::Checked(reports) = watched {
-        let (sentence, silent) = (format!("{name}: the checker is silent"), reports.is_empty());
-        part.claim(
-            format!("silent/{}", freed.id()),
-            &sentence,
-            silent,
-            plural(reports.len()),
-            "none",
-        );
-    }
-}
-
-fn show(part: &mut Part, racy: &Watched) {
-    match racy {
-        Watched::Unchecked => part.say(
-            "Nobody looks for the missing order here: add --device software, and leave --races on.",
-        ),
-        Watched::Checked(reports) => {
-            for report in reports {
-                part.say(&report.text);
-            }
-        }
-    }
-}
-
-fn plural(reports: usize) -> String {
-    match reports {
-        1 => "1 report".to_owned(),
-        more => format!("{more} reports"),
-    }
 }

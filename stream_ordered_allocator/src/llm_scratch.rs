@@ -11,26 +11,26 @@
 //! ```
 //!
 //! With cuMemAlloc and cuMemFree each free waits for the device in the middle of the batch, and large sizes go to the
-//! operating system. A pool puts both into the stream; it is asked for the largest batch's memory once before each round and
-//! keeps it, so that what is timed is a pool that has grown, as a server's has after its first batches. An arena of the largest batch's size needs no allocator at all, but
-//! has to know that size. All three run the same code. An output that differs from a computation in double precision, or a
-//! pool whose batches take more than a quarter longer than the arena's, would prove this wrong.
+//! operating system. A pool puts both into the stream. Before each round it is asked for the largest batch's memory once
+//! and keeps it, so that what is timed is a pool that has grown, as a server's has after its first batches. An arena of the
+//! largest batch's size needs no allocator at all, but has to know that size. All three run the same code. An output that
+//! differs from a computation in double precision, or a pool whose batches take more than a quarter longer than the
+//! arena's, would prove this wrong.
 
-mod batches;
+mod arena;
 mod layer;
 mod reference;
-mod scratch;
+mod server;
 
-use crate::distribution;
-use anyhow::Context;
-use batches::{Batches, Served, TOLERANCE};
-use examples_host::device::TimeSource;
+use cuda_host::pool::MemoryPool;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice};
+use cust::stream::Stream;
+use examples_host::latency::times_as_long;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
-use examples_host::results;
-use examples_host::statistics::Durations;
-use scratch::{Kind, Scratch};
-use std::time::Duration;
+use examples_host::requests::server;
+use layer::{D, HIDDEN, LAUNCHES, Layer, Weight};
+use server::{Batch, Server, TOLERANCE};
 
 /// Tokens of each batch, where the longest has [`LONGEST`].
 const LENGTHS: [usize; 8] = [128, 256, 512, 1024, 256, 128, 768, 384];
@@ -39,196 +39,163 @@ const LONGEST: usize = 1024;
 const SCORES: ByteSize = ByteSize::mib(1);
 /// Tokens of a batch that the kernels' 32-bit indices have room for.
 const MOST_TOKENS: usize = 1 << 15;
-/// Batches with cuMemAlloc take at least so much longer than with a pool.
-const FASTER: f64 = 1.05;
-/// A pool's batches take at most so much longer than an arena's.
-const AS_ARENA: f64 = 1.25;
 
-/// What the batches of one variant took.
-#[derive(Default)]
-struct Times {
-    /// By batch: from before its first allocation to after the wait for its output.
-    latencies: [Vec<Duration>; LENGTHS.len()],
-    /// Calls of the allocator, batch by batch.
-    calls: Vec<Duration>,
+/// Where scratch memory comes from.
+trait Scratch {
+    /// Memory for work in the stream.
+    fn alloc(&mut self, elements: usize, stream: &Stream) -> anyhow::Result<DeviceBuffer<f32>>;
+
+    /// Frees it behind what the stream has been given.
+    fn free(&mut self, memory: DeviceBuffer<f32>, stream: &Stream) -> anyhow::Result<()>;
 }
 
-impl Times {
-    /// Adds what each batch took, and the allocator's calls of that.
-    fn add(&mut self, found: &[(Duration, Duration)]) {
-        for (latencies, (latency, calls)) in self.latencies.iter_mut().zip(found) {
-            latencies.push(*latency);
-            self.calls.push(*calls);
-        }
+struct Malloc;
+
+impl Scratch for Malloc {
+    fn alloc(&mut self, elements: usize, _: &Stream) -> anyhow::Result<DeviceBuffer<f32>> {
+        // SAFETY: each kernel writes what the next one reads.
+        Ok(unsafe { DeviceBuffer::uninitialized(elements)? }) //        cuMemAlloc
     }
 
-    /// The median of each batch, in order. One slow call of the host's does not move it.
-    fn medians(&self) -> Vec<Duration> {
-        let durations = self
-            .latencies
-            .iter()
-            .map(|times| Durations::new(times.clone()));
-        let median =
-            |times: Option<Durations>| times.map_or(Duration::ZERO, |times| times.median());
-        durations.map(median).collect()
+    fn free(&mut self, memory: DeviceBuffer<f32>, stream: &Stream) -> anyhow::Result<()> {
+        stream.synchronize()?;
+        drop(memory); //                                                cuMemFree
+        Ok(())
     }
+}
+
+impl Scratch for MemoryPool {
+    fn alloc(&mut self, elements: usize, stream: &Stream) -> anyhow::Result<DeviceBuffer<f32>> {
+        // SAFETY: as above, in stream order.
+        Ok(unsafe { self.alloc_async(elements, stream)? }) //           cuMemAllocFromPoolAsync
+    }
+
+    fn free(&mut self, memory: DeviceBuffer<f32>, stream: &Stream) -> anyhow::Result<()> {
+        Ok(memory.drop_async(stream)?) //                               cuMemFreeAsync
+    }
+}
+
+struct Model {
+    stream: Stream,
+    layer: Layer,
+    x: DeviceBuffer<f32>,
+    out: DeviceBuffer<f32>,
+}
+
+impl Model {
+    /// Serves one batch to its end.
+    fn serve(&self, batch: &mut Batch, scratch: &mut impl Scratch) -> anyhow::Result<()> {
+        let mut x = self.x.index(..batch.input.len());
+        let out = self.out.index(..batch.input.len());
+        // SAFETY: page-locked memory that is read and written behind the wait.
+        unsafe {
+            x.async_copy_from(&batch.input[..], &self.stream)?;
+            self.forward(&x, &out, scratch)?;
+            out.async_copy_to(&mut batch.output[..], &self.stream)?;
+        }
+        Ok(self.stream.synchronize()?)
+    }
+
+    fn forward(
+        &self,
+        x: &DeviceSlice<f32>,
+        out: &DeviceSlice<f32>,
+        scratch: &mut impl Scratch,
+    ) -> anyhow::Result<()> {
+        let Self { layer, stream, .. } = self;
+        let s = x.len() / D;
+
+        let after = scratch.alloc(s * D, stream)?;
+        let q = scratch.alloc(s * D, stream)?;
+        layer.project(x, Weight::Query, &q, stream)?;
+        let k = scratch.alloc(s * D, stream)?;
+        layer.project(x, Weight::Key, &k, stream)?;
+        let v = scratch.alloc(s * D, stream)?;
+        layer.project(x, Weight::Value, &v, stream)?;
+        let scores = scratch.alloc(s * s, stream)?;
+        layer.scores(&q, &k, &scores, s, stream)?;
+        let attended = scratch.alloc(s * D, stream)?;
+        layer.product(&scores, &v, &attended, [s, D, s], stream)?;
+        layer.project(&attended, Weight::Output, &after, stream)?;
+        layer.add(&after, Weight::BiasOutput, x, stream)?;
+        for memory in [q, k, v, scores, attended] {
+            scratch.free(memory, stream)?;
+        }
+
+        let hidden = scratch.alloc(s * HIDDEN, stream)?;
+        layer.project(&after, Weight::Up, &hidden, stream)?;
+        layer.bias_gelu(&hidden, Weight::BiasUp, stream)?;
+        layer.project(&hidden, Weight::Down, out, stream)?;
+        layer.add(out, Weight::BiasDown, &after, stream)?;
+        scratch.free(hidden, stream)?;
+        scratch.free(after, stream)
+    }
+}
+
+/// Fills as much scratch memory as the largest batch takes. It also makes a pool reserve as much, as a program does that
+/// knows what is to come.
+fn poison(scratch: &mut impl Scratch, elements: usize, stream: &Stream) -> anyhow::Result<()> {
+    let mut memory = scratch.alloc(elements, stream)?;
+    // SAFETY: the memory is freed behind this, in the same stream.
+    unsafe { memory.set_8_async(0xFF, stream)? };
+    scratch.free(memory, stream)
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    part.predict(format!(
+    part.predict(
         "cuMemAlloc: every batch waits for the device where it frees, and batches with large matrices for the operating\n\
-         system too: they take at least {} as long as with a pool, and the slowest no less. Pool and arena: no batch\n\
-         waits but for its output, and a pool that has grown before takes at most {} as long as an arena.",
-        units::ratio(FASTER),
-        units::ratio(AS_ARENA),
-    ));
-    let (device, lengths) = (part.device(), lengths(part)?);
-    let mut batches = Batches::new(device, &lengths)?;
-    let mut scratch = Vec::new();
-    for kind in Kind::ALL {
-        scratch.push(kind.scratch(&batches.stream, batches.most_scratch())?);
-    }
-    let mut work = EqualWork::new(batches.plan());
-    let (times, checked) = serve(part, &mut batches, &mut scratch, &mut work)?;
-    part.claim_equal_work("equal-work", "all variants do the same work", &work);
-    let sentence = "every element is right with each of them";
-    part.claim_right("elements", sentence, "elements", &checked);
-    let error = batches.largest_error()?;
-    let limit = format!("at most {TOLERANCE:.0e}, against double precision");
-    part.claim(
-        "largest-error",
-        "the largest error",
-        error <= TOLERANCE,
-        format!("{error:.1e}"),
-        limit,
+         system too: they take at least 1.05x as long as with a pool, and the slowest no less. Pool and arena: no batch\n\
+         waits but for its output, and a pool that has grown takes at most 1.25x as long as an arena.",
     );
-    say_memory(part, &batches, &scratch)?;
-    judge(part, &lengths, &times)
-}
-
-/// Serves all batches with each of the variants in turn, as often as they are to be timed.
-fn serve(
-    part: &mut Part,
-    batches: &mut Batches,
-    scratch: &mut [Scratch],
-    work: &mut EqualWork,
-) -> anyhow::Result<(Vec<Times>, Result<Checked, check::Mismatch>)> {
-    let device = part.device();
-    let mut times: Vec<Times> = scratch.iter().map(|_| Times::default()).collect();
-    let mut checked = Ok(Checked::default());
-    // One round warms up, and one more is recorded; a model needs neither.
-    let extra = usize::from(device.times() == TimeSource::Measured);
-    let timed = extra..extra + part.iterations(25);
-    let last = timed.end + extra - 1;
-    for round in 0..=last {
-        for (kind, (scratch, times)) in Kind::ALL.iter().zip(scratch.iter_mut().zip(&mut times)) {
-            batches.poison(scratch)?;
-            let mut served = Served::default();
-            if round == last {
-                let recording = record(device, || {
-                    served = batches.serve(scratch)?;
-                    anyhow::Ok(())
-                })?;
-                part.keep((kind.id(), kind.name()), &recording);
-            } else {
-                served = batches.serve(scratch)?;
-            }
-            work.add(kind.name(), served.work);
-            if timed.contains(&round) {
-                times.add(&served.times);
-            }
-            if round == last || part.options().validate {
-                check::add(&mut checked, batches.check())?;
-            }
-        }
-    }
-    Ok((times, checked))
-}
-
-/// The batches' lengths, scaled so that the longest has the matrix of scores asked for.
-fn lengths(part: &Part) -> anyhow::Result<[usize; LENGTHS.len()]> {
     let longest = part.elements::<f32>(SCORES)?.isqrt();
     if longest > MOST_TOKENS {
+        let size = part.size(SCORES);
         return Err(UsageError(format!(
-            "--size {}: the scores of more than {MOST_TOKENS} tokens",
-            part.size(SCORES)
+            "--size {size}: the scores of more than {MOST_TOKENS} tokens"
         ))
         .into());
     }
-    Ok(LENGTHS.map(|length| (length * longest).div_ceil(LONGEST)))
-}
+    let lengths = LENGTHS.map(|length| (length * longest).div_ceil(LONGEST));
+    let bytes = lengths.iter().sum::<usize>() * D * size_of::<f32>();
+    let elements = lengths.map(layer::launch_elements).iter().sum();
+    let plan =
+        Plan::new().bytes_in(bytes).bytes_out(bytes).launches(LAUNCHES * lengths.len(), elements);
 
-fn say_memory(part: &mut Part, batches: &Batches, scratch: &[Scratch]) -> anyhow::Result<()> {
-    for one in scratch {
-        if let Scratch::Pool(pool) = one {
-            let statistics = pool.statistics()?;
-            part.say(format!(
-                "Scratch memory: the arena has {} for itself; the pool used at most {} of the {} that it has reserved.\n\
-                 Before each round it was asked for the largest batch's memory once, and kept it: what it takes a pool to\n\
-                 grow is in none of these times.",
-                units::bytes((batches.most_scratch() * size_of::<f32>()) as u64),
-                units::bytes(statistics.used_high),
-                units::bytes(statistics.reserved),
-            ));
-        }
-    }
-    Ok(())
-}
+    let mut all = Server::new(&lengths)?;
+    let servers = [
+        server(("malloc", "cuMemAlloc"), |all: &mut Server, batch| {
+            all.model.serve(&mut all.batches[batch], &mut Malloc)
+        }),
+        server("pool", |all: &mut Server, batch| {
+            all.model.serve(&mut all.batches[batch], &mut all.pool)
+        }),
+        server("arena", |all: &mut Server, batch| {
+            all.model.serve(&mut all.batches[batch], &mut all.arena)
+        }),
+    ];
+    let [malloc, pool, arena] = part.serve("batches", "tokens", plan, &mut all, servers)?;
+    let statistics = all.pool.statistics()?;
+    part.say(format!(
+        "Scratch memory: the arena has {}; the pool used at most {} of the {} that it has reserved.",
+        units::bytes((all.most_scratch * size_of::<f32>()) as u64),
+        units::bytes(statistics.used_high),
+        units::bytes(statistics.reserved),
+    ));
 
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64()
-}
-
-fn judge(part: &mut Part, lengths: &[usize], times: &[Times]) -> anyhow::Result<()> {
-    let source = part.device().times();
-    let medians: Vec<_> = times.iter().map(Times::medians).collect();
-    let mut table = Table::new(["tokens", "cuMemAlloc", "pool", "arena", "cuMemAlloc / pool"]);
-    for (batch, length) in lengths.iter().enumerate() {
-        let each = [0, 1, 2].map(|variant| medians[variant][batch]);
-        let share = units::ratio(ratio(each[0], each[1]));
-        let cells = each.map(units::time).into_iter().chain([share]);
-        table.row([length.to_string()].into_iter().chain(cells));
-    }
-    part.say(format!("Median of each batch, {source}:\n{table}"));
-    let mut table = Table::new(["latency of a batch", "p50", "p99", "max", "in its calls"]);
-    for (kind, times) in Kind::ALL.into_iter().zip(times) {
-        let latencies = Durations::new(times.latencies.concat()).context("no batch was timed")?;
-        let whole = times.latencies.iter().flatten().sum();
-        let share = units::percent(ratio(times.calls.iter().sum(), whole));
-        let cells = distribution(&latencies).into_iter().chain([share]);
-        table.row([kind.name().to_owned()].into_iter().chain(cells));
-        part.timed(
-            "batches",
-            (kind.id(), kind.name()),
-            results::Kind::Other,
-            &latencies,
-        );
-    }
-    part.say(table);
-    let sums = [0, 1, 2].map(|variant| medians[variant].iter().sum());
-    let slowest = [0, 1].map(|variant| medians[variant].iter().max().copied().unwrap_or_default());
-    let sentence = "with a pool the batches take less time than with cuMemAlloc";
-    part.claim_ratio_at_least("faster/pool", sentence, ratio(sums[0], sums[1]), FASTER);
-    let sentence = "the slowest of them too";
-    part.claim_ratio_at_least(
-        "slowest-faster/pool",
-        sentence,
-        ratio(slowest[0], slowest[1]),
-        1.0,
+    let error = all.largest_error();
+    let limit = format!("at most {TOLERANCE:.0e}, against double precision");
+    part.expect(
+        "largest-error",
+        "the largest error",
+        truth(error <= TOLERANCE, format!("{error:.1e}"), limit),
     );
-    let near = ratio(sums[1], sums[2]);
-    let found = format!("{} {source}", units::ratio(near));
-    let (sentence, holds) = (
-        "with a pool that has grown they take little longer than with an arena",
-        near <= AS_ARENA,
-    );
-    part.claim(
-        "near-arena/pool",
-        sentence,
-        holds,
-        found,
-        format!("at most {}", units::ratio(AS_ARENA)),
-    );
+    let gain = times_as_long(malloc.total(), pool.total()).at_least(1.05);
+    part.expect("faster/pool", "with a pool the batches take less time than with cuMemAlloc", gain);
+    let gain = times_as_long(malloc.slowest(), pool.slowest()).at_least(1.0);
+    part.expect("slowest-faster/pool", "so does the slowest of them", gain);
+    let near = times_as_long(pool.total(), arena.total()).at_most(1.25);
+    part.expect("near-arena/pool", "a pool that has grown takes little longer than an arena", near);
+    part.take_away("A pool that has grown serves changing sizes nearly as fast as an arena that knows them all.");
     Ok(())
 }

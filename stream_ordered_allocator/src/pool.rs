@@ -1,6 +1,6 @@
-//! pool: what does a memory pool hold, and who gets freed memory again?
+//! pool: what does a memory pool hold, and which stream gets freed memory again?
 //!
-//! Asking the operating system for device memory is what makes an allocation dear. A pool asks for it once and keeps it:
+//! Asking the operating system for device memory is what makes an allocation expensive. A pool asks for it once and keeps it:
 //!
 //! ```text
 //! used       ____/‾‾‾‾\______________/‾‾‾‾\___________
@@ -8,24 +8,136 @@
 //!               alloc free wait     alloc free wait trim
 //! ```
 //!
-//! What is free goes back when the host waits, above the release threshold, which is 0 at first: a program that waits
-//! once per batch then pays for the memory of every batch again. What one stream has freed another one gets only if the
-//! pool may follow an order that exists (events), use a free that happens to be over, or make the stream wait. Memory
-//! that stays reserved in spite of threshold 0, goes in spite of the greatest, or crosses streams with no policy that
-//! allows it would prove this wrong.
+//! Free memory above the release threshold goes back to the system when the host synchronises. The threshold is 0 at
+//! first: a program that waits once per batch then pays for the memory of every batch again. Memory that one stream has
+//! freed goes to another stream only if the pool may follow an order that exists (events), use a free that happens to be
+//! over, or make the stream wait. Memory that stays reserved in spite of threshold 0, goes in spite of the greatest, or
+//! crosses streams with no policy that allows it would prove this wrong.
 
-mod life;
 mod reuse;
 
+use cuda_host::pool::MemoryPool;
+use cuda_host::stream;
+use cust::context::CurrentContext;
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use examples_host::call_times::slowest_allocation;
+use examples_host::latency::times_as_long;
+use examples_host::pool_log::{PoolLog, held};
 use examples_host::prelude::*;
+
+/// Buffers that live at the same time.
+const BUFFERS: usize = 3;
+/// Pools reserve and count in pieces of at most this many bytes.
+const PIECE: u64 = 32 << 20;
+
+fn allocate(
+    pool: &MemoryPool,
+    bytes: usize,
+    stream: &Stream,
+) -> anyhow::Result<Vec<DeviceBuffer<u8>>> {
+    let mut buffers = Vec::new();
+    for _ in 0..BUFFERS {
+        // SAFETY: what is used is used in the stream of the allocation, and written before it is read.
+        buffers.push(unsafe { pool.alloc_async(bytes, stream)? });
+    }
+    Ok(buffers)
+}
+
+fn free(buffers: Vec<DeviceBuffer<u8>>, stream: &Stream) -> anyhow::Result<()> {
+    for buffer in buffers {
+        buffer.drop_async(stream)?;
+    }
+    Ok(())
+}
+
+/// Allocates, uses and frees memory in stream order, and waits.
+fn batch(pool: &MemoryPool, bytes: usize, stream: &Stream) -> anyhow::Result<()> {
+    let mut buffers = allocate(pool, bytes, stream)?;
+    for buffer in &mut buffers {
+        // SAFETY: the buffer is freed behind this, in the same stream.
+        unsafe { buffer.set_8_async(0xFF, stream)? };
+    }
+    free(buffers, stream)?;
+    Ok(stream.synchronize()?)
+}
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
-        "With threshold 0 the pool gives all free memory back when the host waits, and the next allocation costs as much\n\
-         as the first; with the greatest it keeps all, until it is trimmed. Freed memory crosses to another stream only\n\
-         as the policies allow.",
+        "With threshold 0 the pool returns all free memory when the host waits, and the next allocation costs as much\n\
+         as the first; with the greatest threshold it keeps all, until it is trimmed. Freed memory crosses to another\n\
+         stream only as the policies allow.",
     );
-    life::run(part)?;
+    let bytes = part.bytes_of_each::<u8>(BUFFERS, ByteSize::mib(48))?;
+    let (one, all) = (bytes as u64, (BUFFERS * bytes) as u64);
+    let device = CurrentContext::get_device()?;
+    let default_pool = MemoryPool::default_of(device)?;
+    let used_before = default_pool.statistics()?.used_high;
+
+    let [stream] = &stream::named(["allocating"])?;
+    let pool = MemoryPool::new(device)?; //                 cuMemPoolCreate
+    let mut log = PoolLog::new(&pool);
+    let new = log.note("creating the pool, threshold 0")?;
+    let mut buffers = Vec::new();
+    let first = slowest_allocation(1, || allocate(&pool, bytes, stream).map(|new| buffers = new))?;
+    let allocated = log.note(&format!("allocating {BUFFERS} times {}", units::bytes(one)))?;
+    free(buffers, stream)?;
+    log.note("freeing them in stream order")?;
+    stream.synchronize()?;
+    let returned = log.note("waiting for the stream")?;
+    let again = slowest_allocation(1, || batch(&pool, bytes, stream))?;
+
+    pool.set_release_threshold(u64::MAX)?; //               cuMemPoolSetAttribute
+    batch(&pool, bytes, stream)?;
+    let kept = log.note("the same with the greatest threshold")?;
+    let from_kept = slowest_allocation(9, || batch(&pool, bytes, stream))?;
+    pool.trim_to(bytes)?; //                                cuMemPoolTrimTo
+    let trimmed = log.note(&format!("trimming to {}", units::bytes(one)))?;
+    pool.trim_to(0)?; //                                    cuMemPoolTrimTo
+    let empty = log.note("trimming to 0")?;
+    pool.reset_high_water_marks()?; //                      cuMemPoolSetAttribute
+    let reset = log.note("resetting the high-water marks")?;
+    let used_by_default = default_pool.statistics()?.used_high.abs_diff(used_before);
+
+    part.say(&log);
+    part.say(format!(
+        "The slowest allocation of {BUFFERS}, {}: {} from the new pool, {} again with threshold 0,\n\
+         {} from what the pool has kept.",
+        part.device().times(),
+        units::time(first),
+        units::time(again),
+        units::time(from_kept),
+    ));
+    let piece = |found, least| held(found).less_than_beyond(least, PIECE);
+    for (id, sentence, expected) in [
+        ("new-pool-empty", "a new pool holds nothing", held(new.reserved + new.used).exactly(0)),
+        ("used", "what is allocated counts as used", piece(allocated.used, all)),
+        ("reserved", "and is reserved", held(allocated.reserved).at_least(allocated.used)),
+        ("threshold-0", "threshold 0: a wait returns all", held(returned.reserved).exactly(0)),
+        ("threshold-max", "greatest threshold: all is kept", held(kept.reserved).at_least(all)),
+        ("trim", "trimming leaves what it is told to", piece(trimmed.reserved, one)),
+        ("trim-to-0", "trimming to 0 leaves nothing", held(empty.reserved).exactly(0)),
+        (
+            "high-marks",
+            "high-water marks hold the peak",
+            held(empty.used_high).exactly(allocated.used),
+        ),
+        (
+            "high-marks-reset",
+            "reset, they start again",
+            held(reset.used_high + reset.reserved_high).exactly(0),
+        ),
+        (
+            "default-pool-untouched",
+            "the default pool is not used",
+            held(used_by_default).exactly(0),
+        ),
+    ] {
+        part.expect(id, sentence, expected);
+    }
+    let gain = times_as_long(again, from_kept).at_least(3.0);
+    part.expect("faster/kept", "allocating what was kept is faster than reserving it", gain);
+    part.take_away("Raise the release threshold, and a pool's allocations cost next to nothing.");
     reuse::run(part)
 }

@@ -2,246 +2,225 @@
 //!
 //! In each step and layer, a token's keys and values come out of what the layer before has computed, and are appended
 //! to the layer's cache. Attention of that step reads the tokens before it. So there are two orders to keep: an append
-//! comes behind the attention of the layer before, and attention behind the appends of the earlier steps. The second
-//! was met long ago. Kept by the host, both cost a round trip; kept by events, neither costs anything:
+//! comes behind the attention of the layer before, and attention behind the appends of the earlier steps, which have
+//! ended long ago. Kept by the host, both cost a round trip; kept by events, neither costs anything:
 //!
 //! ```text
-//! host waits  attention |KKKK          KKKK          KKKK      |
-//!             append    |        K             K             K |
-//! events      attention |KKKK KKKK KKKK KKKK KKKK KKKK         |
-//!             append    |K    K    K    K    K    K            |
+//! host waits  host      |wwwww   www   wwwww   www   wwwww  |
+//!             attention |KKKK           KKKK          KKKK  |
+//!             append    |       K             K             |
+//! events      attention |KKKK KKKK KKKK KKKK KKKK KKKK      |
+//!             append    |     K    K    K    K    K    K    |
 //! ```
 //!
 //! One stream needs no events and no host, but has each append between two attentions. An append that begins before
 //! the attention it comes from has ended, an output that a missing token has changed, or gaps that remain would prove
 //! this wrong.
 
-mod answers;
-mod decode;
-mod lengths;
-mod missing_event;
-mod order;
-
-use crate::model::{HEAD_DIM, HEADS, LAYERS, WIDTH};
-use crate::timeline;
-use answers::Answers;
-use decode::{Decode, Shape};
-use examples_host::gantt::Gantt;
-use examples_host::intervals::Interval;
+use crate::cache::{Cache, Kernels};
+use crate::model::{HEAD_DIM, HEADS, LAYERS, Layer, WIDTH, in_order};
+use crate::sequences::Sequences;
+use crate::size::{self, Pages};
+use cuda_host::prelude::*;
+use cust::event::{Event, EventFlags};
+use cust::stream::Stream;
+use examples_host::ahead::Updates;
+use examples_host::before::ends_before;
+use examples_host::idle::beside_kernel;
+use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
-use examples_host::statistics::Durations;
-use gpu_kernels::Signature as _;
+use gpu_kernels::{Signature as _, append_kv, paged_attention};
 use std::time::Duration;
 
+/// Steps while the length of the prompt is chosen, and then.
+const FEW: usize = 4;
+const STEPS: usize = 32;
+
+/// Decode steps: a prompt in every layer's cache, and then token after token.
+struct Decode {
+    prompt: usize,
+    steps: usize,
+    layers: Vec<Cache>,
+    /// By layer, recorded behind the latest append.
+    written: Vec<Event>,
+    /// Recorded behind the latest attention.
+    computed: Event,
+    sequence: Sequences,
+    kernels: Kernels,
+}
+
 impl Decode {
+    fn new(prompt: usize, steps: usize, page_tokens: usize) -> anyhow::Result<Self> {
+        let on_cpu: Vec<Layer> = (0..LAYERS).map(|n| Layer::new(n, prompt + steps)).collect();
+        let sequence = Sequences::new(&on_cpu, steps, 1, |step| prompt + step)?;
+        let event = || Event::new(EventFlags::DISABLE_TIMING);
+        let (mut layers, mut written) = (Vec::new(), Vec::new());
+        for layer in on_cpu {
+            layers.push(Cache::with_pages(layer, page_tokens)?);
+            written.push(event()?);
+        }
+        let (computed, kernels) = (event()?, Kernels::load(gpu_kernels::SM_70)?);
+        Ok(Self { prompt, steps, layers, written, computed, sequence, kernels })
+    }
+
+    /// Writes the prompt's tokens into a layer's cache.
+    fn append_prompt(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        Ok(self.layers[layer].append(&self.kernels, 0..self.prompt, stream)?)
+    }
+
+    /// Writes the token of a step into a layer's cache.
+    fn append(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let token = self.prompt + step;
+        Ok(self.layers[layer].append(&self.kernels, token..token + 1, stream)?)
+    }
+
+    /// Attention of a step over all tokens before it.
+    fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let (table, tokens) = (&self.layers[layer].table, self.prompt + step);
+        let (query, mut output) = self.sequence.at(step, layer, 0);
+        Ok(self.kernels.attend(table, tokens, &query, &mut output, stream)?)
+    }
+
     /// The host waits for what each kernel is to read.
-    fn host_sync(&mut self) -> anyhow::Result<()> {
-        for (step, layer) in self.order() {
-            self.attention.synchronize()?;
-            if step == 0 {
-                self.append_prompt(layer)?;
-            }
-            self.append_token(step, layer)?;
-            self.append.synchronize()?;
-            self.attend(step, layer)?;
+    fn host_sync(&self, append: &Stream, attention: &Stream) -> anyhow::Result<()> {
+        for layer in 0..LAYERS {
+            self.append_prompt(layer, append)?;
+        }
+        for (step, layer) in in_order(self.steps) {
+            attention.synchronize()?; // the token comes out of the layer before
+            self.append(step, layer, append)?;
+            append.synchronize()?; // attention reads what was appended
+            self.attend(step, layer, attention)?;
         }
         Ok(())
     }
 
-    /// Everything in order: this works when both streams are the same.
-    fn one_stream(&mut self) -> anyhow::Result<()> {
-        for (step, layer) in self.order() {
-            if step == 0 {
-                self.append_prompt(layer)?;
-            }
-            self.append_token(step, layer)?;
-            self.attend(step, layer)?;
+    /// One stream keeps everything in order.
+    fn one_stream(&self, stream: &Stream) -> anyhow::Result<()> {
+        for layer in 0..LAYERS {
+            self.append_prompt(layer, stream)?;
+        }
+        for (step, layer) in in_order(self.steps) {
+            self.append(step, layer, stream)?;
+            self.attend(step, layer, stream)?;
         }
         Ok(())
     }
 
-    /// The streams wait for each other, and the host for nothing.
-    fn events(&mut self, omit_event: bool) -> anyhow::Result<()> {
-        for (step, layer) in self.order() {
-            self.append.wait_for(&self.attention)?;
-            if step == 0 {
-                self.append_prompt(layer)?;
-                self.written[layer].record(&self.append)?;
-            }
-            if !omit_event {
-                self.attention.wait(&self.written[layer])?;
-            }
-            self.attend(step, layer)?;
-            self.append_token(step, layer)?;
-            self.written[layer].record(&self.append)?;
+    /// The streams wait for each other, and the host for nothing. A wait stands for the latest record at the time of the
+    /// call: for the attention of the layer before, and for the append of the step before.
+    fn events(&self, append: &Stream, attention: &Stream) -> anyhow::Result<()> {
+        for layer in 0..LAYERS {
+            self.append_prompt(layer, append)?;
+            self.written[layer].record(append)?;
+        }
+        for (step, layer) in in_order(self.steps) {
+            append.wait(&self.computed)?;
+            attention.wait(&self.written[layer])?;
+            self.attend(step, layer, attention)?;
+            self.computed.record(attention)?;
+            self.append(step, layer, append)?;
+            self.written[layer].record(append)?;
+        }
+        Ok(())
+    }
+
+    /// Attention without the appends: no order hides more.
+    fn attention_alone(&self, attention: &Stream) -> anyhow::Result<()> {
+        in_order(self.steps).try_for_each(|(step, layer)| self.attend(step, layer, attention))
+    }
+
+    /// Appends without attention, each with a round trip of the host.
+    fn round_trips(&self, append: &Stream) -> anyhow::Result<()> {
+        for (step, layer) in in_order(self.steps) {
+            self.append(step, layer, append)?;
+            append.synchronize()?;
         }
         Ok(())
     }
 }
 
-/// What the variants share: the decoding in two streams and in one, and which of them ran last.
-struct State {
-    apart: Decode,
-    together: Decode,
-    in_one_stream: bool,
-    answers: Answers,
-}
+impl Workload for Decode {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        self.layers.iter_mut().try_for_each(Cache::poison)?;
+        Ok(self.sequence.poison()?)
+    }
 
-impl State {
-    fn ran(&mut self, in_one_stream: bool) -> &mut Decode {
-        self.in_one_stream = in_one_stream;
-        if in_one_stream {
-            &mut self.together
-        } else {
-            &mut self.apart
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        let mut checked = self.sequence.check()?;
+        for layer in &self.layers {
+            checked = checked.and(layer.check(self.prompt + self.steps)?);
         }
+        Ok(checked)
     }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let append = Stream::non_blocking(part.device(), "append")?;
-    let attention = Stream::non_blocking(part.device(), "attention")?;
-    if part.options().omit_event {
-        return missing_event::run(part, &append, &attention);
-    }
-
+    let [append, attention] = &stream::named(["append", "attention"])?;
+    let both = [append, attention];
     part.predict(format!(
         "{LAYERS} layers with {HEADS} heads of {HEAD_DIM}. Events take no more time than attention alone, unless it takes\n\
-         the host longer to enqueue. A host that waits adds two round trips in each layer: what an append\n\
-         takes that is waited for, twice. The longer attention takes, the less that matters."
+         the host longer to enqueue. A host that waits adds two round trips in each layer: twice the cost\n\
+         of a synchronous append. The longer attention takes, the less that matters."
     ));
-    let chosen = lengths::choose(part, &append, &attention)?;
-    let shape = Shape {
-        steps: 32,
-        ..chosen
+    let host_sync = |work: &mut Decode| work.host_sync(append, attention);
+    let one_stream = |work: &mut Decode| work.one_stream(attention);
+    let events = |work: &mut Decode| work.events(append, attention);
+    let (pages, prompts) = (Pages::of(part), size::prompts(part)?);
+    let updates = Updates {
+        count: FEW * LAYERS,
+        streams: both,
+        device: &|work: &mut Decode| work.attention_alone(attention),
+        round_trips: &|work: &mut Decode| work.round_trips(append),
+        host_sync: &host_sync,
+        events: &events,
     };
-    let mut state = State {
-        apart: Decode::new(&append, &attention, shape)?,
-        together: Decode::new(&attention, &attention, shape)?,
-        in_one_stream: false,
-        answers: Answers::new(shape),
-    };
-    let outcomes = Comparison::new(VARIANTS, plan(shape))
-        .variant(
-            ("host-sync", "host sync per append"),
-            &[&append, &attention],
-            |state: &mut State| state.ran(false).host_sync(),
-        )
-        .variant("one-stream", &[&attention], |state| {
-            state.ran(true).one_stream()
-        })
-        .variant(
-            ("events", "events per layer"),
-            &[&append, &attention],
-            |state| state.ran(false).events(false),
-        )
-        .prepare(|state| {
-            state.apart.poison()?;
-            Ok(state.together.poison()?)
-        })
-        .check(|state| match state.in_one_stream {
-            true => state.together.check(&mut state.answers),
-            false => state.apart.check(&mut state.answers),
-        })
-        .run(part, &mut state)?;
-    let alone = lengths::attention_alone(part, &mut state.apart)?;
-    judge(part, &outcomes, alone, shape.steps)
-}
+    let make = |prompt| Decode::new(prompt, FEW, pages.hold(prompt)?);
+    let prompt = part.host_ahead("tokens", &prompts, make, &updates)?;
 
-/// The elements of a launch are those of its longest buffer: the tokens appended, or the outputs.
-fn plan(shape: Shape) -> Plan {
-    let updates = shape.steps * LAYERS;
-    let table = shape.tokens().div_ceil(shape.page_tokens);
-    let (append, attend) = (WIDTH.max(table), WIDTH.max(table));
-    let prompt = (shape.prompt * WIDTH).max(table);
-    Plan::new().launches(
-        LAYERS + 2 * updates,
-        LAYERS * prompt + updates * (append + attend),
-    )
-}
-
-fn judge(
-    part: &mut Part,
-    outcomes: &[Outcome],
-    alone: Duration,
-    steps: usize,
-) -> anyhow::Result<()> {
-    let [host_sync, one_stream, events] = outcomes else {
-        anyhow::bail!("{} outcomes of three variants", outcomes.len());
-    };
-    part.say(measure::table(outcomes, part.device().times()));
+    let mut work = Decode::new(prompt, STEPS, pages.hold(prompt)?)?;
+    let (prompts, updates) = (LAYERS, STEPS * LAYERS);
+    let elements = (prompts * prompt + 2 * updates) * WIDTH;
+    let plan = Plan::new().launches(prompts + 2 * updates, elements);
+    let variants = [
+        variant(("host-sync", "host sync per append"), both, host_sync),
+        variant("one-stream", [attention], one_stream),
+        variant(("events", "events per layer"), both, events),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let alone = part.alone([attention], || work.attention_alone(attention))?;
+    part.show(&outcomes);
     part.say(format!("bound: attention alone, {}", units::time(alone)));
-    let mut idle = Vec::new();
-    let mut table = Table::new(["idle between updates", "median", "p99", "longest"]);
-    for outcome in outcomes {
-        let found = timeline::idle_between_updates(&outcome.recording);
-        let found = found.ok_or_else(|| anyhow::anyhow!("{}: no two updates", outcome.name))?;
-        table.row([
-            outcome.name.to_string(),
-            units::time(found.median()),
-            units::time(found.percentile(99)),
-            units::time(found.max()),
-        ]);
-        part.timed("idle-between-updates", &outcome.name, Kind::Other, &found);
-        idle.push(found);
-    }
-    part.say(table);
-    for outcome in outcomes {
-        part.keep(&outcome.name, &outcome.recording);
-    }
-    for outcome in [host_sync, events] {
-        let attention = |interval: &Interval| interval.name == gpu_kernels::paged_attention::NAME;
-        let step = timeline::stretch(&outcome.recording, attention, LAYERS..2 * LAYERS);
-        part.say(format!("one step, {}: {step}", outcome.name));
-        part.say(Gantt::new(&step, Rows::Streams));
-    }
+    part.show_host_waits(&outcomes);
+    let (write, read) = (append_kv::NAME, paged_attention::NAME);
+    let gaps = ("idle-between-updates", "idle between updates");
+    let [idle_host, _, idle_events] = part.idle_between(gaps, write, &outcomes)?;
+    let [host_sync, one_stream, events] = &outcomes;
+    let step = LAYERS..2 * LAYERS;
+    part.chart_stretch("one step", [host_sync, events], |i| i.name == read, step);
+    part.keep(&one_stream.name, &one_stream.recording);
 
-    order::claim_kept(part, &events.recording, steps)?;
-    let beside = timeline::beside(
-        &events.recording,
-        gpu_kernels::append_kv::NAME,
-        gpu_kernels::paged_attention::NAME,
-    );
-    part.claim_share_at_least(
-        "appends-beside-attention",
-        "events: appends run during attention",
-        beside,
-        0.25,
-    );
-    let ratio = |outcome: &Outcome| outcome.median().as_secs_f64() / events.median().as_secs_f64();
-    part.claim_ratio_at_least(
-        "faster/events",
-        "events beat the host's waiting",
-        ratio(host_sync),
-        1.5,
-    );
-    part.claim_ratio_at_least(
-        "as-fast-as/one-stream",
-        "events are as fast as one stream",
-        ratio(one_stream),
-        0.97,
-    );
-    let share = |of: &Durations| of.median().as_secs_f64();
-    let sentence = "events: idle time between updates, of what the host's waiting leaves";
-    part.claim_share_at_most(
-        "idle/events",
-        sentence,
-        share(&idle[2]) / share(&idle[0]),
-        0.1,
-    );
-    let reached = alone.as_secs_f64() / events.median().as_secs_f64();
-    part.claim_share_at_least(
-        "near-bound/events",
-        "events come near attention alone",
-        reached,
-        0.85,
-    );
-    part.claim_share_at_most(
-        "not-below-bound/events",
-        "events are not faster than that",
-        reached,
-        1.05,
+    let of_cache = (0..updates).map(|n| [(write, n), (read, n)]);
+    let of_token = (1..updates).map(|n| [(read, n - 1), (write, prompts + n)]);
+    let order = ends_before(&events.recording, of_cache.chain(of_token));
+    part.expect("order", "each append and attention begins when its input is complete", order);
+    let beside = share(beside_kernel(&events.recording, write, read)).at_least(0.25);
+    part.expect("appends-beside-attention", "events: appends run during attention", beside);
+    let times = |one: Duration, other: Duration| one.div_duration_f64(other);
+    let gain = ratio(times(host_sync.median(), events.median())).at_least(1.5);
+    part.expect("faster/events", "events beat a host that waits", gain);
+    let same = ratio(times(one_stream.median(), events.median())).at_least(0.97);
+    let sentence = "events are as fast as one stream";
+    part.expect("as-fast-as/one-stream", sentence, same.for_any(&[Size, Chunks]));
+    let idle = share(times(idle_events, idle_host)).at_most(0.1);
+    part.expect("idle/events", "events: idle time between updates, relative to host sync", idle);
+    let reached = share(times(alone, events.median()));
+    part.expect("near-bound/events", "events come near attention alone", reached.at_least(0.85));
+    let bound = reached.at_most(1.05).for_any(&[Size, Chunks]);
+    part.expect("not-below-bound/events", "events are not faster than attention alone", bound);
+    part.take_away(
+        "Two events per layer keep both orders; a host that waits pays two round trips.",
     );
     Ok(())
 }

@@ -13,258 +13,216 @@
 //! the pool behind its last append, and the next sequence gets them. Memory in use beyond the pages, or a pool that grows
 //! although it has free pages enough, would prove this wrong.
 
-mod sequence;
-
-use crate::model::{LAYERS, TOKEN_BYTES};
-use crate::pages::Kernels;
-use crate::size;
-use examples_host::memory_pool::MemoryPool;
+use crate::cache::{Cache, Kernels};
+use crate::model::{LAYERS, Layer, TOKEN_BYTES, page_len};
+use crate::size::{self, Pages};
+use cuda_host::MemoryPool;
+use cuda_host::prelude::*;
+use cust::context::CurrentContext;
+use cust::memory::{AsyncCopyDestination, DevicePointer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::call_times::timed;
+use examples_host::pool_use::PoolUse;
 use examples_host::prelude::*;
-use examples_host::statistics::Durations;
-use gpu_kernels::SM_70;
-use sequence::{Sequence, page_bytes};
-use std::time::Duration;
 
 /// Per cent of the longest that each sequence reaches.
 const LENGTHS: [usize; 4] = [14, 35, 58, 100];
 /// The one that ends first.
 const ENDS: usize = 2;
-/// How long those are that come and go then, and how many.
-const COMING: usize = 45;
+/// How many come and go then, and how long those are.
 const COME: usize = 10;
+const COMING: usize = 45;
+/// More tokens than any sequence has: each sequence has numbers of its own.
+const APART: usize = 1 << 20;
 
-/// What is allocated and what of it holds tokens.
-struct Row {
-    when: String,
+/// A sequence, and its cache in all layers.
+struct Sequence {
+    layers: Vec<Growing>,
     tokens: usize,
-    pages: usize,
-    used: u64,
-    reserved: u64,
+    length: usize,
 }
 
-/// What was found: when what was held, what was checked, and what went through the pool at the end.
-struct Found {
-    rows: Vec<Row>,
-    checked: Result<Checked, check::Mismatch>,
-    /// Bytes of the pages of the sequences that came and went.
-    passed: u64,
-    /// What each page's allocation took the host.
-    calls: Vec<Duration>,
+/// One layer's cache, whose pages become more.
+struct Growing {
+    cache: Cache,
+    /// The table's entries on the host. Each is written once, so that the host need not wait for the copy of the last.
+    entries: LockedBuffer<DevicePointer<f32>>,
 }
 
-/// Sequences of up to so many tokens, in pages of so many.
-struct Growth<'a> {
-    device: &'a Device,
+impl Growing {
+    /// Takes one more page from the pool and enters it into the table, in the order of the stream. The memory is cleared,
+    /// so that what an earlier sequence left cannot pass for a token.
+    fn add_page(&mut self, pool: &MemoryPool, append: &Stream) -> anyhow::Result<()> {
+        let number = self.cache.pages.len();
+        // SAFETY: whatever uses the page comes behind its allocation in the same stream; the entries outlive the copies.
+        unsafe {
+            let mut page = pool.alloc_async(page_len(self.cache.table.page_tokens), append)?;
+            page.set_8_async(0xFF, append)?;
+            self.entries[number] = page.as_device_ptr();
+            let mut entry = self.cache.table.addresses.index(number..number + 1);
+            entry.async_copy_from(&self.entries[number..number + 1], append)?;
+            self.cache.pages.push(page);
+        }
+        Ok(())
+    }
+}
+
+impl Sequence {
+    /// A sequence of `length` tokens that has none yet.
+    fn new(number: usize, length: usize, page_tokens: usize) -> anyhow::Result<Self> {
+        let mut layers = Vec::new();
+        for layer in 0..LAYERS {
+            let on_cpu = Layer::beginning_at(number * APART, layer, length);
+            let cache = Cache::without_pages(on_cpu, page_tokens)?;
+            let entries = LockedBuffer::new(&DevicePointer::null(), length.div_ceil(page_tokens))?;
+            layers.push(Growing { cache, entries });
+        }
+        CurrentContext::synchronize()?; // no other stream waits for the default stream's copies
+        Ok(Self { layers, tokens: 0, length })
+    }
+
+    /// Appends tokens, one by one, up to a share of the length. Tokens that begin a page get one from the pool.
+    fn grow_to(&mut self, quarters: usize, growth: &Growth) -> anyhow::Result<()> {
+        let (pool, append) = (&growth.pool, &growth.append);
+        for token in self.tokens..self.length * quarters / 4 {
+            for layer in &mut self.layers {
+                if token.is_multiple_of(growth.page_tokens) {
+                    layer.add_page(pool, append)?;
+                }
+                layer.cache.append(&growth.kernels, token..token + 1, append)?;
+            }
+            self.tokens = token + 1;
+        }
+        Ok(())
+    }
+
+    /// Pages of all layers.
+    fn pages(&self) -> usize {
+        self.layers.iter().map(|layer| layer.cache.pages.len()).sum()
+    }
+
+    /// Compares every page with the CPU's, once the stream has come so far.
+    fn check(&self, append: &Stream) -> anyhow::Result<Checked> {
+        append.synchronize()?;
+        let mut checked = Checked::default();
+        for layer in &self.layers {
+            checked = checked.and(layer.cache.check(self.tokens)?);
+        }
+        Ok(checked)
+    }
+
+    /// Gives the pages back, behind what the stream was given so far.
+    fn end(self, append: &Stream) -> anyhow::Result<()> {
+        for page in self.layers.into_iter().flat_map(|layer| layer.cache.pages) {
+            page.drop_async(append)?;
+        }
+        Ok(())
+    }
+}
+
+/// What all sequences share.
+struct Growth {
     append: Stream,
-    kernels: Kernels,
     pool: MemoryPool,
+    kernels: Kernels,
     longest: usize,
     page_tokens: usize,
 }
 
-impl Growth<'_> {
-    fn length(&self, percent: usize) -> usize {
-        (self.longest * percent).div_ceil(100)
+impl Growth {
+    fn check(
+        &self,
+        sequences: &[Sequence],
+        checked: &mut Result<Checked, check::Mismatch>,
+    ) -> anyhow::Result<()> {
+        let mut sequences = sequences.iter();
+        sequences.try_for_each(|sequence| check::add(checked, sequence.check(&self.append)))
     }
 
     fn begin(&self, number: usize, percent: usize) -> anyhow::Result<Sequence> {
-        Sequence::new(&self.append, number, self.length(percent), self.page_tokens)
+        let length = (self.longest * percent).div_ceil(100);
+        Sequence::new(number, length, self.page_tokens)
     }
-
-    /// What the sequences hold and the pool has, when the host has waited for all.
-    fn row(&self, when: &str, sequences: &[Sequence]) -> anyhow::Result<Row> {
-        self.device.synchronize()?;
-        let held = self.pool.statistics()?;
-        Ok(Row {
-            when: when.to_owned(),
-            tokens: sequences.iter().map(Sequence::tokens).sum(),
-            pages: sequences.iter().map(Sequence::pages).sum(),
-            used: held.used,
-            reserved: held.reserved,
-        })
-    }
-
-    /// Some sequences grow, one ends, others come and go, and all end.
-    fn live(&self) -> anyhow::Result<Found> {
-        let numbered = LENGTHS.iter().enumerate();
-        let mut sequences = numbered
-            .map(|(number, &percent)| self.begin(number, percent))
-            .collect::<anyhow::Result<Vec<_>>>()?;
-        let mut found = Found {
-            rows: vec![self.row("nothing", &[])?],
-            checked: Ok(Checked::default()),
-            passed: 0,
-            calls: Vec::new(),
-        };
-        self.grow(&mut sequences, &mut found)?;
-        check_all(&sequences, &mut found)?;
-        drop(sequences.remove(ENDS));
-        found.rows.push(self.row("one ends", &sequences)?);
-        self.come_and_go(&mut found)?;
-        let when = format!("{COME} come and go");
-        found.rows.push(self.row(&when, &sequences)?);
-        check_all(&sequences, &mut found)?;
-        found.calls = sequences.iter().flat_map(Sequence::allocations).collect();
-        drop(sequences);
-        found.rows.push(self.row("all end", &[])?);
-        Ok(found)
-    }
-
-    fn grow(&self, sequences: &mut [Sequence], found: &mut Found) -> anyhow::Result<()> {
-        for quarter in 1..=4 {
-            for sequence in &mut *sequences {
-                sequence.grow_to(quarter, 4, &self.pool, &self.kernels)?;
-            }
-            let when = format!("{quarter} of 4 quarters");
-            found.rows.push(self.row(&when, sequences)?);
-        }
-        Ok(())
-    }
-
-    fn come_and_go(&self, found: &mut Found) -> anyhow::Result<()> {
-        for number in LENGTHS.len()..LENGTHS.len() + COME {
-            let mut sequence = self.begin(number, COMING)?;
-            sequence.grow_to(1, 1, &self.pool, &self.kernels)?;
-            check::add(&mut found.checked, sequence.check())?;
-            found.passed += sequence.pages() as u64 * page_bytes(self.page_tokens);
-        }
-        Ok(())
-    }
-}
-
-fn check_all(sequences: &[Sequence], found: &mut Found) -> anyhow::Result<()> {
-    sequences
-        .iter()
-        .try_for_each(|sequence| check::add(&mut found.checked, sequence.check()))
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let [append] = stream::named(["append"])?;
     let longest = size::tokens(part)?.unwrap_or(256);
-    let page_tokens = size::page_tokens(part, longest)?;
+    let page_tokens = Pages::of(part).hold(longest)?;
     let growth = Growth {
-        device: part.device(),
-        append: Stream::non_blocking(part.device(), "append")?,
-        kernels: Kernels::load(part.device(), SM_70)?,
-        pool: MemoryPool::new(part.device())?,
+        append,
+        pool: MemoryPool::new(CurrentContext::get_device()?)?,
+        kernels: Kernels::load(gpu_kernels::SM_70)?,
         longest,
         page_tokens,
     };
     growth.pool.set_release_threshold(u64::MAX)?;
-    let lengths = LENGTHS.map(|percent| growth.length(percent));
-    predict(part, longest, page_tokens, &lengths);
-    let found = growth.live()?;
-    say(part, &found.rows, page_bytes(page_tokens), found.calls);
-    let sentence = "every element of every page is right";
-    part.claim_right("elements", sentence, "elements", &found.checked);
-    judge(part, &found.rows, (longest, page_tokens), found.passed);
-    Ok(())
-}
-
-fn predict(part: &mut Part, longest: usize, page_tokens: usize, lengths: &[usize]) {
-    let token = (LAYERS * TOKEN_BYTES) as u64;
-    let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
+    let (token, page) = (LAYERS * TOKEN_BYTES, page_tokens * TOKEN_BYTES);
+    let numbered = LENGTHS.iter().enumerate();
+    let mut sequences = numbered
+        .map(|(number, &percent)| growth.begin(number, percent))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let lengths: Vec<String> =
+        sequences.iter().map(|sequence| sequence.length.to_string()).collect();
     part.predict(format!(
         "Sequences of {} tokens, where up to {longest} are possible: one piece each would take {}.\n\
          Pages of {page_tokens} tokens take {} each. At most one per layer and sequence is not full.",
         lengths.join(", "),
-        units::bytes(lengths.len() as u64 * longest as u64 * token),
-        units::bytes(page_bytes(page_tokens)),
+        units::bytes((LENGTHS.len() * longest * token) as u64),
+        units::bytes(page as u64),
     ));
-}
 
-fn say(part: &mut Part, rows: &[Row], page: u64, calls: Vec<Duration>) {
-    let mut table = Table::new(["", "tokens", "hold", "pages", "used", "reserved"]);
-    for row in rows {
-        table.row([
-            row.when.clone(),
-            row.tokens.to_string(),
-            units::bytes((row.tokens * LAYERS * TOKEN_BYTES) as u64),
-            row.pages.to_string(),
-            units::bytes(row.used),
-            units::bytes(row.reserved),
-        ]);
-    }
-    part.say(table);
-    if let Some(first) = rows.iter().find(|row| row.reserved > 0) {
-        part.say(format!(
-            "Reserved are {} from the first pages on, for {} in use: a pool takes memory from the device in large\n\
-             pieces, which the driver chooses, and cuts the pages from them.",
-            units::bytes(first.reserved),
-            units::bytes(first.used),
-        ));
-    }
-    if let Some(calls) = Durations::new(calls) {
-        part.say(format!(
-            "A page of {} is allocated in {} (median; p99 {}) of the host's time.",
-            units::bytes(page),
-            units::time(calls.median()),
-            units::time(calls.percentile(99)),
-        ));
-    }
-}
-
-fn judge(part: &mut Part, rows: &[Row], (longest, page_tokens): (usize, usize), passed: u64) {
-    let page = page_bytes(page_tokens);
-    let exact = rows
-        .iter()
-        .filter(|row| row.used == row.pages as u64 * page);
-    let found = format!("{} of {} times", exact.count(), rows.len());
-    let all = format!("{} of {} times", rows.len(), rows.len());
-    let holds = found == all;
-    part.claim(
-        "all-in-use",
-        "the pages are all that is in use",
-        holds,
-        found,
-        all,
-    );
-
-    let [.., grown, ended, again, empty] = rows else {
-        return;
+    let mut held = PoolUse::new(&growth.pool, page);
+    let of = |sequences: &[Sequence]| {
+        let (pages, tokens) =
+            (sequences.iter().map(Sequence::pages), sequences.iter().map(|s| s.tokens));
+        (pages.sum(), tokens.sum::<usize>() * token)
     };
-    let holds = |bytes: u64| (grown.tokens * LAYERS * TOKEN_BYTES) as f64 / bytes as f64;
-    let one_piece = (LENGTHS.len() * longest * LAYERS * TOKEN_BYTES) as u64;
-    let waste = (LENGTHS.len() * LAYERS) as u64 * page;
-    let tokens = (grown.tokens * LAYERS * TOKEN_BYTES) as u64;
-    part.claim(
-        "waste",
-        "less than a page per layer and sequence is not filled",
-        grown.used < tokens + waste,
-        format!(
-            "{} holds tokens, of one piece each {}",
-            units::percent(holds(grown.used)),
-            units::percent(holds(one_piece))
-        ),
-        format!("more than {}", units::percent(holds(tokens + waste))),
+    let mut checked = Ok(Checked::default());
+    let mut grown = held.note("nothing", (0, 0))?;
+    let ((), calls) = timed(|| {
+        for quarters in 1..=4 {
+            for sequence in &mut sequences {
+                sequence.grow_to(quarters, &growth)?;
+            }
+            grown = held.note(&format!("{quarters} of 4 quarters"), of(&sequences))?;
+        }
+        anyhow::Ok(())
+    })?;
+    growth.check(&sequences, &mut checked)?;
+    sequences.remove(ENDS).end(&growth.append)?;
+    let ended = held.note("one ends", of(&sequences))?;
+    let mut passed = 0;
+    for number in LENGTHS.len()..LENGTHS.len() + COME {
+        let mut coming = [growth.begin(number, COMING)?];
+        coming[0].grow_to(4, &growth)?;
+        growth.check(&coming, &mut checked)?;
+        let [coming] = coming;
+        passed += coming.pages() * page;
+        coming.end(&growth.append)?;
+    }
+    let again = held.note(&format!("{COME} come and go"), of(&sequences))?;
+    growth.check(&sequences, &mut checked)?;
+    for sequence in sequences {
+        sequence.end(&growth.append)?;
+    }
+    let empty = held.note("all end", (0, 0))?;
+
+    part.say(&held);
+    part.say("A pool takes memory from the device in large pieces, which the driver chooses, and cuts the pages from them.");
+    part.say_allocations(page, calls);
+    part.expect("elements", "every element of every page is right", right(&checked, "elements"));
+    part.expect("all-in-use", "the pages are all that is in use", held.exact());
+    let (waste, largest) = (LENGTHS.len() * LAYERS * page, LENGTHS.len() * longest * token);
+    let sentence = "less than a page per layer and sequence is not filled";
+    part.expect("waste", sentence, grown.wastes_less_than(waste as u64, largest as u64));
+    let sentence = "the pages of a sequence that has ended are free";
+    part.expect("ended-are-free", sentence, ended.freed_since(&grown));
+    part.expect("passed-on", "the next sequences get them", again.no_more_than(&ended, passed));
+    part.expect("nothing-left", "nothing is left in use", empty.nothing_in_use());
+    part.take_away(
+        "Pages in stream order follow the cache's size, and the host waits for nothing.",
     );
-    part.claim(
-        "ended-are-free",
-        "the pages of a sequence that has ended are free",
-        ended.used < grown.used && ended.reserved == grown.reserved,
-        format!(
-            "{} in use, {} reserved",
-            units::bytes(ended.used),
-            units::bytes(ended.reserved)
-        ),
-        format!("less than {} in use", units::bytes(grown.used)),
-    );
-    part.claim(
-        "passed-on",
-        "the next sequences get them",
-        again.used == ended.used && again.reserved == ended.reserved,
-        format!(
-            "pages of {} in {} reserved",
-            units::bytes(passed),
-            units::bytes(again.reserved)
-        ),
-        format!("no more than {}", units::bytes(ended.reserved)),
-    );
-    part.claim(
-        "nothing-left",
-        "nothing is left in use",
-        empty.used == 0,
-        units::bytes(empty.used),
-        "0 B",
-    );
+    Ok(())
 }

@@ -6,16 +6,14 @@
 //! measures, and says whether its lesson holds on this device.
 
 mod append;
-mod data;
-
+mod cache;
 mod growth;
 mod model;
-mod pages;
 mod prefetch;
+mod sequences;
 mod size;
-mod timeline;
 
-use examples_host::part_option::PartOption::{Chunks, Iterations, OmitEvent, Size};
+use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
 use std::process::ExitCode;
 
@@ -27,21 +25,16 @@ fn main() -> ExitCode {
     .part(
         "append",
         "What does it cost to append a token before the next attention reads it?",
-        &[Iterations, Size, Chunks, OmitEvent],
+        &[Iterations, Size, Chunks],
         append::run,
     )
     .part(
         "prefetch",
         "Can the next layer's pages come from the host while this layer's are read?",
-        &[Iterations, Size, Chunks, OmitEvent],
+        &[Iterations, Size, Chunks],
         prefetch::run,
     )
-    .part(
-        "growth",
-        "What does a cache take that grows page by page?",
-        &[Size, Chunks],
-        growth::run,
-    )
+    .part("growth", "What does a cache take that grows page by page?", &[Size, Chunks], growth::run)
     .needs(&[Need::MemoryPools])
     .main()
 }

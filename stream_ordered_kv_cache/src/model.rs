@@ -1,4 +1,4 @@
-//! The model whose tokens are decoded: its shape, its numbers, and what the CPU computes from them.
+//! The model whose tokens are decoded: its shape, its numbers, and its attention on the CPU.
 //!
 //! Keys and values are projections of what the layer before has computed. The projections are left out; numbers that
 //! differ for every layer, token, head and element stand in for what they give. So the cache can be compared bit for
@@ -42,10 +42,20 @@ pub fn query(index: usize) -> f32 {
     Seed::new(QUERIES).f32(index)
 }
 
+/// Elements of a page: keys and values of so many tokens.
+pub fn page_len(page_tokens: usize) -> usize {
+    2 * WIDTH * page_tokens
+}
+
+/// The steps and layers, in the order in which a model takes them.
+pub fn in_order(steps: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..steps).flat_map(|step| (0..LAYERS).map(move |layer| (step, layer)))
+}
+
 /// One layer's cache on the CPU: keys and values of all tokens, `[token][head][element]`.
 pub struct Layer {
-    keys: Vec<f32>,
-    values: Vec<f32>,
+    pub keys: Vec<f32>,
+    pub values: Vec<f32>,
 }
 
 impl Layer {
@@ -63,12 +73,15 @@ impl Layer {
         }
     }
 
+    /// Its tokens.
+    pub fn tokens(&self) -> usize {
+        self.keys.len() / WIDTH
+    }
+
     /// Attention over the first `tokens` tokens, of one query per head.
     pub fn attention(&self, tokens: usize, query: &[f64]) -> Vec<f64> {
         let heads = (0..HEADS as usize).into_par_iter();
-        heads
-            .flat_map_iter(|head| self.head(head, tokens, query))
-            .collect()
+        heads.flat_map_iter(|head| self.head(head, tokens, query)).collect()
     }
 
     /// The softmax of the scaled products of query and keys, and with it the mean of the values.
@@ -143,9 +156,7 @@ mod tests {
         let (here, other) = (token * WIDTH, (token + 1) % TOKENS * WIDTH);
         of(&mut torn).copy_within(other..other + WIDTH, here);
         let pairs = output(&torn).into_iter().zip(right);
-        pairs
-            .filter(|(got, right)| !close(*got as f32, *right))
-            .count()
+        pairs.filter(|(got, right)| !close(*got as f32, *right)).count()
     }
 
     #[test]
@@ -155,10 +166,7 @@ mod tests {
                 let keys = seen(layer, token, |layer| &mut layer.keys);
                 let values = seen(layer, token, |layer| &mut layer.values);
                 let least = WIDTH * 3 / 4;
-                assert!(
-                    keys > least && values > least,
-                    "{layer} {token}: {keys}, {values}"
-                );
+                assert!(keys > least && values > least, "{layer} {token}: {keys}, {values}");
             }
         }
     }

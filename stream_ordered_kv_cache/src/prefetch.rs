@@ -2,7 +2,7 @@
 //!
 //! Page-locked memory of the host holds the keys and values of a long prompt, which several sequences continue. The
 //! device has room for two layers. Attention must wait for the copy of its layer; the copy into a buffer must wait for
-//! the attention that read it last. In one stream nothing else can happen. A copy stream and two events per layer keep
+//! the attention that read it last. In one stream nothing else can happen. A copy stream and two events per buffer keep
 //! exactly these two orders:
 //!
 //! ```text
@@ -14,191 +14,198 @@
 //! As long as attention takes longer than a copy, what remains of the copies is the first. Copies during which no
 //! kernel runs, beyond that one, would prove this wrong.
 
-mod work;
-
-use crate::model::LAYERS;
-use crate::timeline;
-use examples_host::gantt::Gantt;
+use crate::cache::{Kernels, Table};
+use crate::model::{LAYERS, Layer, WIDTH, in_order, page_len};
+use crate::sequences::Sequences;
+use crate::size::{self, Pages};
+use cuda_host::prelude::*;
+use cust::event::{Event, EventFlags};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::exposed::exposed;
 use examples_host::intervals::Interval;
+use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
 use std::time::Duration;
-use work::Work;
+
+/// Decode steps; each reads all layers.
+const STEPS: usize = 8;
+/// Buffers on the device: one is read while the next is filled.
+const BUFFERS: usize = 2;
+/// Attention must take this many times a copy, so that starting the copy is hidden too.
+const LONGER: f64 = 2.0;
+
+/// A cache in host memory, room for two of its layers on the device, and the sequences that continue it.
+struct Work {
+    tokens: usize,
+    /// By layer: all its pages, one behind the other.
+    on_host: Vec<LockedBuffer<f32>>,
+    slots: Vec<Slot>,
+    sequences: Sequences,
+    kernels: Kernels,
+}
+
+/// Room for a layer, and an event for each time that it changes hands.
+struct Slot {
+    pages: DeviceBuffer<f32>,
+    table: Table,
+    filled: Event,
+    read: Event,
+}
 
 impl Work {
-    /// Every layer of every step: its pages come in `copies`, and are then read in `attention`.
-    fn decode(&mut self, copies: &Stream, attention: &Stream) -> anyhow::Result<()> {
-        for (step, layer) in self.order() {
-            let from = &self.on_host[layer];
-            let (kernels, tables) = (&self.kernels, &self.tables);
-            let (sequences, omit_event) = (&mut self.sequences, self.omit_event);
-            self.rotating.turn(copies, |pages| {
-                pages.copy_from(from)?;
-                if omit_event {
-                    // SAFETY: stale bytes are numbers too, and that the result is wrong is what the lab shows.
-                    unsafe { pages.assume_ordered_on(attention) };
-                } else {
-                    pages.hand_to(attention)?;
-                }
-                sequences.attend(kernels, tables.of(pages)?, (step, layer))
-            })?;
+    fn new(tokens: usize, page_tokens: usize, sequences: usize) -> anyhow::Result<Self> {
+        let (pages, page_len) = (tokens.div_ceil(page_tokens), page_len(page_tokens));
+        let layers: Vec<Layer> = (0..LAYERS).map(|layer| Layer::new(layer, tokens)).collect();
+        let (mut on_host, mut slots) = (Vec::new(), Vec::new());
+        for layer in &layers {
+            let mut memory = LockedBuffer::new(&0.0, pages * page_len)?;
+            for (page, memory) in memory.chunks_mut(page_len).enumerate() {
+                memory.copy_from_slice(&layer.page(page, page_tokens, tokens));
+            }
+            on_host.push(memory);
+        }
+        for _ in 0..BUFFERS {
+            let buffer = DeviceBuffer::zeroed(pages * page_len)?;
+            let address = |page| buffer.index(page * page_len..).as_device_ptr();
+            slots.push(Slot {
+                table: Table::new((0..pages).map(address), page_tokens)?,
+                pages: buffer,
+                filled: Event::new(EventFlags::DISABLE_TIMING)?,
+                read: Event::new(EventFlags::DISABLE_TIMING)?,
+            });
+        }
+        let sequences = Sequences::new(&layers, STEPS, sequences, |_| tokens)?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        Ok(Self { tokens, on_host, slots, sequences, kernels })
+    }
+
+    /// Copies a layer into its slot.
+    fn copy_in(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let mut pages = self.slots[layer % BUFFERS].pages.index(..);
+        // SAFETY: the host's memory is page-locked and outlives the copy.
+        unsafe { pages.async_copy_from(&self.on_host[layer], stream)? };
+        Ok(())
+    }
+
+    /// Attention of all sequences, one after the other, over the layer in its slot.
+    fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let table = &self.slots[layer % BUFFERS].table;
+        for sequence in 0..self.sequences.count {
+            let (query, mut output) = self.sequences.at(step, layer, sequence);
+            self.kernels.attend(table, self.tokens, &query, &mut output, stream)?;
         }
         Ok(())
+    }
+
+    /// One stream keeps everything in order.
+    fn one_stream(&self, stream: &Stream) -> anyhow::Result<()> {
+        for (step, layer) in in_order(STEPS) {
+            self.copy_in(layer, stream)?;
+            self.attend(step, layer, stream)?;
+        }
+        Ok(())
+    }
+
+    /// The next layer comes while this one is read: an event says that a slot is filled, another that it was read.
+    fn prefetch(&self, copies: &Stream, attention: &Stream) -> anyhow::Result<()> {
+        for (step, layer) in in_order(STEPS) {
+            let slot = &self.slots[layer % BUFFERS];
+            copies.wait(&slot.read)?;
+            self.copy_in(layer, copies)?;
+            slot.filled.record(copies)?;
+
+            attention.wait(&slot.filled)?;
+            self.attend(step, layer, attention)?;
+            slot.read.record(attention)?;
+        }
+        Ok(())
+    }
+
+    /// The copies without attention.
+    fn copies_alone(&self, copies: &Stream) -> anyhow::Result<()> {
+        in_order(STEPS).try_for_each(|(_, layer)| self.copy_in(layer, copies))
+    }
+
+    /// Attention without the copies.
+    fn attention_alone(&self, attention: &Stream) -> anyhow::Result<()> {
+        in_order(STEPS).try_for_each(|(step, layer)| self.attend(step, layer, attention))
+    }
+}
+
+impl Workload for Work {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        for slot in &mut self.slots {
+            slot.pages.set_8(0xFF)?;
+        }
+        Ok(self.sequences.poison()?)
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        self.sequences.check()
     }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let copies = Stream::non_blocking(part.device(), "copies")?;
-    let attention = Stream::non_blocking(part.device(), "attention")?;
-    let mut work = Work::new(part, &copies, &attention)?;
-    if work.omit_event {
-        part.predict(
-            "Attention does not wait for its pages: it reads what was in the buffer before.",
-        );
-        work.decode(&copies, &attention)?;
-        let mut checked = Ok(Checked::default());
-        check::add(&mut checked, work.check())?;
-        part.claim_right("elements", "every element is right", "elements", &checked);
-        return Ok(());
-    }
+    let [copies, attention] = &stream::named(["copies", "attention"])?;
+    let tokens = size::tokens(part)?.unwrap_or(256);
+    let page_tokens = Pages::of(part).hold(tokens)?;
 
-    let balance = balance(part, &mut work, &copies, &attention)?;
-    let outcomes = Comparison::new(VARIANTS, work.plan())
-        .variant("one-stream", &[&attention], |work: &mut Work| {
-            work.decode(&attention, &attention)
-        })
-        .variant(
-            ("prefetch", "prefetch in a copy stream"),
-            &[&copies, &attention],
-            |work| work.decode(&copies, &attention),
-        )
-        .prepare(|work| Ok(work.poison()?))
-        .check(Work::check)
-        .run(part, &mut work)?;
-    judge(part, &outcomes, &balance)
-}
-
-/// Attention must take this many times a copy, so that starting the copy is hidden too.
-const LONGER: f64 = 2.0;
-
-/// Times the copies and attention alone, with as many sequences as make attention the longer.
-fn balance(
-    part: &mut Part,
-    work: &mut Work,
-    copies: &Stream,
-    attention: &Stream,
-) -> anyhow::Result<Stages> {
-    let (watch, runs) = (Stopwatch::new(part.device())?, part.iterations(5));
-    let copy_in = watch.median(runs, [copies], || work.only_copies(copies))?;
-    let one = least_attention(work, copies, attention, (&watch, runs))?;
-    let sequences = (LONGER * copy_in.as_secs_f64() / one.as_secs_f64()).ceil();
-    work.continue_in(attention, (sequences as usize).clamp(1, 64))?;
-    let kernel = least_attention(work, copies, attention, (&watch, runs))?;
-    let stages = Stages {
-        copy_in,
-        kernel,
-        copy_out: Duration::ZERO,
-        both_copies: copy_in,
+    let read = |work: &mut Work| work.attention_alone(attention);
+    let copy = |work: &mut Work| {
+        work.copies_alone(copies)?;
+        Ok(copies.synchronize()?)
     };
-    let blocks = work.order().count() as u32;
+    let mut work = Work::new(tokens, page_tokens, 1)?;
+    let copy_in = part.alone([copies], || work.copies_alone(copies))?;
+    let one = part.least_after([attention], &mut work, copy, read)?;
+    let sequences = (LONGER * copy_in.div_duration_f64(one)).ceil() as usize;
+    let mut work = Work::new(tokens, page_tokens, sequences.clamp(1, 64))?;
+    let kernel = part.least_after([attention], &mut work, copy, read)?;
+    let stages = Stages { copy_in, kernel, copy_out: Duration::ZERO, both_copies: copy_in };
+    let (layer_bytes, per_layer) = (size_of_val(&work.on_host[0][..]), (STEPS * LAYERS) as u32);
     part.predict(format!(
-        "{LAYERS} layers of {} in page-locked memory, room for two on the device. Per layer: copy {}, attention of one\n\
-         sequence {}. {} sequences share the prompt, so that attention takes longer than the copy: {}.\n\
-         One stream takes the sum of both, {}; a copy stream the longer, {}, and the first copy.",
-        units::bytes(work.layer_bytes() as u64),
-        units::time(copy_in / blocks),
-        units::time(one / blocks),
-        work.sequences.count(),
-        units::time(kernel / blocks),
+        "{LAYERS} layers of {} in page-locked memory, room for two on the device. Per layer: copy {},\n\
+         attention of one sequence {}. {} sequences share the prompt, so that attention takes longer\n\
+         than the copy: {}. One stream takes the sum of both, {}; a copy stream the longer,\n\
+         {}, and the first copy.",
+        units::bytes(layer_bytes as u64),
+        units::time(copy_in / per_layer),
+        units::time(one / per_layer),
+        work.sequences.count,
+        units::time(stages.kernel / per_layer),
         units::time(stages.bound(Overlap::None)),
         units::time(stages.bound(Overlap::Duplex)),
     ));
-    Ok(stages)
-}
 
-/// The least time of attention alone, of pages that have just been copied: those are still in the device's cache.
-fn least_attention(
-    work: &mut Work,
-    copies: &Stream,
-    attention: &Stream,
-    (watch, runs): (&Stopwatch, usize),
-) -> anyhow::Result<Duration> {
-    let mut least = Duration::MAX;
-    for _ in 0..=runs {
-        work.only_copies(copies)?;
-        let sample = watch.time([attention], || work.only_attention(attention))?;
-        least = least.min(sample.event);
-    }
-    Ok(least)
-}
+    let launches = STEPS * LAYERS * work.sequences.count;
+    let plan =
+        Plan::new().bytes_in(STEPS * LAYERS * layer_bytes).launches(launches, launches * WIDTH);
+    let variants = [
+        variant("one-stream", [attention], |work: &mut Work| work.one_stream(attention)),
+        variant(
+            ("prefetch", "prefetch in a copy stream"),
+            [copies, attention],
+            |work: &mut Work| work.prefetch(copies, attention),
+        ),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    part.show_exposed(&outcomes, &stages);
+    let is_copy = |interval: &Interval| interval.engine == Engine::HostToDevice;
+    part.chart_stretch("one step", &outcomes, is_copy, LAYERS..2 * LAYERS);
 
-fn judge(part: &mut Part, outcomes: &[Outcome], stages: &Stages) -> anyhow::Result<()> {
-    let [one_stream, prefetch] = outcomes else {
-        anyhow::bail!("{} outcomes of two variants", outcomes.len());
-    };
-    let mut table = Table::new(["", "time", "copies", "exposed", "share"]);
-    for outcome in outcomes {
-        let copies = outcome.recording.busy(Engine::HostToDevice);
-        table.row([
-            outcome.name.to_string(),
-            units::time(outcome.median()),
-            units::time(copies),
-            units::time(exposed(outcome)),
-            units::percent(share(outcome)),
-        ]);
-    }
-    for overlap in [Overlap::None, Overlap::Duplex] {
-        let name = match overlap {
-            Overlap::None => "bound: no overlap, H + K",
-            _ => "bound: max(H, K)",
-        };
-        let time = units::time(stages.bound(overlap));
-        table.row([
-            name.to_owned(),
-            time,
-            String::new(),
-            String::new(),
-            String::new(),
-        ]);
-    }
-    part.say(format!("{table}\nCopies are exposed while no kernel runs."));
-    for outcome in outcomes {
-        part.keep(&outcome.name, &outcome.recording);
-        let copy = |interval: &Interval| interval.engine == Engine::HostToDevice;
-        let step = timeline::stretch(&outcome.recording, copy, LAYERS..2 * LAYERS);
-        part.say(format!("one step, {}: {step}", outcome.name));
-        part.say(Gantt::new(&step, Rows::Streams));
-    }
-    let sentence = "one stream: copies are exposed";
-    part.claim_share_at_least("exposed/one-stream", sentence, share(one_stream), 0.95);
+    let [one_stream, prefetch] = &outcomes;
+    let serial = exposed(one_stream).at_least(0.95).for_any(&[Size, Chunks]);
+    part.expect("exposed/one-stream", "one stream: copies are exposed", serial);
     let sentence = "prefetch: copies are exposed, of which the first cannot be hidden";
-    part.claim_share_at_most("exposed/prefetch", sentence, share(prefetch), 0.2);
-    let gain = one_stream.median().as_secs_f64() / prefetch.median().as_secs_f64();
-    part.claim_ratio_at_least(
-        "faster/prefetch",
-        "prefetch is faster than one stream",
-        gain,
-        1.2,
+    part.expect("exposed/prefetch", sentence, exposed(prefetch).at_most(0.2));
+    let gain = ratio(one_stream.median().div_duration_f64(prefetch.median()));
+    part.expect("faster/prefetch", "prefetch is faster than one stream", gain.at_least(1.2));
+    let reached = share(stages.reached(Overlap::Duplex, prefetch.median()));
+    part.expect("near-bound/prefetch", "prefetch comes near the bound", reached.at_least(0.8));
+    part.take_away(
+        "A copy stream and two events per buffer hide all copies but the first behind attention.",
     );
-    let reached = stages.reached(Overlap::Duplex, prefetch.median());
-    part.claim_share_at_least(
-        "near-bound/prefetch",
-        "prefetch comes near the bound",
-        reached,
-        0.8,
-    );
-    for outcome in outcomes {
-        part.claim_not_below_bound(&outcome.name, stages, outcome.median());
-    }
     Ok(())
-}
-
-/// How long copies were running and no kernel.
-fn exposed(outcome: &Outcome) -> Duration {
-    let recording = &outcome.recording;
-    recording.busy(Engine::HostToDevice) - recording.overlap(Engine::HostToDevice, Engine::Kernel)
-}
-
-fn share(outcome: &Outcome) -> f64 {
-    exposed(outcome).as_secs_f64() / outcome.recording.busy(Engine::HostToDevice).as_secs_f64()
 }

@@ -16,23 +16,46 @@ pub fn tokens(part: &Part) -> Result<Option<usize>, UsageError> {
     match size.bytes() / (LAYERS * TOKEN_BYTES) {
         0 => {
             let token = units::bytes((LAYERS * TOKEN_BYTES) as u64);
-            Err(UsageError(format!(
-                "--size {size} has no room for one token of {token}"
-            )))
+            Err(UsageError(format!("--size {size} has no room for one token of {token}")))
         }
         // Tokens and heads are counted in 32 bits by the kernels.
-        tokens if tokens > 1 << 20 => Err(UsageError(format!(
-            "--size {size} makes {tokens} tokens, more than {}",
-            1 << 20
-        ))),
+        tokens if tokens > 1 << 20 => {
+            Err(UsageError(format!("--size {size} makes {tokens} tokens, more than {}", 1 << 20)))
+        }
         tokens => Ok(Some(tokens)),
     }
 }
 
-/// How many tokens a page holds when a layer has `tokens` of them.
-pub fn page_tokens(part: &Part, tokens: usize) -> Result<usize, UsageError> {
-    let pages = part.chunks(tokens.div_ceil(PAGE_TOKENS), tokens)?;
-    tokens_of_each(pages, tokens)
+/// The tokens before the first step of `append`: what the command line asks for, or several numbers to choose from. There is
+/// none of them at which an H200 is on the edge: it would choose now this number and now that one, and two runs could not be
+/// compared.
+pub fn prompts(part: &Part) -> Result<Vec<usize>, UsageError> {
+    let several = vec![64, 96, 128, 192, 256, 512];
+    Ok(tokens(part)?.map_or(several, |prompt| vec![prompt]))
+}
+
+/// The pages of a layer: as many as the command line asks for, or else of [`PAGE_TOKENS`] tokens each.
+#[derive(Clone, Copy)]
+pub struct Pages {
+    asked: Option<usize>,
+}
+
+impl Pages {
+    /// What the command line asks for.
+    pub fn of(part: &Part) -> Self {
+        let asked = part.options().chunks.map(usize::from);
+        Self { asked }
+    }
+
+    /// How many tokens a page holds when a layer has `tokens` of them.
+    pub fn hold(self, tokens: usize) -> Result<usize, UsageError> {
+        match self.asked {
+            Some(pages) if pages > tokens => {
+                Err(UsageError(format!("--chunks {pages}: there are no more than {tokens} tokens")))
+            }
+            asked => tokens_of_each(asked.unwrap_or(tokens.div_ceil(PAGE_TOKENS)), tokens),
+        }
+    }
 }
 
 /// The tokens of a page when so many pages of one size hold `tokens`, and none is empty.
@@ -59,10 +82,7 @@ mod tests {
         assert_eq!(tokens_of_each(7, 96), Ok(14));
         assert_eq!(tokens_of_each(96, 96), Ok(1));
         let UsageError(text) = tokens_of_each(48, 64).unwrap_err();
-        assert_eq!(
-            text,
-            "--chunks 48: pages of one size that hold 64 tokens are 32 or 64, not 48"
-        );
+        assert_eq!(text, "--chunks 48: pages of one size that hold 64 tokens are 32 or 64, not 48");
         for tokens in 1..200 {
             for pages in 1..=tokens {
                 let exact = tokens_of_each(pages, tokens);

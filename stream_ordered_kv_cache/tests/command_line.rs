@@ -38,38 +38,32 @@ fn every_part_holds_without_a_race_and_prints_the_same_twice() {
 }
 
 #[test]
-fn attention_that_does_not_wait_is_wrong_and_reported_every_time() {
-    for _ in 0..2 {
-        let output = run(&["--part", "append", "--omit-event", "--size", "2MiB"]);
-        assert_eq!(code(&output), Some(1));
-        assert!(text(&output.stdout).contains("attention's outputs are wrong"));
-        let report = text(&output.stderr);
-        for named in [
-            "race",
-            "`append_kv`",
-            "`paged_attention`",
-            "record an event",
-        ] {
-            assert!(report.contains(named), "{named} is not in the report");
-        }
+fn other_parameters_are_measured_and_right() {
+    for arguments in [
+        &["--part", "append", "--size", "16MiB", "--chunks", "8"][..],
+        &["--part", "prefetch", "--chunks", "1"],
+        &["--size", "1MiB"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(code(&output), Some(0), "{arguments:?}");
+        assert_eq!(text(&output.stderr), "", "{arguments:?}");
     }
 }
 
 #[test]
-fn attention_that_does_not_wait_for_its_pages_is_wrong_and_reported() {
-    let output = run(&["--part", "prefetch", "--omit-event"]);
-    assert_eq!(code(&output), Some(1));
-    assert!(text(&output.stdout).contains("attention's outputs are wrong"));
-    let report = text(&output.stderr);
-    for named in ["race", "from host to device", "`paged_attention`"] {
-        assert!(report.contains(named), "{named} is not in the report");
+fn the_hosts_waits_are_shown_by_name() {
+    let output = run(&["--part", "append", "--size", "1MiB"]);
+    let said = text(&output.stdout);
+    for stream in ["append", "attention"] {
+        let wait = format!("cuStreamSynchronize({stream})");
+        assert!(said.contains(&wait), "{wait} is missing: {said}");
     }
 }
 
 #[test]
 fn every_run_is_checked_when_asked_to() {
     let output = run(&["--validate", "--iterations", "2", "--size", "512KiB"]);
-    assert!(text(&output.stdout).contains("all variants' results are the same: they are"));
+    assert_eq!(code(&output), Some(0));
     assert!(!text(&output.stdout).contains("are wrong"));
     assert_eq!(text(&output.stderr), "");
 }
@@ -85,27 +79,15 @@ fn the_readme_shows_what_is_printed() {
 }
 
 #[test]
-fn senseless_requests_are_usage_errors() {
+fn requests_that_cannot_be_met_are_usage_errors() {
     for (arguments, named) in [
         (&["--part", "nonsense"][..], "nonsense"),
         (&["--part", "append", "--size", "4"], "--size 4 B"),
-        (
-            &["--part", "append", "--size", "1MiB", "--chunks", "33"],
-            "33",
-        ),
+        (&["--part", "append", "--size", "1MiB", "--chunks", "33"], "33"),
         (&["--part", "prefetch", "--size", "31KiB"], "--size 31 KiB"),
-        (
-            &["--part", "prefetch", "--size", "1024GiB"],
-            "--size 1024 GiB",
-        ),
-        (
-            &["--part", "growth", "--iterations", "2"],
-            "--iterations: part growth",
-        ),
-        (
-            &["--part", "append", "--chunks", "48"],
-            "64 tokens are 32 or 64, not 48",
-        ),
+        (&["--part", "prefetch", "--size", "1024GiB"], "--size 1024 GiB"),
+        (&["--part", "growth", "--iterations", "2"], "--iterations: part growth"),
+        (&["--part", "append", "--chunks", "48"], "64 tokens are 32 or 64, not 48"),
         (&["--chunks", "0"], "0"),
         (&["--iterations", "0"], "0"),
     ] {

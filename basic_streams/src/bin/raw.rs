@@ -83,10 +83,7 @@ fn main() -> Result<()> {
 
         for (index, x) in output.iter().enumerate() {
             let expected = (index % 1000) as f32 * 2.0 + 1.0;
-            ensure!(
-                *x == expected,
-                "{name}: element {index} is {x}, not {expected}"
-            );
+            ensure!(*x == expected, "{name}: element {index} is {x}, not {expected}");
         }
         println!("{name:13}  {:6.3} ms", end.elapsed_time_f32(&start)?); //  cuEventElapsedTime
     }

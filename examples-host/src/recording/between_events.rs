@@ -1,7 +1,9 @@
 //! Recording without records: timing events around each operation, on a machine that has an NVIDIA GPU and no CUPTI.
 
-use super::notes;
-use super::observer::{Mode, Observing, engine};
+use super::engine;
+use super::mode::{Mode, Observing};
+use super::notes::{self, Operation};
+use super::record::name_of;
 use super::records::{self, Ran};
 use crate::device::Device;
 use crate::error::{Error, failed};
@@ -15,17 +17,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, PoisonError};
-
-/// An operation, and the events around it.
-#[derive(Debug)]
-pub(super) struct Operation {
-    engine: Engine,
-    name: String,
-    stream: usize,
-    bytes: u64,
-    begin: Event,
-    end: Event,
-}
 
 thread_local! {
     /// The event before the operation that is being enqueued.
@@ -52,12 +43,12 @@ pub(super) fn end(action: &Action, place: usize) {
     let Ok(end) = recorded_event(stream) else {
         return;
     };
-    let engine = engine(action).unwrap_or(Engine::DeviceToDevice);
+    let engine = engine::of(action).unwrap_or(Engine::DeviceToDevice);
     let (name, bytes) = match *action {
         Action::Launch { function, .. } => (kernel_name(function), 0),
-        Action::Copy { bytes, .. } => (records::name_of(engine).to_owned(), bytes),
+        Action::Copy { bytes, .. } => (name_of(engine).to_owned(), bytes),
         Action::Set { bytes, .. } => ("set".to_owned(), bytes),
-        _ => (records::name_of(engine).to_owned(), 0),
+        _ => (name_of(engine).to_owned(), 0),
     };
     notes::notes().operations.push(Operation {
         engine,

@@ -5,7 +5,7 @@
 //! through callbacks. The layouts of records grow at their ends with each version; what is read
 //! here lies before that and has been the same since CUDA 11.
 
-use super::records::Record;
+use super::record::Record;
 use crate::intervals::{Engine, Span};
 use cust::sys::{CUcontext, CUstream};
 use libloading::Library;

@@ -14,20 +14,30 @@
 mod between_events;
 mod cupti;
 mod dependencies;
+mod engine;
+mod mode;
 mod notes;
 mod observer;
+mod record;
 mod records;
 mod software_log;
 
 pub use cupti::profiling_library;
-pub(crate) use observer::{install, time_calls};
+pub(crate) use mode::time_calls;
+pub(crate) use observer::install;
 
 use crate::device::Device;
 use crate::error::Error;
 use crate::host_clock;
 use crate::intervals::{Range, Recording, Source, Span};
 use libcuda::Driver;
-use observer::{Mode, Observing};
+use mode::{Mode, Observing};
+
+/// Counts the work of every call of the driver from now on, which is selected. Opening a
+/// [`Device`] does it; programs that open none may ask for it.
+pub fn count_calls() {
+    install();
+}
 
 /// Whether recording changes nothing on this device, so that a timed run can be recorded: true of a model.
 pub fn is_free(device: &Device) -> bool {
@@ -48,6 +58,7 @@ pub fn recorded<R, E: From<Error>>(
     device: &Device,
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<(R, Recording), E> {
+    install();
     device.synchronize()?;
     if is_free(device) {
         software_log::start();
@@ -83,7 +94,7 @@ pub fn recorded<R, E: From<Error>>(
 /// The present on the clock of the device's records, in nanoseconds, while something is recorded with them.
 #[inline]
 pub(crate) fn now() -> Option<u64> {
-    (observer::mode() == Mode::Records).then(now_of_records)?
+    (mode::mode() == Mode::Records).then(now_of_records)?
 }
 
 #[cold]

@@ -1,10 +1,10 @@
 //! What the observer notes while something is recorded: which streams are used, who waits for whom, which call enqueued
 //! what.
 
-use super::between_events::Operation;
 use super::dependencies::Noted;
 use super::{cupti, software_log};
 use crate::intervals::{Engine, Range, Span};
+use cust::event::Event;
 use cust::sys;
 use libcuda::Driver;
 use libcuda::observe::{StreamHandle, name_of_stream};
@@ -35,6 +35,17 @@ pub(super) struct Notes {
     pub(super) calls: Vec<NotedCall>,
     /// Operations with events around them.
     pub(super) operations: Vec<Operation>,
+}
+
+/// An operation, and the events around it.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) engine: Engine,
+    pub(super) name: String,
+    pub(super) stream: usize,
+    pub(super) bytes: u64,
+    pub(super) begin: Event,
+    pub(super) end: Event,
 }
 
 /// A call of the driver.

@@ -1,82 +1,20 @@
 //! The observer of the driver's calls: it counts the work of all of them, and notes what they do while something is
 //! recorded.
 
+use super::mode::{CALL_TIMES, MODE, Mode, mode_of};
 use super::notes::{self, NotedCall};
-use super::{between_events, now};
+use super::{between_events, engine, now};
 use crate::call_times;
-use crate::intervals::{Engine, Span};
-use crate::range::thread_name;
+use crate::intervals::Span;
+use crate::profiler_names::{name_stream, thread_name};
 use crate::tally::{self, Work};
-use libcuda::observe::{self, Action, Call, Copied, Observer};
+use libcuda::observe::{self, Action, Call, Copied, Observer, StreamHandle};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Shows the observer every call from now on. The driver is selected.
 pub(crate) fn install() {
     observe::start(&Recorder);
-}
-
-/// What the observer does besides counting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Mode {
-    /// Nothing.
-    Off,
-    /// Notes; the device's own records say when operations ran.
-    Records,
-    /// Notes, and puts timing events around operations.
-    Events,
-}
-
-static MODE: AtomicU8 = AtomicU8::new(Mode::Off as u8);
-
-/// Set in [`MODE`] beside the mode while the allocator's calls are timed.
-const CALL_TIMES: u8 = 1 << 7;
-
-#[inline]
-pub(super) fn mode() -> Mode {
-    mode_of(MODE.load(Ordering::Relaxed))
-}
-
-#[inline]
-fn mode_of(bits: u8) -> Mode {
-    match bits & !CALL_TIMES {
-        0 => Mode::Off,
-        1 => Mode::Records,
-        _ => Mode::Events,
-    }
-}
-
-/// The allocator's calls are timed until this is dropped.
-pub(crate) struct TimingCalls;
-
-/// Times the allocator's calls from now on; see [`crate::call_times`].
-pub(crate) fn time_calls() -> TimingCalls {
-    MODE.fetch_or(CALL_TIMES, Ordering::Relaxed);
-    TimingCalls
-}
-
-impl Drop for TimingCalls {
-    fn drop(&mut self) {
-        MODE.fetch_and(!CALL_TIMES, Ordering::Relaxed);
-    }
-}
-
-/// Notes are taken until this is dropped.
-pub(super) struct Observing;
-
-impl Observing {
-    pub(super) fn start(mode: Mode) -> Self {
-        drop(notes::take());
-        MODE.fetch_or(mode as u8, Ordering::Relaxed);
-        Self
-    }
-}
-
-impl Drop for Observing {
-    fn drop(&mut self) {
-        MODE.fetch_and(CALL_TIMES, Ordering::Relaxed);
-    }
 }
 
 struct Recorder;
@@ -116,6 +54,10 @@ impl Observer for Recorder {
             noted(call, succeeded);
         }
     }
+
+    fn named(&self, stream: StreamHandle, name: &str) {
+        name_stream(stream.0 as cust::sys::CUstream, name);
+    }
 }
 
 /// The work that a call enqueues.
@@ -150,22 +92,6 @@ fn product(extents: [u32; 3]) -> u64 {
         .into_iter()
         .map(u64::from)
         .fold(1, u64::saturating_mul)
-}
-
-/// The engine that an operation occupies, where the call says it.
-pub(super) fn engine(action: &Action) -> Option<Engine> {
-    match action {
-        Action::Launch { .. } => Some(Engine::Kernel),
-        Action::Copy { way, .. } => match way {
-            Copied::HostToDevice => Some(Engine::HostToDevice),
-            Copied::DeviceToHost => Some(Engine::DeviceToHost),
-            Copied::DeviceToDevice => Some(Engine::DeviceToDevice),
-            Copied::Unified => None,
-        },
-        Action::Set { .. } => Some(Engine::Set),
-        Action::HostFunction { .. } => Some(Engine::HostFunction),
-        _ => None,
-    }
 }
 
 #[cold]
@@ -208,7 +134,7 @@ fn noted(call: &Call, succeeded: bool) {
         } => Some(notes::place(stream)),
         _ => call.action.enqueues_in().map(|stream| {
             let place = notes::place(stream);
-            operation = Some(notes::notes().enqueued(place, engine(&call.action)));
+            operation = Some(notes::notes().enqueued(place, engine::of(&call.action)));
             between_events::end(&call.action, place);
             place
         }),

@@ -1,6 +1,6 @@
 //! The software GPU's own log: when each operation ran in its virtual clock.
 
-use super::records::{Record, name_of};
+use super::record::{Record, name_of};
 use crate::intervals::{Engine, Span};
 use cust::sys::{CUresult, CUstream};
 use libcuda::observe::StreamHandle;

@@ -1,27 +1,27 @@
-//! The forms of one kernel, and which of them the device has.
+//! The forms of one kernel over tiles: they leave the same bits, and differ in how a tile comes into shared memory.
 
+use anyhow::{Result, bail};
+use cuda_host::{kernels, launch};
+use cust::memory::DeviceSlice;
+use cust::stream::Stream;
 use examples_host::prelude::*;
 use gpu_kernels::{CONSUMERS, PLAIN_PRODUCERS, SM_70, SM_80, SM_90};
 use std::fmt;
 
 kernels! {
-    unsafe struct Baseline {
-        fn unspecialised(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_unspecialised;
-        fn named_barriers(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_named_barriers;
-        fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) = gpu_kernels::affine_rounds_x4;
-    }
+    /// Kernels for every GPU: plain loads.
+    struct Baseline;
+    use gpu_kernels::{fma_tiles_named_barriers, fma_tiles_unspecialised};
 }
-
 kernels! {
-    unsafe struct AsyncCopies {
-        fn cp_async(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_cp_async;
-    }
+    /// From compute capability 8.0 on: `cp.async` and mbarriers.
+    struct AsyncCopies;
+    use gpu_kernels::fma_tiles_cp_async;
 }
-
 kernels! {
-    unsafe struct BulkCopies {
-        fn bulk(input: &[f32], output: *mut f32, rounds: u32) = gpu_kernels::fma_tiles_bulk;
-    }
+    /// From compute capability 9.0 on: bulk copies.
+    struct BulkCopies;
+    use gpu_kernels::fma_tiles_bulk;
 }
 
 /// How tiles come into shared memory.
@@ -37,143 +37,98 @@ pub enum Form {
     Bulk,
 }
 
-impl Form {
-    /// All forms.
-    pub const ALL: [Self; 4] = [
-        Self::Unspecialised,
-        Self::NamedBarriers,
-        Self::CpAsync,
-        Self::Bulk,
-    ];
+use Form::{Bulk, CpAsync, NamedBarriers, Unspecialised};
 
-    /// What programs know it by.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Unspecialised => "unspecialised",
-            Self::NamedBarriers => "named-barriers",
-            Self::CpAsync => "cp-async",
-            Self::Bulk => "bulk-copies",
-        }
+impl Form {
+    /// All forms, the one without producers first.
+    pub const ALL: [Self; 4] = [Unspecialised, NamedBarriers, CpAsync, Bulk];
+
+    /// What programs and readers know it by.
+    pub fn label(self) -> Label {
+        let (id, text) = match self {
+            Unspecialised => ("unspecialised", "unspecialised"),
+            NamedBarriers => ("named-barriers", "specialised: plain loads, named barriers"),
+            CpAsync => ("cp-async", "specialised: cp.async, mbarriers"),
+            Bulk => ("bulk-copies", "specialised: bulk copies, mbarriers"),
+        };
+        Label::new(id, text)
     }
 
-    /// The compute capability that the form's module needs.
+    /// The compute capability that it needs.
     fn needs(self) -> (u32, u32) {
         match self {
-            Self::Unspecialised | Self::NamedBarriers => (7, 0),
-            Self::CpAsync => (8, 0),
-            Self::Bulk => (9, 0),
-        }
-    }
-
-    /// Threads of a block.
-    fn threads(self) -> u32 {
-        match self {
-            Self::Unspecialised => CONSUMERS,
-            Self::NamedBarriers => CONSUMERS + PLAIN_PRODUCERS,
-            Self::CpAsync | Self::Bulk => CONSUMERS + 32,
+            Unspecialised | NamedBarriers => (7, 0),
+            CpAsync => (8, 0),
+            Bulk => (9, 0),
         }
     }
 }
 
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Unspecialised => "unspecialised",
-            Self::NamedBarriers => "specialised: plain loads, named barriers",
-            Self::CpAsync => "specialised: cp.async, mbarriers",
-            Self::Bulk => "specialised: bulk copies, mbarriers",
-        })
+        self.label().fmt(f)
     }
 }
 
 /// The kernels that the device can run.
 pub struct Forms {
+    /// The forms that there are.
+    pub all: Vec<Form>,
+    multiprocessors: u32,
     baseline: Baseline,
     async_copies: Option<AsyncCopies>,
     bulk_copies: Option<BulkCopies>,
-    multiprocessors: u32,
 }
 
 impl Forms {
-    /// Loads the baseline module, and of those for later devices what this one can run: the kernel with `cp.async` is in both,
-    /// and waits for its mbarriers in a better way in the later one.
-    pub fn load(device: &Device) -> Result<Self> {
-        let capability = device.compute_capability()?;
-        let has = |form: Form| capability >= form.needs();
-        let with_cp_async = if has(Form::Bulk) { SM_90 } else { SM_80 };
+    /// Loads the modules that the device can run. The kernel with `cp.async` is in two, and waits for its mbarriers in a better
+    /// way in the later one.
+    pub fn load(part: &mut Part) -> Result<Self> {
+        let all = part.capable(&Form::ALL, Form::needs)?;
+        let has = |form| all.contains(&form);
+        let with_cp_async = if has(Bulk) { SM_90 } else { SM_80 };
         Ok(Self {
-            baseline: Baseline::load(device, SM_70)?,
-            async_copies: has(Form::CpAsync)
-                .then(|| AsyncCopies::load(device, with_cp_async))
-                .transpose()?,
-            bulk_copies: has(Form::Bulk)
-                .then(|| BulkCopies::load(device, SM_90))
-                .transpose()?,
-            multiprocessors: device.multiprocessors()?,
+            baseline: Baseline::load(SM_70)?,
+            async_copies: has(CpAsync).then(|| AsyncCopies::load(with_cp_async)).transpose()?,
+            bulk_copies: has(Bulk).then(|| BulkCopies::load(SM_90)).transpose()?,
+            multiprocessors: part.device().multiprocessors()?,
+            all,
         })
     }
 
-    /// The forms that there are, the unspecialised one first.
-    pub fn all(&self) -> Vec<Form> {
-        let has = |form: &Form| match form {
-            Form::Unspecialised | Form::NamedBarriers => true,
-            Form::CpAsync => self.async_copies.is_some(),
-            Form::Bulk => self.bulk_copies.is_some(),
-        };
-        Form::ALL.into_iter().filter(has).collect()
-    }
-
-    /// What the device does not have, in a sentence for each form.
-    pub fn left_out(&self, device: &Device) -> Result<Option<String>> {
-        let (major, minor) = device.compute_capability()?;
-        let forms = self.all();
-        let sentences: Vec<_> = Form::ALL
-            .into_iter()
-            .filter(|form| !forms.contains(form))
-            .map(|form| {
-                let needs = form.needs();
-                format!(
-                    "Left out: {form}: it needs compute capability {}.{}, and this device has {major}.{minor}.",
-                    needs.0, needs.1
-                )
-            })
-            .collect();
-        Ok((!sentences.is_empty()).then(|| sentences.join("\n")))
-    }
-
-    /// `rounds` multiply-adds per element, by as many blocks as make `blocks` per multiprocessor.
-    pub fn launch(
+    /// `rounds` multiply-adds per element, by `blocks` blocks per multiprocessor.
+    ///
+    /// # Safety
+    /// The output is as long as the input, a multiple of four elements, and nothing else uses the two meanwhile.
+    pub unsafe fn launch(
         &self,
         form: Form,
         blocks: u32,
-        input: &DeviceBuffer<f32>,
-        output: &mut DeviceBuffer<f32>,
+        (input, output): (&DeviceSlice<f32>, &mut DeviceSlice<f32>),
         rounds: u32,
+        stream: &Stream,
     ) -> Result<()> {
-        let grid = Grid::new(blocks * self.multiprocessors, form.threads());
-        match (form, &self.async_copies, &self.bulk_copies) {
-            (Form::Unspecialised, ..) => self.baseline.unspecialised(grid, input, output, rounds),
-            (Form::CpAsync, Some(module), _) => module.cp_async(grid, input, output, rounds),
-            (Form::Bulk, _, Some(module)) => module.bulk(grid, input, output, rounds),
-            _ => self.baseline.named_barriers(grid, input, output, rounds),
+        let Self { baseline, async_copies, bulk_copies, .. } = self;
+        let grid = blocks * self.multiprocessors;
+        let (with_producers, with_a_warp) = (CONSUMERS + PLAIN_PRODUCERS, CONSUMERS + 32);
+        // SAFETY: the caller's promise; any grid covers all tiles, and each form has its number of threads.
+        unsafe {
+            match (form, async_copies, bulk_copies) {
+                (Unspecialised, ..) => {
+                    launch!(baseline.fma_tiles_unspecialised<<<grid, CONSUMERS, 0, stream>>>(input, output, rounds))?
+                }
+                (NamedBarriers, ..) => {
+                    launch!(baseline.fma_tiles_named_barriers<<<grid, with_producers, 0, stream>>>(input, output, rounds))?
+                }
+                (CpAsync, Some(module), _) => {
+                    launch!(module.fma_tiles_cp_async<<<grid, with_a_warp, 0, stream>>>(input, output, rounds))?
+                }
+                (Bulk, _, Some(module)) => {
+                    launch!(module.fma_tiles_bulk<<<grid, with_a_warp, 0, stream>>>(input, output, rounds))?
+                }
+                _ => bail!("{form}: the device does not have it"),
+            }
         }
-    }
-
-    /// Arithmetic and nothing else: `rounds` multiply-adds on as many elements as two blocks per multiprocessor hold in
-    /// registers, which is how many `data` has; see [`Forms::in_registers`].
-    pub fn compute(&self, data: &mut DeviceBuffer<f32>, rounds: u32) -> Result<()> {
-        let grid = Grid::new(2 * self.multiprocessors, 256);
-        self.baseline.affine_rounds_x4(
-            grid,
-            data,
-            gpu_kernels::FACTOR,
-            gpu_kernels::SUMMAND,
-            rounds,
-        )
-    }
-
-    /// Elements for [`Forms::compute`].
-    pub fn in_registers(&self) -> usize {
-        2 * 256 * 4 * self.multiprocessors as usize
+        Ok(())
     }
 }

@@ -1,5 +1,5 @@
 // Back-to-back launches through NVIDIA's own library: a shared object that links to libcuda.so.1 directly.
-// proof/bench/src/bin/launches.rs calls it in turn with the same loop in Rust, in one process and one context.
+// proof/bench/src/bin/launches.rs calls it alternately with the same loop in Rust, in one process and one context.
 #include <cuda.h>
 
 // The function that the loop calls: the caller makes sure that it is NVIDIA's and not its own.

@@ -1,6 +1,6 @@
 //! What the comparisons share: one context, interleaved timing, medians.
 //!
-//! The comparisons take something that `nvcc` made from `proof/bench/cuda/`, and run it in turn with this project's route: A B
+//! The comparisons take something that `nvcc` made from `proof/bench/cuda/`, and run it alternately with this project's code: A B
 //! A B, so that clock and temperature changes meet both alike. Kernels and launches do so in one process, one context
 //! and one stream.
 

@@ -58,7 +58,7 @@ fn example(us: f64, code: i32) -> String {
     });
     let file = json!({
         "version": chapter_results::VERSION, "example": PROGRAM, "device": device,
-        "times": "measured", "request": {"omit_event": false, "profiled": false},
+        "times": "measured", "request": {"profiled": false},
         "parts": [part], "reports": [], "holds": code == 0,
     });
     format!("echo '{file}' > $json; exit {code}")

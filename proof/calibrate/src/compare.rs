@@ -89,7 +89,7 @@ fn read(path: &Path, modelled: bool) -> Result<Medians> {
         let time = timed.median_us;
         if !(time > 0.0 && time < LONGEST_US) {
             let (part, variant) = (&timed.part, &timed.variant);
-            return Err(usage(format!("{part}: {variant}: {time} µs is no time")).into());
+            return Err(usage(format!("{part}: {variant}: {time} µs is not a valid time")).into());
         }
     }
     Ok(medians)
@@ -128,7 +128,10 @@ impl Line {
             .map(|results| {
                 let found = results.0.iter().find(alike);
                 found.with_context(|| {
-                    format!("{} was not measured: were the options the same?", name())
+                    format!(
+                        "{} was not measured; run both with the same options",
+                        name()
+                    )
                 })
             })
             .collect();
@@ -136,7 +139,7 @@ impl Line {
         let mut medians: Vec<f64> = found.iter().map(|timed| timed.median_us).collect();
         medians.sort_by(f64::total_cmp);
         let (Some(&least), Some(&greatest)) = (medians.first(), medians.last()) else {
-            anyhow::bail!("nothing was measured");
+            anyhow::bail!("the measured results hold no times");
         };
         let middle = 0.5 * (medians[(medians.len() - 1) / 2] + medians[medians.len() / 2]);
         ensure!(
@@ -207,7 +210,7 @@ impl Comparison {
                 };
                 ensure!(
                     modelled.0.iter().any(is_modelled),
-                    "{}: {}: {} was not modelled: were the options the same?",
+                    "{}: {}: {} was not modelled; run both with the same options",
                     timed.part,
                     timed.group,
                     timed.variant
@@ -256,7 +259,10 @@ impl Comparison {
             let wrong = contradictions.iter().filter(|(one, _)| same_group(one));
             let ranked = match wrong.count() {
                 0 => "equally".to_owned(),
-                wrong => format!("otherwise: {wrong} of {} pairs", count * (count - 1) / 2),
+                wrong => format!(
+                    "another order: {wrong} of {} pairs",
+                    count * (count - 1) / 2
+                ),
             };
             let [part, group] = [&first.part, &first.group].map(Clone::clone);
             rows.push([part, group, count.to_string(), ranked]);
@@ -305,7 +311,7 @@ impl Comparison {
         for (one, other) in self.contradictions() {
             let _ = writeln!(
                 text,
-                "FAILED: {}: {}: {} and {} are ranked otherwise",
+                "FAILED: {}: {}: {} and {} are in another order",
                 one.part, one.group, one.variant, other.variant
             );
         }
@@ -315,8 +321,8 @@ impl Comparison {
         };
         let _ = writeln!(
             text,
-            "\n{} results, measured {} times. Furthest outside of what was measured: makespans {} (limit {}), copies {} \
-             (limit {}). Ranked otherwise: {} pairs.",
+            "\n{} results, measured {} times. Furthest outside the measured range: makespans {} (limit {}), copies {} \
+             (limit {}). Pairs in another order: {}.",
             self.lines.len(),
             self.runs,
             worst(Kind::Makespan),

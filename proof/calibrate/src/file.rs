@@ -27,7 +27,7 @@ pub fn text(device: &Table, findings: &Findings, about: &str) -> Result<String> 
         let table = section
             .split('.')
             .try_fold(findings.base(), |table, part| table.get(part)?.as_table())
-            .with_context(|| format!("the base has no section {section}"))?;
+            .with_context(|| format!("the base profile has no section {section}"))?;
         for (name, word) in table.iter().filter(|(_, value)| value.is_str()) {
             text += &format!("{name} = {}\n", written(word));
         }

@@ -75,7 +75,7 @@ impl Findings {
             Some(Value::Integer(value)) => Some(*value as f64),
             _ => None,
         };
-        number.with_context(|| format!("the base has no figure {section}.{name}"))
+        number.with_context(|| format!("the base profile has no figure {section}.{name}"))
     }
 
     pub fn all(&self) -> impl Iterator<Item = (&str, &str, Found)> {

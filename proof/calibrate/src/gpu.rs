@@ -108,7 +108,7 @@ pub fn free(address: Address) -> Result<()> {
 pub fn pinned(bytes: usize) -> Result<*mut c_void> {
     let mut start = ptr::null_mut();
     cu!(cuMemHostAlloc(&mut start, bytes, 0))?;
-    // SAFETY: the driver has just given so many bytes.
+    // SAFETY: the driver has just allocated this many bytes.
     unsafe { start.cast::<u8>().write_bytes(0, bytes) };
     Ok(start)
 }

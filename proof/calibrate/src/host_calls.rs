@@ -245,7 +245,11 @@ fn computing(findings: &mut Findings, device: &Device) -> Result<()> {
 fn threads_start(device: &Device) -> Result<f64> {
     const THREADS: usize = 4;
     let before = host_clock::now();
-    let starts = host_clock::threads(device, THREADS, |_| Ok(host_clock::now()))?;
+    let starts = libcuda::host::threads(THREADS, |_| {
+        device.make_current()?;
+        anyhow::Ok(host_clock::now())
+    });
+    let starts: Vec<_> = starts.into_iter().collect::<Result<_>>()?;
     let waited = starts
         .into_iter()
         .map(|start| (start - before).as_secs_f64());

@@ -33,22 +33,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use stopwatch::Stopwatch;
 
-/// Measures a GPU and writes the profile that the software GPU models it with
+/// Measure a GPU and write its profile for the software GPU
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(version, args_conflicts_with_subcommands = true, max_term_width = 80)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// The device to measure. Without the option, the environment variable CUDA_DRIVER says it
+    /// The driver of the device to measure [default: $CUDA_DRIVER, else auto]
     #[arg(long, value_name = "auto|nvidia|software")]
     device: Option<Choice>,
 
-    /// With the software GPU: the GPU that it models, a name or the path of a profile file
+    /// The GPU that the software GPU models: a name or a profile file
     #[arg(long, value_name = "NAME|FILE.toml")]
     gpu: Option<String>,
 
-    /// The profile to compare with, which also gives what cannot be measured
+    /// The profile to compare with; it also supplies the figures that cannot be measured
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "h200")]
     base: String,
 
@@ -56,18 +56,18 @@ struct Arguments {
     #[arg(long, value_name = "FILE.toml")]
     out: Option<PathBuf>,
 
-    /// Overwrite the file
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
-    /// Show how copies and kernels slow each other down as well
+    /// Also show how much copies and kernels slow each other down
     #[arg(long)]
     contention: bool,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compares what a program timed on a GPU with what it timed on the software GPU
+    /// Compare a program's times on a GPU with its times on the software GPU
     Compare(compare::Arguments),
 }
 
@@ -134,7 +134,7 @@ fn out(path: PathBuf, force: bool) -> Result<NewFile, UsageError> {
 fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwatch)> {
     let watch = Stopwatch::new()?;
     let mut kernels = Kernels::load()?;
-    transfers::measure(findings, device, &watch)?;
+    transfers::measure(findings, &watch)?;
     handovers::measure(findings, &mut kernels, &watch)?;
     host_calls::measure(findings, device, &kernels)?;
     multiprocessors::measure(findings, &kernels, &watch)?;

@@ -42,7 +42,7 @@ pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
     Ok(())
 }
 
-/// The share of the bandwidth that a demand of so many bandwidths gets, as the model has it: the solution of
+/// The share of the bandwidth that the model gives to a demand, in multiples of the bandwidth: the solution of
 /// `ρ (1 + q ρ / (1 - ρ)) = demand`.
 fn load(demand: f64, queueing: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);

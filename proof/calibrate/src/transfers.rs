@@ -4,8 +4,7 @@ use crate::findings::Findings;
 use crate::gpu::{self, Address, Stream, cu};
 use crate::stopwatch::{Stopwatch, on_host, repeat, repeat_times};
 use anyhow::Result;
-use examples_host::device::Device;
-use examples_host::host_buffer::{HostBuffer, HostMemory};
+use examples_host::check;
 use std::ffi::c_void;
 use std::time::Duration;
 
@@ -43,7 +42,7 @@ impl Ends {
     }
 }
 
-pub fn measure(findings: &mut Findings, device: &Device, watch: &Stopwatch) -> Result<()> {
+pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
     let ends = Ends {
         host: gpu::pinned(BOTH_WAYS)?,
         other_host: gpu::pinned(BOTH_WAYS)?,
@@ -53,7 +52,7 @@ pub fn measure(findings: &mut Findings, device: &Device, watch: &Stopwatch) -> R
     one_way(findings, watch, &ends)?;
     both_ways(findings, watch, &ends)?;
     switching(findings, watch, &ends)?;
-    pageable(findings, device, &ends)?;
+    pageable(findings, &ends)?;
     gpu::free_pinned(ends.host)?;
     gpu::free_pinned(ends.other_host)?;
     gpu::free(ends.device)?;
@@ -147,13 +146,13 @@ fn switching(findings: &mut Findings, watch: &Stopwatch, ends: &Ends) -> Result<
 
 /// Copies that the driver stages, on the host's clock: the host waits for them. The host's memory was last written past
 /// its caches, as data is that has just arrived; the staging thread reads data from the caches twice as fast.
-fn pageable(findings: &mut Findings, device: &Device, ends: &Ends) -> Result<()> {
-    let mut host = HostBuffer::<u8>::new(device, HostMemory::Pageable, PAGEABLE)?;
+fn pageable(findings: &mut Findings, ends: &Ends) -> Result<()> {
+    let mut host = vec![0u8; PAGEABLE];
     let rate = |time: f64| PAGEABLE as f64 / time * 1e-3;
     let mut cold = |copy: &dyn Fn(*mut c_void) -> Result<()>| {
         repeat(|| {
-            host.poison()?;
-            let start = host.write()?.as_mut_ptr().cast::<c_void>();
+            check::poison(&mut host);
+            let start = host.as_mut_ptr().cast::<c_void>();
             on_host(|| copy(start))
         })
     };

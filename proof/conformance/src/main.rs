@@ -1,4 +1,4 @@
-//! `conformance`: tries the rules on the device that `CUDA_DRIVER` chooses.
+//! `conformance`: checks the rules on the device that `CUDA_DRIVER` selects.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,33 +11,33 @@ use conformance::rule::Rule;
 use conformance::supervisor::{Supervisor, Verdict};
 use conformance::{device, rules, worker};
 
-/// Tries rules of the CUDA driver API on the device that CUDA_DRIVER chooses: software (the default), nvidia or auto.
+/// Check rules of the CUDA driver API on the device that CUDA_DRIVER selects: software (the default), nvidia or auto.
 ///
-/// Exit codes: 0 every rule holds, 1 a rule is broken, 2 bad usage, 3 no such device.
+/// Exit codes: 0 every rule holds, 1 a rule is broken, 2 bad usage, 3 the device is not available.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Options {
     #[command(subcommand)]
     command: Option<Task>,
-    /// Only rules whose family::name or sentence contains this.
+    /// Check only rules with this text in their family::name or sentence
     #[arg(long, global = true)]
     filter: Option<String>,
-    /// Only rules of this family.
+    /// Check only rules of this family
     #[arg(long, global = true)]
     family: Option<String>,
-    /// How many rules are tried at a time; what fails then is tried again alone.
+    /// The number of rules to check at a time; a rule that fails is checked again alone
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Let through what the driver writes to the error stream.
+    /// Show what the driver writes to standard error
     #[arg(long)]
     verbose: bool,
 }
 
 #[derive(Subcommand)]
 enum Task {
-    /// Prints the rules and their sources.
+    /// Print the rules and their sources
     List,
-    /// Tries the rules named and reports in the form that the supervising process reads.
+    /// Check the named rules and report in the format that the supervising process reads
     #[command(hide = true)]
     Work { rules: Vec<String> },
 }
@@ -66,7 +66,7 @@ fn run(options: &Options) -> Result<ExitCode> {
         }
         Some(Task::Work { rules }) => work(rules),
         None if chosen.is_empty() => {
-            eprintln!("error: no rule matches; `conformance list` names them");
+            eprintln!("error: no rule matches; `conformance list` prints all rules");
             Ok(ExitCode::from(BAD_USAGE))
         }
         None => try_rules(options, &chosen),

@@ -88,7 +88,7 @@ impl Supervisor<'_> {
             for (rule, verdict) in verdicts {
                 match verdict {
                     Verdict::Failed(text) if !is_overdue(&text) => {
-                        eprintln!("{}: is tried again alone: {text}", rule.path());
+                        eprintln!("{}: checked again alone: {text}", rule.path());
                         again.push(rule);
                     }
                     verdict => report(rule, verdict),

@@ -103,7 +103,7 @@ impl Vectors {
 fn recording_device() -> Result<String> {
     let selected = libcuda::selected().context("no driver was selected")?;
     if selected.driver != libcuda::Driver::Nvidia {
-        bail!("only an NVIDIA GPU's results are worth recording: set CUDA_DRIVER=nvidia");
+        bail!("digests are recorded on an NVIDIA GPU only: set CUDA_DRIVER=nvidia");
     }
     Ok(cust::device::Device::get_device(0)?.name()?)
 }

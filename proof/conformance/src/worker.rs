@@ -13,7 +13,7 @@ pub(crate) const PASSED: &str = "P";
 pub(crate) const FAILED: &str = "F";
 pub(crate) const SKIPPED: &str = "S";
 
-/// Tries the rules in turn and writes a line for each.
+/// Checks the rules one after the other and writes a line for each.
 ///
 /// # Errors
 /// When the report cannot be written.

@@ -10,7 +10,7 @@ pub trait Argument {
     /// Its type in C.
     type C: Copy;
 
-    /// A value for it, which may be senseless, but never breaks what the caller alone is responsible for.
+    /// A value for it, which may be invalid, but never violates the caller's own obligations.
     fn make(world: &mut World) -> Self::C;
 }
 
@@ -93,7 +93,7 @@ arguments! {
     NoFunction: *const c_void, |_world| null_mut();
     /// Arguments in the other of two ways.
     NoExtra: *mut c_void, |_world| null_mut();
-    /// Blocks of a grid; never so many that they take long.
+    /// Blocks of a grid, few enough to run quickly.
     Blocks: u32, |world| world.one_of(&[1, 1, 1, 1, 1, 2, 2, 3, 0, u32::MAX]);
     /// The same in y and z.
     BlocksYz: u32, |world| world.one_of(&[1, 1, 1, 1, 1, 1, 2, 0, 65_536, u32::MAX]);

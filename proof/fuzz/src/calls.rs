@@ -76,7 +76,7 @@ fn step(world: &mut World, record: &[u8]) {
 macro_rules! call {
     ($name:ident($($argument:expr => $kind:ty),*)) => {{
         static ADDRESS: LazyLock<usize> = LazyLock::new(|| entry_point(stringify!($name)).map_or(0, |at| at as usize));
-        // SAFETY: the types are those of cuda.h; every argument is valid for the call or senseless by value.
+        // SAFETY: the types are those of cuda.h; every argument is valid for the call, or invalid only as a value.
         let code: u32 = unsafe {
             let function: unsafe extern "C" fn($($kind),*) -> u32 = std::mem::transmute(*ADDRESS);
             function($($argument),*)

@@ -127,7 +127,7 @@ pointers! {
         let attributes: Vec<u32> = (0..4).map(|_| world.small()).collect();
         words_of(&attributes)
     };
-    /// Places for so many results.
+    /// Places for this many results.
     Places, |world| (0..4).map(|_| world.room() as u64).collect();
 }
 

@@ -89,7 +89,7 @@ impl World {
         }
         for (kind, start, count) in std::mem::take(&mut self.arrays) {
             for index in 0..if succeeded { count } else { 0 } {
-                // SAFETY: the array has so many elements, and lives as long as the program.
+                // SAFETY: the array has this many elements, and lives as long as the program.
                 self.found(kind, unsafe { start.add(index).read() });
             }
         }

@@ -61,7 +61,7 @@ macro_rules! make_exports {
         )*
 
         /// The exported functions in the order of the names. [`select`](crate::select) reads it,
-        /// so whoever links `select` links them all.
+        /// so a program that links `select` links them all.
         pub(crate) static EXPORTS: [unsafe extern "C" fn(); COUNT] = [$($name),*];
     };
 }

@@ -3,7 +3,7 @@
 //!
 //! A program that links this crate needs no CUDA toolkit to build and no driver to start. The
 //! choice between the two drivers is made once per process, by [`select`] or, for programs that
-//! know nothing of this crate, by the environment variable `CUDA_DRIVER` at their first `cuInit`.
+//! do not use this crate, by the environment variable `CUDA_DRIVER` at their first `cuInit`.
 //!
 //! # How a call is forwarded
 //!
@@ -11,7 +11,7 @@
 //! cust ── call cuLaunchKernel ──> exports: jmp [slot] ──> slots ──> libcuda.so.1 or software_gpu
 //! ```
 //!
-//! - `names` lists the symbols; a macro hands the list to whatever is made once per symbol.
+//! - `names` lists the symbols; a macro passes the list to all code that is generated per symbol.
 //! - `exports` holds one exported function per name. It is a single jump through the name's slot:
 //!   arguments, stack and return address stay as the caller left them, so no signature is needed
 //!   and a symbol of any arity costs one indirect jump.
@@ -20,7 +20,7 @@
 //!   calls that CUDA allows before `cuInit`, the default choice and then the call itself.
 //! - `unsupported` is what they hold for symbols that the chosen driver lacks:
 //!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
-//! - `observe` shows a program's calls to whoever measures it: only then something stands between a slot and the driver.
+//! - `observe` shows a program's calls to an observer. Without an observer, a slot leads directly to the driver.
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
 //! # As a shared library

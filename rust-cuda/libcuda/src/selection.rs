@@ -64,7 +64,7 @@ impl FromStr for Choice {
 
 /// A word that is none of the three that a [`Choice`] is written as.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no driver {0:?}: expected auto, nvidia or software")]
+#[error("unknown driver {0:?}: expected auto, nvidia or software")]
 pub struct UnknownChoice(pub String);
 
 /// Which driver answers.
@@ -88,9 +88,9 @@ impl fmt::Display for Driver {
 /// The choice that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// What was asked for.
+    /// The requested choice.
     pub choice: Choice,
-    /// What answers.
+    /// The driver that answers.
     pub driver: Driver,
     /// Why this driver, in a few words fit to follow its name in brackets:
     /// `NVIDIA's driver: libcuda.so.1 not found`, `libcuda.so.1 of CUDA 13.0, 1 device`.
@@ -101,23 +101,23 @@ pub struct Selected {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// NVIDIA's driver was demanded and there is none, or none with a device.
+    /// NVIDIA's driver was requested, and it is missing or has no device.
     #[error(
         "NVIDIA's driver is not available: {reason}; run on a machine with an NVIDIA GPU and its \
-         driver, or ask for `auto` or `software`"
+         driver, or select `auto` or `software`"
     )]
     Absent {
         /// What was tried and how it failed.
         reason: String,
     },
     /// The environment variable `CUDA_DRIVER` holds a word that names no choice. The message is complete, so the word
-    /// is no source: whoever prints the chain says it once.
+    /// is not its source, which would print it twice.
     #[error("{VARIABLE}: {0}")]
     Environment(UnknownChoice),
     /// The environment variable `SOFTWARE_GPU` names no profile of the software GPU. The message is complete.
     #[error("{0}")]
     Profile(String),
-    /// The process has chosen before, and otherwise.
+    /// The process has already made another choice.
     #[error(
         "the driver was already chosen by `{made}`, so `{asked}` comes too late: select a driver \
          once, before the first CUDA call"
@@ -227,7 +227,7 @@ mod tests {
         let unknown = "gpu".parse::<Choice>().unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "there is no driver \"gpu\": expected auto, nvidia or software"
+            "unknown driver \"gpu\": expected auto, nvidia or software"
         );
     }
 }

@@ -113,7 +113,7 @@ fn a_word_that_is_no_choice_is_an_error() {
     );
     if let Some(stderr) = said {
         let sentence =
-            "libcuda: CUDA_DRIVER: there is no driver \"gpu\": expected auto, nvidia or software\n";
+            "libcuda: CUDA_DRIVER: unknown driver \"gpu\": expected auto, nvidia or software\n";
         assert_eq!(stderr.matches(sentence).count(), 1, "{stderr}");
     }
 }

@@ -1,140 +1,191 @@
-//! The calls in a loop that does something: each step allocates scratch memory, works in the first of it, and frees it.
+//! The calls in a loop: each step allocates scratch memory, works in the first of it, and frees it.
 
-mod steps;
-
-use super::JUDGED;
-use super::source::Kind;
-use crate::distribution;
+use super::{JUDGED, new_pool};
+use cuda_host::pool::{MemoryPool, Reuse};
+use cuda_host::{kernels, launch};
+use cust::error::CudaResult;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::Stream;
+use examples_host::expect::Expected;
+use examples_host::latency::{timed_by_host, times_as_long};
+use examples_host::part_option::PartOption::Size;
 use examples_host::prelude::*;
-use examples_host::results;
-use steps::{Found, STEPS, Work, touched};
 
-/// Loops with a pool are at least so much faster than with cuMemAlloc at [`JUDGED`].
-const FASTER: f64 = 2.5;
-/// Loops with a pool that keeps its memory are at least so much faster than with one that does not.
-const KEPT: f64 = 1.3;
-/// The greatest share of the loop that a pool may be which keeps its memory and does not look for any in other streams.
-const SHARE: f64 = 0.4;
+kernels! { use gpu_kernels::{fill, saxpy}; }
 
-/// Says what the steps of all loops do.
-pub fn say_what_is_done(part: &mut Part, sizes: &[usize]) {
+/// Steps of a loop, and steps between two waits of the host.
+const STEPS: usize = 128;
+const BATCH: usize = 8;
+/// Elements that a step works on, however large its memory is: what is compared is the allocators.
+const TOUCHED: usize = 1024;
+const START: Seed = Seed::new(0);
+const A: f32 = 0.5;
+
+/// A loop that needs scratch memory in each step. The steps go to the streams round-robin.
+struct Loop<'s> {
+    streams: &'s [Stream],
+    /// Elements that a step works on, and of the result of each stream.
+    touched: usize,
+    start: LockedBuffer<f32>,
+    results: DeviceBuffer<f32>,
+    output: LockedBuffer<f32>,
+    kernels: Kernels,
+}
+
+impl Loop<'_> {
+    fn malloc(&self, elements: usize) -> anyhow::Result<()> {
+        for step in 0..STEPS {
+            let stream = &self.streams[step % self.streams.len()];
+            // SAFETY: the step writes what it reads.
+            let scratch = unsafe { DeviceBuffer::uninitialized(elements)? };
+            self.work(step, &scratch, stream)?;
+            stream.synchronize()?; // otherwise cuMemFree would wait, for every stream
+            drop(scratch);
+            self.wait_after(step)?;
+        }
+        Ok(())
+    }
+
+    fn pool(&self, elements: usize, pool: &MemoryPool) -> anyhow::Result<()> {
+        for step in 0..STEPS {
+            let stream = &self.streams[step % self.streams.len()];
+            // SAFETY: the step writes what it reads, in the stream of the allocation.
+            let scratch = unsafe { pool.alloc_async(elements, stream)? };
+            self.work(step, &scratch, stream)?;
+            scratch.drop_async(stream)?;
+            self.wait_after(step)?;
+        }
+        Ok(())
+    }
+
+    /// Memory that was allocated before, for each stream its own.
+    fn once(&self, scratch: &[DeviceBuffer<f32>]) -> anyhow::Result<()> {
+        for step in 0..STEPS {
+            let index = step % self.streams.len();
+            self.work(step, &scratch[index], &self.streams[index])?;
+            self.wait_after(step)?;
+        }
+        Ok(())
+    }
+
+    /// Fills the first of the scratch memory, and adds it to the result of its stream.
+    fn work(&self, step: usize, scratch: &DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
+        let (touched, of_stream) = (self.touched, step % self.streams.len());
+        let mut scratch = scratch.index(..touched);
+        let mut result = self.results.index(of_stream * touched..(of_stream + 1) * touched);
+        let blocks = touched.div_ceil(256) as u32;
+        // SAFETY: both have as many elements, and outlive the launches in stream order.
+        unsafe {
+            launch!(self.kernels.fill<<<blocks, 256, 0, stream>>>(&mut scratch, value(step)))?;
+            launch!(self.kernels.saxpy<<<blocks, 256, 0, stream>>>(A, &scratch, &mut result))
+        }
+    }
+
+    /// Waits for all streams after each batch of steps.
+    fn wait_after(&self, step: usize) -> anyhow::Result<()> {
+        if (step + 1).is_multiple_of(BATCH) {
+            self.streams.iter().try_for_each(Stream::synchronize)?;
+        }
+        Ok(())
+    }
+
+    fn new(streams: &[Stream], touched: usize) -> anyhow::Result<Loop<'_>> {
+        let elements = streams.len() * touched;
+        let mut start = LockedBuffer::new(&0.0, elements)?;
+        START.fill_f32(0, &mut start);
+        Ok(Loop {
+            streams,
+            touched,
+            start,
+            // SAFETY: each run starts with a copy into it.
+            results: unsafe { DeviceBuffer::uninitialized(elements)? },
+            output: LockedBuffer::new(&0.0, elements)?,
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+        })
+    }
+}
+
+/// What a step stores in its memory.
+fn value(step: usize) -> f32 {
+    (step + 1) as f32 / 64.0
+}
+
+impl Workload for Loop<'_> {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        let stream = &self.streams[0];
+        // SAFETY: page-locked memory that outlives the copy.
+        unsafe { self.results.async_copy_from(&self.start[..], stream)? };
+        Ok(stream.synchronize()?)
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        let stream = &self.streams[0];
+        check::poison(&mut self.output);
+        // SAFETY: page-locked memory that is read behind the wait.
+        unsafe { self.results.async_copy_to(&mut self.output[..], stream)? };
+        stream.synchronize()?;
+        let expected = |index: usize| {
+            let steps = (index / self.touched..STEPS).step_by(self.streams.len());
+            steps.fold(START.f32(index), |sum, step| A.mul_add(value(step), sum))
+        };
+        Ok(check::equal("the results", 0, &self.output, expected)?)
+    }
+}
+
+/// Elements that a step works on when the memory has these sizes in bytes, from the smallest on.
+pub fn touched(sizes: &[usize]) -> usize {
+    TOUCHED.min(sizes[0] / size_of::<f32>())
+}
+
+/// The loops at each size.
+pub fn run(part: &mut Part, sizes: &[usize], streams: &[Stream]) -> anyhow::Result<()> {
+    let touched = touched(sizes);
+    let mut work = Loop::new(streams, touched)?;
+    let plural = if streams.len() == 1 { "" } else { "s" };
+    let group = Label::new(
+        format!("loop/streams-{}", streams.len()),
+        format!("{} stream{plural}", streams.len()),
+    );
+    let plan = Plan::new().launches(2 * STEPS, 2 * STEPS * touched);
+    let found = part.loops(&group, (plan, STEPS), sizes, &mut work, |bytes| {
+        let elements = bytes / size_of::<f32>();
+        let [returning, keeping] = [new_pool(0, &Reuse::ALL)?, new_pool(u64::MAX, &Reuse::ALL)?];
+        let own_stream = new_pool(u64::MAX, &[])?;
+        let mut once = Vec::new();
+        for _ in streams {
+            // SAFETY: each step writes what it reads.
+            once.push(unsafe { DeviceBuffer::uninitialized(elements)? });
+        }
+        Ok([
+            timed_by_host(("malloc", "cuMemAlloc"), move |work: &mut Loop| work.malloc(elements)),
+            timed_by_host("pool-threshold-0", move |work: &mut Loop| {
+                work.pool(elements, &returning)
+            }),
+            timed_by_host("pool-threshold-max", move |work: &mut Loop| {
+                work.pool(elements, &keeping)
+            }),
+            timed_by_host("pool-own-stream", move |work: &mut Loop| {
+                work.pool(elements, &own_stream)
+            }),
+            timed_by_host("once", move |work: &mut Loop| work.once(&once)),
+        ])
+    })?;
     part.say(format!(
-        "In the loops each step writes the first {} of its memory and adds them to its stream's result, whatever its\n\
-         size: what is compared is the allocators, not the memory.",
-        units::bytes((touched(sizes) * size_of::<f32>()) as u64),
+        "{group}: with a pool (threshold max) the loop is slower than with cuMemAlloc at {}.",
+        found.sizes_where(|[malloc, _, keeping, ..]| keeping.runs.median() > malloc.runs.median())
     ));
-}
-
-/// Times the variants at each size.
-pub fn run(part: &mut Part, sizes: &[usize], streams: usize) -> anyhow::Result<()> {
-    let heading = format!("{streams} stream{}", if streams == 1 { "" } else { "s" });
-    let id = format!("loop/streams-{streams}");
-    let mut table = Table::new([
-        &heading,
-        "alloc p50",
-        "p99",
-        "max",
-        "free p50",
-        "p99",
-        "max",
-        "a step",
-        "allocator",
-    ]);
-    let mut work = Work::new(part.device(), streams, sizes)?;
-    let (mut equal, mut checked) = (EqualWork::new(work.plan()), Ok(Checked::default()));
-    let (mut judged, mut losing) = (None, Vec::new());
-    for &bytes in sizes {
-        let found = work.at(part, bytes, (&mut equal, &mut checked))?;
-        let size = units::bytes(bytes as u64);
-        for (kind, one) in Kind::ALL.into_iter().zip(&found) {
-            let calls = [distribution(&one.allocate), distribution(&one.free)].concat();
-            let step = units::time(one.runs.median() / STEPS as u32);
-            let share = units::percent(share(one, &found));
-            let label = format!("{size}, {}", kind.name());
-            table.row([label].into_iter().chain(calls).chain([step, share]));
-            let group = (
-                format!("{id}/{}", units::bytes_id(bytes as u64)),
-                format!("loop, {heading}, {size}"),
-            );
-            part.timed(
-                group,
-                (kind.id(), kind.name()),
-                results::Kind::Other,
-                &one.runs,
-            );
-        }
-        if pool_loses(&found) {
-            losing.push(size);
-        }
-        if bytes == JUDGED {
-            judged = Some(found);
-        }
-    }
-    part.say(table);
-    say_where_it_pays(part, &heading, &losing);
-    let sentence = format!("{heading}: all loops do the same work");
-    part.claim_equal_work(format!("{id}/equal-work"), &sentence, &equal);
-    let sentence = format!("{heading}: every element is right");
-    part.claim_right(format!("{id}/elements"), &sentence, "elements", &checked);
-    if let Some(found) = judged {
-        judge(part, &id, &heading, &found);
-    }
-    Ok(())
-}
-
-/// Whether the loop with a pool, as pools are by default, takes longer than with `cuMemAlloc`.
-fn pool_loses(all: &[Found]) -> bool {
-    let [malloc, pool] = [Kind::Malloc, Kind::ThresholdMax].map(|kind| found_of(all, kind));
-    pool.runs.median() > malloc.runs.median()
-}
-
-fn say_where_it_pays(part: &mut Part, heading: &str, losing: &[String]) {
-    let pays = match losing {
-        [] => "The pool's loop is faster than cuMemAlloc's at each size".to_owned(),
-        sizes => format!(
-            "The pool's loop is slower than cuMemAlloc's at {}",
-            sizes.join(" and ")
-        ),
+    let Some(all @ [malloc, returning, keeping, own_stream, _]) = found.at(JUDGED) else {
+        return Ok(());
     };
-    part.say(format!("{pays} ({heading}, threshold max)."));
-}
-
-/// What a loop takes longer than the one whose memory was allocated once, as a share of itself.
-fn share(one: &Found, all: &[Found]) -> f64 {
-    let once = all.iter().map(|found| found.runs.median()).min();
-    let once = once.unwrap_or_default().as_secs_f64();
-    1.0 - once / one.runs.median().as_secs_f64()
-}
-
-fn judge(part: &mut Part, id: &str, heading: &str, all: &[Found]) {
-    let loop_of = |kind| found_of(all, kind).runs.median().as_secs_f64();
-    let with = |sentence: &str| format!("{heading}, {}: {sentence}", units::bytes(JUDGED as u64));
-    let pool = loop_of(Kind::ThresholdMax);
-    let sentence = with("a pool makes the loop faster than cuMemAlloc");
-    part.claim_ratio_at_least(
-        format!("{id}/faster/pool"),
-        &sentence,
-        loop_of(Kind::Malloc) / pool,
-        FASTER,
-    );
-    let sentence = with("keeping memory makes it faster than threshold 0");
-    part.claim_ratio_at_least(
-        format!("{id}/faster/keeping"),
-        &sentence,
-        loop_of(Kind::Threshold0) / pool,
-        KEPT,
-    );
-    let sentence =
-        with("the allocator's share of the loop, each stream with its own memory of the pool");
-    let own = found_of(all, Kind::OwnStream);
-    part.claim_share_at_most(
-        format!("{id}/allocator-share"),
-        &sentence,
-        share(own, all),
-        SHARE,
-    );
-}
-
-fn found_of(all: &[Found], kind: Kind) -> &Found {
-    &all[kind as usize]
+    let mut expect = |id: &str, sentence: &str, expected: Expected| {
+        let (id, sentence) = (format!("{}/{id}", group.id), format!("{group}, 16 MiB: {sentence}"));
+        part.expect(id, &sentence, expected.for_any(&[Size]));
+    };
+    let gain = times_as_long(malloc.runs.median(), keeping.runs.median());
+    expect("faster/pool", "a pool makes the loop faster than cuMemAlloc", gain.at_least(2.5));
+    let gain = times_as_long(returning.runs.median(), keeping.runs.median());
+    expect("faster/keeping", "keeping memory makes it faster than threshold 0", gain.at_least(1.3));
+    let sentence = "the allocator's share of the loop, each stream with its own memory of the pool";
+    expect("allocator-share", sentence, share(own_stream.beyond_quickest(all)).at_most(0.4));
+    Ok(())
 }

@@ -1,30 +1,20 @@
-//! One layer of a small transformer on the device: attention with one causal head, and a feed-forward network.
+//! The kernels of one layer of a small transformer, attention with one causal head and a feed-forward network, and its
+//! weights.
 
-use super::scratch::{Calls, Scratch};
-use examples_host::prelude::*;
-use gpu_kernels::SM_70;
+use cuda_host::{kernels, launch};
+use cust::memory::{DeviceBuffer, DeviceSlice};
+use cust::stream::Stream;
+use examples_host::prelude::Seed;
+use gpu_kernels::{MATMUL_THREADS, MATMUL_TILE};
+
+kernels! { use gpu_kernels::{bias_gelu, bias_residual, matmul, matmul_transposed, softmax_rows}; }
 
 /// Features of a token.
 pub const D: usize = 64;
 /// Features between the two matrices of the network.
 pub const HIDDEN: usize = 4 * D;
 /// What the products of queries and keys are multiplied by: 1 / sqrt(D).
-pub const SCALE: f32 = 0.125;
-
-kernels! {
-    unsafe struct Kernels {
-        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
-        fn matmul(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, ld_a: u32, ld_b: u32, ld_c: u32,
-            batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = gpu_kernels::matmul;
-        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are plain numbers")]
-        fn matmul_transposed(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, ld_a: u32, ld_b: u32,
-            ld_c: u32, batch_a: u32, batch_b: u32, batch_c: u32, alpha: f32) = gpu_kernels::matmul_transposed;
-        fn softmax_rows(data: *mut f32, rows: u32, columns: u32, pitch: u32, causal: u32) = gpu_kernels::softmax_rows;
-        fn bias_gelu(data: *mut f32, n: u32, bias: *const f32, columns: u32) = gpu_kernels::bias_gelu;
-        fn bias_residual(data: *mut f32, n: u32, bias: *const f32, columns: u32, residual: *const f32)
-            = gpu_kernels::bias_residual;
-    }
-}
+const SCALE: f32 = 0.125;
 
 /// The weights, each with its rows, its columns, the number of its data and the size of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +63,17 @@ impl Weight {
         };
         let (rows, columns) = self.shape();
         let seed = Seed::new(500 + self as u64);
-        (0..rows * columns)
-            .map(|index| size * seed.f32(index))
-            .collect()
+        (0..rows * columns).map(|index| size * seed.f32(index)).collect()
     }
 }
 
-/// The kernels and the weights.
+/// The kernels and the weights. What a kernel takes is a slice of device memory, whoever allocated it.
 pub struct Layer {
     kernels: Kernels,
     weights: Vec<DeviceBuffer<f32>>,
 }
+
+type Slice = DeviceSlice<f32>;
 
 /// Lengths of the scratch memory that a batch of `s` tokens takes, in the order in which it does.
 pub fn scratch_lengths(s: usize) -> [usize; 7] {
@@ -102,145 +92,103 @@ pub fn launch_elements(s: usize) -> usize {
 }
 
 impl Layer {
-    /// Loads the kernels, and the weights into memory of `stream`.
-    pub fn new(stream: &Stream) -> Result<Self> {
-        let device = stream.device();
-        let mut weights = Vec::new();
-        for weight in Weight::ALL {
-            let elements = weight.elements();
-            let mut values = HostBuffer::page_locked(device, elements.len())?;
-            values.write()?.copy_from_slice(&elements);
-            let mut memory = DeviceBuffer::new(stream, elements.len())?;
-            memory.copy_from(&values)?;
-            weights.push(memory);
-        }
-        stream.synchronize()?;
-        let kernels = Kernels::load(device, SM_70)?;
+    /// Loads the kernels and the weights.
+    pub fn new() -> anyhow::Result<Self> {
+        let upload = |weight: Weight| DeviceBuffer::from_slice(&weight.elements());
+        let weights = Weight::ALL.map(upload).into_iter().collect::<Result<_, _>>()?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
         Ok(Self { kernels, weights })
     }
 
-    /// The layer's output for the tokens `x`, into `out`. All scratch memory has been given back at the end.
-    pub fn forward(
-        &self,
-        x: &DeviceBuffer<f32>,
-        out: &mut DeviceBuffer<f32>,
-        scratch: &mut Scratch,
-        calls: &mut Calls,
-    ) -> Result<()> {
-        let s = x.len() / D;
-        let stream = x.stream();
-        let after = self.attention(x, s, scratch, calls)?;
-        let mut hidden = scratch.take(stream, s * HIDDEN, calls)?;
-        self.product(&after, Weight::Up, &mut hidden)?;
-        self.bias_gelu(&mut hidden)?;
-        self.product(&hidden, Weight::Down, out)?;
-        self.add(out, Weight::BiasDown, &after)?;
-        calls.timed(|| drop((hidden, after)));
-        scratch.end_batch()
-    }
-
-    /// Attention: softmax(q kᵀ / sqrt(D)) v, projected and added to `x`.
-    fn attention(
-        &self,
-        x: &DeviceBuffer<f32>,
-        s: usize,
-        scratch: &mut Scratch,
-        calls: &mut Calls,
-    ) -> Result<DeviceBuffer<f32>> {
-        let stream = x.stream();
-        let mut after = scratch.take(stream, s * D, calls)?;
-        let mut of_x = |weight| -> Result<_> {
-            let mut product = scratch.take(stream, s * D, calls)?;
-            self.product(x, weight, &mut product)?;
-            Ok(product)
-        };
-        let (q, k, v) = (
-            of_x(Weight::Query)?,
-            of_x(Weight::Key)?,
-            of_x(Weight::Value)?,
-        );
-        let mut scores = scratch.take(stream, s * s, calls)?;
-        let (n, d) = (s as u32, D as u32);
-        let grid = grid(s, s);
-        self.kernels.matmul_transposed(
-            grid,
-            &q,
-            &k,
-            &mut scores,
-            n,
-            n,
-            d,
-            d,
-            d,
-            n,
-            0,
-            0,
-            0,
-            SCALE,
-        )?;
-        self.kernels
-            .softmax_rows(Grid::cover(32 * s, 128), &mut scores, n, n, n, 1)?;
-        let mut attended = scratch.take(stream, s * D, calls)?;
-        self.multiply(&scores, &v, &mut attended, [s, D, s])?;
-        self.product(&attended, Weight::Output, &mut after)?;
-        self.add(&mut after, Weight::BiasOutput, x)?;
-        calls.timed(|| drop((q, k, v, scores, attended)));
-        Ok(after)
-    }
-
     /// C = A W, for the rows of A.
-    fn product(
+    pub fn project(
         &self,
-        a: &DeviceBuffer<f32>,
+        a: &Slice,
         weight: Weight,
-        c: &mut DeviceBuffer<f32>,
-    ) -> Result<()> {
+        c: &Slice,
+        stream: &Stream,
+    ) -> anyhow::Result<()> {
         let (k, n) = weight.shape();
-        self.multiply(a, &self.weights[weight as usize], c, [a.len() / k, n, k])
+        self.product(a, self.weight(weight), c, [a.len() / k, n, k], stream)
     }
 
     /// C = A B, where A is m by k and B is k by n.
-    fn multiply(
+    pub fn product(
         &self,
-        a: &DeviceBuffer<f32>,
-        b: &DeviceBuffer<f32>,
-        c: &mut DeviceBuffer<f32>,
-        [m, n, k]: [usize; 3],
-    ) -> Result<()> {
-        let grid = grid(m, n);
-        let [m, n, k] = [m, n, k].map(|extent| extent as u32);
-        self.kernels
-            .matmul(grid, a, b, c, m, n, k, k, n, n, 0, 0, 0, 1.0)
+        a: &Slice,
+        b: &Slice,
+        c: &Slice,
+        shape: [usize; 3],
+        stream: &Stream,
+    ) -> anyhow::Result<()> {
+        let [m, n, k] = shape.map(|extent| extent as u32);
+        let (grid, mut c) = (grid(m, n), *c);
+        // SAFETY: the matrices have these shapes and are used in stream order.
+        unsafe {
+            launch!(self.kernels.matmul<<<grid, MATMUL_THREADS, 0, stream>>>(
+                a, b, &mut c, m, n, k, k, n, n, 0, 0, 0, 1.0
+            ))?;
+        }
+        Ok(())
     }
 
-    fn bias_gelu(&self, data: &mut DeviceBuffer<f32>) -> Result<()> {
-        let (n, bias) = (data.len(), &self.weights[Weight::BiasUp as usize]);
-        self.kernels
-            .bias_gelu(Grid::cover(n, 256), data, n as u32, bias, HIDDEN as u32)
+    /// The weights that each of the `s` queries gives to the keys before it: softmax(Q Kᵀ / sqrt(D)), row by row.
+    pub fn scores(
+        &self,
+        q: &Slice,
+        k: &Slice,
+        scores: &Slice,
+        s: usize,
+        stream: &Stream,
+    ) -> anyhow::Result<()> {
+        let (s, d, mut scores) = (s as u32, D as u32, *scores);
+        let (grid, blocks) = (grid(s, s), (32 * s).div_ceil(128));
+        // SAFETY: as for `product`.
+        unsafe {
+            launch!(self.kernels.matmul_transposed<<<grid, MATMUL_THREADS, 0, stream>>>(
+                q, k, &mut scores, s, s, d, d, d, s, 0, 0, 0, SCALE
+            ))?;
+            launch!(self.kernels.softmax_rows<<<blocks, 128, 0, stream>>>(&mut scores, s, s, s, 1))?;
+        }
+        Ok(())
     }
 
-    fn add(
+    /// x = gelu(x + bias).
+    pub fn bias_gelu(&self, x: &Slice, bias: Weight, stream: &Stream) -> anyhow::Result<()> {
+        let (mut x, n) = (*x, x.len() as u32);
+        let bias = self.weight(bias);
+        // SAFETY: the bias has an element for each column.
+        unsafe {
+            launch!(self.kernels.bias_gelu<<<n.div_ceil(256), 256, 0, stream>>>(&mut x, n, bias, HIDDEN as u32))?;
+        }
+        Ok(())
+    }
+
+    /// x = x + bias + residual.
+    pub fn add(
         &self,
-        data: &mut DeviceBuffer<f32>,
+        x: &Slice,
         bias: Weight,
-        residual: &DeviceBuffer<f32>,
-    ) -> Result<()> {
-        let (n, bias) = (data.len(), &self.weights[bias as usize]);
-        self.kernels.bias_residual(
-            Grid::cover(n, 256),
-            data,
-            n as u32,
-            bias,
-            D as u32,
-            residual,
-        )
+        residual: &Slice,
+        stream: &Stream,
+    ) -> anyhow::Result<()> {
+        let (mut x, n) = (*x, x.len() as u32);
+        let bias = self.weight(bias);
+        // SAFETY: the bias has an element for each column, and the residual the shape of x.
+        unsafe {
+            launch!(self.kernels.bias_residual<<<n.div_ceil(256), 256, 0, stream>>>(
+                &mut x, n, bias, D as u32, residual
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn weight(&self, weight: Weight) -> &Slice {
+        &self.weights[weight as usize]
     }
 }
 
 /// The grid for a product of m by n elements.
-fn grid(m: usize, n: usize) -> Grid {
-    let tiles = |extent: usize| (extent as u32).div_ceil(gpu_kernels::MATMUL_TILE);
-    let mut grid = Grid::new(tiles(n), gpu_kernels::MATMUL_THREADS);
-    grid.blocks[1] = tiles(m);
-    grid
+fn grid(m: u32, n: u32) -> (u32, u32) {
+    (n.div_ceil(MATMUL_TILE), m.div_ceil(MATMUL_TILE))
 }

@@ -26,10 +26,7 @@ pub fn forward(x: &[f32]) -> Vec<f64> {
 /// What one token sees of itself and the tokens before it.
 fn attend(query: &[f64], keys: &[f64], values: &[f64]) -> Vec<f64> {
     let dot = |key: &[f64]| key.iter().zip(query).map(|(a, b)| a * b).sum::<f64>();
-    let scores: Vec<f64> = keys
-        .chunks(D)
-        .map(|key| dot(key) / (D as f64).sqrt())
-        .collect();
+    let scores: Vec<f64> = keys.chunks(D).map(|key| dot(key) / (D as f64).sqrt()).collect();
     let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = scores.iter().map(|score| (score - max).exp()).collect();
     let sum: f64 = weights.iter().sum();

@@ -1,4 +1,4 @@
-//! `check`: results against what is expected of them.
+//! `check`: compares results with recorded expectations.
 
 use crate::compare;
 use crate::expectations;
@@ -8,12 +8,13 @@ use chapter_results::Results;
 use chapter_terminal::Exit;
 use chapter_terminal::UsageError;
 use chapter_terminal::output;
+use chapter_terminal::wrap;
 use std::path::PathBuf;
 
 /// What is compared with what.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders that `run` left behind, or files that an example's `--json` wrote
+    /// Result folders of `run`, or files written by an example's `--json`
     #[arg(required = true, value_name = "FOLDER|FILE.json")]
     paths: Vec<PathBuf>,
 
@@ -24,15 +25,15 @@ pub struct Arguments {
 /// How runs are compared with expectations.
 #[derive(clap::Args)]
 pub struct ExpectationsArguments {
-    /// Where expectations are: unless it is said, in the folder `expectations` of the workspace, or beside this program
+    /// The folder of expectations; by default `expectations` in the workspace, or beside this program
     #[arg(long, value_name = "FOLDER")]
     expectations: Option<PathBuf>,
 
-    /// Record these runs as what is expected from now on, several of a target on a device together
+    /// Record these runs as the new expectations; several runs of a target on one device are merged
     #[arg(long)]
     update_expectations: bool,
 
-    /// Fail, too, when something could not be compared: no expectation, a void one, one of a part that did not run
+    /// Also fail when something could not be compared: no expectation, an outdated one, or a part that did not run
     #[arg(long, conflicts_with = "update_expectations")]
     strict: bool,
 }
@@ -60,16 +61,13 @@ pub fn judge(
         && !arguments.update_expectations
         && !named.is_dir()
     {
-        let why = format!(
-            "--expectations {}: there is no such folder",
-            named.display()
-        );
+        let why = format!("--expectations {}: no such folder", named.display());
         return Err(UsageError(why).into());
     }
     let folder = arguments.expectations.clone().unwrap_or_else(usual);
     if arguments.update_expectations {
         let updated = expectations::update(runs, &folder)?;
-        updated.lines.iter().for_each(output::line);
+        updated.lines.iter().for_each(|line| wrap::print(line, 4));
         if !updated.anything {
             output::line("Nothing was recorded.");
             return Ok(Exit::LessonFails);
@@ -78,6 +76,6 @@ pub fn judge(
     }
     let outcome = expectations::check(runs, &folder)?;
     let lines = outcome.lines(arguments.strict);
-    lines.iter().for_each(output::line);
+    lines.iter().for_each(|line| wrap::print(line, 4));
     Ok(outcome.exit(arguments.strict))
 }

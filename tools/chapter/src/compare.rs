@@ -1,4 +1,4 @@
-//! `compare`: what was timed, as one table: the variants of a run beside each other, or two runs.
+//! `compare`: times as one table, of the variants of one run, or of two runs side by side.
 
 mod pair;
 pub(crate) mod single;
@@ -12,18 +12,19 @@ use chapter_results::part::{PartResults, Timed};
 use chapter_terminal::Exit;
 use chapter_terminal::UsageError;
 use chapter_terminal::output;
+use chapter_terminal::style;
 use std::path::{Path, PathBuf};
 
 /// What is compared.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders that `run` left behind, or files that an example's `--json` wrote. Two with the same target in both are
-    /// put beside each other, others into one table. Without any, the results of the last run
+    /// Result folders of `run`, or files written by an example's `--json`; by default the last run. Two that hold the same
+    /// target are shown side by side, others in one table
     #[arg(value_name = "FOLDER|FILE.json")]
     paths: Vec<PathBuf>,
 }
 
-/// Results with where they are from.
+/// Results, and where they were read from.
 struct Set {
     path: PathBuf,
     results: Vec<Results>,
@@ -45,14 +46,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if let [first, second] = &sets[..]
         && first.results.iter().any(|one| has(second, &one.example))
     {
-        output::line(pair::table(first, second));
+        output::line(pair::table(first, second, output::columns()));
         return Ok(Exit::LessonHolds);
     }
     for (place, set) in sets.iter().enumerate() {
         for one in &set.results {
             if let Some(earlier) = sets[..place].iter().find(|set| has(set, &one.example)) {
                 return Err(UsageError(format!(
-                    "{} and {} both hold {}: compare two at a time",
+                    "{} and {} both hold {}; compare two at a time",
                     earlier.path.display(),
                     set.path.display(),
                     one.example
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         }
     }
     let all: Vec<&Results> = sets.iter().flat_map(|set| &set.results).collect();
-    output::line(single::table(&all));
+    output::line(single::table(&all, output::columns()));
     Ok(Exit::LessonHolds)
 }
 
@@ -82,9 +83,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Results>, UsageError> {
     Ok(vec![results])
 }
 
-/// `ok`, or that it is not.
-fn verdict(holds: bool) -> &'static str {
-    if holds { "ok" } else { "FAILED" }
+/// The verdict on a part.
+fn verdict(holds: bool) -> String {
+    match holds {
+        true => style::good("ok"),
+        false => style::bad("FAILED"),
+    }
 }
 
 /// The groups of a part, in order, each with what was timed in it.

@@ -1,4 +1,4 @@
-//! `demos`: parts under the names of what they show, with arguments of one's own.
+//! `demos`: runs one part by its demo name, with further arguments.
 
 use crate::program::DeviceOptions;
 use crate::selection;
@@ -8,20 +8,22 @@ use anyhow::{Context, Result};
 use chapter_terminal::Exit;
 use chapter_terminal::UsageError;
 use chapter_terminal::output;
+use chapter_terminal::style;
+use chapter_terminal::wrap;
 use std::process::Command;
 
 /// Which demo.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The demo; `list` shows them
+    /// The demo's name; `list` prints all of them
     name: String,
 
-    /// What the example is told besides its part; `--help` shows what it understands
+    /// Further arguments for the example, such as `--help`
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<String>,
 }
 
-/// Demos that the chapter is to have, until an example has them.
+/// Demos that are planned and that no example declares yet.
 const PLANNED: [&str; 2] = ["stream-priority", "event-timing"];
 
 const ABSENT: &str = "not in this workspace yet";
@@ -32,7 +34,7 @@ fn all<'a>(targets: &'a Targets) -> Vec<(&'a str, &'a Demo)> {
     targets.examples().iter().flat_map(of).collect()
 }
 
-/// The demos that no example has yet.
+/// The planned demos that no example declares yet.
 fn planned<'a>(demos: &[(&str, &Demo)]) -> impl Iterator<Item = &'a str> {
     let have = |name: &str| demos.iter().any(|(_, demo)| demo.name == name);
     PLANNED.into_iter().filter(move |name| !have(name))
@@ -75,7 +77,7 @@ fn find<'a>(targets: &'a Targets, name: &str) -> Result<(&'a str, &'a Demo), Usa
     let names: Vec<&str> = names.chain(planned(&demos)).collect();
     let names = names.join(", ");
     Err(UsageError(format!(
-        "there is no demo `{name}`; there are: {names}"
+        "unknown demo `{name}`; the demos are: {names}"
     )))
 }
 
@@ -94,7 +96,9 @@ fn list(targets: &Targets) -> Result<Exit> {
     };
     for ((target, demo), part) in demos.iter().zip(&parts) {
         let question = question(target, &demo.part).unwrap_or_default();
-        output::line(format!("{:16}  {question}\n{:16}  {part}", demo.name, ""));
+        let name = style::bold(format!("{:16}", demo.name));
+        wrap::print(format!("{name}  {question}"), 18);
+        output::line(format!("{:16}  {}", "", style::quiet(part)));
     }
     for name in planned(&demos) {
         output::line(format!("{name:16}  {ABSENT}"));

@@ -1,4 +1,4 @@
-//! `doctor`: what this machine has, what would be used and why, and how to get what is missing.
+//! `doctor`: what this machine has, which device an example would use and why, and how to install what is missing.
 
 mod kernels;
 pub mod tools;
@@ -8,27 +8,27 @@ use crate::targets::Targets;
 use anyhow::{Context, Result};
 use chapter_results::description::Availability;
 use chapter_results::device::{Fingerprint, TimeSource};
-use chapter_terminal::{Exit, output};
+use chapter_terminal::{Exit, output, style, wrap};
 use std::env;
 
-/// Nothing.
+/// There are no arguments.
 #[derive(clap::Args)]
 pub struct Arguments {}
 
-/// What was found out about one thing.
+/// The state of one component.
 pub struct Finding {
-    /// The thing.
+    /// The component.
     pub name: &'static str,
-    /// What is there, or why it is not.
+    /// Its path or version, or why it is missing.
     pub state: String,
-    /// What to do about it, where something can be done.
+    /// How to install or repair it.
     pub advice: Option<String>,
-    /// Whether examples cannot run because of it.
+    /// Whether it keeps examples from running.
     pub fatal: bool,
 }
 
 impl Finding {
-    /// It is there.
+    /// A component that is present.
     pub fn there(name: &'static str, state: impl Into<String>) -> Self {
         Self {
             name,
@@ -38,7 +38,7 @@ impl Finding {
         }
     }
 
-    /// It is not there, which examples can do without.
+    /// A component that is missing and that examples do not need.
     pub fn missing(
         name: &'static str,
         state: impl Into<String>,
@@ -51,7 +51,7 @@ impl Finding {
     }
 }
 
-/// Looks and says.
+/// Checks everything and prints the findings.
 pub fn run(_: &Arguments) -> Result<Exit> {
     let targets = Targets::find();
     let mut findings = match &targets {
@@ -69,14 +69,15 @@ pub fn run(_: &Arguments) -> Result<Exit> {
             ..Finding::missing(
                 "examples",
                 format!("{error:#}"),
-                "start this command in a clone of the workspace",
+                "run this command in a clone of the workspace",
             )
         },
     });
     for finding in &findings {
-        output::line(format!("{:18} {}", finding.name, finding.state));
+        let name = style::bold(format!("{:18}", finding.name));
+        wrap::print(format!("{name} {}", finding.state), 19);
         for line in finding.advice.iter().flat_map(|advice| advice.lines()) {
-            output::line(format!("{:18}   {line}", ""));
+            wrap::print(format!("{:18}   {line}", ""), 0);
         }
     }
     let stopped: Vec<&str> = findings
@@ -89,17 +90,18 @@ pub fn run(_: &Arguments) -> Result<Exit> {
         return Ok(Exit::LessonHolds);
     }
     output::line(format!(
-        "\nThe examples cannot run here: {}.",
+        "\n{}: {}.",
+        style::bad("The examples cannot run here"),
         stopped.join(", ")
     ));
     Ok(Exit::DeviceLacks)
 }
 
-/// NVIDIA's driver, and the device that an example would take: the first of them is asked.
+/// NVIDIA's driver, and the device that the first example would use.
 fn device(targets: &Targets) -> Result<Vec<Finding>> {
     let first = targets.names().iter().take(1).cloned();
     let programs = targets.programs(&first.collect::<Vec<_>>(), false)?;
-    let program = programs.first().context("there is no example to ask")?;
+    let program = programs.first().context("the workspace has no example")?;
     let asked = env::var("CUDA_DRIVER").ok();
     Ok(match program.describe(&DeviceOptions::default())?.device {
         Availability::Present {
@@ -119,7 +121,7 @@ fn device(targets: &Targets) -> Result<Vec<Finding>> {
         Availability::Absent { reason } => {
             let asked = asked.unwrap_or_default();
             let advice = format!(
-                "CUDA_DRIVER={asked} asks for it: without the variable, the software GPU is used"
+                "CUDA_DRIVER={asked} requires it; unset the variable to use the software GPU"
             );
             let absent = Finding::missing("device", format!("none: {reason}"), advice);
             vec![Finding {
@@ -142,21 +144,21 @@ fn driver(times: TimeSource, device: &Fingerprint, asked: Option<&str>) -> Findi
         }
         (TimeSource::Modelled, _) => Finding::missing(
             NAME,
-            "not usable, for the reason that the device's line gives",
-            "with an NVIDIA GPU, install its driver; in a container, start it with the GPU (--gpus all)",
+            "not usable; the next line says why",
+            "if this machine has an NVIDIA GPU, install its driver; in a container, start it with --gpus all",
         ),
     }
 }
 
-/// CUPTI, which only a GPU needs: the software GPU keeps a log.
+/// CUPTI, which only a GPU needs: the software GPU records its own log.
 fn profiler(cupti: Option<String>) -> Finding {
     match cupti {
         Some(path) => Finding::there("CUPTI", path),
         None => Finding::missing(
             "CUPTI",
             "not found, or CUPTI=off",
-            "timelines are taken from timing events without it; it comes with the CUDA toolkit (extras/CUPTI),\n\
-             or as the package nvidia-cuda-cupti of PyPI: name its folder in LD_LIBRARY_PATH",
+            "without it, timelines come from timing events; it is part of the CUDA toolkit (extras/CUPTI) and of the \
+             PyPI package nvidia-cuda-cupti: add its folder to LD_LIBRARY_PATH",
         ),
     }
 }

@@ -1,5 +1,5 @@
 //! A folder of results: `run.json`, which says what ran and how it ended, and one `TARGET.json` for each example that
-//! left results behind. It is whole or not there: it is filled beside its place and renamed into it.
+//! left results behind. It is written atomically: under another name, and renamed when it is complete.
 
 use anyhow::{Context, Result};
 use chapter_results::Results;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file that makes a folder one of results.
+/// The file that marks a folder of results.
 const SUMMARY: &str = "run.json";
 
 /// The version of `run.json`.
@@ -70,7 +70,7 @@ impl NewFolder {
     pub fn create(option: &str, path: PathBuf) -> Result<Self, UsageError> {
         let refuse = |why: String| UsageError(format!("{option} {}: {why}", path.display()));
         if path.exists() && !replaceable(&path) {
-            let why = "this is not empty, and not all of it was left behind by `cargo chapter run`: it is not replaced".to_owned();
+            let why = "not replaced: the folder is not empty, and `cargo chapter run` did not write all of it".to_owned();
             return Err(refuse(why));
         }
         let parent = match path.parent() {
@@ -150,7 +150,7 @@ fn replaceable(path: &Path) -> bool {
 /// Reads a folder's summary and the results in it, in the order in which they ran.
 ///
 /// # Errors
-/// It is no such folder, or one of its files is none of results.
+/// It is not a folder of results, or one of its files cannot be read.
 pub fn read(path: &Path) -> Result<(Summary, Vec<Results>), UsageError> {
     let summary = summary(path)?;
     let mut results = Vec::new();
@@ -171,13 +171,13 @@ fn summary(path: &Path) -> Result<Summary, UsageError> {
     let refuse = |why: String| UsageError(format!("{}: {why}", file.display()));
     let text = fs::read_to_string(&file).map_err(|error| {
         refuse(format!(
-            "{error}; `cargo chapter run` leaves such a folder behind"
+            "{error}; a folder of results comes from `cargo chapter run`"
         ))
     })?;
     versioned::parse(&text, VERSION).map_err(|unread| match unread {
-        Unread::Form(error) => refuse(format!("no summary of a run: {error}")),
+        Unread::Form(error) => refuse(format!("not a summary of a run: {error}")),
         Unread::Version(found) => refuse(format!(
-            "version {found} of the form; this program reads version {VERSION}"
+            "version {found} of the format; this program reads version {VERSION}"
         )),
     })
 }
@@ -272,15 +272,18 @@ mod tests {
         assert!(
             error
                 .0
-                .ends_with("left behind by `cargo chapter run`: it is not replaced"),
+                .ends_with("and `cargo chapter run` did not write all of it"),
             "{error}"
         );
         let error = read(home.path()).unwrap_err();
-        assert!(error.0.contains("`cargo chapter run` leaves"), "{error}");
+        assert!(
+            error.0.contains("comes from `cargo chapter run`"),
+            "{error}"
+        );
         for (text, reason) in [
-            ("{\"version\": 2, \"more\": 1}", "version 2 of the form"),
-            ("{\"version\": 1", "no summary of a run"),
-            ("{\"version\": 1}", "no summary of a run: missing field"),
+            ("{\"version\": 2, \"more\": 1}", "version 2 of the format"),
+            ("{\"version\": 1", "not a summary of a run"),
+            ("{\"version\": 1}", "not a summary of a run: missing field"),
         ] {
             fs::write(home.path().join(SUMMARY), text).unwrap();
             let error = read(home.path()).unwrap_err();

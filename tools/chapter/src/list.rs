@@ -1,4 +1,4 @@
-//! `list`: what there is, what each part teaches and needs, and whether this machine has it.
+//! `list`: the targets and their parts, what each part needs, and whether this machine has it.
 
 use crate::program::DeviceOptions;
 use crate::selection;
@@ -7,18 +7,20 @@ use anyhow::Result;
 use chapter_results::description::{Availability, PartDescription};
 use chapter_terminal::Exit;
 use chapter_terminal::output;
+use chapter_terminal::style;
+use chapter_terminal::wrap;
 
 /// What is listed.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only these: TARGET or TARGET:PART
+    /// The targets or parts to list; all of them by default
     #[arg(value_name = "TARGET[:PART]")]
     targets: Vec<String>,
 
     #[command(flatten)]
     device: DeviceOptions,
 
-    /// What the examples say of themselves, as JSON
+    /// Print the examples' own descriptions as JSON
     #[arg(long)]
     json: bool,
 }
@@ -33,19 +35,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         return Ok(Exit::LessonHolds);
     }
     if let Some(one) = selected.first() {
-        output::line(match &one.description.device {
+        let device = match &one.description.device {
             Availability::Present { introduction, .. } => introduction.clone(),
             Availability::Absent { reason } => format!("No device: {reason}"),
-        });
+        };
+        wrap::print(device, 0);
     }
     for one in &selected {
         let description = &one.description;
-        output::line(format!("\n{}: {}", description.name, description.about));
+        let name = style::bold(&description.name);
+        wrap::print(format!("\n{name}: {}", description.about), 0);
         let widest = one.parts().map(|part| part.name.len()).max().unwrap_or(0);
         for part in one.parts() {
-            output::line(format!("  {:widest$}  {}", part.name, part.question));
+            let question = format!("  {:widest$}  {}", part.name, part.question);
+            wrap::print(question, widest + 2);
             for line in details(part) {
-                output::line(format!("  {:widest$}  {line}", ""));
+                wrap::print(format!("  {:widest$}  {line}", ""), 2);
             }
         }
     }
@@ -56,11 +61,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 fn details(part: &PartDescription) -> Vec<String> {
     let needs = part.needs.iter().map(|need| {
         let met = match need.met {
-            Some(true) => "there",
-            Some(false) => "MISSING on this device",
-            None => "unknown without a device",
+            Some(true) => "available".to_owned(),
+            Some(false) => style::bad("MISSING on this device"),
+            None => "unknown without a device".to_owned(),
         };
-        format!("needs {}: {met}", need.property)
+        format!("needs {} ({met})", need.property)
     });
     let options = (!part.options.is_empty()).then(|| format!("options {}", part.options.join(" ")));
     needs.chain(options).collect()

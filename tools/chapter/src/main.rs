@@ -16,10 +16,11 @@ mod timeline;
 
 use chapter_terminal::UsageError;
 use chapter_terminal::exit::complain;
-use clap::{Parser, Subcommand};
+use chapter_terminal::output;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Lists, runs, compares and draws the examples of the chapter
+/// List, run, compare and draw the examples of the chapter
 #[derive(Parser)]
 #[command(name = "cargo chapter", bin_name = "cargo chapter")]
 struct Chapter {
@@ -29,29 +30,31 @@ struct Chapter {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compares results with what is expected of them on this device
+    /// Compare results with the expectations recorded for their device
     Check(check::Arguments),
-    /// Shows what was timed: variants beside each other, with their bounds, or two runs
+    /// Show the times of a run with their bounds, or two runs side by side
     Compare(compare::Arguments),
-    /// Runs a part under the name of what it shows
+    /// Run one part, chosen by its demo name
     Demos(demos::Arguments),
-    /// Says what this machine has, what would be used and why, and how to get what is missing
+    /// Show what this machine has, and how to install what is missing
     Doctor(doctor::Arguments),
-    /// Lists the targets and their parts: what each asks and needs, and whether this machine has it
+    /// List the targets and their parts, and what each part needs
     List(list::Arguments),
-    /// Writes what a run of the chapter left behind as one HTML page and as Markdown
+    /// Write the results of a run as one HTML page and as Markdown
     Report(report::Arguments),
-    /// Runs targets, keeps their results, and says of each part whether its lesson holds
+    /// Run targets, keep their results and give a verdict on each part
     Run(run::Arguments),
-    /// Lists what the examples' manifests declare, as the file that programs without a workspace need
+    /// List what the examples' manifests declare, in the form of chapter-targets.txt
     #[command(hide = true)]
     Targets,
-    /// Says what a recorded timeline shows
+    /// Analyse a recorded timeline, or draw it
     Timeline(timeline::Arguments),
 }
 
 fn main() -> ExitCode {
-    let done = match Chapter::parse().command {
+    let help = Chapter::command().term_width(output::columns());
+    let parsed = Chapter::from_arg_matches(&help.get_matches());
+    let done = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Demos(arguments) => demos::run(&arguments),

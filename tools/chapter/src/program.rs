@@ -1,4 +1,4 @@
-//! What every command that starts the examples can be told of the device, and how an example is asked what it is.
+//! The options that choose a device, for every command that starts examples, and the call of `--describe`.
 
 use crate::targets::Program;
 use anyhow::{Context, anyhow};
@@ -10,13 +10,11 @@ use std::process::{Command, Stdio};
 /// The device, as the examples know it.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DeviceOptions {
-    /// The device: NVIDIA's driver, the software GPU, or the first of them that works. Without the option, the
-    /// environment variable CUDA_DRIVER says it
+    /// The driver to use; `auto` takes NVIDIA's if it works, else the software GPU [default: $CUDA_DRIVER, else auto]
     #[arg(long, value_name = "auto|nvidia|software", value_parser = ["auto", "nvidia", "software"], hide_possible_values = true)]
     pub device: Option<String>,
 
-    /// The GPU that the software GPU models: h200, b200, h100, a100, l4, rtx4090, t4, or the path of a profile file.
-    /// Without the option, the environment variable SOFTWARE_GPU says it, else h200
+    /// The GPU to model: h200, b200, h100, a100, l4, rtx4090, t4, or a profile file [default: $SOFTWARE_GPU, else h200]
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub gpu: Option<String>,
 }
@@ -31,10 +29,10 @@ impl DeviceOptions {
 }
 
 impl Program {
-    /// Asks the program what it consists of, and what the device lacks for it.
+    /// Asks the program for its parts, and for what the device lacks.
     ///
     /// # Errors
-    /// The options make no sense to it, or it is no example.
+    /// The program refuses the options, or is not an example.
     pub fn describe(&self, device: &DeviceOptions) -> anyhow::Result<Description> {
         let asked = || format!("{} --describe", self.path.display());
         let output = Command::new(&self.path)
@@ -45,7 +43,7 @@ impl Program {
             .with_context(|| format!("cannot start {}", self.path.display()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let reason = said.lines().last().unwrap_or("it does not say why");
+            let reason = said.lines().last().unwrap_or("no message");
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
             return Err(if output.status.code() == Some(Exit::Usage as i32) {
                 UsageError(reason.to_owned()).into()
@@ -54,6 +52,6 @@ impl Program {
             });
         }
         serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("{}: what it prints is no description", asked()))
+            .with_context(|| format!("{}: its output is not a description", asked()))
     }
 }

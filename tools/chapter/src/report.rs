@@ -1,4 +1,4 @@
-//! `report`: what a run of the chapter left behind, as one HTML page and as Markdown.
+//! `report`: the results of a run as one HTML page and as Markdown.
 
 mod html;
 mod markdown;
@@ -22,14 +22,14 @@ use std::path::PathBuf;
 /// What is reported, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A folder that `run` left behind. Without one, that of the last run
+    /// A result folder of `run`; by default that of the last run
     folder: Option<PathBuf>,
 
-    /// The folder for `report.html` and `report.md`. Without the option, it is that of the results
+    /// The folder for `report.html` and `report.md`; by default that of the results
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
-    /// Where expectations are: unless it is said, in the folder `expectations` of the workspace, or beside this program
+    /// The folder of expectations; by default `expectations` in the workspace, or beside this program
     #[arg(long, value_name = "FOLDER")]
     expectations: Option<PathBuf>,
 }
@@ -181,8 +181,8 @@ fn take_aways(part: &PartResults) -> Vec<String> {
 }
 
 /// What the columns mean.
-const LEGEND: &str = "spread: between the quartiles, as a share of the median; bound: the shortest time that a schedule could \
-                      take, from stages measured alone; speed-up: the first variant's time by this one's.";
+const LEGEND: &str = "spread: the distance between the quartiles, as a share of the median; bound: the shortest time that any schedule \
+                      could take, computed from stages measured alone; speed-up: the first variant's time divided by this one's.";
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! `run`: runs examples, keeps their results in a folder, and says of each part whether its lesson holds.
+//! `run`: runs examples, keeps their results in a folder, and gives a verdict on each part.
 
 mod artefacts;
 mod process;
@@ -18,6 +18,7 @@ use chapter_results::description::Availability;
 use chapter_results::device::TimeSource;
 use chapter_terminal::UsageError;
 use chapter_terminal::exit::{Exit, complain};
+use chapter_terminal::wrap;
 use clap::ValueEnum;
 use process::{Ended, Order};
 use progress::Progress;
@@ -30,30 +31,29 @@ use verdict::Outcome;
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only these: TARGET or TARGET:PART
+    /// The targets or parts to run; all of them by default
     #[arg(value_name = "TARGET[:PART]")]
     targets: Vec<String>,
 
     #[command(flatten)]
     device: DeviceOptions,
 
-    /// What is kept besides the results
+    /// What to keep besides the results
     #[arg(long, value_enum, default_value_t = Depth::None)]
     profile: Depth,
 
-    /// Timed runs of each variant, in the parts that time several
+    /// Timed runs of each variant, for the parts that use this option
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iterations: Option<u32>,
 
-    /// The folder of the results; those of an earlier run are replaced. Without the option it is `chapter` in cargo's
-    /// target folder
+    /// Where to write the results, replacing those of an earlier run; by default `chapter` in cargo's target folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
     #[command(flatten)]
     expectations: ExpectationsArguments,
 
-    /// Build the examples optimised, as for a GPU's host
+    /// Build the examples in release mode
     #[arg(long)]
     release: bool,
 }
@@ -63,9 +63,9 @@ pub struct Arguments {
 enum Depth {
     /// Nothing
     None,
-    /// The timelines, as a page and for Perfetto; on an NVIDIA GPU also a report of Nsight Systems, where it is installed
+    /// The timelines, as a page and for Perfetto; on an NVIDIA GPU also a report of Nsight Systems, if it is installed
     Minimal,
-    /// Also pictures of the timelines, all that the examples print, and the report as SQLite
+    /// Also pictures of the timelines, the examples' output, and the Nsight report as SQLite
     Deep,
 }
 
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
             complain(&anyhow!("{reason}"));
             return Ok(Exit::DeviceLacks);
         }
-        None => return Err(UsageError("the chapter has no targets".to_owned()).into()),
+        None => return Err(UsageError("no targets".to_owned()).into()),
     };
     let start = Instant::now();
     let mut run = Run {
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         tally: Tally::default(),
         results: Vec::new(),
     };
-    run.progress.line(&device);
+    run.progress.line(&device, 0);
     let mut summaries = Vec::new();
     for one in &selected {
         summaries.push(run.target(one)?);
@@ -110,11 +110,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         device,
         targets: summaries,
     })?;
-    chapter_terminal::output::line(format!(
-        "\n{tally}, in {:.1} s. Results in {}.",
-        start.elapsed().as_secs_f64(),
+    let seconds = start.elapsed().as_secs_f64();
+    let end = format!(
+        "\n{tally}, in {seconds:.1} s. Results in {}.",
         place.display()
-    ));
+    );
+    wrap::print(end, 0);
     let expected = check::judge(&results, &arguments.expectations, || targets.expectations())?;
     Ok(match tally.exit() {
         Exit::LessonHolds => expected,
@@ -122,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     })
 }
 
-/// Refuses `--iterations` when a part asked for by name, or all parts, would ignore it.
+/// Refuses `--iterations` when a part selected by name, or every part, would ignore it.
 fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), UsageError> {
     if arguments.iterations.is_none() {
         return Ok(());
@@ -130,17 +131,17 @@ fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), 
     let ignoring =
         |one: &&Selected| !one.named.is_empty() && !one.parts().all(|part| part.uses_iterations());
     let who = if let Some(one) = selected.iter().find(ignoring) {
-        format!("a part of {} that was asked for does", one.program.name)
+        format!("a selected part of {} does", one.program.name)
     } else if selected
         .iter()
         .all(|one| !one.parts().any(|part| part.uses_iterations()))
     {
-        "what was asked for does".to_owned()
+        "the selected parts do".to_owned()
     } else {
         return Ok(());
     };
     Err(UsageError(format!(
-        "--iterations: {who} not use it; `cargo chapter list` shows who does"
+        "--iterations: {who} not use it; `cargo chapter list` shows which parts do"
     )))
 }
 
@@ -157,7 +158,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs one target: those of its parts that the device has everything for.
+    /// Runs one target, without the parts whose needs the device does not meet.
     fn target(&mut self, one: &Selected) -> Result<TargetSummary> {
         let (able, unable): (Vec<_>, Vec<_>) =
             one.parts().partition(|part| part.lacking().is_empty());
@@ -252,7 +253,7 @@ impl Run<'_> {
             .begin(self.done, &format!("{name}, watched by nsys"));
         if let Some(why) = artefacts::nsys(&nsys, &folder, &one.program, order, deep)? {
             self.progress
-                .line(&format!("{name}: no report of Nsight Systems: {why}"));
+                .line(&format!("{name}: no report of Nsight Systems: {why}"), 4);
         }
         Ok(())
     }
@@ -279,22 +280,22 @@ impl Run<'_> {
         }
         if let Some(first) = results.reports.first() {
             let first = first.lines().next().unwrap_or_default();
-            let why = format!(
-                "reports of the checkers: {}: {first}",
-                results.reports.len()
-            );
+            let why = match results.reports.len() {
+                1 => format!("1 report of the checkers: {first}"),
+                more => format!("{more} reports of the checkers, the first: {first}"),
+            };
             self.tell(name, &Outcome::Broken(why));
         }
         let explained = i32::from(!results.holds);
         if ended.status.code() != Some(explained) {
-            let why = format!("{}, which its results do not explain", ended.complaint());
+            let why = format!("{}, which contradicts its results", ended.complaint());
             self.tell(name, &Outcome::Broken(why.clone()));
             return Err(why);
         }
         Ok(results)
     }
 
-    /// How a target ended that left no results behind.
+    /// The outcome of a target that wrote no results.
     fn without_results(&mut self, ended: &Ended, why: String) -> Outcome {
         match ended.status.code() {
             Some(code) if code == Exit::DeviceLacks as i32 => {
@@ -310,6 +311,6 @@ impl Run<'_> {
 
     fn tell(&mut self, name: &str, outcome: &Outcome) {
         self.tally.count(outcome);
-        self.progress.line(&format!("{name:44} {outcome}"));
+        self.progress.line(&format!("{name:44} {outcome}"), 4);
     }
 }

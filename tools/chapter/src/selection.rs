@@ -5,24 +5,24 @@ use crate::targets::{Program, Targets};
 use chapter_results::description::{Description, PartDescription};
 use chapter_terminal::UsageError;
 
-/// A target, and which of its parts were asked for.
+/// A target, and which of its parts the command line names.
 #[derive(Debug)]
 pub struct Selected {
     /// The program.
     pub program: Program,
     /// What it consists of.
     pub description: Description,
-    /// The parts asked for by name; none when the whole target was.
+    /// The parts named on the command line; none when it names the whole target.
     pub named: Vec<String>,
 }
 
 impl Selected {
-    /// Whether the part was asked for, by its name or with the whole target.
+    /// Whether the command line names the part, or the whole target.
     pub fn wants(&self, part: &PartDescription) -> bool {
         self.named.is_empty() || self.named.contains(&part.name)
     }
 
-    /// The parts asked for, in their order.
+    /// The selected parts, in their order.
     pub fn parts(&self) -> impl Iterator<Item = &PartDescription> {
         self.description
             .parts
@@ -31,7 +31,7 @@ impl Selected {
     }
 }
 
-/// A target, and parts of it, as somebody wrote them.
+/// A target and parts of it, as the command line names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Asked {
     target: String,
@@ -66,7 +66,7 @@ pub fn select(
     Ok(selected)
 }
 
-/// Puts what was asked for into the chapter's order, each target once. A target named without a part is wanted whole.
+/// Puts the named targets into the chapter's order, each once. A target named without a part is selected whole.
 fn merge(names: &[String], known: &[String]) -> Result<Vec<Asked>, UsageError> {
     let split = |name: &String| match name.split_once(':') {
         Some((target, part)) => (target.to_owned(), Some(part.to_owned())),
@@ -75,7 +75,7 @@ fn merge(names: &[String], known: &[String]) -> Result<Vec<Asked>, UsageError> {
     let split: Vec<(String, Option<String>)> = names.iter().map(split).collect();
     if let Some((unknown, _)) = split.iter().find(|(target, _)| !known.contains(target)) {
         return Err(UsageError(format!(
-            "there is no target `{unknown}`; there are: {}",
+            "unknown target `{unknown}`; the targets are: {}",
             known.join(", ")
         )));
     }
@@ -105,7 +105,7 @@ fn known_part(description: &Description, part: &str) -> Result<(), UsageError> {
     }
     let target = &description.name;
     Err(UsageError(format!(
-        "{target} has no part `{part}`; it has: {}",
+        "{target} has no part `{part}`; its parts are: {}",
         names.join(", ")
     )))
 }
@@ -150,7 +150,7 @@ mod tests {
     fn an_unknown_target_is_named_with_those_that_exist() {
         assert_eq!(
             merged(&["first", "fourth:a"]).unwrap_err(),
-            "there is no target `fourth`; there are: first, second, third"
+            "unknown target `fourth`; the targets are: first, second, third"
         );
     }
 }

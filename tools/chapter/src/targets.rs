@@ -76,7 +76,7 @@ impl Targets {
         let unusable = |reason| UsageError(format!("{}: {reason}", path.display()));
         let examples = member::of_lines(list).map_err(unusable)?;
         if examples.is_empty() {
-            return Err(unusable("it lists no program".to_owned()).into());
+            return Err(unusable("the list is empty".to_owned()).into());
         }
         Ok(Self::new(Home::Folder(folder.to_owned()), examples))
     }
@@ -103,7 +103,7 @@ impl Targets {
         let manifest = workspace.workspace_root.join("Cargo.toml");
         if members.is_empty() {
             let reason = format!(
-                "{}: no member has a place in a chapter (package.metadata.chapter.place)",
+                "{}: no member declares package.metadata.chapter.place",
                 manifest.display()
             );
             return Err(UsageError(reason).into());
@@ -135,7 +135,7 @@ impl Targets {
         }
     }
 
-    /// Where a run's results go unless the command line says it.
+    /// Where a run's results go by default.
     pub fn results(&self) -> PathBuf {
         match &self.home {
             Home::Workspace { target, .. } => target.join("chapter"),
@@ -143,7 +143,7 @@ impl Targets {
         }
     }
 
-    /// Where the chapter's expectations are unless the command line says it.
+    /// Where the chapter's expectations are by default.
     pub fn expectations(&self) -> PathBuf {
         let home = match &self.home {
             Home::Workspace { manifest, .. } => manifest.parent().unwrap_or(Path::new(".")),
@@ -163,7 +163,7 @@ impl Targets {
             } => build(cargo, manifest, names, release)?,
             Home::Folder(folder) if release => {
                 let reason = format!(
-                    "--release: the programs in {} are not built here; leave it out",
+                    "--release: the programs in {} are already built",
                     folder.display()
                 );
                 return Err(UsageError(reason).into());
@@ -173,7 +173,9 @@ impl Targets {
         for program in &all {
             if !program.path.is_file() {
                 let path = program.path.display();
-                return Err(UsageError(format!("{path}, which {LIST} lists, is not there")).into());
+                return Err(
+                    UsageError(format!("{path} does not exist, although {LIST} lists it")).into(),
+                );
             }
         }
         Ok(all)

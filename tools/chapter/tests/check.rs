@@ -56,10 +56,8 @@ impl Home {
     }
 }
 
-const DEVICE: &str = "Expectations of NVIDIA H200, driver software GPU, CUDA 13.0, 132 multiprocessors at 1980 MHz, memory at \
-                      3201 MHz, profile 591c70fd\n";
-const AGAIN: &str = "If that is meant to be, `cargo chapter run --update-expectations` on the same device records it: keep the \
-                     files that it writes.\n";
+const DEVICE: &str = "Expectations of NVIDIA H200, driver software GPU, CUDA 13.0, 132 multiprocessors\n    at 1980 MHz, memory at 3201 MHz, profile 591c70fd\n";
+const AGAIN: &str = "If the change is intended, record it with `cargo chapter run\n    --update-expectations` on the same device, and commit the files.\n";
 
 #[test]
 fn the_same_run_is_as_expected() {
@@ -75,7 +73,7 @@ fn a_slower_run_is_named() {
     let slower = RESULTS.replace("1096.032", "1096.033");
     let said = format!(
         "{DEVICE}  basic_streams:\n    kernels  NOT AS EXPECTED, 1 of 4 figures\n\
-         REGRESSION: basic_streams kernels: 128 launches, 8 streams, makespan: 1096.033 µs, expected 1096.032 µs (exactly)\n{AGAIN}"
+         REGRESSION: basic_streams kernels: 128 launches, 8 streams, makespan:\n    1096.033 µs, expected 1096.032 µs (exactly)\n{AGAIN}"
     );
     assert_eq!(
         Home::recorded().check(&slower, &[]),
@@ -87,8 +85,8 @@ fn a_slower_run_is_named() {
 fn a_changed_plan_is_said() {
     let changed = RESULTS.replace("6a183d9069872c28", "0123456789abcdef");
     let said = format!(
-        "{DEVICE}  basic_streams: expectation void: its work is another one than recorded (hash 0123456789abcdef, recorded \
-         6a183d9069872c28)\n{AGAIN}"
+        "{DEVICE}  basic_streams: expectation outdated: the part does other work than recorded\n      \
+         (hash 0123456789abcdef, recorded 6a183d9069872c28)\n{AGAIN}"
     );
     assert_eq!(
         Home::recorded().check(&changed, &[]),
@@ -100,7 +98,7 @@ fn a_changed_plan_is_said() {
 fn without_expectations_that_is_said_and_strictly_a_failure() {
     let home = Home::new();
     let said = format!(
-        "{DEVICE}  basic_streams: not judged: nothing is recorded of this target on this device ({})\n",
+        "{DEVICE}  basic_streams: not judged: no expectations recorded for this target on this\n      device ({})\n",
         home.file()
     );
     assert_eq!(home.check(RESULTS, &[]), (0, said.clone(), String::new()));
@@ -123,12 +121,12 @@ fn files_that_are_none_are_refused() {
         (
             RESULTS,
             &whole[..200],
-            "basic_streams.json holds no expectations: EOF while parsing",
+            "basic_streams.json is not a file of expectations: EOF while parsing",
         ),
         (
             RESULTS,
             &whole.replace("\"version\": 2", "\"version\": 1"),
-            "basic_streams.json has version 1 of the expectations' form; this program reads version 2: write it again",
+            "basic_streams.json has version 1 of the expectations' format; this program reads version 2; record it again",
         ),
     ] {
         home.write(expectations);
@@ -165,7 +163,7 @@ fn a_folder_of_expectations_that_is_not_there_is_bad_usage() {
     let (code, said, err) = home.check(RESULTS, &[]);
     assert_eq!((code, said.as_str()), (2, ""));
     assert!(
-        err.contains("--expectations expectations: there is no such folder"),
+        err.contains("--expectations expectations: no such folder"),
         "{err}"
     );
 }

@@ -50,7 +50,7 @@ fn two_folders_stand_beside_each_other() {
         ["three streams", "1.00 µs", "1.50 µs", "1.50x"]
     );
     assert_eq!(
-        line(&out, "target:part")[1..3],
+        line(&out, "variant")[1..3],
         ["first, modelled", "second, modelled"]
     );
 }
@@ -97,7 +97,10 @@ fn what_is_no_results_is_bad_usage() {
             "truncated.json holds no results of an example",
         ),
         ("later.json", "version 4 of the results' form"),
-        ("empty", "`cargo chapter run` leaves such a folder behind"),
+        (
+            "empty",
+            "a folder of results comes from `cargo chapter run`",
+        ),
     ] {
         let (code, out, err) = chapter.ends(&["compare", path]);
         assert_eq!((code, out.as_str()), (2, ""), "{path}");
@@ -112,7 +115,7 @@ fn what_is_no_results_is_bad_usage() {
     let (code, _, err) = chapter.ends(&three);
     assert_eq!(code, 2);
     assert!(
-        err.contains("both hold first: compare two at a time"),
+        err.contains("both hold first; compare two at a time"),
         "{err}"
     );
 }

@@ -95,19 +95,19 @@ fn what_cannot_be_drawn_is_refused_and_nothing_is_left_behind() {
     let cases = [
         (
             "parts.json --svg p.svg",
-            "a picture is of one part; choose with --part: three-way, kernels",
+            "a picture shows one part; choose one with --part: three-way, kernels",
         ),
         (
             "parts.json --part none --html p.html",
-            "--part none: there are timelines of three-way, kernels",
+            "--part none: no such timeline; the file has: three-way, kernels",
         ),
         (
             "parts.json --variant none --html p.html",
-            "--variant none: there are timelines of one-stream, three-streams",
+            "--variant none: no such timeline; the file has: one-stream, three-streams",
         ),
         (
             "measured.json --beside other.json --html p.html",
-            "one file is of basic_streams, the other of stream_hazards",
+            "the files are of different examples, basic_streams and stream_hazards",
         ),
         (
             "measured.json --beside missing.json --html p.html",

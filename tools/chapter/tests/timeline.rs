@@ -192,7 +192,10 @@ fn what_is_no_timeline_is_refused_with_exit_code_2() {
     let mut empty = results();
     empty.parts[0].timelines.drain(..2);
     let empty = error("empty.json", &serde_json::to_vec(&empty).unwrap());
-    assert!(empty.contains("empty.json holds no operations"), "{empty}");
+    assert!(
+        empty.contains("empty.json holds no device operations"),
+        "{empty}"
+    );
     let report = error("run.nsys-rep", b"\x90\x91 not text");
     assert!(report.contains("nsys export --type sqlite"), "{report}");
     let nothing = error("nothing", b"");
@@ -210,14 +213,17 @@ fn what_is_no_timeline_is_refused_with_exit_code_2() {
     );
     drop(Export::create(&at.join("bare.sqlite"), Version::V2026));
     let bare = refused("bare.sqlite", at);
-    assert!(bare.contains("bare.sqlite holds no operations"), "{bare}");
+    assert!(
+        bare.contains("bare.sqlite holds no device operations"),
+        "{bare}"
+    );
     let foreign = rusqlite::Connection::open(at.join("foreign.db")).unwrap();
     foreign
         .execute("CREATE TABLE notes (text TEXT)", [])
         .unwrap();
     let foreign = refused("foreign.db", at);
     assert!(
-        foreign.contains("foreign.db: a database, but no export of Nsight Systems"),
+        foreign.contains("foreign.db: a database, but not an export of Nsight Systems"),
         "{foreign}"
     );
     let torn = fs::read(at.join("foreign.db")).unwrap();

@@ -47,9 +47,25 @@ fn a_real_target_runs_and_its_results_can_be_compared() {
     let (code, _, err) = chapter(&ignoring);
     assert_eq!(code, 2);
     assert!(
-        err.contains("--iterations: what was asked for does not use it"),
+        err.contains("--iterations: the selected parts do not use it"),
         "{err}"
     );
+}
+
+#[test]
+fn help_and_lists_fit_80_columns() {
+    let commands = [
+        "list", "run", "compare", "check", "report", "timeline", "demos", "doctor",
+    ];
+    let helps = commands.map(|command| vec![command, "--help"]);
+    let lists = [vec!["--help"], vec!["list"], vec!["demos", "list"]];
+    for arguments in helps.into_iter().chain(lists) {
+        let (code, said, err) = chapter(&arguments);
+        assert_eq!(code, 0, "{arguments:?}: {err}");
+        let long = said.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(long, None, "{arguments:?}");
+        assert!(!said.contains('\u{1b}'), "no colour in a pipe: {said}");
+    }
 }
 
 #[test]
@@ -57,7 +73,7 @@ fn every_demo_is_a_part_and_those_that_are_not_are_said_to_be_missing() {
     let (code, said, err) = chapter(&["demos", "list"]);
     assert_eq!(code, 0, "{err}");
     assert!(
-        said.contains("stream-overlap    How near to the bound"),
+        said.contains("\n                  basic_streams:three-way\n"),
         "{said}"
     );
     assert!(
@@ -71,7 +87,7 @@ fn every_demo_is_a_part_and_those_that_are_not_are_said_to_be_missing() {
     }
     let (code, _, err) = chapter(&["demos", "nonsense"]);
     assert_eq!(code, 2);
-    assert!(err.contains("there are: stream-overlap, "), "{err}");
+    assert!(err.contains("the demos are: stream-overlap, "), "{err}");
 }
 
 #[test]
@@ -121,7 +137,9 @@ fn no_file_lists_the_examples() {
                 && let Ok(text) = fs::read_to_string(&path)
             {
                 read += 1;
-                let all = examples.iter().all(|example| text.contains(example));
+                // The names that earlier records had stay as they were.
+                let is_record = path.ends_with("scripts/migrate-expectations.tsv");
+                let all = examples.iter().all(|example| text.contains(example)) && !is_record;
                 assert!(!all, "{} lists the examples", path.display());
             }
         }

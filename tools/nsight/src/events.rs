@@ -68,7 +68,7 @@ struct Records {
 }
 
 impl Records {
-    /// Exactly where that is said; otherwise the event's last record before the wait, which is what a wait waits for.
+    /// The exact record where the trace names it; otherwise the event's last record before the wait, which is what a wait waits for.
     fn find(
         &self,
         process: u64,
@@ -163,7 +163,7 @@ impl Queues {
         Self { queues }
     }
 
-    /// What was asked for last before that time.
+    /// The last enqueued operation before that time.
     pub fn before(&self, place: &Place, time: i64) -> Option<usize> {
         let queue = self.queues.get(&key(place)?)?;
         let earlier = queue.partition_point(|&(call, ..)| call <= time);
@@ -173,7 +173,7 @@ impl Queues {
         of_call.max_by_key(|op| op.2).map(|&(.., at)| at)
     }
 
-    /// What was asked for first after that time.
+    /// The first enqueued operation after that time.
     pub fn after(&self, place: &Place, time: i64) -> Option<usize> {
         let queue = self.queues.get(&key(place)?)?;
         let later = queue.partition_point(|&(call, ..)| call <= time);

@@ -47,7 +47,7 @@ pub enum NsightError {
     #[error(transparent)]
     File(#[from] std::io::Error),
     /// It is another program's.
-    #[error("a database, but no export of Nsight Systems: it has no table StringIds")]
+    #[error("a database, but not an export of Nsight Systems: it has no table StringIds")]
     Foreign,
     /// A table lacks what no version known here lacked.
     #[error("the table {table} has no column {column}: this version of Nsight Systems is unknown")]
@@ -85,7 +85,7 @@ pub fn read(path: &Path) -> Result<Export, NsightError> {
     Ok(Export { notes, traces })
 }
 
-/// Opens a database to which nobody writes: SQLite then neither locks it nor makes files beside it.
+/// Opens a database read-only and immutable: SQLite then neither locks it nor makes files beside it.
 fn open(path: &Path) -> Result<Connection, NsightError> {
     let uri = format!(
         "file:{}?mode=ro&immutable=1",

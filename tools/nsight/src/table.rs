@@ -68,7 +68,7 @@ pub fn columns(database: &Connection, table: &str) -> Result<Vec<String>, Nsight
 }
 
 /// All rows of a table, in the order in which they were written; none when there is no such table. A column that the table
-/// lacks is missing in each row; one of `required` that it lacks is an error. Columns are numbered as asked for, the required
+/// lacks is missing in each row; one of `required` that it lacks is an error. Columns are numbered in the order of the request, the required
 /// first.
 pub fn rows<const R: usize, const O: usize>(
     database: &Connection,

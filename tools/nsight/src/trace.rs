@@ -151,7 +151,7 @@ impl Report {
     }
 
     /// The calls that enqueued operations, and those in which the host waited, in order of their starts. Of the operations of
-    /// one call, as a graph's launch has many, it is said to have enqueued the first.
+    /// one call, as a graph's launch has many, it counts as the call that enqueued the first.
     fn host_calls(&self, process: u64, raws: &[&Raw], origin: i64) -> Vec<HostCall> {
         let mut calls: BTreeMap<(u64, i64, &str), HostCall> = BTreeMap::new();
         let waits = self.calls.waits.iter();

@@ -93,8 +93,11 @@ impl fmt::Display for Fingerprint {
         }
         write!(
             f,
-            ", {} multiprocessors at {} MHz, memory at {} MHz",
-            self.multiprocessors, self.clock_mhz, self.memory_clock_mhz
+            ", {} multiprocessor{} at {} MHz, memory at {} MHz",
+            self.multiprocessors,
+            if self.multiprocessors == 1 { "" } else { "s" },
+            self.clock_mhz,
+            self.memory_clock_mhz
         )?;
         match &self.profile {
             Some(profile) => write!(f, ", profile {profile}"),

@@ -17,7 +17,7 @@ pub struct Refused(pub String);
 /// A file to be.
 #[derive(Debug)]
 pub struct NewFile {
-    /// As asked for.
+    /// The requested path.
     path: PathBuf,
     /// The file itself, where the path leads through symbolic links.
     target: PathBuf,

@@ -21,12 +21,15 @@ pub struct Request {
     /// Pieces, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<u64>,
+    /// Streams, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u64>,
+    /// Rounds of each kernel, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
     /// Timed runs, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
-    /// Whether an event was left out on purpose.
-    #[serde(default)]
-    pub omit_event: bool,
     /// Whether a profiler was attached: such a run's times are not to be recorded as expectations.
     #[serde(default)]
     pub profiled: bool,
@@ -77,7 +80,7 @@ pub enum ReadError {
     },
     /// It is a file of another version of the form.
     #[error(
-        "{path} has version {found} of the results' form; this program reads version {VERSION}: write it again with `--json`"
+        "{path} has version {found} of the results' format; this program reads version {VERSION}; write it again with `--json`"
     )]
     Version {
         /// The file.

@@ -1,4 +1,4 @@
-//! What a part had to do, as a hash: results of two runs are comparable only when it is the same.
+//! A hash of a part's work: results of two runs are comparable only when it is the same.
 //!
 //! It is a hash of ids and numbers only: the example, the part, the options that change the work, the numbers of each
 //! group's plan, and of everything that was timed its group, variant and kind. Texts are not in it, so that a sentence may
@@ -9,7 +9,7 @@ use crate::part::{Kind, PartResults, Plan};
 use crate::results::Request;
 use sha2::{Digest, Sha256};
 
-/// The hash of what a part had to do, in hexadecimal.
+/// The hash of a part's work, in hexadecimal.
 pub fn hash(example: &str, request: &Request, part: &PartResults) -> String {
     let timed = part.timed.iter();
     let timed = timed.map(|timed| (&*timed.group.id, &*timed.variant.id, timed.kind));
@@ -34,9 +34,17 @@ pub fn hash_of<'a>(
     for option in [
         request.size.map(|size| format!("size {size}")),
         request.chunks.map(|chunks| format!("chunks {chunks}")),
-        request.omit_event.then(|| "omit event".to_owned()),
+        // An option that is no more; recorded hashes have its place.
+        None,
     ] {
         add(&option.unwrap_or_default());
+    }
+    // Later options: absent ones leave no trace, so that earlier files' hashes stay.
+    for option in [
+        request.streams.map(|streams| format!("streams {streams}")),
+        request.rounds.map(|rounds| format!("rounds {rounds}")),
+    ] {
+        option.iter().for_each(|option| add(option));
     }
     for plan in plans {
         add("plan");

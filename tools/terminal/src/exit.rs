@@ -1,6 +1,7 @@
 //! Exit codes: 0 the lesson holds, 1 it does not, 2 bad usage, 3 the device lacks what the example
 //! needs.
 
+use crate::style;
 use anyhow::Error;
 use chapter_results::new_file::Refused;
 use std::process::ExitCode;
@@ -48,7 +49,7 @@ impl UsageError {
 
 /// Prints an error and its causes as one line on standard error.
 pub fn complain(error: &Error) {
-    eprintln!("error: {error:#}");
+    anstream::eprintln!("{} {error:#}", style::bad("error:"));
 }
 
 #[cfg(test)]

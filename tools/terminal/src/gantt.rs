@@ -31,12 +31,16 @@ pub struct Gantt<'a> {
     rows: Rows,
     columns: u64,
     coloured: bool,
+    most_rows: usize,
+    host_waits: bool,
 }
 
-/// Columns of the time axis where nothing is said of it.
+/// The default number of columns of the time axis.
 const COLUMNS: u64 = 64;
-/// Rows shown; the rest is counted.
-const MAX_ROWS: usize = 16;
+/// The row of the host's waits.
+const HOST: &str = "host";
+/// Rows shown where nothing is said of it; the rest is counted.
+const ROWS: usize = 16;
 
 impl<'a> Gantt<'a> {
     /// A chart of the usual width.
@@ -46,6 +50,8 @@ impl<'a> Gantt<'a> {
             rows,
             columns: COLUMNS,
             coloured: false,
+            most_rows: ROWS,
+            host_waits: false,
         }
     }
 
@@ -55,16 +61,34 @@ impl<'a> Gantt<'a> {
             .row_names()
             .iter()
             .map(|name| name.chars().count())
+            .chain(self.host_waits.then_some(HOST.len()))
             .max();
         let frame = label.unwrap_or(0) + 3;
         let columns = columns.saturating_sub(frame).max(10);
         self.with_columns(u16::try_from(columns).unwrap_or(u16::MAX))
     }
 
+    /// The same with so many rows at most.
+    pub fn with_rows(self, most: usize) -> Self {
+        Self {
+            most_rows: most,
+            ..self
+        }
+    }
+
     /// The same, with its operations in colours.
     pub fn coloured(self) -> Self {
         Self {
             coloured: true,
+            ..self
+        }
+    }
+
+    /// The same, with a row that shows when the host waited for a stream, as in `cuStreamSynchronize`: `w`, every other
+    /// wait `W`.
+    pub fn with_host_waits(self) -> Self {
+        Self {
+            host_waits: true,
             ..self
         }
     }
@@ -104,8 +128,46 @@ impl<'a> Gantt<'a> {
         }
     }
 
+    /// The columns of the time axis. They meet exactly: multiplied before divided, in 128 bits, so that hours do not
+    /// overflow.
+    fn spans_of_columns(&self) -> impl Iterator<Item = Span> {
+        let end = u128::from(self.recording.makespan().as_nanos() as u64);
+        let columns = self.columns;
+        let edge = move |column| (end * u128::from(column) / u128::from(columns)) as u64;
+        (0..columns).map(move |column| Span {
+            start: edge(column),
+            end: edge(column + 1),
+        })
+    }
+
+    fn host_cells(&self) -> String {
+        let calls = self.recording.calls.iter();
+        let calls = calls.filter(|call| call.waits() && call.stream.is_some());
+        let waits: Vec<Span> = calls
+            .map(|call| Span {
+                start: u64::try_from(call.span.start).unwrap_or(0),
+                end: u64::try_from(call.span.end).unwrap_or(0),
+            })
+            .collect();
+        let cell = |column: Span| {
+            let filled = |wait: &Span| {
+                let end = wait.end.min(column.end);
+                end.saturating_sub(wait.start.max(column.start))
+            };
+            let longest = waits
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, wait)| filled(wait));
+            let mostly = waits.iter().map(filled).sum::<u64>() * 2 >= column.nanoseconds();
+            match longest {
+                Some((number, wait)) if mostly && filled(wait) > 0 => ["w", "W"][number % 2],
+                _ => " ",
+            }
+        };
+        self.spans_of_columns().map(cell).collect()
+    }
+
     fn cells(&self, row: &str) -> String {
-        let end = self.recording.makespan().as_nanos() as u64;
         let row: Vec<(usize, &Interval)> = self
             .recording
             .intervals
@@ -113,21 +175,8 @@ impl<'a> Gantt<'a> {
             .filter(|interval| self.row_of(interval) == row)
             .enumerate()
             .collect();
-        (0..self.columns)
-            .map(|column| {
-                // Multiply before dividing, in 128 bits: columns meet exactly and hours do not
-                // overflow.
-                let edge = |column: u64| {
-                    (u128::from(end) * u128::from(column) / u128::from(self.columns)) as u64
-                };
-                cell(
-                    &row,
-                    Span {
-                        start: edge(column),
-                        end: edge(column + 1),
-                    },
-                )
-            })
+        self.spans_of_columns()
+            .map(|column| cell(&row, column))
             .collect()
     }
 }
@@ -189,12 +238,16 @@ fn in_colours(cells: &str) -> String {
 impl fmt::Display for Gantt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.row_names();
-        let shown = &names[..names.len().min(MAX_ROWS)];
+        let shown = &names[..names.len().min(self.most_rows)];
         let label = shown
             .iter()
             .map(|name| name.chars().count())
+            .chain(self.host_waits.then_some(HOST.len()))
             .max()
             .unwrap_or(0);
+        if self.host_waits {
+            writeln!(f, "{HOST:label$} |{}|", self.host_cells())?;
+        }
         for name in shown {
             let cells = self.cells(name);
             let cells = if self.coloured {
@@ -220,7 +273,7 @@ impl fmt::Display for Gantt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chapter_results::intervals::Source;
+    use chapter_results::intervals::{HostCall, HostSpan, Source};
     use proptest::prelude::*;
 
     fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
@@ -287,6 +340,35 @@ mod tests {
         assert!(
             plain.lines().all(|line| line.chars().count() <= 40),
             "{plain}"
+        );
+    }
+
+    #[test]
+    fn the_hosts_waits_are_a_row() {
+        let kernel = |start, end| interval(Engine::Kernel, "stream", start, end);
+        let intervals = vec![kernel(0, 3_000), kernel(6_000, 10_000)];
+        let mut recording = Recording::new(Source::SoftwareGpu, intervals);
+        let call = |name: &str, start, end| HostCall {
+            name: name.into(),
+            thread: "main".into(),
+            span: HostSpan { start, end },
+            stream: Some("stream".into()),
+            interval: None,
+        };
+        recording.calls = vec![
+            call("cuStreamSynchronize", -500, 4_000),
+            call("cuLaunchKernel", 4_000, 8_000),
+            call("cuStreamSynchronize", 8_000, 11_000),
+            HostCall {
+                stream: None,
+                ..call("cuEventSynchronize", 0, 10_000)
+            },
+        ];
+        let chart = Gantt::new(&recording, Rows::Streams).with_host_waits();
+        assert_eq!(
+            chart.with_columns(10).to_string(),
+            "host   |wwww    WW|\n\
+             stream |KKK   kkkk|\n       0    10.0 µs"
         );
     }
 

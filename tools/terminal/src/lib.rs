@@ -1,6 +1,6 @@
 //! What the programs of the chapter show on a terminal, and how they end. It knows recordings and errors, not CUDA.
 //!
-//! - [`output`]: standard output; [`style`], [`table`], [`gantt`]: what is printed there.
+//! - [`output`]: standard output; [`style`], [`mod@wrap`], [`table`], [`gantt`]: what is printed there.
 //! - [`exit`]: exit codes, and the error that means bad usage.
 
 pub mod exit;
@@ -8,5 +8,6 @@ pub mod gantt;
 pub mod output;
 pub mod style;
 pub mod table;
+pub mod wrap;
 
 pub use exit::{Exit, UsageError};

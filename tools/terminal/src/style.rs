@@ -36,6 +36,11 @@ pub(crate) fn engine(engine: chapter_results::intervals::Engine, text: impl Disp
     styled(colour.on_default(), text)
 }
 
+/// The text without its styles.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
 fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }

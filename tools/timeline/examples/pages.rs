@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 use testing::{call, interval, one_stream, range, recording, results, three_way};
 
-/// Chunks in three streams, one kernel in the middle of each, so many operations in all.
+/// Chunks in three streams, one kernel in the middle of each, with this many operations in all.
 fn many(operations: u64) -> Recording {
     let stage = |n: u64| {
         let start = (n / 3) * 1_000 + (n % 3) * 900;

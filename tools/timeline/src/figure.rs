@@ -161,7 +161,7 @@ mod tests {
     fn the_bound_is_the_last_of_the_variants_group() {
         let mut results = results(TimeSource::Measured, vec![("one stream", three_way())]);
         let part = &mut results.parts[0];
-        assert_eq!(bound_us(part, "one stream"), None);
+        assert_eq!(bound_us(part, "one-stream"), None);
         let timed = |variant: &'static str, group: &'static str, kind| Timed {
             group: group.into(),
             variant: variant.into(),
@@ -169,8 +169,8 @@ mod tests {
             samples_us: vec![1.0],
         };
         part.timed = vec![
-            timed("one stream", "copies", Kind::Copy),
-            timed("one stream", "all", Kind::Makespan),
+            timed("one-stream", "copies", Kind::Copy),
+            timed("one-stream", "all", Kind::Makespan),
             timed("alone", "unbounded", Kind::Makespan),
         ];
         let bound = |group: &str, us| Bound {
@@ -179,7 +179,7 @@ mod tests {
             us,
         };
         part.bounds = vec![bound("all", 90.0), bound("all", 60.0), bound("copies", 5.0)];
-        assert_eq!(bound_us(part, "one stream"), Some(60.0));
+        assert_eq!(bound_us(part, "one-stream"), Some(60.0));
         assert_eq!(bound_us(part, "alone"), None);
         assert_eq!(
             figures(&[Source::of(&results)])[0].drawn[0].bound_us,

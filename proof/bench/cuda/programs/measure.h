@@ -1,5 +1,5 @@
 // Timing variants against one another, as examples-host's measure.rs does: regions that fork from a start event and join
-// in an end event; the variants in turn.
+// in an end event; the variants alternate.
 #pragma once
 #include "twin.h"
 
@@ -36,7 +36,7 @@ struct Variant {
     std::function<void()> body;
 };
 
-// Runs the variants of the plan in turn, one round to warm up and `iterations` to time; `prepare` comes before each run, `check` after
+// Runs the variants of the plan alternately, one round to warm up and `iterations` to time; `prepare` comes before each run, `check` after
 // the last run of each.
 inline void compare(const Program& program, const char* part, const Plan& plan,
                     const std::vector<Variant>& variants, const std::function<void()>& prepare,

@@ -169,7 +169,10 @@ fn check(contestants: &[Contestant], buffers: &Buffers, sms: u32, stream: &Strea
             .zip(&expected)
             .all(|(a, b)| a.to_bits() == b.to_bits());
         ensure!(same, "{} computes other bits", contestant.name);
-        println!("{}: the bits of {}", contestant.name, contestants[0].name);
+        println!(
+            "{}: the same bits as {}",
+            contestant.name, contestants[0].name
+        );
     }
     Ok(())
 }
@@ -199,7 +202,7 @@ fn launch(
         argument(&output),
         argument(&rounds),
     ];
-    // SAFETY: all contestants have these parameters, and the buffers have so many elements.
+    // SAFETY: all contestants have these parameters, and the buffers have this many elements.
     unsafe { bench::launch(&c.function, [grid, 1, 1], c.threads, &arguments, stream) }
         .with_context(|| format!("launch {}", c.name))
 }

@@ -2,7 +2,7 @@
 
 use super::{Code, Handle};
 
-/// The call did what it was asked.
+/// The call succeeded.
 pub const SUCCESS: Code = Code(0);
 
 macro_rules! codes {

@@ -16,7 +16,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         captured_work_is_not_done,
         "cuStreamBeginCapture",
-        "Work given to a capturing stream is not done; the graph that capture gives does it."
+        "Work enqueued in a capturing stream is not executed; the captured graph executes it."
     ),
     rule!(
         status_tells_capturing,
@@ -36,7 +36,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         graph_does_what_the_stream_would,
         "cuStreamEndCapture",
-        "The captured graph leaves what the stream would have left, each time it is launched."
+        "Each launch of the captured graph gives the same result as the stream would have."
     ),
     rule!(
         arguments_are_taken_at_the_call,
@@ -76,12 +76,12 @@ pub const RULES: &[Rule] = &[
     rule!(
         mode_is_exchanged,
         "cuThreadExchangeStreamCaptureMode",
-        "A thread starts in global mode, and the exchange gives back the mode before."
+        "A thread starts in global mode, and the exchange returns the previous mode."
     ),
     rule!(
         host_function_is_called_at_the_launch,
         "cuLaunchHostFunc",
-        "A captured host function is called when the graph comes to it, not at capture."
+        "A captured host function is called when the graph executes its node, not during capture."
     ),
     rule!(
         non_blocking_capture_leaves_legacy_free,

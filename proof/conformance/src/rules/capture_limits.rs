@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         invalidated_capture_gives_no_graph,
         "CUDA programming guide, invalidation",
-        "Ending an invalidated capture says so, gives no graph, and frees the stream."
+        "Ending an invalidated capture returns an error, gives no graph, and ends the stream's capture."
     ),
     rule!(
         invalidated_capture_takes_no_work,

@@ -24,7 +24,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         one_stream_serves_two_threads,
         "CUDA programming guide, streams",
-        "Work that a thread gave to a stream is done before what another gives to it afterwards."
+        "Work that one thread enqueued in a stream ends before work that another enqueues in it later."
     ),
     rule!(
         per_thread_handle_means_the_callers_stream,
@@ -34,7 +34,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         thread_may_end_while_its_stream_works,
         "CU_STREAM_PER_THREAD",
-        "What a thread gave to its default stream is done after the thread has ended."
+        "Work in a thread's default stream completes even after the thread has ended."
     ),
     rule!(
         another_thread_waits_for_an_event,

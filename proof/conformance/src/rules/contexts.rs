@@ -60,7 +60,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         set_current_null_on_nothing_succeeds,
         "cuCtxSetCurrent",
-        "Setting no context on an empty stack does nothing."
+        "Setting a null context on an empty stack has no effect."
     ),
     rule!(
         threads_start_without_a_context,
@@ -70,7 +70,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         calls_need_a_context,
         "CUDA programming guide, driver API, context",
-        "Calls that need a context say so when there is none."
+        "Calls that need a context return an error without one."
     ),
     rule!(
         a_context_serves_several_threads,

@@ -54,7 +54,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         copies_must_stay_inside_to,
         "cuMemcpyHtoD",
-        "A copy that would write behind the end of an allocation is refused, and writes nothing."
+        "A copy that would write past the end of an allocation is refused, and writes nothing."
     ),
     rule!(
         copies_must_stay_inside_from,

@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         count_is_positive,
         "cuDeviceGetCount",
-        "There is a device, or cuInit would have failed."
+        "After a successful cuInit there is at least one device."
     ),
     rule!(
         ordinal_must_be_below_the_count,
@@ -101,7 +101,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         unknown_entry_point_is_not_found,
         "cuGetProcAddress",
-        "A name that is none gives null and a status that says so; the call itself succeeds."
+        "An unknown name gives null and the status 'symbol not found'; the call itself succeeds."
     ),
 ];
 

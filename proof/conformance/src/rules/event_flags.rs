@@ -37,7 +37,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         one_untimed_event_spoils_the_time,
         "cuEventElapsedTime",
-        "There is no time if either of the two events keeps none."
+        "The elapsed time is refused if either event was created without timing."
     ),
     rule!(
         pending_untimed_events_have_no_time,
@@ -62,7 +62,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         external_wait_becomes_a_node,
         "CU_EVENT_WAIT_EXTERNAL",
-        "In a capture an external wait becomes a wait node, and an event recorded outside is no fault."
+        "In a capture an external wait becomes a wait node, and the event may have been recorded outside."
     ),
 ];
 

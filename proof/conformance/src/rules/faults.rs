@@ -56,13 +56,13 @@ pub const RULES: &[Rule] = &[
     rule!(
         devices_answer_after_a_failure,
         "cuDeviceGetAttribute",
-        "What needs no context works after a failed kernel."
+        "Calls that need no context work after a failed kernel."
     )
     .in_process(),
     rule!(
         work_before_the_failure_is_done,
         "CUDA programming guide, streams",
-        "What was done before the failed kernel stays done: page-locked memory holds it."
+        "Work that completed before the failed kernel stays visible in page-locked memory."
     )
     .in_process(),
     rule!(
@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         out_of_bounds_by_far_is_illegal,
         "CUDA_ERROR_ILLEGAL_ADDRESS",
-        "A kernel that reads where nothing was ever allocated fails with an illegal address."
+        "A kernel that reads outside every allocation fails with an illegal address."
     )
     .in_process(),
 ];

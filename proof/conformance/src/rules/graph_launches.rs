@@ -26,7 +26,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         set_kernel_and_copy,
         "cuGraphLaunch",
-        "A memset, a kernel and a copy to the host, one after the other, leave what they would in a stream."
+        "A memset, a kernel and a copy to the host, as a chain of nodes, give the same result as in a stream."
     ),
     rule!(
         launch_does_not_wait,
@@ -56,7 +56,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         arguments_are_taken_when_added,
         "cuGraphAddKernelNode",
-        "What an argument's variable holds after the node was added does not matter."
+        "A kernel node copies its arguments: changing the variables afterwards has no effect."
     ),
     rule!(
         executable_stays_as_instantiated,
@@ -81,17 +81,17 @@ pub const RULES: &[Rule] = &[
     rule!(
         record_node_records,
         "cuGraphAddEventRecordNode",
-        "A record node records its event when the graph comes to it."
+        "A record node records its event when the graph executes the node."
     ),
     rule!(
         wait_node_waits,
         "cuGraphAddEventWaitNode",
-        "A wait node waits for what its event stands for at the launch."
+        "A wait node waits for the last record of its event at the time of the launch."
     ),
     rule!(
         child_graph_runs,
         "cuGraphAddChildGraphNode",
-        "The nodes of a child graph run before what depends on the child."
+        "The nodes of a child graph run before the nodes that depend on the child."
     ),
     rule!(
         executable_kernel_can_be_changed,
@@ -106,7 +106,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         update_needs_the_same_shape,
         "cuGraphExecUpdate",
-        "Updating from a graph of another shape fails and changes nothing."
+        "Updating from a graph of another shape fails and leaves the executable graph unchanged."
     ),
     rule!(
         disabled_node_does_nothing,

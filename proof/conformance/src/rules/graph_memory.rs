@@ -15,7 +15,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         node_gives_the_address,
         "cuGraphAddMemAllocNode",
-        "Adding an allocation node gives the address that the memory will have."
+        "Adding an allocation node returns the address of the memory."
     ),
     rule!(
         nodes_use_the_memory,

@@ -117,7 +117,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         original_is_not_found_in_another_graph,
         "cuGraphNodeFindInClone",
-        "A node is not found in a graph that is no clone of its own."
+        "A node is not found in a graph that is not a clone of the node's graph."
     ),
 ];
 

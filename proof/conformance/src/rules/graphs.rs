@@ -24,7 +24,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         nodes_are_counted_without_a_buffer,
         "cuGraphGetNodes",
-        "Without a buffer the call gives the number of nodes."
+        "Without a buffer the call returns the number of nodes."
     ),
     rule!(
         rest_of_a_large_buffer_is_null,
@@ -39,7 +39,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         nodes_without_dependencies_are_roots,
         "cuGraphGetRootNodes",
-        "The roots are the nodes that depend on none."
+        "The roots are the nodes without dependencies."
     ),
     rule!(
         edges_are_pairs,

@@ -24,12 +24,12 @@ pub const RULES: &[Rule] = &[
     rule!(
         launching_does_not_wait,
         "cuLaunchHostFunc",
-        "Launching a host function returns at once; it is called when its turn comes."
+        "Launching a host function returns at once; the stream calls the function after its earlier work."
     ),
     rule!(
         called_after_earlier_work,
         "cuLaunchHostFunc",
-        "A host function sees what the kernel before it stored in page-locked memory."
+        "A host function sees the values that the preceding kernel stored in page-locked memory."
     ),
     rule!(
         later_work_waits_for_it,

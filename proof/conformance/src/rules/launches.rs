@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         refused_launch_does_nothing,
         "cuLaunchKernel",
-        "A refused launch executes nothing, and the stream works on."
+        "A refused launch executes nothing, and the stream remains usable."
     ),
     rule!(
         null_kernel_is_refused,
@@ -60,7 +60,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         arguments_are_taken_at_the_call,
         "cuLaunchKernel",
-        "What an argument's variable holds after the call does not matter."
+        "A launch copies its arguments: changing the variables after the call has no effect."
     ),
     rule!(
         arguments_in_one_buffer,
@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         shared_memory_limit_has_a_limit,
         "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
-        "The attribute cannot exceed what the device has."
+        "The attribute cannot exceed the device's limit."
     ),
     rule!(
         kernels_see_their_shared_memory,
@@ -110,7 +110,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         attribute_shared,
         "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES",
-        "A kernel's static shared memory is what it declares, without dynamic memory."
+        "A kernel's static shared memory is the declared amount, without dynamic memory."
     ),
     rule!(
         attribute_versions,

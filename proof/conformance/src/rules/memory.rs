@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         range_of_no_allocation_is_not_found,
         "cuMemGetAddressRange",
-        "An address that belongs to nothing is not found."
+        "An address outside every allocation is not found."
     ),
     rule!(
         pitch_holds_the_row,

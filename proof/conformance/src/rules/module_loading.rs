@@ -22,7 +22,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         kernels_are_listed,
         "cuModuleEnumerateFunctions",
-        "The list has as many kernels as asked for, all different."
+        "The list has the requested number of kernels, all different."
     ),
     rule!(
         kernels_have_names,
@@ -42,7 +42,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         unloaded_module_is_gone,
         "cuModuleUnload",
-        "Unloading gives the variables' memory back: the address belongs to nothing."
+        "Unloading frees the module's variables: their addresses are no longer valid."
     ),
     rule!(
         module_belongs_to_its_context,
@@ -57,7 +57,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         text_without_kernels_loads,
         "cuModuleLoadData",
-        "PTX without kernels is a module of none."
+        "PTX without kernels gives a module without kernels."
     ),
 ];
 

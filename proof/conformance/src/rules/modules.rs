@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         missing_file_is_not_found,
         "cuModuleLoad",
-        "A file that is not there is not found."
+        "A missing file gives the code 'file not found'."
     ),
     rule!(
         the_log_says_why,

@@ -22,7 +22,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         shared_memory_limits_the_blocks,
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "With dynamic shared memory fewer blocks fit, and together no more than there is."
+        "With dynamic shared memory fewer blocks fit, and together they do not exceed the multiprocessor's memory."
     ),
     rule!(
         block_of_zero_threads_is_refused,
@@ -37,7 +37,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         suggestion_fills_the_device,
         "cuOccupancyMaxPotentialBlockSize",
-        "The suggested grid is what fits on all multiprocessors with the suggested block."
+        "The suggested grid is the number of blocks of the suggested size that all multiprocessors hold at once."
     ),
     rule!(
         suggestion_keeps_the_limit,
@@ -52,7 +52,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         available_shared_memory_fits,
         "cuOccupancyAvailableDynamicSMemPerBlock",
-        "With the shared memory said to be available, as many blocks fit as were asked about."
+        "With the reported available shared memory, the requested number of blocks fits."
     ),
 ];
 

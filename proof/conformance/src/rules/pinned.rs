@@ -50,7 +50,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         kernels_read_it,
         "CUDA programming guide, mapped memory",
-        "A kernel reads what the host stored before the launch."
+        "A kernel reads the values that the host stored before the launch."
     ),
     rule!(
         freeing_twice_is_refused,

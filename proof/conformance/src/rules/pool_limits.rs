@@ -40,7 +40,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         own_access_may_be_granted,
         "cuMemPoolSetAccess",
-        "Granting the pool's own device what it has changes nothing."
+        "Granting the pool's own device access again has no effect."
     ),
     rule!(
         access_of_no_device_is_refused,
@@ -50,7 +50,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         nothing_is_allocated_in_vain,
         "cuMemAllocFromPoolAsync",
-        "Allocating zero bytes from a pool succeeds, and what it gives can be freed."
+        "Allocating zero bytes from a pool succeeds, and the returned address can be freed."
     ),
     rule!(
         null_is_freed_in_vain,

@@ -12,7 +12,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         zero_bytes_are_allocated_in_vain,
         "cuMemAllocAsync",
-        "Allocating zero bytes succeeds, and what it gives can be freed."
+        "Allocating zero bytes succeeds, and the returned address can be freed."
     ),
     rule!(
         more_than_there_is_is_refused,
@@ -92,7 +92,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         pointer_names_its_pool,
         "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE",
-        "An address names the pool that it was allocated from, and memory of cuMemAlloc none."
+        "An address has the attribute of the pool that it was allocated from; memory of cuMemAlloc has no pool."
     ),
     rule!(
         legacy_stream_orders_allocations,

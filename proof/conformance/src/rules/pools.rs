@@ -54,17 +54,17 @@ pub const RULES: &[Rule] = &[
     rule!(
         used_follows_allocations,
         "CU_MEMPOOL_ATTR_USED_MEM_CURRENT",
-        "What is used grows with an allocation, and is back at zero after its free."
+        "The used memory grows with an allocation, and is zero again after its free."
     ),
     rule!(
         reserved_covers_used,
         "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT",
-        "What is reserved is at least what is used."
+        "The reserved memory is at least the used memory."
     ),
     rule!(
         high_marks_stay,
         "CU_MEMPOOL_ATTR_USED_MEM_HIGH",
-        "The high mark keeps the most that was used."
+        "The high-water mark holds the peak of the used memory."
     ),
     rule!(
         high_marks_are_reset_by_zero,
@@ -79,7 +79,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         current_marks_cannot_be_set,
         "CU_MEMPOOL_ATTR_USED_MEM_CURRENT",
-        "What is used now cannot be set."
+        "The current use cannot be set."
     ),
     rule!(
         unknown_attribute_is_refused,
@@ -109,12 +109,12 @@ pub const RULES: &[Rule] = &[
     rule!(
         trimming_keeps_used_memory,
         "cuMemPoolTrimTo",
-        "Trimming does not release what is allocated."
+        "Trimming does not release allocated memory."
     ),
     rule!(
         trimming_keeps_what_is_asked,
         "cuMemPoolTrimTo",
-        "Trimming leaves at least as many bytes reserved as asked."
+        "Trimming leaves at least the requested number of bytes reserved."
     ),
     rule!(
         own_device_has_access,

@@ -27,7 +27,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         released_too_often,
         "cuDevicePrimaryCtxRelease",
-        "Releasing a primary context that nobody retains is refused."
+        "Releasing a primary context that is not retained is refused."
     ),
     rule!(
         flags_are_kept,
@@ -42,12 +42,12 @@ pub const RULES: &[Rule] = &[
     rule!(
         memory_goes_with_the_last_release,
         "cuDevicePrimaryCtxRelease",
-        "With the last release the context's memory is gone: its address belongs to nothing."
+        "The last release frees the context's memory: its addresses are no longer valid."
     ),
     rule!(
         work_is_shared_by_all_that_retain,
         "cuDevicePrimaryCtxRetain",
-        "What was made through one retain is used through another."
+        "Objects created after one retain can be used after another."
     ),
     rule!(
         reset_makes_it_inactive,

@@ -12,7 +12,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         bytes_are_set,
         "cuMemsetD8",
-        "cuMemsetD8 sets as many bytes as asked, and no others."
+        "cuMemsetD8 sets exactly the requested bytes."
     ),
     rule!(
         halves_are_set,
@@ -47,7 +47,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         zero_elements_are_set_in_vain,
         "cuMemsetD8",
-        "Setting zero elements succeeds and changes nothing."
+        "Setting zero elements succeeds and writes no memory."
     ),
     rule!(
         null_is_refused,

@@ -97,7 +97,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         legacy_waits_for_destroyed_blocking,
         "cuStreamDestroy",
-        "Work in the legacy stream waits for what a destroyed blocking stream still does."
+        "Work in the legacy stream waits for the remaining work of a destroyed blocking stream."
     ),
     rule!(
         event_orders_two_streams,

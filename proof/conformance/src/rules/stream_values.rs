@@ -36,7 +36,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         waiting_for_bits,
         "CU_STREAM_WAIT_VALUE_AND",
-        "A wait for bits ends when the word has one of them."
+        "A wait for bits ends when at least one of them is set in the word."
     ),
 ];
 

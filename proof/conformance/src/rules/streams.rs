@@ -44,7 +44,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         priority_is_clamped,
         "cuStreamCreateWithPriority",
-        "A priority outside of the range becomes the nearest within it."
+        "A priority outside the range becomes the nearest one inside it."
     ),
     rule!(
         ids_are_unique,
@@ -94,7 +94,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         work_of_a_destroyed_stream_is_done,
         "cuStreamDestroy",
-        "What a stream was given before it was destroyed is done."
+        "Work enqueued in a stream before it was destroyed completes."
     ),
     rule!(
         synchronize_waits_for_destroyed_streams,

@@ -1,4 +1,4 @@
-//! Seeing the calls that a program makes, whoever makes them: through cust, through `cust::sys`, or by address.
+//! Observes all driver calls of a program, whether they are made through cust, through `cust::sys`, or by address.
 //!
 //! [`start`] puts a function of this module in front of the driver for each call in the list of `calls`. It passes the
 //! arguments on as they are and shows an [`Observer`] what they mean: which [`Action`], in which stream, of how many
@@ -41,8 +41,11 @@ pub trait Observer: Sync {
     /// A call of a stream's operation is about to be made.
     fn before(&self, _call: &Call) {}
 
-    /// A call has returned. `succeeded` says whether it did what it was asked for.
+    /// A call has returned. `succeeded` says whether the driver returned success.
     fn after(&self, call: &Call, succeeded: bool);
+
+    /// The program has named a stream.
+    fn named(&self, _stream: StreamHandle, _name: &str) {}
 }
 
 static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
@@ -57,6 +60,13 @@ thread_local! {
 pub fn start(observer: &'static dyn Observer) {
     if OBSERVER.set(observer).is_ok() {
         calls::stand_between();
+    }
+}
+
+/// Tells the observer a stream's name.
+fn tell_name(stream: StreamHandle, name: &str) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.named(stream, name);
     }
 }
 

@@ -38,6 +38,7 @@ pub fn name_stream(stream: StreamHandle, name: &str) {
     if selected().is_some_and(|selected| selected.driver == Driver::Software) {
         software_gpu::streams::set_name(stream.0, name);
     }
+    super::tell_name(stream, name);
 }
 
 /// The stream's name; the default streams have one from the start.

@@ -5,25 +5,24 @@ use chapter_results::Results;
 use chapter_results::part::{PartResults, Timed};
 use chapter_results::units;
 use chapter_terminal::table::Table;
+use chapter_terminal::{style, wrap};
 
-/// What the two sets are, then a table of what is in either.
-pub fn table(first: &Set, second: &Set) -> String {
+/// The two sets, then a table of everything that either holds, in lines of at most `columns` columns.
+pub fn table(first: &Set, second: &Set, columns: usize) -> String {
     let titles = [
-        "target:part, group, variant".to_owned(),
+        "variant".to_owned(),
         format!("first, {}", sources(first)),
         format!("second, {}", sources(second)),
         "second / first".to_owned(),
-        "verdicts".to_owned(),
     ];
     let mut table = Table::new(titles.each_ref().map(String::as_str));
     let mut differing = Vec::new();
     for (example, part) in parts(first, second) {
         let both = [find(first, &example, &part), find(second, &example, &part)];
         let name = format!("{example}:{part}");
-        let verdicts = both.map(|one| one.map_or("-", |part| verdict(part.holds)));
+        let verdicts = both.map(|one| one.map_or("-".to_owned(), |part| verdict(part.holds)));
         let verdicts = verdicts.join(" / ");
-        let empty = String::new;
-        table.row([name.clone(), empty(), empty(), empty(), verdicts]);
+        table.heading(format!("{}  {verdicts}", style::bold(&name)));
         let same_work = match both {
             [Some(first), Some(second)] => first.workload == second.workload,
             _ => true,
@@ -34,8 +33,7 @@ pub fn table(first: &Set, second: &Set) -> String {
         let mut last = None;
         for (timed, [a, b]) in variants(both) {
             if last != Some(&timed.group.id) {
-                let heading = format!("  {}", timed.group);
-                table.row([heading, empty(), empty(), empty(), empty()]);
+                table.heading(format!("  {}", timed.group));
                 last = Some(&timed.group.id);
             }
             let cell = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time);
@@ -44,17 +42,20 @@ pub fn table(first: &Set, second: &Set) -> String {
                 _ => "-".to_owned(),
             };
             let name = format!("    {}", timed.variant);
-            table.row([name, cell(a), cell(b), ratio, empty()]);
+            table.row([name, cell(a), cell(b), ratio]);
         }
     }
+    let wrapped = |text: String| wrap::wrap(&text, columns, 2).join("\n");
     let mut text = format!(
-        "{}\n{}\n\n{table}",
-        heading("first", first),
-        heading("second", second)
+        "{}\n{}\n\n{}",
+        wrapped(heading("first", first)),
+        wrapped(heading("second", second)),
+        table.fitted(columns)
     );
     if !differing.is_empty() {
         let names = differing.join(", ");
-        text += &format!("\n\nNot the same work in both, so there is no ratio: {names}.");
+        let note = format!("The two runs did different work, so they have no ratio: {names}.");
+        text += &format!("\n\n{}", wrapped(note));
     }
     text
 }
@@ -137,6 +138,10 @@ mod tests {
         }
     }
 
+    fn printed(first: &Set, second: &Set) -> String {
+        style::plain(&table(first, second, 80))
+    }
+
     #[test]
     fn what_only_one_has_is_shown_without_a_ratio() {
         let first = set(
@@ -147,8 +152,8 @@ mod tests {
             "model",
             results(Modelled, &[("one", &[900.0]), ("three", &[300.0])]),
         );
-        let table = table(&first, &second);
-        let titles = line(&table, "target:part");
+        let table = printed(&first, &second);
+        let titles = line(&table, "variant");
         assert_eq!(titles[1..3], ["first, measured", "second, modelled"]);
         assert_eq!(line(&table, "one"), ["one", "1.00 ms", "900 µs", "0.90x"]);
         assert_eq!(line(&table, "two"), ["two", "500 µs", "-", "-"]);
@@ -165,10 +170,10 @@ mod tests {
         let first = set("a", results(Measured, &[("one", &[1000.0])]));
         let mut other = results(Measured, &[("one", &[10.0])]);
         other.parts[0].workload = "2e".into();
-        let table = table(&first, &set("b", other));
+        let table = printed(&first, &set("b", other));
         assert_eq!(line(&table, "one"), ["one", "1.00 ms", "10.0 µs", "-"]);
         assert!(
-            table.ends_with("there is no ratio: basic_streams:three-way."),
+            table.ends_with("they have no ratio: basic_streams:three-way."),
             "{table}"
         );
     }
@@ -181,14 +186,14 @@ mod tests {
         part.question = "Another question?".into();
         part.timed[0].group.text = "another plan in words".into();
         part.timed[0].variant.text = "a single stream".into();
-        let compared = table(&first, &set("b", renamed.clone()));
+        let compared = printed(&first, &set("b", renamed.clone()));
         assert_eq!(
             line(&compared, "one"),
             ["one", "1.00 ms", "900 µs", "0.90x"]
         );
         assert!(!compared.contains("a single stream"), "{compared}");
         renamed.parts[0].timed[0].variant.id = "another".into();
-        let compared = table(&first, &set("b", renamed));
+        let compared = printed(&first, &set("b", renamed));
         assert_eq!(line(&compared, "one"), ["one", "1.00 ms", "-", "-"]);
     }
 }

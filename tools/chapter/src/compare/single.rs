@@ -5,10 +5,11 @@ use chapter_results::Results;
 use chapter_results::part::{PartResults, Timed};
 use chapter_results::units;
 use chapter_terminal::table::Table;
+use chapter_terminal::{style, wrap};
 
-/// A heading for each device and source of times, then one table. Where results of a GPU and of the model are in it, each
-/// time says which it is.
-pub fn table(all: &[&Results]) -> String {
+/// A line for each device, which says whether its times are measured or modelled, then one table. Where results of a GPU and of the model are in it, each
+/// time says which it is. The lines have at most `columns` columns.
+pub fn table(all: &[&Results], columns: usize) -> String {
     let mut devices: Vec<String> = Vec::new();
     for results in all {
         let device = format!("{}: times are {}.", results.device, results.times);
@@ -18,18 +19,8 @@ pub fn table(all: &[&Results]) -> String {
     }
     let sources: Vec<_> = all.iter().map(|results| results.times).collect();
     let mixed = sources.windows(2).any(|pair| pair[0] != pair[1]);
-    let median = match sources.first() {
-        Some(times) if !mixed => format!("median, {times}"),
-        _ => "median".to_owned(),
-    };
     let titles = [
-        "target:part, group, variant",
-        &median,
-        "spread",
-        "bound",
-        "of bound",
-        "speed-up",
-        "verdict",
+        "variant", "median", "spread", "bound", "of bound", "speed-up",
     ];
     let mut table = Table::new(titles);
     for results in all {
@@ -40,34 +31,31 @@ pub fn table(all: &[&Results]) -> String {
         };
         for part in &results.parts {
             let name = format!("{}:{}", results.example, part.name);
-            row(&mut table, 0, &name, [""; 5], verdict(part.holds));
+            table.heading(format!("{}  {}", style::bold(name), verdict(part.holds)));
             for (group, members) in groups(part) {
-                row(&mut table, 2, &group.text, [""; 5], "");
+                table.heading(format!("  {}", group.text));
                 let bound = bound(part, &group.id);
                 for timed in &members {
+                    let name = format!("    {}", timed.variant.text);
                     let cells = cells(timed, &members, bound, &source);
-                    row(
-                        &mut table,
-                        4,
-                        &timed.variant.text,
-                        cells.each_ref().map(String::as_str),
-                        "",
-                    );
+                    table.row(std::iter::once(name).chain(cells));
                 }
             }
         }
     }
+    let wrapped = |text: &str, hang| wrap::wrap(text, columns, hang).join("\n");
     format!(
-        "{}\n\n{table}\n\nspread: between the quartiles, as a share of the median. speed-up: the first variant's time by this one's.",
-        devices.join("\n")
+        "{}\n\n{}\n\n{}",
+        wrapped(&devices.join("\n"), 2),
+        table.fitted(columns),
+        wrapped(LEGEND, 2)
     )
 }
 
-fn row(table: &mut Table, indent: usize, name: &str, cells: [&str; 5], verdict: &str) {
-    let name = format!("{:indent$}{name}", "");
-    let cells = std::iter::once(name.as_str()).chain(cells).chain([verdict]);
-    table.row(cells.map(str::to_owned));
-}
+const LEGEND: &str = "bound: the shortest time that any schedule could take.\n\
+                      of bound: the bound divided by the median.\n\
+                      spread: the distance between the quartiles, as a share of the median.\n\
+                      speed-up: the first variant's time divided by this one's.";
 
 /// The bound that counts: the last that the part names for the group.
 pub(crate) fn bound(part: &PartResults, group: &str) -> Option<f64> {
@@ -108,13 +96,28 @@ mod tests {
     use crate::compare::testing::{line, results};
     use chapter_results::device::TimeSource::{Measured, Modelled};
 
+    fn printed(all: &[&Results]) -> String {
+        style::plain(&table(all, 80))
+    }
+
+    #[test]
+    fn every_line_fits() {
+        let long = "a stream for each of the stages, with an event behind each chunk of each";
+        let run = results(Modelled, &[(long, &[1000.0]), ("two", &[500.0])]);
+        let table = printed(&[&run]);
+        assert!(
+            table.lines().all(|line| line.chars().count() <= 80),
+            "{table}"
+        );
+    }
+
     #[test]
     fn variants_stand_beside_their_bound_and_the_first_of_them() {
         let run = results(
             Measured,
             &[("one stream", &[1000.0]), ("three", &[640.0, 625.0, 600.0])],
         );
-        let table = table(&[&run]);
+        let table = printed(&[&run]);
         assert_eq!(
             line(&table, "basic_streams:three-way"),
             ["basic_streams:three-way", "ok"]
@@ -134,15 +137,18 @@ mod tests {
             line(&table, "three"),
             ["three", "625 µs", "6.4 %", "500 µs", "80.0 %", "1.60x"]
         );
-        assert!(line(&table, "target:part").contains(&"median, measured"));
+        assert!(
+            table.ends_with("one's.") && table.contains("are measured."),
+            "{table}"
+        );
     }
 
     #[test]
     fn measured_and_modelled_times_in_one_column_each_say_which_they_are() {
         let measured = results(Measured, &[("on a GPU", &[1000.0])]);
         let modelled = results(Modelled, &[("of the model", &[900.0])]);
-        let table = table(&[&measured, &modelled]);
-        assert_eq!(line(&table, "target:part")[1], "median");
+        let table = printed(&[&measured, &modelled]);
+        assert_eq!(line(&table, "variant")[1], "median");
         assert_eq!(line(&table, "on a GPU")[1], "1.00 ms measured");
         assert_eq!(line(&table, "of the model")[1], "900 µs modelled");
     }

@@ -1,4 +1,4 @@
-//! The kernels: the compiler that makes PTX of them, and whether the PTX in the workspace is up to date.
+//! The kernels: the compiler for PTX, and whether the PTX in the workspace is up to date.
 
 use super::Finding;
 use cuda_builder::{DEVICE_RUSTC, Toolchain};
@@ -7,10 +7,10 @@ use std::path::Path;
 #[path = "../../../../gpu-kernels/modules.rs"]
 mod modules;
 
-/// The device toolchain and the PTX of the workspace in this folder; of programs without one, that both are in them.
+/// The device toolchain and the PTX of the workspace in this folder. Without a workspace, the PTX is part of the programs.
 pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
     let Some(workspace) = workspace else {
-        let built_in = "in the programs, as they were built";
+        let built_in = "built into the programs";
         return vec![Finding::there("PTX", built_in)];
     };
     let toolchain = Toolchain::find();
@@ -24,7 +24,7 @@ pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
         }
         Err(tried) => {
             let advice = format!(
-                "only changing a kernel needs it: `make toolchain` installs it\n{}",
+                "needed only to change a kernel; `make toolchain` installs it\n{}",
                 tried.join("\n")
             );
             (
@@ -43,7 +43,7 @@ fn ptx(workspace: &Path, can_compile: bool) -> Finding {
             Ok(true) => {}
             Ok(false) => stale.push(name),
             Err(error) => {
-                let advice = "this is no whole clone of the workspace";
+                let advice = "this clone of the workspace is incomplete";
                 return Finding::missing("PTX", error.to_string(), advice);
             }
         }

@@ -1,4 +1,4 @@
-//! What a CUDA toolkit adds: no example needs it.
+//! Tools of the CUDA toolkit, which no example needs.
 
 use super::Finding;
 use std::env;
@@ -12,7 +12,7 @@ pub fn findings() -> Vec<Finding> {
             Finding::missing(
                 "nvcc",
                 "not found",
-                "only the comparison with CUDA C++ needs it: it comes with the CUDA toolkit; put its bin folder on PATH",
+                "needed only for the comparison with CUDA C++; install the CUDA toolkit and put its bin folder on PATH",
             )
         },
         |path| Finding::there("nvcc", versioned(&path)),
@@ -22,8 +22,8 @@ pub fn findings() -> Vec<Finding> {
             Finding::missing(
                 "nsys",
                 "not found",
-                "`run --profile minimal` keeps the examples' own timelines without it; Nsight Systems comes with the CUDA\n\
-                 toolkit, or as the package nsight-systems-cli of NVIDIA's repository",
+                "without it, `run --profile minimal` keeps the examples' own timelines only; Nsight Systems is part of the \
+                 CUDA toolkit and of the package nsight-systems-cli",
             )
         },
         |path| Finding::there("nsys", versioned(&path)),

@@ -36,7 +36,7 @@ pub struct Expectations {
 pub struct ExpectedPart {
     /// The part's name.
     pub name: String,
-    /// The hash of what it had to do: of the plans, groups, variants and kinds below, as [`chapter_results::workload`]
+    /// The hash of its work: of the plans, groups, variants and kinds below, as [`chapter_results::workload`]
     /// computes it.
     pub workload: String,
     /// How many runs were recorded.
@@ -138,16 +138,16 @@ impl Expectations {
 
     fn parse(path: &Path, target: &str, text: &str) -> Result<Self, UsageError> {
         let path = path.display();
-        let again = "write it again with `--update-expectations`";
+        let again = "record it again with `--update-expectations`";
         let expected: Self = versioned::parse(text, VERSION).map_err(|unread| match unread {
-            Unread::Form(error) => UsageError(format!("{path} holds no expectations: {error}")),
+            Unread::Form(error) => UsageError(format!("{path} is not a file of expectations: {error}")),
             Unread::Version(found) => UsageError(format!(
-                "{path} has version {found} of the expectations' form; this program reads version {VERSION}: {again}"
+                "{path} has version {found} of the expectations' format; this program reads version {VERSION}; {again}"
             )),
         })?;
         if expected.target != target {
             return Err(UsageError(format!(
-                "{path} holds expectations of {}, not of {target}: {again}",
+                "{path} holds expectations of {}, not of {target}; {again}",
                 expected.target
             )));
         }
@@ -213,9 +213,11 @@ mod tests {
     fn what_is_no_expectation_is_refused_with_the_reason() {
         let text = expectations().text();
         let error = |text: &str| parse(text).unwrap_err();
-        assert!(error(&text[..text.len() / 2]).contains("e.json holds no expectations: EOF"));
+        assert!(
+            error(&text[..text.len() / 2]).contains("e.json is not a file of expectations: EOF")
+        );
         let later = text.replacen("\"version\": 2", "\"version\": 7, \"more\": 1", 1);
-        assert!(error(&later).contains("version 7 of the expectations' form"));
+        assert!(error(&later).contains("version 7 of the expectations' format"));
         assert!(error(&text.replace("basic_", "other_")).contains("of other_streams, not of"));
         assert!(error(&text.replace("\"runs\"", "\"rums\"")).contains("rums"));
         let absent = Expectations::read(Path::new("no/such.json"), "basic_streams");

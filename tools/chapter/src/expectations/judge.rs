@@ -8,7 +8,7 @@ use chapter_results::part::{Claim, Kind, PartResults, Timed, Unit};
 use chapter_results::units;
 use std::time::Duration;
 
-/// What can be said of a part that did the work that the entry is of. `exactly`, or else within the entry's tolerances.
+/// Judges a part that did the recorded work: `exactly`, or else within the entry's tolerances.
 pub fn part(
     times: TimeSource,
     exactly: bool,
@@ -66,7 +66,7 @@ enum Worse {
 }
 
 impl Worse {
-    /// What it means that a figure is not the expected one. Without a tolerance it must be the same, up to the last digits
+    /// How a figure changed. Without a tolerance it must be the same, up to the last digits
     /// of a quotient.
     fn change(self, found: f64, expected: f64, tolerance: Option<f64>) -> Option<Change> {
         let off = found - expected;
@@ -115,7 +115,7 @@ fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
         change,
         figure: figure.clone(),
         found: claim.found.clone(),
-        expected: "that it holds".to_owned(),
+        expected: "to hold".to_owned(),
         tolerance: claim.limit.clone(),
     });
     if let Some(words) = &expected.found {
@@ -136,7 +136,7 @@ fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
         .figure
         .filter(|found| Some(found.unit) == expected.unit);
     let Some(found) = found else {
-        return figures.changed(&figure, "a figure of another kind", "the figure recorded");
+        return figures.changed(&figure, "a figure of another unit", "the recorded unit");
     };
     let worse = if claim.limit.starts_with("at least") {
         Worse::Lower
@@ -196,7 +196,7 @@ fn claims_that_are_new(figures: &mut Figures, expected: &ExpectedPart, found: &P
     }
 }
 
-/// What was timed, as people read it.
+/// A timed variant in words.
 fn named(timed: &Timed) -> String {
     let Timed { group, variant, .. } = timed;
     let kind = match timed.kind {
@@ -214,7 +214,7 @@ fn tolerance(tolerance: Option<f64>, words: impl Fn(f64) -> String) -> String {
     )
 }
 
-/// Three digits, or what a model gives to the nanosecond: the difference must be seen.
+/// Three digits; modelled times to the nanosecond, so that a difference can be seen.
 fn time_in_words(us: f64, times: TimeSource) -> String {
     match times {
         TimeSource::Modelled => format!("{us:.3} µs"),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io::{self, Write};
 
-/// Lists and objects within so many others are laid out.
+/// Lists and objects up to this depth are laid out.
 const LAID_OUT: usize = 4;
 
 /// The text, with a line feed at its end.

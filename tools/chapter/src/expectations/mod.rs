@@ -1,4 +1,4 @@
-//! What is expected of runs on a device: recorded once, compared with ever after.
+//! Expectations of a device's runs: recorded once, and compared with every later run.
 //!
 //! `expectations/DEVICE/TARGET.json` holds, for each part, a hash of its work, its plans, the median of everything that it times, each
 //! variant's ratio to the first of its group, and the figures of its claims, with the tolerances that several recorded runs
@@ -8,9 +8,9 @@
 //!   Of what a model's claim found in words, the numbers are compared.
 //! - A model's times are expected to the nanosecond, and so are the hashes of its timelines: a difference in either
 //!   direction is a regression. When other parts ran before, in the same process, they need to be within 1 %.
-//! - A measured figure is a regression when it is worse than its tolerance allows. One that is better is said.
-//! - An entry is void when the work or the device is another one: it is said and counts as no success. When nothing else is
-//!   left, the comparison fails.
+//! - A measured figure is a regression when it is worse than its tolerance allows. An improvement is reported.
+//! - An entry is outdated when the work or the device has changed: it is reported and not compared. When nothing could be
+//!   compared, the check fails.
 //! - A run with a profiler, or with options that change its work, is neither recorded nor judged.
 
 mod form;
@@ -32,7 +32,7 @@ use form::{Expectations, ExpectedPart};
 use outcome::TargetOutcome;
 use std::path::Path;
 
-/// Compares runs with what is expected of them in a folder of expectations.
+/// Compares runs with the expectations in a folder.
 ///
 /// # Errors
 /// When there are expectations that cannot be read.
@@ -61,7 +61,7 @@ fn check_one(run: &Results, folder: &Path) -> Result<TargetOutcome, UsageError> 
     let Some(expected) = expected else {
         let file = outcome.file.display();
         outcome.parts = all(Judgement::NotJudged(format!(
-            "nothing is recorded of this target on this device ({file})"
+            "no expectations recorded for this target on this device ({file})"
         )));
         return Ok(outcome);
     };
@@ -87,7 +87,7 @@ fn check_one(run: &Results, folder: &Path) -> Result<TargetOutcome, UsageError> 
     Ok(outcome)
 }
 
-/// What can be said of a part, and what should be known of the comparison.
+/// The judgement of a part, and a note on the comparison.
 fn judgement(
     times: TimeSource,
     expected: &Expectations,
@@ -95,13 +95,13 @@ fn judgement(
     after: &str,
 ) -> (Judgement, Option<String>) {
     let Some(entry) = expected.part(&part.name) else {
-        let why = "nothing is recorded of this part".to_owned();
+        let why = "no expectations recorded for this part".to_owned();
         return (Judgement::NotJudged(why), None);
     };
     if entry.workload != part.workload {
         let (found, recorded) = (&part.workload, &entry.workload);
         let why = format!(
-            "its work is another one than recorded{} (hash {found}, recorded {recorded})",
+            "the part does other work than recorded{} (hash {found}, recorded {recorded})",
             other_work(entry, part)
         );
         return (Judgement::Void(why), None);
@@ -110,7 +110,8 @@ fn judgement(
         (TimeSource::Measured, _) => (judge::part(times, false, entry, part), None),
         (TimeSource::Modelled, true) => (judge::part(times, true, entry, part), None),
         (TimeSource::Modelled, false) => {
-            let note = "after other parts than recorded: compared within 1 %, and no timelines";
+            let note =
+                "other parts ran before than when recorded: compared within 1 %, without timelines";
             let entry = record::loosened(entry);
             (
                 judge::part(times, false, &entry, part),
@@ -120,7 +121,7 @@ fn judgement(
     }
 }
 
-/// In what the work differs, as far as the entry says: the first variant or plan that only one of them has.
+/// How the work differs: the first variant or plan that only one of the two has.
 fn other_work(entry: &ExpectedPart, part: &PartResults) -> String {
     let recorded = entry.times.iter();
     let recorded = recorded.map(|time| (&*time.group, &*time.variant));
@@ -142,29 +143,31 @@ fn other_work(entry: &ExpectedPart, part: &PartResults) -> String {
     }
 }
 
-/// Why a run is neither recorded nor judged, if so.
+/// Why a run is neither recorded nor judged; `None` for one that is.
 fn unfit(run: &Results) -> Option<&'static str> {
     let Request {
         size,
         chunks,
+        streams,
+        rounds,
         iterations,
-        omit_event,
         profiled,
     } = run.request;
+    let other_work = size.is_some() || chunks.is_some() || streams.is_some() || rounds.is_some();
     if !run.reports.is_empty() {
-        Some("the checkers made reports")
+        Some("the checkers found errors")
     } else if profiled {
         Some("a profiler was attached")
-    } else if size.is_some() || chunks.is_some() || omit_event {
-        Some("it ran with options that change its work")
+    } else if other_work {
+        Some("the run used options that change its work")
     } else if iterations.is_some() && run.are_modelled() {
-        Some("it ran with another number of iterations, and a model is compared exactly")
+        Some("the run used another number of iterations, and modelled times are compared exactly")
     } else {
         None
     }
 }
 
-/// Why times of the two devices cannot be compared, if so.
+/// Why times of the two devices cannot be compared; `None` if they can.
 fn other_device(recorded: &Fingerprint, found: &Fingerprint) -> Option<String> {
     let none = || "none".to_owned();
     let figures = |device: &Fingerprint| {
@@ -188,11 +191,11 @@ fn other_device(recorded: &Fingerprint, found: &Fingerprint) -> Option<String> {
         .zip(figures(found))
         .find(|(recorded, found)| recorded != found)
         .map(|((what, recorded), (_, found))| {
-            format!("it was recorded on another device ({what}: {found}, recorded {recorded})")
+            format!("recorded on another device ({what}: {found}, recorded {recorded})")
         })
 }
 
-/// What to say of another driver than the recorded one, if it is: times are compared all the same.
+/// A note that the driver differs from the recorded one. Times are compared all the same.
 fn other_driver(recorded: &Fingerprint, found: &Fingerprint) -> Option<String> {
     let version = |device: &Fingerprint| format!("{}, CUDA {}", device.driver, device.cuda);
     let (recorded, found) = (version(recorded), version(found));

@@ -1,14 +1,15 @@
-//! What a comparison with expectations gave, and how it is said.
+//! The outcome of a comparison with expectations, and its text.
 
 use chapter_results::device::Fingerprint;
 use chapter_terminal::Exit;
+use chapter_terminal::style;
 use std::fmt;
 use std::path::PathBuf;
 
 /// What a figure's difference means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Worse than it may be; of a model, any.
+    /// Worse than the tolerance allows. For a modelled figure, any change.
     Regression,
     /// Better than the tolerance explains.
     Better,
@@ -41,19 +42,19 @@ impl fmt::Display for Difference {
         write!(f, "{figure}: {found}, expected {expected} ({tolerance})")?;
         match self.change {
             Change::Regression => Ok(()),
-            Change::Better => f.write_str(": better than recorded, update?"),
+            Change::Better => f.write_str(": better than recorded; update the expectations?"),
         }
     }
 }
 
-/// What can be said of one part.
+/// The judgement of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// So many figures were compared, and these differ.
+    /// The number of compared figures, and those that differ.
     Compared(usize, Vec<Difference>),
-    /// The entry is of something else, for this reason.
+    /// The entry is outdated, for this reason.
     Void(String),
-    /// There is nothing to compare it with, for this reason.
+    /// The part was not compared, for this reason.
     NotJudged(String),
 }
 
@@ -79,12 +80,13 @@ impl fmt::Display for Judgement {
         let regressions = self.regressions().count();
         match self {
             Self::Compared(figures, _) if regressions == 0 => {
-                write!(f, "as expected, {figures} figures")
+                write!(f, "as expected, {}", counted(*figures, "figure"))
             }
             Self::Compared(figures, _) => {
-                write!(f, "NOT AS EXPECTED, {regressions} of {figures} figures")
+                let figures = counted(*figures, "figure");
+                write!(f, "NOT AS EXPECTED, {regressions} of {figures}")
             }
-            Self::Void(why) => write!(f, "expectation void: {why}"),
+            Self::Void(why) => write!(f, "expectation outdated: {why}"),
             Self::NotJudged(why) => write!(f, "not judged: {why}"),
         }
     }
@@ -99,7 +101,7 @@ pub struct TargetOutcome {
     pub device: Fingerprint,
     /// Where its expectations are, or would be.
     pub file: PathBuf,
-    /// What should be known of the comparison.
+    /// A note on the comparison.
     pub note: Option<String>,
     /// Its parts.
     pub parts: Vec<(String, Judgement)>,
@@ -108,7 +110,7 @@ pub struct TargetOutcome {
 }
 
 impl TargetOutcome {
-    /// The lines that say it: one, where all parts are alike.
+    /// Its lines: a single one if all parts are alike.
     fn lines(&self, all_of_it: bool) -> Vec<String> {
         let target = &self.target;
         let mut lines = match self.alike() {
@@ -117,7 +119,7 @@ impl TargetOutcome {
                 let widest = self.parts.iter().map(|(name, _)| name.chars().count());
                 let widest = widest.max().unwrap_or(0);
                 let part = |(name, judgement): &(String, Judgement)| {
-                    format!("    {name:widest$}  {judgement}")
+                    format!("    {name:widest$}  {}", coloured(judgement))
                 };
                 let parts = self.parts.iter().map(part);
                 std::iter::once(format!("  {target}:"))
@@ -128,12 +130,12 @@ impl TargetOutcome {
         lines.extend(self.note.iter().map(|note| format!("    {note}")));
         if all_of_it {
             let absent = self.did_not_run.iter();
-            lines.extend(absent.map(|name| format!("    {name}: recorded, but it did not run")));
+            lines.extend(absent.map(|name| format!("    {name}: recorded, but not run")));
         }
         lines
     }
 
-    /// What can be said of all parts at once, if anything.
+    /// One text for all parts, if they are alike.
     fn alike(&self) -> Option<String> {
         let (_, first) = self.parts.first()?;
         match first {
@@ -145,17 +147,37 @@ impl TargetOutcome {
                     _ => None,
                 };
                 let figures: usize = self.parts.iter().map(figures).sum::<Option<usize>>()?;
-                let parts = match self.parts.len() {
-                    1 => "1 part".to_owned(),
-                    more => format!("{more} parts"),
-                };
-                Some(format!("as expected, {figures} figures of {parts}"))
+                let (figures, parts) = (
+                    counted(figures, "figure"),
+                    counted(self.parts.len(), "part"),
+                );
+                Some(format!(
+                    "{}, {figures} of {parts}",
+                    style::good("as expected")
+                ))
             }
             _ => {
                 let same = self.parts.iter().all(|(_, other)| other == first);
-                same.then(|| first.to_string())
+                same.then(|| coloured(first))
             }
         }
+    }
+}
+
+/// The number with its noun.
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// The judgement, green where nothing is worse than expected and red where something is.
+fn coloured(judgement: &Judgement) -> String {
+    match judgement {
+        Judgement::Compared(..) if judgement.regressions().next().is_none() => {
+            style::good(judgement)
+        }
+        Judgement::Compared(..) | Judgement::Void(_) => style::bad(judgement),
+        Judgement::NotJudged(_) => judgement.to_string(),
     }
 }
 
@@ -172,8 +194,8 @@ impl Outcome {
         parts.map(|(_, judgement)| judgement)
     }
 
-    /// What the command ends with. A regression is a failure; so is a void entry of a model, whose work changes with the
-    /// program only, while a part may choose its work by measuring; and so is a comparison in which entries are void and nothing
+    /// What the command ends with. A regression is a failure; so is an outdated entry of a model, whose work changes with the
+    /// program only, while a part may choose its work by measuring; and so is a comparison in which entries are outdated and nothing
     /// could be compared at all. If all of it is asked for, whatever was not compared is one too.
     pub fn exit(&self, all_of_it: bool) -> Exit {
         let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared(..));
@@ -198,7 +220,7 @@ impl Outcome {
         }
     }
 
-    /// The lines that say it.
+    /// The text, in lines.
     pub fn lines(&self, all_of_it: bool) -> Vec<String> {
         let mut lines = Vec::new();
         let mut device = None;
@@ -212,7 +234,7 @@ impl Outcome {
         lines.extend(self.differences());
         if self.exit(all_of_it) == Exit::LessonFails {
             lines.push(
-                "If that is meant to be, `cargo chapter run --update-expectations` on the same device records it: keep the files that it writes."
+                "If the change is intended, record it with `cargo chapter run --update-expectations` on the same device, and commit the files."
                     .to_owned(),
             );
         }
@@ -226,8 +248,8 @@ impl Outcome {
             for (part, judgement) in &target.parts {
                 for difference in judgement.differences() {
                     let word = match difference.change {
-                        Change::Regression => "REGRESSION",
-                        Change::Better => "note",
+                        Change::Regression => style::bad("REGRESSION"),
+                        Change::Better => style::good("improvement"),
                     };
                     lines.push(format!("{word}: {} {part}: {difference}", target.target));
                 }

@@ -5,6 +5,7 @@ use chapter_results::intervals::{Engine, Interval, Recording, Source, Span};
 use chapter_results::part::{Claim, Figure, Kind, PartResults, Timed, Timeline, Unit};
 use chapter_results::workload::hash_of;
 use chapter_terminal::Exit;
+use chapter_terminal::style;
 use outcome::Change;
 use proptest::prelude::*;
 use std::fs;
@@ -116,8 +117,14 @@ fn judged(run: &Results, folder: &TempDir) -> Outcome {
 }
 
 /// The lines that start with a word.
+/// The text of an outcome without its colours.
+fn plain_lines(outcome: &Outcome, all_of_it: bool) -> Vec<String> {
+    let lines = outcome.lines(all_of_it);
+    lines.iter().map(|line| style::plain(line)).collect()
+}
+
 fn lines(outcome: &Outcome, word: &str) -> Vec<String> {
-    let lines = outcome.lines(false).into_iter();
+    let lines = plain_lines(outcome, false).into_iter();
     lines.filter(|line| line.starts_with(word)).collect()
 }
 
@@ -137,8 +144,8 @@ proptest! {
         let runs: Vec<Results> = runs.iter().map(|variants| measured(variants)).collect();
         let folder = recorded(&runs);
         let outcome = check(&runs, folder.path()).unwrap();
-        prop_assert_eq!(outcome.exit(true), Exit::LessonHolds, "{:#?}", outcome.lines(true));
-        prop_assert_eq!(lines(&outcome, "note"), Vec::<String>::new());
+        prop_assert_eq!(outcome.exit(true), Exit::LessonHolds, "{:#?}", plain_lines(&outcome, true));
+        prop_assert_eq!(lines(&outcome, "improvement"), Vec::<String>::new());
     }
 
     #[test]
@@ -213,11 +220,12 @@ fn of_a_model_a_part_that_runs_after_others_is_compared_less_exactly() {
     let folder = recorded(&[modelled()]);
     let outcome = judged(&with_another_before(2001.5), &folder);
     let note =
-        "    after other parts than recorded: compared within 1 %, and no timelines".to_owned();
+        "    other parts ran before than when recorded: compared within 1 %, without timelines"
+            .to_owned();
     assert!(
-        outcome.lines(false).contains(&note),
+        plain_lines(&outcome, false).contains(&note),
         "{:?}",
-        outcome.lines(false)
+        plain_lines(&outcome, false)
     );
     assert_eq!(outcome.exit(false), Exit::LessonHolds);
     let outcome = judged(&with_another_before(2021.0), &folder);
@@ -253,10 +261,7 @@ fn a_claim_that_fails_and_one_with_a_worse_figure_are_named() {
     });
     let regressions = lines(&judged(&other, &folder), "REGRESSION");
     assert_eq!(regressions.len(), 2, "{regressions:?}");
-    assert!(
-        regressions[0]
-            .contains("\"every element is right\": 2048 elements, expected that it holds")
-    );
+    assert!(regressions[0].contains("\"every element is right\": 2048 elements, expected to hold"));
     assert!(
         regressions[1].ends_with("claim gain, \"streams pay\": 1.50x, expected 2.00x (± 0.40x)")
     );
@@ -266,9 +271,9 @@ fn a_claim_that_fails_and_one_with_a_worse_figure_are_named() {
 fn a_much_faster_run_is_said_and_no_failure() {
     let folder = recorded(&[measured(&[vec![2000.0], vec![1000.0]])]);
     let outcome = judged(&measured(&[vec![2000.0], vec![500.0]]), &folder);
-    let notes = lines(&outcome, "note");
+    let notes = lines(&outcome, "improvement");
     assert!(notes[0].ends_with(
-        "two streams, makespan: 500 µs, expected 1.00 ms (± 200 µs): better than recorded, update?"
+        "two streams, makespan: 500 µs, expected 1.00 ms (± 200 µs): better than recorded; update the expectations?"
     ));
     assert_eq!(notes.len(), 3, "time, ratio and claim: {notes:?}");
     assert_eq!(outcome.exit(true), Exit::LessonHolds);
@@ -302,11 +307,11 @@ fn a_changed_plan_makes_the_entry_void() {
     };
     let folder = recorded(&[both("00ff")]);
     let outcome = judged(&both("0100"), &folder);
-    let said = "    three-way  expectation void: its work is another one than recorded (hash 0100, recorded 00ff)";
+    let said = "    three-way  expectation outdated: the part does other work than recorded (hash 0100, recorded 00ff)";
     assert!(
-        outcome.lines(false).iter().any(|line| line == said),
+        plain_lines(&outcome, false).iter().any(|line| line == said),
         "{:?}",
-        outcome.lines(false)
+        plain_lines(&outcome, false)
     );
     assert_eq!(
         outcome.exit(false),
@@ -331,12 +336,12 @@ fn another_device_voids_and_another_driver_is_said() {
     other.device.driver = "580.159".into();
     let outcome = judged(&other, &folder);
     let said = "    recorded with driver 580.126, CUDA 13.0; this is 580.159, CUDA 13.0";
-    assert_eq!(outcome.lines(false)[2], said);
+    assert_eq!(plain_lines(&outcome, false)[2], said);
     assert_eq!(outcome.exit(true), Exit::LessonHolds);
     other.device.memory_clock_mhz = 1;
     let outcome = judged(&other, &folder);
-    let said = "  basic_streams: expectation void: it was recorded on another device (memory's clock rate in MHz: 1, recorded 0)";
-    assert_eq!(outcome.lines(false)[1], said);
+    let said = "  basic_streams: expectation outdated: recorded on another device (memory's clock rate in MHz: 1, recorded 0)";
+    assert_eq!(plain_lines(&outcome, false)[1], said);
     assert_eq!(outcome.exit(false), Exit::LessonFails);
 }
 
@@ -351,15 +356,15 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
     for other in [profiled, larger] {
         let outcome = judged(&other, &folder);
         assert!(
-            outcome.lines(false)[1].starts_with("  basic_streams: not judged: "),
+            plain_lines(&outcome, false)[1].starts_with("  basic_streams: not judged: "),
             "{:?}",
-            outcome.lines(false)
+            plain_lines(&outcome, false)
         );
         assert_eq!(outcome.exit(false), Exit::LessonHolds);
         assert_eq!(outcome.exit(true), Exit::LessonFails);
         let updated = update(&[other], folder.path()).unwrap();
         assert!(!updated.anything);
-        assert!(updated.lines[0].starts_with("basic_streams: a run is not recorded: "));
+        assert!(updated.lines[0].starts_with("basic_streams: run not recorded: "));
     }
     assert_eq!(
         judged(&measured(&times), &folder).exit(true),
@@ -368,15 +373,16 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
     let mut often = modelled();
     often.request.iterations = Some(100);
     let outcome = judged(&often, &recorded(&[modelled()]));
-    assert!(outcome.lines(false)[1].contains("another number of iterations"));
+    assert!(plain_lines(&outcome, false)[1].contains("another number of iterations"));
 }
 
 #[test]
 fn nothing_recorded_is_said() {
     let outcome = judged(&measured(&[vec![1.0]]), &tempdir().unwrap());
-    let said = &outcome.lines(false)[1];
+    let text = plain_lines(&outcome, false)[1].clone();
+    let said = &text;
     assert!(said.starts_with(
-        "  basic_streams: not judged: nothing is recorded of this target on this device ("
+        "  basic_streams: not judged: no expectations recorded for this target on this device ("
     ));
     assert!(said.ends_with("basic_streams.json)"), "{said}");
     assert_eq!(outcome.exit(false), Exit::LessonHolds);
@@ -394,11 +400,11 @@ fn recording_one_part_keeps_the_others_and_strictness_sees_what_did_not_run() {
     let outcome = judged(&with(&["three-way"], 5000.0), &folder);
     assert_eq!(outcome.exit(false), Exit::LessonHolds);
     assert_eq!(outcome.exit(true), Exit::LessonFails);
-    let absent = "    kernels: recorded, but it did not run".to_owned();
+    let absent = "    kernels: recorded, but not run".to_owned();
     assert!(
-        outcome.lines(true).contains(&absent),
+        plain_lines(&outcome, true).contains(&absent),
         "{:?}",
-        outcome.lines(true)
+        plain_lines(&outcome, true)
     );
     let kernels = judged(&with(&["kernels"], 1000.0), &folder);
     assert_eq!(kernels.exit(false), Exit::LessonHolds);
@@ -412,8 +418,7 @@ fn what_does_not_hold_or_does_not_agree_is_not_recorded() {
     let updated = update(&[broken], folder.path()).unwrap();
     assert!(!updated.anything);
     assert!(
-        updated.lines[0]
-            .contains("three-way: 1 of 1 runs not recorded: what it teaches did not hold")
+        updated.lines[0].contains("three-way: 1 of 1 runs not recorded: the lesson did not hold")
     );
     let mut other = modelled();
     other.parts[0].timed[0].samples_us = vec![1.0];
@@ -438,7 +443,7 @@ fn of_runs_that_did_different_work_the_most_common_is_recorded() {
     let usual = measured(&[vec![1.0]]);
     let updated = update(&[other, usual.clone(), usual.clone()], folder.path()).unwrap();
     assert!(
-        updated.lines[0].contains("three-way: 1 of 3 runs not recorded: they did other work"),
+        updated.lines[0].contains("three-way: 1 of 3 runs not recorded: their work differs"),
         "{:?}",
         updated.lines
     );
@@ -468,7 +473,7 @@ fn sentences_are_free_to_change_and_ids_are_not() {
         outcome.exit(true),
         Exit::LessonHolds,
         "{:#?}",
-        outcome.lines(true)
+        plain_lines(&outcome, true)
     );
     other.parts[0].claims[1].id = "faster".into();
     let regressions = lines(&judged(&other, &folder), "REGRESSION");
@@ -492,7 +497,7 @@ fn a_variant_of_another_id_makes_the_entry_void_and_is_named() {
     let folder = recorded(&[hashed(modelled())]);
     let mut other = modelled();
     other.parts[0].timed[1].variant.id = "a-pair".into();
-    let said = judged(&hashed(other), &folder).lines(false)[1].clone();
+    let said = plain_lines(&judged(&hashed(other), &folder), false)[1].clone();
     assert!(
         said.contains(": variant two-streams of group variants is missing ("),
         "{said}"
@@ -517,7 +522,7 @@ fn what_is_not_judged_is_neither_recorded_nor_compared() {
         outcome.exit(true),
         Exit::LessonHolds,
         "{:#?}",
-        outcome.lines(true)
+        plain_lines(&outcome, true)
     );
     let folder = recorded(&[with(false, 0.5)]);
     let path = form::path(folder.path(), &with(true, 2.0).device, "basic_streams");

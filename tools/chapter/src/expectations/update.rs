@@ -1,4 +1,4 @@
-//! Recording what is expected from now on.
+//! Recording new expectations.
 
 use super::form::{self, Expectations, ExpectedPart, VERSION};
 use super::record::{self, Run};
@@ -10,7 +10,7 @@ use chapter_terminal::UsageError;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What was written and what was not, a line each, and whether anything was.
+/// What was written and what was left out, a line each.
 #[derive(Debug, Default)]
 pub struct Updated {
     /// The lines.
@@ -67,14 +67,14 @@ fn merged(path: &Path, runs: &[&Results], lines: &mut Vec<String>) -> Result<Opt
     for run in runs {
         if let Some(why) = other_device(&last.device, &run.device) {
             let error =
-                format!("{target}: runs of different devices cannot be recorded as one: {why}");
+                format!("{target}: runs of different devices cannot be recorded together: {why}");
             return Err(UsageError(error).into());
         }
     }
     let (fit, rest): (Vec<&Results>, Vec<&Results>) =
         runs.iter().copied().partition(|run| unfit(run).is_none());
     for why in rest.into_iter().filter_map(unfit) {
-        lines.push(format!("{target}: a run is not recorded: {why}"));
+        lines.push(format!("{target}: run not recorded: {why}"));
     }
     let new = new_parts(target, &fit, lines)?;
     if new.is_empty() {
@@ -102,7 +102,7 @@ fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<
     let old = match Expectations::read(path, &run.example) {
         Ok(old) => old,
         Err(error) => {
-            lines.push(format!("{}: {error}: replaced", run.example));
+            lines.push(format!("{}: replaced, because {error}", run.example));
             None
         }
     };
@@ -111,7 +111,7 @@ fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<
     };
     if let Some(why) = other_device(&old.device, &run.device) {
         lines.push(format!(
-            "{}: what was recorded is dropped: {why}",
+            "{}: earlier expectations dropped: {why}",
             run.example
         ));
         return Ok(Vec::new());
@@ -142,7 +142,7 @@ fn of_the_most_common_work<'r>(
         .partition(|run| Some(&run.part.workload) == most.as_ref());
     if !others.is_empty() {
         lines.push(format!(
-            "{name}: {} of {} runs not recorded: they did other work than the others",
+            "{name}: {} of {} runs not recorded: their work differs from that of most runs",
             others.len(),
             others.len() + same.len()
         ));
@@ -174,7 +174,7 @@ fn new_parts(
         let (held, broken): (Vec<Run<'_>>, Vec<Run<'_>>) = all.partition(|run| run.part.holds);
         if !broken.is_empty() {
             lines.push(format!(
-                "{target} {name}: {} of {} runs not recorded: what it teaches did not hold",
+                "{target} {name}: {} of {} runs not recorded: the lesson did not hold",
                 broken.len(),
                 broken.len() + held.len()
             ));

@@ -123,7 +123,7 @@ fn both_forms_say_what_ran_and_how_it_ended() {
             "500 µs",
             "50.0 %",
             "2.00x",
-            "not judged: nothing is recorded",
+            "not judged: no expectations recorded",
             "thread-block clusters",
             "killed by signal 9",
             "race: ",

@@ -61,7 +61,7 @@ fn picture(part: &PartResults) -> String {
     svg::draw(&charts.collect::<Vec<_>>())
 }
 
-/// Writes all that the program said: `TARGET.txt`.
+/// Writes the program's output: `TARGET.txt`.
 ///
 /// # Errors
 /// When it cannot be written.

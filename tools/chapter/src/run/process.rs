@@ -36,7 +36,7 @@ impl Ended {
     /// What it complained about: the last line of its standard error.
     pub fn complaint(&self) -> String {
         let last = self.errors.lines().rev().find(|line| !line.is_empty());
-        let last = last.unwrap_or("it did not say why");
+        let last = last.unwrap_or("no message");
         let text = last.strip_prefix("error: ").unwrap_or(last);
         format!("{}: {text}", self.status)
     }
@@ -70,7 +70,7 @@ pub fn listen(mut command: Command, mut line: impl FnMut(&str)) -> Result<Ended>
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    // Both at once: a process that fills one pipe waits until somebody reads it.
+    // Read both at once: a process that fills one pipe waits until it is read.
     let stderr = child.stderr.take();
     let errors = thread::spawn(move || {
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! How far a run has come: a line that is overwritten on a terminal, nothing otherwise. Lines of results go to standard
 //! output, above it.
 
-use chapter_terminal::output;
+use chapter_terminal::wrap;
 use std::cell::RefCell;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -32,13 +32,13 @@ impl Progress {
         }
     }
 
-    /// Prints a line.
-    pub fn line(&self, text: &str) {
+    /// Prints lines that fit the terminal; where one is broken, it continues after `hang` blanks.
+    pub fn line(&self, text: &str, hang: usize) {
         let Some(line) = &self.line else {
-            return output::line(text);
+            return wrap::print(text, hang);
         };
         draw("");
-        output::line(text);
+        wrap::print(text, hang);
         draw(&line.borrow());
     }
 

@@ -2,6 +2,7 @@
 
 use super::verdict::Outcome;
 use chapter_terminal::Exit;
+use chapter_terminal::style;
 use std::fmt;
 
 /// How many parts ended how.
@@ -10,7 +11,7 @@ pub struct Tally {
     hold: usize,
     fail: usize,
     skipped: usize,
-    /// Something that was asked for by name was skipped.
+    /// A part selected by name was skipped.
     pub named_skipped: bool,
     /// An example did not understand what it was told.
     pub usage: bool,
@@ -42,9 +43,9 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ok", self.hold)?;
+        write!(f, "{} {}", self.hold, style::good("ok"))?;
         if self.fail > 0 {
-            write!(f, ", {} FAILED", self.fail)?;
+            write!(f, ", {} {}", self.fail, style::bad("FAILED"))?;
         }
         if self.skipped > 0 {
             write!(f, ", {} skipped", self.skipped)?;
@@ -64,12 +65,13 @@ mod tests {
         tally.count(&Outcome::Holds { claims: 3 });
         tally.count(&Outcome::Skipped("the device lacks memory pools".into()));
         assert_eq!(tally.exit(), Exit::LessonHolds);
-        assert_eq!(tally.to_string(), "1 ok, 1 skipped");
+        let text = |tally: &Tally| style::plain(&tally.to_string());
+        assert_eq!(text(&tally), "1 ok, 1 skipped");
         tally.named_skipped = true;
         assert_eq!(tally.exit(), Exit::DeviceLacks);
         tally.count(&Outcome::Broken("it ended early".into()));
         assert_eq!(tally.exit(), Exit::LessonFails);
-        assert_eq!(tally.to_string(), "1 ok, 1 FAILED, 1 skipped");
+        assert_eq!(text(&tally), "1 ok, 1 FAILED, 1 skipped");
         tally.usage = true;
         assert_eq!(tally.exit(), Exit::Usage);
     }

@@ -1,6 +1,7 @@
 //! How the parts of a target ended, one line each.
 
 use chapter_results::part::PartResults;
+use chapter_terminal::style;
 use std::fmt;
 
 /// How a part, or a target that did not come to its parts, ended.
@@ -13,7 +14,7 @@ pub enum Outcome {
     },
     /// Some claims do not hold: whole lines.
     Fails(Vec<String>),
-    /// It was not run, for this reason: the device lacks something.
+    /// It was not run, for this reason.
     Skipped(String),
     /// It ended early, or left no results: why.
     Broken(String),
@@ -31,7 +32,7 @@ impl Outcome {
             true => Self::Holds {
                 claims: part.claims.len(),
             },
-            false if failed.is_empty() => Self::Broken("nothing was claimed".to_owned()),
+            false if failed.is_empty() => Self::Broken("it makes no claim".to_owned()),
             false => Self::Fails(failed),
         }
     }
@@ -39,21 +40,22 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ok, failed) = (style::good("ok"), style::bad("FAILED"));
         match self {
-            Self::Holds { claims: 1 } => f.write_str("ok       1 claim holds"),
-            Self::Holds { claims } => write!(f, "ok       {claims} claims hold"),
+            Self::Holds { claims: 1 } => write!(f, "{ok}       1 claim holds"),
+            Self::Holds { claims } => write!(f, "{ok}       {claims} claims hold"),
             Self::Fails(claims) => {
                 let (count, verb) = match claims.len() {
                     1 => ("1 claim".to_owned(), "does"),
                     more => (format!("{more} claims"), "do"),
                 };
-                write!(f, "FAILED   {count} {verb} not hold")?;
+                write!(f, "{failed}   {count} {verb} not hold")?;
                 claims
                     .iter()
                     .try_for_each(|claim| write!(f, "\n    {claim}"))
             }
             Self::Skipped(lacking) => write!(f, "skipped  {lacking}"),
-            Self::Broken(why) => write!(f, "FAILED   {why}"),
+            Self::Broken(why) => write!(f, "{failed}   {why}"),
         }
     }
 }
@@ -84,13 +86,13 @@ mod tests {
 
     #[test]
     fn failed_claims_are_shown_whole() {
-        let text = |holds: &[bool]| Outcome::of(&part(holds)).to_string();
+        let text = |holds: &[bool]| style::plain(&Outcome::of(&part(holds)).to_string());
         assert_eq!(text(&[true]), "ok       1 claim holds");
         assert_eq!(text(&[true, true]), "ok       2 claims hold");
         assert_eq!(
             text(&[true, false]),
             "FAILED   1 claim does not hold\n    FAILED  it overlaps: 97 % (at least 90 %)"
         );
-        assert_eq!(text(&[]), "FAILED   nothing was claimed");
+        assert_eq!(text(&[]), "FAILED   it makes no claim");
     }
 }

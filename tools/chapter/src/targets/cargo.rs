@@ -72,7 +72,7 @@ pub fn build(
     names: &[String],
     release: bool,
 ) -> anyhow::Result<Vec<(String, PathBuf)>> {
-    // Whoever waits at a terminal sees what is built.
+    // At a terminal, cargo shows its progress.
     let quiet = (!std::io::stderr().is_terminal()).then_some("--quiet");
     let mut child = Command::new(cargo)
         .args(["build", "--locked"])

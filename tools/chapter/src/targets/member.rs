@@ -55,7 +55,7 @@ pub struct Demo {
     pub name: String,
     /// The part that it runs.
     pub part: String,
-    /// What the part is told besides.
+    /// Further arguments for the part.
     #[serde(default)]
     pub arguments: Vec<String>,
 }
@@ -66,7 +66,7 @@ pub struct Demo {
 pub struct Run {
     /// The name.
     pub name: String,
-    /// What the example is told besides the device.
+    /// The example's arguments, without the device.
     pub arguments: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct SanitizerRun {
     /// The tools.
     #[serde(default = "all_tools")]
     pub tools: Vec<String>,
-    /// What the example is told besides the device.
+    /// The example's arguments, without the device.
     pub arguments: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ pub fn to_lines(examples: &[Example]) -> Result<String, String> {
         let words: Vec<&str> = words.collect();
         if let Some(word) = words.iter().find(|word| !is_word(word)) {
             return Err(format!(
-                "`{word}`: a list of examples has words without blanks"
+                "`{word}`: words in a list of examples have no blanks"
             ));
         }
         lines += &words.join(" ");

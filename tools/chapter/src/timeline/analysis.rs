@@ -11,7 +11,7 @@ use chapter_timeline::analysis::{Analysis, Serialised, analyse};
 use std::fmt::Display;
 use std::time::Duration;
 
-/// All of it. Of the gaps, as many as asked for.
+/// The whole analysis, with up to `most` gaps.
 pub fn text(timeline: &Recorded, most: usize) -> String {
     let Recorded {
         title,
@@ -59,19 +59,12 @@ impl Page<'_> {
             .iter()
             .map(|finding| indented(&finding.text));
         let texts: Vec<String> = texts.collect();
-        (!texts.is_empty()).then(|| format!("  found by the checkers\n{}", texts.join("\n")))
+        (!texts.is_empty()).then(|| format!("  Found by the checkers\n{}", texts.join("\n")))
     }
 
     fn engines(&self, analysis: &Analysis) -> String {
         let busy = format!("busy, {}", self.source);
-        let titles = [
-            "engine",
-            "operations",
-            &busy,
-            "of all",
-            "at once",
-            "together",
-        ];
+        let titles = ["engine", "operations", &busy, "share", "at once", "overlap"];
         let mut table = Table::new(titles);
         for engine in &analysis.engines {
             table.row([
@@ -90,8 +83,8 @@ impl Page<'_> {
         if analysis.overlaps.is_empty() {
             return None;
         }
-        let time = format!("together, {}", self.source);
-        let mut table = Table::new(["overlap", &time, "of the shorter"]);
+        let time = format!("overlap, {}", self.source);
+        let mut table = Table::new(["engines", &time, "of the shorter"]);
         for overlap in &analysis.overlaps {
             table.row([
                 format!("{} and {}", overlap.first, overlap.second),
@@ -121,7 +114,7 @@ impl Page<'_> {
             text += &format!("    {time} in {gaps}, likely cause: {cause}\n");
         }
         if most > 0 {
-            text += "  The longest of them\n";
+            text += "  The longest gaps\n";
         }
         for (gap, likely) in shown {
             text += &format!(
@@ -167,10 +160,7 @@ impl Page<'_> {
         if analysis.serialised.is_empty() {
             return None;
         }
-        let mut text = format!(
-            "  One after the other in different streams ({})\n",
-            self.source
-        );
+        let mut text = format!("  Serialised across streams ({})\n", self.source);
         for group in &analysis.serialised {
             text += &self.group(group);
         }
@@ -182,11 +172,14 @@ impl Page<'_> {
         let lost = if group.likely.cause.is_wanted() {
             String::new()
         } else {
-            format!(", at most {} together", units::time(group.at_stake))
+            format!(
+                ", could have overlapped by up to {}",
+                units::time(group.at_stake)
+            )
         };
         let pair = &group.worst;
         format!(
-            "    {first}, then {second}: {}{lost}\n      {}\n      such as {}, then {}\n",
+            "    {first}, then {second}: {}{lost}\n      {}\n      for example {}, then {}\n",
             count(group.pairs, "pair"),
             cause(&group.likely),
             self.operation(pair.first),
@@ -202,7 +195,7 @@ impl Page<'_> {
             Engine::Kernel => format!("kernel {}", interval.name),
             engine => engine.to_string(),
         };
-        format!("{name} of stream {} at {at}", interval.stream)
+        format!("{name} in stream {} at {at}", interval.stream)
     }
 
     /// A time since the beginning, exact enough to find it in a picture.

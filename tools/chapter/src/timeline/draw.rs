@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 /// What is drawn, and where to.
 #[derive(clap::Args)]
 pub struct Drawings {
-    /// Draw the timelines of a second file together with these, a model's above those that were measured
+    /// Also draw the timelines of a second file; modelled timelines come above measured ones
     #[arg(long, value_name = "FILE")]
     pub beside: Option<PathBuf>,
-    /// Write a page that shows the timelines in any browser, without a network
+    /// Write the timelines as an HTML page, which needs no network
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the timelines of one part as a picture, on one scale
+    /// Write the timelines of one part as an SVG picture, on one scale
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write a Chrome trace, which Perfetto (ui.perfetto.dev) opens
+    /// Write a Chrome trace for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Drawings {
         for (option, path) in outputs {
             let Some(path) = path else { continue };
             if taken.contains(&place(path)) {
-                let why = "this file is read, or something else is to be written there";
+                let why = "the file is an input, or another option writes it";
                 return Err(UsageError(format!("{option} {}: {why}", path.display())));
             }
             taken.push(place(path));
@@ -48,7 +48,7 @@ impl Drawings {
         Ok(())
     }
 
-    /// Draws what was asked for, if anything was, of one file or of two. Returns what was written where, in a line each.
+    /// Writes the selected drawings of one file or of two. Returns a line for each file written.
     pub fn draw(&self, files: &[&Contents]) -> Result<Vec<String>> {
         let create = |option, path: &Option<PathBuf>| {
             let file = path.clone().map(|path| NewFile::create(option, path));
@@ -109,7 +109,7 @@ fn picture(figures: &[Figure<'_>]) -> Result<String, UsageError> {
     parts.dedup();
     if parts.len() != 1 {
         let parts = parts.join(", ");
-        let what = format!("--svg: a picture is of one part; choose with --part: {parts}");
+        let what = format!("--svg: a picture shows one part; choose one with --part: {parts}");
         return Err(UsageError(what));
     }
     let drawn = figures

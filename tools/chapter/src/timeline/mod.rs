@@ -1,4 +1,4 @@
-//! `timeline`: what ran when, of a file that a run left behind.
+//! `timeline`: analyses and draws the timelines in a file of results.
 
 mod analysis;
 mod draw;
@@ -7,7 +7,7 @@ mod source;
 use anyhow::Result;
 use chapter_terminal::Exit;
 use chapter_terminal::UsageError;
-use chapter_terminal::output;
+use chapter_terminal::wrap;
 use source::Contents;
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 /// What is shown.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// `--json` of an example, or an export of Nsight Systems (`nsys export --type sqlite`)
+    /// A file written by an example's `--json`, or by `nsys export --type sqlite`
     file: PathBuf,
-    /// How many of the gaps to list, the longest first
+    /// How many gaps to list, the longest first
     #[arg(long, default_value_t = 5, value_name = "N")]
     gaps: usize,
     /// Show this part only
@@ -46,19 +46,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         && beside.subject != contents.subject
     {
         let (subject, other) = (&contents.subject, &beside.subject);
-        let what = format!("--beside: one file is of {subject}, the other of {other}");
+        let what = format!("--beside: the files are of different examples, {subject} and {other}");
         return Err(UsageError(what).into());
     }
     let files: Vec<&Contents> = iter::once(&contents).chain(&beside).collect();
     let written = arguments.drawings.draw(&files)?;
     for note in &contents.notes {
-        output::line(note);
+        wrap::print(note, 2);
     }
     for timeline in &contents.timelines {
-        output::line(analysis::text(timeline, arguments.gaps));
+        wrap::print(analysis::text(timeline, arguments.gaps), 2);
     }
     for line in written {
-        output::line(line);
+        wrap::print(line, 2);
     }
     Ok(Exit::LessonHolds)
 }

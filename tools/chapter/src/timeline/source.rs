@@ -42,7 +42,7 @@ pub struct Contents {
     pub device: String,
     /// On what it ran, in a line.
     pub device_note: String,
-    /// What is to be known before its timelines are looked at.
+    /// Notes to read before the timelines.
     pub notes: Vec<String>,
     /// The timelines; those without an operation are left out. Never empty.
     pub timelines: Vec<Recorded>,
@@ -81,7 +81,7 @@ fn keep(
         false => Ok(()),
         true => {
             let known = known.join(", ");
-            let what = format!("{option} {name}: there are timelines of {known}");
+            let what = format!("{option} {name}: no such timeline; the file has: {known}");
             Err(UsageError(what))
         }
     }
@@ -101,8 +101,7 @@ pub fn read(path: &Path) -> Result<Contents> {
     contents.timelines.retain(runs);
     if contents.timelines.is_empty() {
         let path = path.display();
-        let nothing =
-            format!("{path} holds no operations: nothing that ran on a device was recorded");
+        let nothing = format!("{path} holds no device operations");
         Err(UsageError(nothing))?;
     }
     Ok(contents)
@@ -144,7 +143,7 @@ fn of_nsight_systems(path: &Path) -> Result<Contents, UsageError> {
 fn of_example(path: &Path) -> Result<Contents, UsageError> {
     let results = Results::read(path).map_err(|error| {
         let hint = if path.extension().is_some_and(|name| name == "nsys-rep") {
-            "; export a report of Nsight Systems first: nsys export --type sqlite FILE"
+            "; export an Nsight Systems report first: nsys export --type sqlite FILE"
         } else {
             ""
         };

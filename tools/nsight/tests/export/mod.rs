@@ -180,7 +180,7 @@ impl Export {
             .unwrap();
     }
 
-    /// Writes a row of a table's columns in turn; too many values are left out. What rows are brought together by is the same
+    /// Writes a row of a table, column by column; surplus values are left out. What rows are brought together by is the same
     /// in all.
     pub fn fill(&mut self, table: &str, values: &[Value]) {
         let columns = self.columns(table);
@@ -267,7 +267,7 @@ impl Export {
         ]
     }
 
-    /// A kernel of so many blocks of 256 threads, asked for within those times.
+    /// A kernel of this many blocks of 256 threads, enqueued within those times.
     pub fn kernel(
         &mut self,
         name: &str,

@@ -58,7 +58,7 @@ impl<'a> HostWaits<'a> {
         (wait.end >= since).then_some((wait, pageable))
     }
 
-    /// Whether an operation of the stream was asked for within these times, the last excluded.
+    /// Whether an operation of the stream was enqueued within these times, the last excluded.
     pub fn called_between(&self, stream: &str, first: i64, last: i64) -> bool {
         let calls = self.calls.get(stream).map_or(&[][..], Vec::as_slice);
         let from = calls.partition_point(|&at| at < first);

@@ -91,7 +91,7 @@ pub fn analyse(recording: &Recording, facts: &Facts) -> Analysis {
     }
 }
 
-/// The pairs by cause and engines: those that nobody asked for first, and of these the ones with the most at stake.
+/// The pairs by cause and engines: unintended ones first, and of these the ones with the most at stake.
 fn serialised(recording: &Recording, facts: &Facts, causes: &Causes) -> Vec<Serialised> {
     let mut groups: BTreeMap<(Cause, Engine, Engine), Serialised> = BTreeMap::new();
     let called = |place| Some(facts.call(place)?.start);

@@ -158,7 +158,7 @@ function widthOf(context, text) {
   return widths.get(text);
 }
 
-// The text, or as much of it as fits; nothing when that is less than so many letters.
+// The text, or as much of it as fits; nothing when fewer letters fit than the minimum.
 function shortened(context, text, room, least) {
   const wide = widthOf(context, text);
   if (wide <= room) return text;

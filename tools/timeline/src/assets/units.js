@@ -48,7 +48,7 @@ function bandwidth(amount, nanoseconds) {
   return `${digits(amount / nanoseconds)} GB/s`;
 }
 
-// The marks between two times, at most so many: round steps, all in the unit that suits them.
+// At most this many marks between two times: round steps, all in one suitable unit.
 function ticks(start, end, most) {
   const least = (end - start) / Math.max(most, 1);
   let step = Math.max(10 ** Math.floor(Math.log10(least)), 1);

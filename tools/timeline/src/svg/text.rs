@@ -31,7 +31,7 @@ pub fn width(text: &str) -> f64 {
     7.3 * text.chars().count() as f64
 }
 
-/// The text, or as much of it as fits in so many units with an ellipsis behind.
+/// The text, or as much of it as fits the width, followed by an ellipsis.
 pub fn shortened(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_owned();
@@ -66,7 +66,7 @@ pub fn titled(out: &mut String, class: &str, x: f64, y: f64, width: f64, height:
     );
 }
 
-/// The text in lines of at most so many letters, broken between words.
+/// The text in lines of at most `most` letters, broken between words.
 pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let letters = |text: &str| text.chars().count();

@@ -8,7 +8,7 @@ use cust::device::Device;
 use gpu_kernels::Signature as _;
 
 const BLOCK: u32 = 256;
-/// So many blocks as an H200 has multiprocessors.
+/// As many blocks as an H200 has multiprocessors.
 const ONE_EACH: u32 = 132;
 /// By how much sums may differ to which blocks add in any order.
 const ANY_ORDER: f32 = 1e-3;

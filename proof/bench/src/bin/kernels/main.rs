@@ -1,6 +1,6 @@
 //! The Rust kernels beside the same kernels compiled by `nvcc -O3`, in one run: `kernels [--check] TWINS..`.
 //!
-//! Each pair gets the same memory; first the results of one launch of each are compared, then both are timed in turn.
+//! Each pair gets the same memory; first the results of one launch of each are compared, then both are timed alternately.
 //! Exit code 1 when the results differ or a Rust kernel takes more than [`LIMIT`] times its twin's time. With `--check`
 //! nothing is timed and the arrays are small: that runs on the software GPU too, with twins in PTX (`nvcc -ptx`).
 
@@ -67,7 +67,10 @@ fn main() -> Result<ExitCode> {
     ] {
         for pair in make(device, purpose)? {
             if !modules.has(pair.name) {
-                println!("left out: {} is not in the modules of this GPU", pair.label);
+                println!(
+                    "left out: {} is not in the modules for this GPU",
+                    pair.label
+                );
                 continue;
             }
             pair.compare_results(&modules, &stream)
@@ -108,13 +111,16 @@ fn load(path: &str) -> Result<Module> {
     if bytes.starts_with(b"\x7fELF") {
         return Module::from_cubin(&bytes, &[]).with_context(|| format!("load {path}"));
     }
-    let text = String::from_utf8(bytes).with_context(|| format!("{path} is no module"))?;
+    let text = String::from_utf8(bytes).with_context(|| format!("{path} is not a module"))?;
     Module::from_ptx(text, &[]).with_context(|| format!("load {path}"))
 }
 
 /// Prints the times, Rust's first, and names those above the limit.
 fn report(rows: &[(String, Option<[f64; 2]>)]) -> ExitCode {
-    println!("{} kernels give their twins' results", rows.len());
+    println!(
+        "{} kernels have the same results as their twins",
+        rows.len()
+    );
     let mut table = Table::new();
     table.set_header(["kernel", "Rust µs", "nvcc -O3 µs", "Rust / nvcc"]);
     let (mut above, mut timed) = (Vec::new(), 0);

@@ -45,7 +45,7 @@ impl Array {
     /// Makes the contents what they were, for work that is enqueued from now on in any stream.
     pub fn reset(&self) -> Result<()> {
         let bytes = self.original.len() * size_of::<u32>();
-        // SAFETY: both buffers have so many bytes, and no kernel is running.
+        // SAFETY: both buffers have this many bytes, and no kernel is running.
         let code = unsafe {
             cust::sys::cuMemcpyDtoD_v2(self.address(), self.kept.as_device_ptr().as_raw(), bytes)
         };

@@ -12,7 +12,7 @@ const ROUNDS: usize = 15;
 
 /// What the times are.
 pub fn how() -> String {
-    format!("{LAUNCHES} launches each, {ROUNDS} rounds in turn, medians per launch")
+    format!("{LAUNCHES} launches each, {ROUNDS} alternating rounds, medians per launch")
 }
 
 /// The modules of either side.
@@ -149,7 +149,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Median µs per launch of the Rust kernel and of its twin, in turn, the order changing each round.
+    /// Median µs per launch of the Rust kernel and of its twin, in alternating order.
     pub fn time(&self, modules: &Modules, stream: &Stream) -> Result<[f64; 2]> {
         let functions = modules.find(self.name)?;
         self.reset()?;

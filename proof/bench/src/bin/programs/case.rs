@@ -59,7 +59,7 @@ impl Case {
 
     /// What the twin is told besides.
     pub fn choices(&self, example: &[Timed]) -> Result<Vec<String>> {
-        (self.choose)(example).context("the example's results do not say what it chose")
+        (self.choose)(example).context("the example's results do not name its choice")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The example programs beside the same programs in CUDA C++ (`proof/bench/cuda/programs`), started in turn on one machine.
+//! The example programs compared with the same programs in CUDA C++ (`proof/bench/cuda/programs`), alternating on one machine.
 //!
 //! Each round runs a part of an example, then its twin, which gets the same sizes and iterations and, where the part
 //! chooses something by measuring, that choice. Both write the median of each variant; a round's two medians make a
@@ -19,20 +19,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// Compares the time of example programs in Rust with that of their twins in CUDA C++
+/// Compare the times of example programs in Rust with those of their twins in CUDA C++
 #[derive(Parser)]
+#[command(max_term_width = 80)]
 struct Arguments {
-    /// Folder with the examples' programs
+    /// The folder with the example programs
     examples: PathBuf,
 
-    /// Folder with the programs that nvcc made of proof/bench/cuda/programs, under the same names
+    /// The folder with the programs compiled from proof/bench/cuda/programs, under the same names
     twins: PathBuf,
 
-    /// What nvcc made of proof/bench/cuda/kernels, for the twins
+    /// The modules compiled from proof/bench/cuda/kernels, for the twins
     #[arg(required = true)]
     modules: Vec<PathBuf>,
 
-    /// Runs of each program
+    /// The number of runs of each program
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
@@ -40,8 +41,8 @@ struct Arguments {
     #[arg(long)]
     part: Option<String>,
 
-    /// Only see that both do the same work and give right results, once and with little data; on whichever device
-    /// CUDA_DRIVER chooses
+    /// Only check, once and with little data, that both do the same work with correct results; runs on the device that
+    /// CUDA_DRIVER selects
     #[arg(long)]
     check: bool,
 }
@@ -65,7 +66,7 @@ fn compare(arguments: &Arguments) -> Result<ExitCode> {
         arguments.part.as_deref().unwrap_or_default(),
         case::ALL.map(|case| case.part).join(", ")
     );
-    let folder = tempfile::tempdir().context("make a folder for the results")?;
+    let folder = tempfile::tempdir().context("cannot create a folder for the results")?;
     let rounds = if arguments.check { 1 } else { arguments.rounds };
     let mut rows: Vec<Vec<Row>> = cases.iter().map(|_| Vec::new()).collect();
     let started = Instant::now();
@@ -83,21 +84,21 @@ fn compare(arguments: &Arguments) -> Result<ExitCode> {
     let seconds = started.elapsed().as_secs_f64();
     if arguments.check {
         println!(
-            "{}\n{} variants do the same work in both languages, with right results; nothing is judged",
+            "{}\n{} variants do the same work in both languages, with correct results; ratios are not judged",
             row::table(&rows),
             rows.len()
         );
         return Ok(ExitCode::SUCCESS);
     }
     println!(
-        "{rounds} runs of each program in turn, {seconds:.0} s; medians of the programs' medians, their range, and the \
-         median of the rounds' ratios (measured)\n{}",
+        "{rounds} runs of each program, alternating, in {seconds:.0} s; medians of the programs' medians, their range, and \
+         the median of the rounds' ratios (measured)\n{}",
         row::table(&rows)
     );
     Ok(bench::verdict(rows.len(), &row::above(&rows)))
 }
 
-/// What the example wrote. A lesson that does not hold (exit code 1) is said and compared all the same.
+/// The example's results. A lesson that does not hold (exit code 1) is reported and compared all the same.
 fn run_example(arguments: &Arguments, case: &Case, folder: &Path) -> Result<Vec<Timed>> {
     let json = folder.join("example.json");
     let mut command = Command::new(arguments.examples.join(case.program));

@@ -1,0 +1,269 @@
+//! Stages that hand chunks on: how fast such a chain can be, and what its intervals say of its order and its gaps.
+//!
+//! The first chunk takes its way through all stages; from then on the slowest stage sets the pace. Every stage of a chain
+//! has a stream of its own, of the stage's name.
+
+use crate::expect::{Expected, Found, share, truth};
+use crate::intervals::{Recording, Span};
+use crate::measure::Outcome;
+use crate::options::UsageError;
+use crate::part::Part;
+use crate::part_option::PartOption::{Chunks, Size};
+use crate::table::Table;
+use crate::units;
+use cust::stream::Stream;
+use std::time::Duration;
+
+/// Clocks of a kernel's and a copy's records may differ by this much.
+const TOLERANCE_NS: u64 = 1000;
+/// The most of its bound that a variant may seem to reach: stages measured alone vary that much.
+const MOST: f64 = 1.05;
+
+/// What enqueues a stage of a chunk in a stream.
+pub type StageOf<S> = fn(&mut S, usize, &Stream) -> anyhow::Result<()>;
+
+/// The stages in order, with what each takes alone for all chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    stages: [(&'static str, Duration); 3],
+    chunks: usize,
+}
+
+impl Chain {
+    /// A chain of these stages.
+    pub fn new(stages: [(&'static str, Duration); 3], chunks: usize) -> Self {
+        Self { stages, chunks }
+    }
+
+    /// The least time for all chunks, if they are equal: one chunk's way through all stages, and the slowest stage once
+    /// for each other chunk.
+    pub fn bound(&self) -> Duration {
+        let (chunks, times) = (self.chunks as f64, self.stages.map(|(_, time)| time));
+        let slowest = times.into_iter().max().unwrap_or_default();
+        times.iter().sum::<Duration>().div_f64(chunks) + slowest.mul_f64((chunks - 1.0) / chunks)
+    }
+
+    /// The stage that sets the pace.
+    pub fn slowest(&self) -> &'static str {
+        let slowest = self.stages.into_iter().max_by_key(|(_, time)| *time);
+        slowest.map_or("", |(name, _)| name)
+    }
+
+    /// How much of the bound a variant reaches.
+    pub fn reached(&self, outcome: &Outcome) -> Found {
+        share(self.bound().as_secs_f64() / outcome.median().as_secs_f64())
+    }
+
+    /// The share of the slowest stage's time, from its first chunk to its last, in which it was idle.
+    pub fn idle(&self, outcome: &Outcome) -> Found {
+        share(idle_share(&outcome.recording.on(self.slowest())))
+    }
+
+    /// That no chunk started a stage before it had left the one before.
+    pub fn in_order(&self, outcome: &Outcome) -> Expected {
+        let (early, of) = disorder(&outcome.recording, self.stages.map(|(name, _)| name));
+        truth(early == 0 && of > 0, format!("{early} of {of} do"), "none")
+    }
+
+    /// The times of the stages in words.
+    fn alone(&self) -> String {
+        let stage = |(name, time): (&str, Duration)| format!("{name} {}", units::time(time));
+        let [first, second, third] = self.stages.map(stage);
+        format!(
+            "Alone, all {} chunks: {first}, {second}, {third}.",
+            self.chunks
+        )
+    }
+}
+
+/// How many hand-overs between consecutive `streams` came too early, and how many there were: the k-th operation of a
+/// stream must not start before the k-th of the stream before it has ended.
+fn disorder(recording: &Recording, streams: [&str; 3]) -> (usize, usize) {
+    let stages = streams.map(|stream| recording.on(stream));
+    let pairs = stages
+        .windows(2)
+        .flat_map(|pair| pair[0].iter().zip(&pair[1]));
+    let early: Vec<bool> = pairs
+        .map(|(before, after)| after.start + TOLERANCE_NS < before.end)
+        .collect();
+    (early.iter().filter(|&&early| early).count(), early.len())
+}
+
+/// The share of the time from the first start to the last end in which nothing ran.
+fn idle_share(spans: &[Span]) -> f64 {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return 0.0;
+    };
+    let busy: u64 = spans.iter().map(|span| span.nanoseconds()).sum();
+    1.0 - busy as f64 / (last.end - first.start).max(1) as f64
+}
+
+impl Part<'_> {
+    /// Chunks to cut `elements` into: `--chunks`, or the default.
+    ///
+    /// # Errors
+    /// As [`Part::chunks`]; one chunk makes no chain.
+    pub fn chained_chunks(&self, default: usize, elements: usize) -> Result<usize, UsageError> {
+        match self.chunks(default, elements)? {
+            1 => Err(UsageError(
+                "--chunks 1 makes no chain: the stages have nothing else to work on meanwhile"
+                    .to_owned(),
+            )),
+            chunks => Ok(chunks),
+        }
+    }
+
+    /// Times one stage of all chunks without the others: what `stage` enqueues for each in the stream.
+    ///
+    /// # Errors
+    /// What `stage` returns, or the driver.
+    pub fn alone_each<S>(
+        &self,
+        stream: &Stream,
+        work: &mut S,
+        chunks: usize,
+        mut stage: impl FnMut(&mut S, usize, &Stream) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Duration> {
+        self.alone([stream], || {
+            (0..chunks).try_for_each(|chunk| stage(work, chunk, stream))
+        })
+    }
+
+    /// Times each stage of all chunks without the others, each in the stream of its name, and predicts what the chain takes.
+    ///
+    /// # Errors
+    /// What a stage returns, or the driver.
+    pub fn chain<S>(
+        &mut self,
+        work: &mut S,
+        chunks: usize,
+        stages: [(&'static str, &Stream, StageOf<S>); 3],
+    ) -> anyhow::Result<Chain> {
+        let mut timed = [("", Duration::ZERO); 3];
+        for ((name, stream, stage), timed) in stages.into_iter().zip(&mut timed) {
+            *timed = (name, self.alone_each(stream, work, chunks, stage)?);
+        }
+        let chain = Chain::new(timed, chunks);
+        self.predict_chain(
+            &chain,
+            "The host's waiting between the stages comes on top of their sum.",
+        );
+        Ok(chain)
+    }
+
+    /// Predicts what the chain takes, from its stages; `besides` is what else is expected of it.
+    pub fn predict_chain(&mut self, chain: &Chain, besides: &str) {
+        self.predict(format!(
+            "{}\n\
+             One after the other they take the sum, {}. In a chain they take one chunk's way through all stages and\n\
+             {} times the slowest stage, {}: the bound.\n{besides}",
+            chain.alone(),
+            units::time(chain.stages.iter().map(|(_, time)| *time).sum()),
+            chain.chunks - 1,
+            units::time(chain.bound()),
+        ));
+    }
+
+    /// Prints the outcomes beside the bound, with the idle share of the slowest stage where it has a stream of its own, and
+    /// keeps their timelines.
+    pub fn show_chain(&mut self, outcomes: &[Outcome], chain: &Chain) {
+        self.show_beside_bound(
+            outcomes,
+            chain,
+            &format!("{} idle", chain.slowest()),
+            |outcome| {
+                let chained = outcome.recording.streams().len() > 1;
+                chained.then(|| chain.idle(outcome))
+            },
+        );
+    }
+
+    /// Prints the outcomes beside the bound, with the share of the time in which the program's thread was free, and keeps
+    /// their timelines.
+    pub fn show_chain_and_thread(&mut self, outcomes: &[Outcome], chain: &Chain) {
+        self.show_beside_bound(outcomes, chain, "program's thread free", |outcome| {
+            Some(share(outcome.thread_free()))
+        });
+    }
+
+    fn show_beside_bound(
+        &mut self,
+        outcomes: &[Outcome],
+        chain: &Chain,
+        figure: &str,
+        found: impl Fn(&Outcome) -> Option<Found>,
+    ) {
+        let first = outcomes.first().map(Outcome::median).unwrap_or_default();
+        let median = format!("median, {}", self.device().times());
+        let mut table = Table::new(["variant", &median, "speed-up", "of the bound", figure]);
+        for outcome in outcomes {
+            table.row([
+                outcome.name.to_string(),
+                units::time(outcome.median()),
+                units::ratio(first.as_secs_f64() / outcome.median().as_secs_f64()),
+                chain.reached(outcome).to_string(),
+                found(outcome).map_or_else(|| "-".to_owned(), |found| found.to_string()),
+            ]);
+            self.keep(&outcome.name, &outcome.recording);
+        }
+        self.say(table);
+    }
+
+    /// Claims of each outcome that it is not faster than the chain's bound.
+    pub fn expect_not_below(&mut self, outcomes: &[Outcome], chain: &Chain) {
+        for outcome in outcomes {
+            let id = format!("not-below-bound/{}", outcome.name.id);
+            let sentence = format!("{} is not faster than the bound", outcome.name);
+            let limited = chain.reached(outcome).at_most(MOST);
+            self.expect(id, &sentence, limited.for_any(&[Size, Chunks]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Engine, Interval, Source};
+
+    #[test]
+    fn one_chunk_takes_the_sum_and_many_take_the_slowest_stage() {
+        let us = Duration::from_micros;
+        let stages = [("a", us(30)), ("b", us(60)), ("c", us(10))];
+        assert_eq!(Chain::new(stages, 1).bound(), us(100));
+        assert_eq!(Chain::new(stages, 10).bound(), us(64));
+        assert_eq!(Chain::new(stages, 10).slowest(), "b");
+    }
+
+    fn interval(stream: &str, start: u64, end: u64) -> Interval {
+        Interval {
+            engine: Engine::Kernel,
+            name: "k".into(),
+            stream: stream.into(),
+            span: Span { start, end },
+            bytes: 0,
+        }
+    }
+
+    #[test]
+    fn a_stage_that_starts_too_early_is_counted() {
+        let recording = Recording::new(
+            Source::SoftwareGpu,
+            vec![
+                interval("a", 0, 10_000),
+                interval("b", 10_000, 20_000),
+                interval("c", 20_000, 30_000),
+                interval("a", 10_000, 20_000),
+                interval("b", 18_000, 30_000),
+                interval("c", 30_000, 40_000),
+            ],
+        );
+        assert_eq!(disorder(&recording, ["a", "b", "c"]), (1, 4));
+    }
+
+    #[test]
+    fn idle_time_is_what_lies_between_the_first_and_the_last() {
+        let span = |start, end| Span { start, end };
+        assert_eq!(idle_share(&[span(5, 10), span(15, 20), span(20, 25)]), 0.25);
+        assert_eq!(idle_share(&[]), 0.0);
+    }
+}

@@ -1,0 +1,83 @@
+//! What one hand-over costs: the time from the end of one operation to the start of the next, many times.
+
+use crate::compare::Variant;
+use crate::intervals::{Engine, Recording};
+use crate::label::Label;
+use crate::part::Part;
+use crate::recording::record;
+use crate::results::Kind;
+use crate::statistics::Durations;
+use crate::table::Table;
+use crate::units;
+use anyhow::Context;
+use std::time::Duration;
+
+impl Part<'_> {
+    /// Runs each variant twice and measures, in the second run, the gaps between the k-th operation of the first engine
+    /// and the k-th of the second. Prints their distribution and returns it, in the order of the variants.
+    ///
+    /// # Errors
+    /// What a variant returns; a variant without such operations.
+    pub fn gaps<S, const N: usize>(
+        &mut self,
+        group: impl Into<Label>,
+        between: (Engine, Engine),
+        work: &mut S,
+        variants: [Variant<'_, S>; N],
+    ) -> anyhow::Result<[Durations; N]> {
+        let (group, device) = (group.into(), self.device().clone());
+        let median = format!("p50, {}", device.times());
+        let mut table = Table::new([group.text.as_str(), &median, "p99", "max"]);
+        let (mut all, mut count) = (Vec::new(), 0);
+        for mut variant in variants {
+            record(&device, || (variant.body)(work))?;
+            let recording = record(&device, || (variant.body)(work))?;
+            let found = gaps(&recording, between);
+            count = found.len();
+            let times = Durations::new(found).context("nothing was recorded")?;
+            let figures = [times.median(), times.percentile(99), times.max()].map(units::time);
+            table.row([variant.label.text.clone()].into_iter().chain(figures));
+            self.timed(&group, &variant.label, Kind::Other, &times);
+            all.push(times);
+        }
+        let (from, to) = between;
+        self.say(format!(
+            "{count} times, from the end of one copy ({from}) to the start of the next ({to}):\n{table}"
+        ));
+        match all.try_into() {
+            Ok(all) => Ok(all),
+            Err(_) => anyhow::bail!("not every variant was timed"),
+        }
+    }
+}
+
+fn gaps(recording: &Recording, (from, to): (Engine, Engine)) -> Vec<Duration> {
+    let (from, to) = (recording.of(from), recording.of(to));
+    let pairs = from.iter().zip(&to);
+    pairs
+        .map(|(from, to)| Duration::from_nanos(to.start.saturating_sub(from.end)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Interval, Source, Span};
+
+    #[test]
+    fn a_gap_lies_between_operations_of_the_same_number() {
+        let interval = |engine, start, end| Interval {
+            engine,
+            name: "copy".into(),
+            stream: "s".into(),
+            span: Span { start, end },
+            bytes: 4,
+        };
+        let (out, back) = (Engine::DeviceToHost, Engine::HostToDevice);
+        let intervals = [(out, 0, 10), (back, 13, 20), (out, 20, 30), (back, 35, 40)];
+        let intervals = intervals.map(|(engine, start, end)| interval(engine, start, end));
+        let recording = Recording::new(Source::SoftwareGpu, intervals.into());
+        let expected = [3, 5].map(Duration::from_nanos);
+        assert_eq!(gaps(&recording, (out, back)), expected);
+    }
+}

@@ -1,0 +1,10 @@
+//! What the intervals of a recording say.
+
+pub mod before;
+pub mod beside;
+pub mod chain;
+pub mod exposed;
+pub mod gaps;
+pub mod host_waits;
+pub mod idle;
+pub mod stretch;

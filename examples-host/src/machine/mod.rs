@@ -1,0 +1,12 @@
+//! The device and its host: what is there, which clock runs, who is called what.
+
+pub mod answer;
+pub mod capability;
+pub mod device;
+pub mod error;
+pub(crate) mod fingerprint;
+pub mod host_clock;
+pub(crate) mod nvml;
+pub(crate) mod profiler_names;
+pub mod range;
+pub mod threads;

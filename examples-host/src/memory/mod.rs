@@ -1,0 +1,5 @@
+//! What memory pools hold and reuse.
+
+pub mod pool_log;
+pub mod pool_use;
+pub mod reuse;

@@ -1,0 +1,199 @@
+//! An example: a program of parts, each a short lecture with a verdict.
+
+use crate::child;
+use crate::describe;
+use crate::device::Device;
+use crate::exit::{self, Exit, complain};
+use crate::failed_call;
+use crate::need::{self, Need};
+use crate::options::{self, Options, UsageError};
+use crate::output;
+use crate::own_options;
+use crate::part::Part;
+pub use crate::part_info::PartInfo;
+use crate::part_option::PartOption;
+use crate::races;
+use crate::range::range;
+use crate::recording;
+use crate::results::ResultsFile;
+use anyhow::Context;
+use chapter_results::new_file::NewFile;
+use chapter_timeline::perfetto::Trace;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What runs a part.
+type Body<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
+
+/// A program of parts.
+pub struct Example<'a> {
+    name: &'static str,
+    about: &'static str,
+    parts: Vec<(PartInfo, Body<'a>)>,
+}
+
+impl<'a> Example<'a> {
+    /// An example without parts.
+    pub fn new(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Adds a part: its name, the question it answers, which of the options it uses that not every part uses, and its
+    /// lecture.
+    pub fn part(
+        mut self,
+        name: &'static str,
+        question: &'static str,
+        uses: &'static [PartOption],
+        body: impl Fn(&mut Part) -> anyhow::Result<()> + 'a,
+    ) -> Self {
+        let info = PartInfo {
+            name,
+            question,
+            uses,
+            needs: &[],
+        };
+        self.parts.push((info, Box::new(body)));
+        self
+    }
+
+    /// Says what the part added last needs: it is not begun on a device that lacks it.
+    pub fn needs(mut self, needs: &'static [Need]) -> Self {
+        if let Some((info, _)) = self.parts.last_mut() {
+            info.needs = needs;
+        }
+        self
+    }
+
+    /// Parses the command line, opens the device, and runs the parts asked for.
+    pub fn main(self) -> ExitCode {
+        let infos = self.infos();
+        let options = options::parse(options::command::<Options>(self.name, self.about, &infos));
+        self.run(&options).into()
+    }
+
+    fn infos(&self) -> Vec<PartInfo> {
+        self.parts.iter().map(|(info, _)| *info).collect()
+    }
+
+    fn run(&self, options: &Options) -> Exit {
+        let done = if options.describe {
+            self.describe(options)
+        } else {
+            self.lecture(options)
+        };
+        match done {
+            Ok(true) => Exit::LessonHolds,
+            Ok(false) => Exit::LessonFails,
+            Err(error) => {
+                let error = failed_call::name(error);
+                complain(&error);
+                exit::of(&error)
+            }
+        }
+    }
+
+    fn describe(&self, options: &Options) -> anyhow::Result<bool> {
+        let description = describe::describe(self.name, self.about, &self.infos(), options)?;
+        output::line(serde_json::to_string(&description)?);
+        Ok(true)
+    }
+
+    fn lecture(&self, options: &Options) -> anyhow::Result<bool> {
+        if child::is_child() {
+            output::silence();
+        }
+        own_options::refuse_unused(options, &self.infos())?;
+        let trace_file = options.trace.clone().map(trace_file).transpose()?;
+        let mut trace = Trace::default();
+        let mut results = options.json.clone().map(ResultsFile::create).transpose()?;
+        races::choose(options)?;
+        let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
+        recording::count_calls();
+        races::require_checker(options, &device)?;
+        output::line(device.introduction());
+        let asked =
+            |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
+        let mut failed = Vec::new();
+        for (info, body) in self.parts.iter().filter(|(info, _)| asked(info.name)) {
+            let own = info.own(options);
+            let phase = range(info.name);
+            let mut part = Part::new(*info, &device, &own);
+            need::check_all(info.needs, &device)
+                .and_then(|()| body(&mut part))
+                .with_context(|| format!("part {}", info.name))?;
+            drop(phase);
+            let finished = part.finish();
+            if let Some(reason) = finished.contradiction() {
+                anyhow::bail!("part {}: {reason}", info.name);
+            }
+            if !finished.holds {
+                failed.push(info.name);
+            }
+            for timeline in &finished.timelines {
+                trace.add(info.name, &timeline.variant.text, &timeline.recording);
+            }
+            if let Some(results) = &mut results {
+                results.add(finished);
+            }
+        }
+        let silent = races::conclude();
+        if let Some(file) = trace_file {
+            let path = file.write(|out| Ok(trace.write(out)?))?;
+            output::line(format!("\nTrace written to {}.", path.display()));
+        }
+        if let Some(results) = results {
+            output::line(format!(
+                "\nResults written to {}.",
+                results
+                    .write(self.name, &device, options, failed.is_empty() && silent)?
+                    .display()
+            ));
+        }
+        if !failed.is_empty() {
+            output::line(format!(
+                "\nThe lesson does not hold in: {}.",
+                failed.join(", ")
+            ));
+        }
+        Ok(failed.is_empty() && silent)
+    }
+}
+
+/// The trace to be, if it can be written there.
+fn trace_file(path: PathBuf) -> Result<NewFile, UsageError> {
+    Ok(NewFile::create("--trace", path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libcuda::Choice;
+
+    /// How an example ends whose one part makes two claims, with these ids.
+    fn ends(ids: [&'static str; 2]) -> Exit {
+        let options = Options {
+            device: Some(Choice::Software),
+            ..Options::default()
+        };
+        let body = move |part: &mut Part| {
+            for id in ids {
+                part.claim(id, "it is true", true, "it is", "that it is");
+            }
+            Ok(())
+        };
+        let example = Example::new("twice", "Two claims");
+        example.part("part", "Is it?", &[], body).run(&options)
+    }
+
+    #[test]
+    fn a_program_notices_that_two_claims_have_one_id_or_that_an_id_is_none() {
+        assert_eq!(ends(["one", "other"]), Exit::LessonHolds);
+        assert_eq!(ends(["one", "one"]), Exit::LessonFails);
+        assert_eq!(ends(["one", "It is true"]), Exit::LessonFails);
+    }
+}

@@ -1,0 +1,581 @@
+//! A part of an example while it runs: its device, its options, what it says and what it claims.
+
+use crate::check::{Checked, Mismatch, REFERENCE};
+use crate::device::{Device, MissingProperty, TimeSource};
+use crate::expect::Expected;
+use crate::gantt::{Gantt, Rows};
+use crate::host_memory;
+use crate::intervals::Recording;
+use crate::label::Label;
+use crate::options::{Options, UsageError};
+use crate::output;
+use crate::part_info::PartInfo;
+use crate::part_option::PartOption;
+use crate::plan::{EqualWork, Plan};
+use crate::results::{self, Bound, Figure, PartResults, Timed, Timeline, Unit};
+use crate::size::ByteSize;
+use crate::statistics::Durations;
+use crate::units;
+use crate::verdict::{Claim, Verdict};
+use chapter_terminal::{style, wrap};
+use std::fmt::Display;
+use std::time::Duration;
+
+/// By how much stages measured alone may come out longer than they are, as a share: on an H200 up to 4 % was seen where copies
+/// take less than a millisecond.
+pub const NOISE: f64 = 0.05;
+
+/// A part while it runs.
+pub struct Part<'a> {
+    info: PartInfo,
+    device: &'a Device,
+    options: &'a Options,
+    verdict: Verdict,
+    timelines: Vec<Timeline>,
+    plans: Vec<results::Plan>,
+    timed: Vec<Timed>,
+    bounds: Vec<Bound>,
+    prediction: String,
+    take_away: String,
+    /// Whether the heading of the measurements is still to be printed.
+    heading_due: bool,
+    /// Whether a chart has been printed.
+    charted: bool,
+}
+
+/// Rows of a chart, so that a part fits a screen.
+const ROWS: usize = 8;
+/// The same with `--verbose`.
+const VERBOSE_ROWS: usize = 32;
+
+/// Columns in front of what a part prints.
+pub(crate) const INDENT: usize = 4;
+
+impl<'a> Part<'a> {
+    pub(crate) fn new(info: PartInfo, device: &'a Device, options: &'a Options) -> Self {
+        output::line(format!("\n{}: {}", style::bold(info.name), info.question));
+        Self {
+            info,
+            device,
+            options,
+            verdict: Verdict::default(),
+            timelines: Vec::new(),
+            plans: Vec::new(),
+            timed: Vec::new(),
+            bounds: Vec::new(),
+            prediction: String::new(),
+            take_away: String::new(),
+            heading_due: false,
+            charted: false,
+        }
+    }
+
+    /// The name for `--part`.
+    pub fn name(&self) -> &'static str {
+        self.info.name
+    }
+
+    /// The device.
+    pub fn device(&self) -> &'a Device {
+        self.device
+    }
+
+    /// What the command line said, without the options that the part has not declared to use.
+    pub fn options(&self) -> &'a Options {
+        self.options
+    }
+
+    /// Bytes to work on: `--size`, or the part's default.
+    pub fn size(&self, default: ByteSize) -> ByteSize {
+        self.options.size.unwrap_or(default)
+    }
+
+    /// Elements to work on, as many as fit into [`Part::size`].
+    pub fn elements<T>(&self, default: ByteSize) -> Result<usize, UsageError> {
+        let size = self.size(default);
+        host_memory::check(size)?;
+        match size.elements::<T>() {
+            0 => Err(UsageError(format!(
+                "--size {size} has no room for one element of {} bytes",
+                size_of::<T>()
+            ))),
+            elements => Ok(elements),
+        }
+    }
+
+    /// As [`Part::elements`], with a default for each source of times: a GPU needs more data than its caches hold; a model
+    /// has no caches, and somebody has to compute every element.
+    pub fn elements_by_times<T>(
+        &self,
+        measured: ByteSize,
+        modelled: ByteSize,
+    ) -> Result<usize, UsageError> {
+        self.elements::<T>(match self.device.times() {
+            TimeSource::Measured => measured,
+            TimeSource::Modelled => modelled,
+        })
+    }
+
+    /// Pieces to cut `elements` into: `--chunks`, or the part's default.
+    pub fn chunks(&self, default: usize, elements: usize) -> Result<usize, UsageError> {
+        let asked = self.options.chunks.map(usize::from);
+        let chunks = asked.unwrap_or(default);
+        if chunks > elements {
+            return Err(UsageError(match (asked, self.options.size) {
+                (None, Some(size)) => format!(
+                    "--size {size} makes {elements} elements, too few for {chunks} pieces; ask for fewer with --chunks"
+                ),
+                _ => {
+                    format!("--chunks {chunks} is more than the {elements} elements that there are")
+                }
+            }));
+        }
+        Ok(chunks)
+    }
+
+    /// Streams to deal the work to: `--streams`, or the part's default.
+    pub fn streams(&self, default: usize) -> usize {
+        self.options.streams.map_or(default, usize::from)
+    }
+
+    /// Dependent multiply-adds of each element in a kernel: `--rounds`, or the part's default.
+    pub fn rounds(&self, default: u32) -> u32 {
+        self.options.rounds.unwrap_or(default)
+    }
+
+    /// Timed runs of each variant: `--iterations`, or the part's default; one where times are
+    /// modelled, because a model repeats itself.
+    pub fn iterations(&self, default: usize) -> usize {
+        let default = if self.device.times() == TimeSource::Modelled {
+            1
+        } else {
+            default
+        };
+        self.options
+            .iterations
+            .map_or(default, |iterations| iterations as usize)
+    }
+
+    /// Says what is expected, before anything is measured.
+    pub fn predict(&mut self, text: impl Display) {
+        self.prediction = text.to_string();
+        output::line(format!("  {}", style::quiet("Prediction")));
+        output::line(wrap::paragraph(INDENT, &self.prediction));
+        self.heading_due = true;
+    }
+
+    /// Notes for `--json` what to remember of the part, in a line.
+    pub fn take_away(&mut self, text: impl Into<String>) {
+        self.take_away = text.into();
+    }
+
+    /// Prints a paragraph, a table or a chart of what was found.
+    pub fn say(&mut self, text: impl Display) {
+        if std::mem::take(&mut self.heading_due) {
+            let heading = format!("Measurement ({})", self.device.times());
+            output::line(format!("  {}", style::quiet(heading)));
+        }
+        output::line(wrap::indented(INDENT, &text.to_string()));
+    }
+
+    /// Prints with `--verbose` what a screen has no room for.
+    pub fn detail(&mut self, text: impl Display) {
+        if self.options.verbose {
+            self.say(text);
+        }
+    }
+
+    /// Prints a recording as a chart, the first of the part or with `--verbose`, and keeps it for `--trace` and `--json`.
+    pub fn chart(&mut self, variant: impl Into<Label>, recording: &Recording, rows: Rows) {
+        let variant = variant.into();
+        if !self.charted || self.options.verbose {
+            self.charted = true;
+            self.say(format!("{variant}: {recording}"));
+            let rows_shown = if self.options.verbose {
+                VERBOSE_ROWS
+            } else {
+                ROWS
+            };
+            let chart = Gantt::new(recording, rows).within(output::columns() - INDENT);
+            self.say(chart.with_rows(rows_shown).coloured());
+        }
+        self.keep(variant, recording);
+    }
+
+    /// Keeps a recording for `--trace` and `--json` without printing it.
+    pub fn keep(&mut self, variant: impl Into<Label>, recording: &Recording) {
+        let variant = variant.into();
+        if self.timelines.iter().any(|kept| kept.variant == variant) {
+            return;
+        }
+        self.timelines.push(Timeline {
+            variant,
+            recording: recording.clone(),
+        });
+    }
+
+    /// Notes for `--json` the work that each variant of a group does.
+    pub fn planned(&mut self, group: &Label, plan: &Plan) {
+        self.plans.push(plan.of_group(&group.id));
+    }
+
+    /// Notes what was timed for `--json`: a variant of a group whose members can be ranked.
+    pub fn timed(
+        &mut self,
+        group: impl Into<Label>,
+        variant: impl Into<Label>,
+        kind: results::Kind,
+        times: &Durations,
+    ) {
+        self.timed.push(Timed::new(group, variant, kind, times));
+    }
+
+    /// Fails with [`MissingProperty`] unless the device has what the part needs.
+    pub fn require(&self, has: bool, property: &str, needed: &str) -> Result<(), MissingProperty> {
+        self.device.require(has, property, needed)
+    }
+
+    /// Claims that `sentence` is true, which `holds` says, with what was found and what is
+    /// required. Programs know the claim by `id`, which no other claim of the part has.
+    pub fn claim(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        holds: bool,
+        found: impl Display,
+        limit: impl Display,
+    ) {
+        self.verdict.add(Claim {
+            id: id.into(),
+            sentence: sentence.to_owned(),
+            found: found.to_string(),
+            limit: limit.to_string(),
+            holds,
+            judged: true,
+            figure: None,
+        });
+    }
+
+    /// Claims that `sentence` is true. Programs know the claim by `id`, which no other claim of the part has.
+    pub fn expect(&mut self, id: impl Into<String>, sentence: &str, expected: Expected) {
+        if let (TimeSource::Modelled, Some(reason)) =
+            (self.device().times(), expected.not_of_the_model)
+        {
+            self.say(format!(
+                "Not claimed of the model: {sentence}, {} modelled:\n{reason}.",
+                expected.found
+            ));
+            return;
+        }
+        let judged = self.own_parameters(expected.follows);
+        self.add_claim(id.into(), sentence, expected, judged);
+    }
+
+    /// Adds a claim; one that is not judged counts as holding.
+    fn add_claim(&mut self, id: String, sentence: &str, expected: Expected, judged: bool) {
+        let found = match expected.figure {
+            Some(_) => self.labelled(expected.found),
+            None => expected.found,
+        };
+        self.verdict.add(Claim {
+            id,
+            sentence: sentence.to_owned(),
+            found,
+            limit: expected.limit,
+            holds: expected.holds,
+            judged,
+            figure: expected.figure,
+        });
+    }
+
+    /// Whether the command line leaves the part's parameters as they are, but for those that may change.
+    fn own_parameters(&self, but_for: &[PartOption]) -> bool {
+        let changed =
+            |option: &PartOption| option.changes_the_work() && option.is_given(self.options);
+        let mut changed = PartOption::ALL.into_iter().filter(changed);
+        changed.all(|option| but_for.contains(&option))
+    }
+
+    /// As [`Part::claim`], with the number behind what was found.
+    fn claim_figure(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        holds: bool,
+        figure: Figure,
+        limit: String,
+    ) {
+        let Figure { value, unit } = figure;
+        let found = match unit {
+            Unit::Share => units::percent(value),
+            Unit::Ratio => units::ratio(value),
+            Unit::Microseconds => units::time(Duration::from_secs_f64(value.max(0.0) / 1e6)),
+        };
+        self.verdict.add(Claim {
+            id: id.into(),
+            sentence: sentence.to_owned(),
+            found: format!("{found} {}", self.device.times()),
+            limit,
+            holds,
+            judged: true,
+            figure: Some(figure),
+        });
+    }
+
+    /// Claims that all elements are right that `checked` is about, calling them `things`.
+    pub fn claim_right(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        things: &str,
+        checked: &Result<Checked, Mismatch>,
+    ) {
+        let found = match checked {
+            Ok(Checked { elements, .. }) => format!("{elements} {things}"),
+            Err(mismatch) => mismatch.to_string(),
+        };
+        self.claim(id, sentence, checked.is_ok(), found, REFERENCE);
+    }
+
+    /// Claims that every run of every variant did the work planned.
+    pub fn claim_equal_work(&mut self, id: impl Into<String>, sentence: &str, work: &EqualWork) {
+        self.claim(id, sentence, work.holds(), work, "as planned");
+    }
+
+    /// Claims that a share is at least `least`.
+    pub fn claim_share_at_least(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        share: f64,
+        least: f64,
+    ) {
+        let limit = format!("at least {}", units::percent(least));
+        self.claim_figure(id, sentence, share >= least, share_of(share), limit);
+    }
+
+    /// Claims that a share is at most `most`.
+    pub fn claim_share_at_most(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        share: f64,
+        most: f64,
+    ) {
+        let limit = format!("at most {}", units::percent(most));
+        self.claim_figure(id, sentence, share <= most, share_of(share), limit);
+    }
+
+    /// Claims that a ratio of times is at least `least`.
+    pub fn claim_ratio_at_least(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        ratio: f64,
+        least: f64,
+    ) {
+        let figure = Figure {
+            value: ratio,
+            unit: Unit::Ratio,
+        };
+        let limit = format!("at least {}", units::ratio(least));
+        self.claim_figure(id, sentence, ratio >= least, figure, limit);
+    }
+
+    /// As [`Part::claim_ratio_at_least`], of a ratio that the model of a device cannot show, for the reason given: where
+    /// times are modelled it is printed and nothing is claimed.
+    pub fn claim_measured_ratio_at_least(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        ratio: f64,
+        least: f64,
+        reason: &str,
+    ) {
+        match self.device.times() {
+            TimeSource::Measured => self.claim_ratio_at_least(id, sentence, ratio, least),
+            TimeSource::Modelled => self.say(format!(
+                "Not claimed of the model: {sentence}, {}:\n{reason}.",
+                self.labelled(units::ratio(ratio)),
+            )),
+        }
+    }
+
+    /// Claims that a time is within `tolerance`, a share, of the expected one.
+    pub fn claim_time_near(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        time: Duration,
+        expected: Duration,
+        tolerance: f64,
+    ) {
+        let off = (time.as_secs_f64() / expected.as_secs_f64() - 1.0).abs();
+        let limit = format!(
+            "within {} of {}",
+            units::percent(tolerance),
+            units::time(expected)
+        );
+        let figure = Figure {
+            value: time.as_nanos() as f64 / 1e3,
+            unit: Unit::Microseconds,
+        };
+        self.claim_figure(id, sentence, off <= tolerance, figure, limit);
+    }
+
+    /// What has been claimed so far.
+    #[cfg(test)]
+    pub(crate) fn claims(&self) -> &[Claim] {
+        self.verdict.claims()
+    }
+
+    /// Notes for `--json` what bounds the variants of the group that was timed last.
+    pub(crate) fn add_bound(&mut self, label: Label, bound: Duration) {
+        let group = self.timed.last().map_or("", |timed| &timed.group.id);
+        let bound = Bound {
+            group: group.to_owned(),
+            label,
+            us: bound.as_nanos() as f64 / 1e3,
+        };
+        if !self.bounds.contains(&bound) {
+            self.bounds.push(bound);
+        }
+    }
+
+    fn labelled(&self, figure: String) -> String {
+        format!("{figure} {}", self.device.times())
+    }
+
+    /// One line, and the claims that do not hold; with `--verbose` every claim.
+    fn print_verdict(&self) {
+        let claims = self.verdict.claims();
+        let failed = claims.iter().filter(|claim| !claim.counts_as_holding());
+        for claim in claims {
+            match (claim.counts_as_holding(), self.options.verbose) {
+                (false, _) => output::line(style::bad(wrap::indented(2, &claim.to_string()))),
+                (true, true) => output::line(wrap::indented(2, &claim.to_string())),
+                (true, false) => {}
+            }
+        }
+        let judged = claims.iter().filter(|claim| claim.judged).count();
+        let line = match (claims.len(), failed.count(), claims.len() - judged) {
+            (0, ..) => style::bad("FAILED: nothing was claimed"),
+            (_, 0, 0) => style::good(format!("{judged} of {judged} claims hold")),
+            (_, 0, more) => format!(
+                "{}; {more} not judged: your parameters",
+                style::good(format!("{judged} of {judged} claims hold"))
+            ),
+            (_, failed, _) => style::bad(format!("{failed} of {judged} claims FAILED")),
+        };
+        output::line(format!("  {line}"));
+        if !self.take_away.is_empty() {
+            output::line(style::bold(wrap::paragraph(2, &self.take_away)));
+        }
+    }
+
+    /// What is left of the part when it has run.
+    pub(crate) fn finish(self) -> PartResults {
+        self.print_verdict();
+        PartResults {
+            name: self.info.name.to_owned(),
+            question: self.info.question.to_owned(),
+            prediction: self.prediction,
+            take_away: self.take_away,
+            workload: String::new(),
+            plans: self.plans,
+            timed: self.timed,
+            bounds: self.bounds,
+            timelines: self.timelines,
+            claims: self.verdict.claims().to_vec(),
+            holds: self.verdict.holds(),
+        }
+    }
+}
+
+fn share_of(value: f64) -> Figure {
+    Figure {
+        value,
+        unit: Unit::Share,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+    use crate::sweep::sweep;
+    use libcuda::Choice;
+
+    const INFO: PartInfo = PartInfo {
+        name: "part",
+        question: "Does it hold?",
+        uses: &[],
+        needs: &[],
+    };
+
+    #[test]
+    fn a_wrong_element_is_a_false_claim() {
+        let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
+        let mut part = Part::new(INFO, &device, &options);
+        let compare = |got: u32| check::equal("numbers", 0, &[1, got], |index| index as u32 + 1);
+        part.claim_right("numbers", "every number is right", "numbers", &compare(2));
+        part.claim_right("others", "every number is right", "numbers", &compare(3));
+        let claims = part.verdict.claims().iter().map(Claim::to_string);
+        assert_eq!(
+            claims.collect::<Vec<_>>(),
+            [
+                "ok      every number is right: 2 numbers (checked against the CPU)",
+                "FAILED  every number is right: 1 of 2 elements of numbers are wrong, first [1]: \
+                 expected 2, got 3 (checked against the CPU)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_model_is_asked_for_less_data_and_nothing_is_claimed_that_it_lacks() {
+        let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
+        let mut part = Part::new(INFO, &device, &options);
+        let by_times = part.elements_by_times::<f32>(ByteSize::mib(2), ByteSize::mib(1));
+        assert_eq!(by_times, Ok(1 << 18));
+        part.claim_measured_ratio_at_least("gain", "it gains", 0.5, 1.0, "reason");
+        assert_eq!(part.verdict.claims(), []);
+    }
+
+    #[test]
+    fn the_option_that_leaves_too_few_elements_is_the_one_named() {
+        let device = Device::open(Choice::Software).unwrap();
+        let error = |chunks: Option<usize>, size: Option<&str>| {
+            let options = Options {
+                chunks: chunks.and_then(std::num::NonZeroUsize::new),
+                size: size.map(|size| size.parse().unwrap()),
+                ..Options::default()
+            };
+            let part = Part::new(INFO, &device, &options);
+            part.chunks(8, 2).unwrap_err().to_string()
+        };
+        assert!(error(None, Some("8")).starts_with("--size 8 B makes 2 elements, too few for 8"));
+        assert!(error(Some(9), None).starts_with("--chunks 9 is more"));
+        assert!(error(Some(9), Some("8")).starts_with("--chunks 9 is more"));
+    }
+
+    #[test]
+    fn validating_checks_every_visit_of_a_sweep() {
+        let device = Device::open(Choice::Software).unwrap();
+        let checked = |validate| {
+            let options = Options {
+                validate,
+                iterations: Some(3),
+                ..Options::default()
+            };
+            let part = Part::new(INFO, &device, &options);
+            let mut visits = Vec::new();
+            let body = |point: &u32, check| {
+                visits.push((*point, check));
+                Ok::<_, UsageError>([Duration::from_micros(1)])
+            };
+            sweep(&part, 1, &[1, 2], body).unwrap();
+            visits.iter().filter(|(_, check)| *check).count()
+        };
+        assert_eq!([checked(false), checked(true)], [2, 6]);
+    }
+}

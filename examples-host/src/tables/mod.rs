@@ -1,0 +1,4 @@
+//! Printing what was found.
+
+pub mod by_size;
+pub mod show;

@@ -1,0 +1,498 @@
+//! Timing variants against one another.
+//!
+//! A timed region forks from one start event into the variant's streams and joins from all of them
+//! into one end event, so that it holds all of the variant's work and nothing else; its event time
+//! must agree with the host's clock. Variants are warmed up, then run in turn (A B A B), so that
+//! none has the machine to itself in a better moment, and each run starts from poisoned buffers.
+
+use crate::check::{Checked, Mismatch, REFERENCE};
+use crate::device::{Device, TimeSource};
+use crate::error::{Error, Result, failed};
+use crate::host_clock;
+use crate::intervals::Recording;
+use crate::joined::{Join, Joined};
+use crate::label::Label;
+use crate::part::Part;
+use crate::plan::{EqualWork, Plan};
+use crate::range::range;
+use crate::recording;
+use crate::results::Kind;
+use crate::statistics::Durations;
+use crate::table::Table;
+use crate::tally::{self, Work};
+use crate::units;
+use crate::variant;
+use anyhow::{Context, bail};
+use cuda_host::{EventExt, StreamExt};
+use cust::error::{CudaError, CudaResult};
+use cust::event::EventFlags;
+use cust::sys;
+use libcuda::observe::unobserved;
+use std::time::Duration;
+
+/// One timed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// From the start event to the end event.
+    pub event: Duration,
+    /// The same on the host's clock, from before the first to after the wait for the last.
+    pub host: Duration,
+    /// How long the host's thread was busy with the body itself: afterwards it is free.
+    pub issuing: Duration,
+}
+
+/// Measures regions on one device. Its events and its stream are made once. What it enqueues itself is not observed:
+/// neither counted nor recorded.
+pub struct Stopwatch {
+    device: Device,
+    origin: cust::stream::Stream,
+    start: cust::event::Event,
+    joined: cust::event::Event,
+    end: cust::event::Event,
+}
+
+impl Stopwatch {
+    /// A stopwatch for the device.
+    pub fn new(device: &Device) -> Result<Self> {
+        let made = unobserved(|| {
+            Ok::<_, CudaError>(Self {
+                device: device.clone(),
+                origin: cuda_host::stream::non_blocking()?.named("stopwatch"),
+                start: cust::event::Event::new(EventFlags::DEFAULT)?,
+                joined: cust::event::Event::new(EventFlags::DISABLE_TIMING)?,
+                end: cust::event::Event::new(EventFlags::DEFAULT)?,
+            })
+        });
+        made.map_err(of_stopwatch)
+    }
+
+    /// Times what `body` enqueues in `streams`: they wait for the start event, and the end event
+    /// waits for them. Work in other streams counts only if `body` waits for it itself.
+    pub fn time<'s, T: Joined + 's, E: From<Error>>(
+        &self,
+        streams: impl IntoIterator<Item = &'s T> + Clone,
+        body: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Sample, E> {
+        self.device.synchronize()?;
+        let begin = host_clock::now();
+        unobserved(|| self.fork(streams.clone())).map_err(of_stopwatch)?;
+        let body_begins = host_clock::now();
+        body()?;
+        let issuing = host_clock::now() - body_begins;
+        unobserved(|| self.join(streams)).map_err(of_stopwatch)?;
+        let waiting = range("wait for the end");
+        self.end.synchronize().map_err(of_stopwatch)?;
+        drop(waiting);
+        let host = host_clock::now() - begin;
+        let event = self.end.elapsed_time_f32(&self.start);
+        let milliseconds = f64::from(event.map_err(of_stopwatch)?);
+        Ok(Sample {
+            event: Duration::from_nanos((milliseconds * 1e6).round().max(0.0) as u64),
+            host,
+            issuing,
+        })
+    }
+
+    fn fork<'s, T: Joined + 's>(&self, streams: impl IntoIterator<Item = &'s T>) -> CudaResult<()> {
+        self.start.record(&self.origin)?;
+        for stream in streams {
+            // SAFETY: both handles live.
+            let result = unsafe { sys::cuStreamWaitEvent(stream.handle(), self.start.raw(), 0) };
+            succeeded(result)?;
+        }
+        Ok(())
+    }
+
+    fn join<'s, T: Joined + 's>(&self, streams: impl IntoIterator<Item = &'s T>) -> CudaResult<()> {
+        for stream in streams {
+            // One event is enough: a wait captures the record that is the latest when it is issued.
+            // SAFETY: both handles live.
+            succeeded(unsafe { sys::cuEventRecord(self.joined.raw(), stream.handle()) })?;
+            self.origin.wait(&self.joined)?;
+        }
+        self.end.record(&self.origin)
+    }
+
+    /// The median event time of `runs` timed runs of `body`, after one that warms up.
+    pub fn median<'s, T: Joined + 's, E: From<Error>>(
+        &self,
+        runs: usize,
+        streams: impl IntoIterator<Item = &'s T> + Clone,
+        mut body: impl FnMut() -> Result<(), E>,
+    ) -> Result<Duration, E> {
+        self.time(streams.clone(), &mut body)?;
+        let mut times = Vec::new();
+        for _ in 0..runs.max(1) {
+            times.push(self.time(streams.clone(), &mut body)?.event);
+        }
+        Ok(Durations::new(times).map_or(Duration::ZERO, |times| times.median()))
+    }
+}
+
+fn succeeded(result: sys::CUresult) -> CudaResult<()> {
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(CudaError::UnknownError),
+    }
+}
+
+/// A call that failed around a timed region: its own failure, or that of work enqueued before.
+fn of_stopwatch(error: CudaError) -> Error {
+    failed("timing the region", error as i32, "stopwatch".to_owned())
+}
+
+/// Host and event time may differ by this share …
+const AGREEMENT: f64 = 0.05;
+/// … or by this much, which enqueueing the events and waking up the host cost.
+const AGREEMENT_FLOOR: Duration = Duration::from_micros(50);
+
+impl Sample {
+    /// Whether the event time can be believed.
+    pub fn agrees(&self) -> bool {
+        let apart = self.event.abs_diff(self.host);
+        apart <= AGREEMENT_FLOOR || apart.as_secs_f64() <= self.host.as_secs_f64() * AGREEMENT
+    }
+}
+
+/// The group of a part that compares variants once.
+pub const VARIANTS: &str = "variants";
+
+type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
+type CheckBody<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<Checked> + 'v>;
+
+struct Variant<'v, S> {
+    name: Label,
+    streams: Vec<Join>,
+    body: Body<'v, S>,
+}
+
+/// Variants of one piece of work, to be timed against one another. `S` is what they share: buffers,
+/// mostly.
+pub struct Comparison<'v, S> {
+    group: &'static str,
+    plan: Plan,
+    variants: Vec<Variant<'v, S>>,
+    prepare: Body<'v, S>,
+    check: Option<CheckBody<'v, S>>,
+}
+
+/// What was found about one variant.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The variant.
+    pub name: Label,
+    /// Event times of the timed runs.
+    pub times: Durations,
+    /// Host times of the same runs.
+    pub host_times: Durations,
+    /// How long the host's thread was busy in each of these runs with what the variant does itself.
+    pub issuing: Durations,
+    /// What ran when, in one more run.
+    pub recording: Recording,
+}
+
+impl Outcome {
+    /// The median event time.
+    pub fn median(&self) -> Duration {
+        self.times.median()
+    }
+
+    /// The share of the host's time in which its thread was free for other work.
+    pub fn thread_free(&self) -> f64 {
+        1.0 - self.issuing.median().as_secs_f64() / self.host_times.median().as_secs_f64()
+    }
+}
+
+impl<'v, S> Comparison<'v, S> {
+    /// A comparison of variants that all do the planned work. `group` is the id of what they are variants of: [`VARIANTS`],
+    /// or what tells the comparisons of a part apart.
+    pub fn new(group: &'static str, plan: Plan) -> Self {
+        Self {
+            group,
+            plan,
+            variants: Vec::new(),
+            prepare: Box::new(|_| Ok(())),
+            check: None,
+        }
+    }
+
+    /// These variants.
+    pub(crate) fn of<const N: usize>(mut self, variants: [variant::Variant<'v, S>; N]) -> Self {
+        let variants = variants.into_iter().map(|variant| Variant {
+            name: variant.label,
+            streams: variant.streams,
+            body: variant.body,
+        });
+        self.variants = variants.collect();
+        self
+    }
+
+    /// What comes before each run and is not timed: poisoning the buffers that the run must fill.
+    pub fn prepare(mut self, body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v) -> Self {
+        self.prepare = Box::new(body);
+        self
+    }
+
+    /// Checks every element that a run has left. Called after the last run of each variant, with
+    /// `--validate` after each.
+    pub fn check(mut self, body: impl FnMut(&mut S) -> anyhow::Result<Checked> + 'v) -> Self {
+        self.check = Some(Box::new(body));
+        self
+    }
+
+    /// Runs the variants in turn and returns what was found, in their order. Claims, for the part,
+    /// that the work was equal, that event times agree with the host's clock, and that every
+    /// element is right.
+    ///
+    /// Each variant is warmed up, timed, and recorded in one more run, since recording costs time.
+    /// A model is not disturbed by being watched and has nothing to warm up: there the last timed
+    /// run is the recorded one.
+    pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
+        let device = part.device();
+        recording::install();
+        let watch = Stopwatch::new(device)?;
+        let mut runs: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
+        let timed = part.iterations(DEFAULT_ITERATIONS);
+        let (warm_up, extra) = if recording::is_free(device) {
+            (0, 0)
+        } else {
+            (1, 1)
+        };
+        let rounds = warm_up + timed + extra;
+        let mut work = EqualWork::new(self.plan);
+        for round in 0..rounds {
+            let last = round + 1 == rounds;
+            for (index, runs) in runs.iter_mut().enumerate() {
+                let (sample, enqueued) = if last {
+                    let (timed, recording) = self.recorded(index, &watch, state)?;
+                    runs.recording = Some(recording);
+                    timed
+                } else {
+                    self.timed(index, &watch, state)?
+                };
+                work.add(&self.variants[index].name.text, enqueued);
+                if (warm_up..warm_up + timed).contains(&round) {
+                    runs.samples.push(sample);
+                }
+                if last || part.options().validate {
+                    self.check_into(&mut runs.checked, index, state)?;
+                }
+            }
+        }
+        self.claim(part, &work, &runs);
+        let names = self.variants.into_iter().map(|variant| variant.name);
+        let outcomes: anyhow::Result<Vec<Outcome>> = runs
+            .into_iter()
+            .zip(names)
+            .map(|(runs, name)| runs.outcome(name))
+            .collect();
+        let outcomes = outcomes?;
+        let group = Label::new(self.group, self.plan.to_string());
+        part.planned(&group, &self.plan);
+        for Outcome { name, times, .. } in &outcomes {
+            part.timed(&group, name, Kind::Makespan, times);
+        }
+        Ok(outcomes)
+    }
+
+    fn timed(
+        &mut self,
+        index: usize,
+        watch: &Stopwatch,
+        state: &mut S,
+    ) -> anyhow::Result<(Sample, Work)> {
+        self.prepared(state)?;
+        self.timed_unprepared(index, watch, state)
+    }
+
+    fn prepared(&mut self, state: &mut S) -> anyhow::Result<()> {
+        let _phase = range("prepare");
+        (self.prepare)(state)
+    }
+
+    /// The times of a run, and the work that it enqueued.
+    fn timed_unprepared(
+        &mut self,
+        index: usize,
+        watch: &Stopwatch,
+        state: &mut S,
+    ) -> anyhow::Result<(Sample, Work)> {
+        let variant = &mut self.variants[index];
+        let _phase = range(&variant.name.text);
+        let before = tally::enqueued();
+        let sample = watch
+            .time(&variant.streams, || (variant.body)(state))
+            .with_context(|| format!("variant {}", variant.name))?;
+        Ok((sample, tally::enqueued() - before))
+    }
+
+    fn recorded(
+        &mut self,
+        index: usize,
+        watch: &Stopwatch,
+        state: &mut S,
+    ) -> anyhow::Result<((Sample, Work), Recording)> {
+        self.prepared(state)?;
+        let run = || self.timed_unprepared(index, watch, state);
+        let (timed, recording) = recording::recorded(&watch.device, run)?;
+        self.all_joined(index, &recording)?;
+        Ok((timed, recording))
+    }
+
+    /// Work in a stream that the timed region does not join would not be timed. A variant that
+    /// names no streams waits for its work itself.
+    fn all_joined(&self, index: usize, recording: &Recording) -> anyhow::Result<()> {
+        let Variant { name, streams, .. } = &self.variants[index];
+        let joined =
+            |stream: &str| streams.is_empty() || streams.iter().any(|s| s.label() == stream);
+        match recording
+            .streams()
+            .into_iter()
+            .find(|stream| !joined(stream))
+        {
+            None => Ok(()),
+            Some(stray) => bail!(
+                "variant {name} enqueues into stream {stray}, which its timed region does not join"
+            ),
+        }
+    }
+
+    /// Checks what a run has left. The first mismatch stays; any other error ends the part.
+    fn check_into(
+        &mut self,
+        checked: &mut Option<Result<Checked, Mismatch>>,
+        index: usize,
+        state: &mut S,
+    ) -> anyhow::Result<()> {
+        let (Some(check), None | Some(Ok(_))) = (&mut self.check, &checked) else {
+            return Ok(());
+        };
+        let _phase = range("check");
+        *checked = Some(match check(state) {
+            Ok(right) => Ok(right),
+            Err(error) => {
+                let name = &self.variants[index].name;
+                Err(error
+                    .downcast::<Mismatch>()
+                    .with_context(|| format!("variant {name}"))?)
+            }
+        });
+        Ok(())
+    }
+
+    fn claim(&self, part: &mut Part, work: &EqualWork, runs: &[Runs]) {
+        let id = |what: &str| match self.group {
+            VARIANTS => what.to_owned(),
+            group => format!("{group}/{what}"),
+        };
+        part.claim_equal_work(id("equal-work"), "all variants do the same work", work);
+        let samples: Vec<&Sample> = runs.iter().flat_map(|runs| &runs.samples).collect();
+        let agreeing = samples.iter().filter(|sample| sample.agrees()).count();
+        let found = format!("{agreeing} of {} runs", samples.len());
+        let limit = format!(
+            "nine in ten, within {} or {}",
+            units::percent(AGREEMENT),
+            units::time(AGREEMENT_FLOOR)
+        );
+        part.claim(
+            id("clocks-agree"),
+            "event times agree with the host's clock",
+            agreeing * 10 >= samples.len() * 9,
+            found,
+            limit,
+        );
+        let checked: Vec<&Checked> = runs
+            .iter()
+            .filter_map(|runs| runs.checked.as_ref()?.as_ref().ok())
+            .collect();
+        for (variant, runs) in self.variants.iter().zip(runs) {
+            if let Some(Err(mismatch)) = &runs.checked {
+                part.claim(
+                    id(&format!("elements/{}", variant.name.id)),
+                    &format!("{}: every element is right", variant.name),
+                    false,
+                    mismatch,
+                    REFERENCE,
+                );
+            }
+        }
+        if let Some(first) = checked.first() {
+            let found = format!("{} elements of {} variants", first.elements, checked.len());
+            part.claim(
+                id("elements"),
+                "every element is right",
+                true,
+                found,
+                REFERENCE,
+            );
+            let same = checked.iter().all(|other| other == first);
+            let found = if same { "they are" } else { "they differ" };
+            part.claim(
+                id("same-bits"),
+                "all variants' results are the same",
+                same,
+                found,
+                "bit for bit",
+            );
+        }
+    }
+}
+
+/// What the runs of one variant left.
+#[derive(Default)]
+struct Runs {
+    samples: Vec<Sample>,
+    recording: Option<Recording>,
+    checked: Option<Result<Checked, Mismatch>>,
+}
+
+impl Runs {
+    fn outcome(self, name: Label) -> anyhow::Result<Outcome> {
+        let durations =
+            |of: fn(&Sample) -> Duration| Durations::new(self.samples.iter().map(of).collect());
+        let found = durations(|sample| sample.event)
+            .zip(durations(|sample| sample.host))
+            .zip(durations(|sample| sample.issuing))
+            .zip(self.recording);
+        let (((times, host_times), issuing), recording) =
+            found.with_context(|| format!("variant {name} was not run"))?;
+        Ok(Outcome {
+            name,
+            times,
+            host_times,
+            issuing,
+            recording,
+        })
+    }
+}
+
+/// Timed runs of each variant where neither the part nor the command line says otherwise.
+const DEFAULT_ITERATIONS: usize = 10;
+
+/// A table of outcomes: median, spread, and speed against the first of them.
+pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
+    let mut table = Table::new(["variant", &format!("median, {times}"), "spread", "speed-up"]);
+    for outcome in outcomes {
+        table.row(cells(outcomes, outcome));
+    }
+    table
+}
+
+/// What every table of outcomes says of one of them.
+pub(crate) fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
+    [
+        outcome.name.text.clone(),
+        units::time(outcome.median()),
+        units::percent(outcome.times.spread()),
+        units::ratio(speedup(outcomes, outcome.median())),
+    ]
+}
+
+pub(crate) fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
+    outcomes.first().map_or(1.0, |first| {
+        first.median().as_secs_f64() / time.as_secs_f64()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Timing: regions, variants interleaved, stages alone, sweeps, calls and latencies.
+
+pub mod ahead;
+pub mod alone;
+pub mod bound;
+pub mod bounded;
+pub mod call_times;
+pub mod ceilings;
+pub mod compare;
+pub mod contest;
+pub mod host_alone;
+pub mod joined;
+pub mod latency;
+pub mod least;
+pub mod measure;
+pub mod points;
+pub mod requests;
+pub mod round_trip;
+pub mod scaling;
+pub mod settings;
+pub mod sweep;
+pub mod variant;

@@ -1,0 +1,125 @@
+//! How the time of a fixed number of operations falls with the number of streams that they are spread over.
+//!
+//! On S streams S operations may run at a time: the bound is the time on one stream divided by S, and no less than one
+//! operation takes. The knee is where the measured time leaves the bound, because something else has become scarce.
+
+use crate::compare::Workload;
+use crate::expect::{Expected, right, truth};
+use crate::label::Label;
+use crate::measure::VARIANTS;
+use crate::part::{NOISE, Part};
+use crate::plan::Plan;
+use crate::results::Kind;
+use crate::table::Table;
+use crate::units;
+use std::time::Duration;
+
+/// The knee is the last number of streams that reaches this share of the bound.
+const KNEE: f64 = 0.8;
+
+/// The times on one to many streams.
+pub struct Scaling(Vec<Row>);
+
+struct Row {
+    streams: usize,
+    bound: Duration,
+    median: Duration,
+}
+
+impl Row {
+    fn reached(&self) -> f64 {
+        self.bound.as_secs_f64() / self.median.as_secs_f64()
+    }
+}
+
+/// A number of streams, as a variant.
+pub fn variant(streams: usize) -> Label {
+    let text = match streams {
+        1 => "1 stream".to_owned(),
+        more => format!("{more} streams"),
+    };
+    Label::new(format!("streams-{streams}"), text)
+}
+
+impl Part<'_> {
+    /// Times the planned operations on each of these numbers of streams, the first of them 1; `one` is the time of one
+    /// operation alone. Prints the times beside their bounds, and claims that every number is right.
+    ///
+    /// # Errors
+    /// What `work` or `body` returns.
+    pub fn scaling<S: Workload>(
+        &mut self,
+        plan: Plan,
+        one: Duration,
+        streams: &[usize],
+        work: &mut S,
+        mut body: impl FnMut(&mut S, usize) -> anyhow::Result<Duration>,
+    ) -> anyhow::Result<Scaling> {
+        let found = self.at_points(5, streams, work, |work, &streams| body(work, streams))?;
+        let sentence = "every number is right";
+        self.expect("numbers", sentence, right(&found.checked, "numbers"));
+
+        let group = Label::new(VARIANTS, plan.to_string());
+        self.planned(&group, &plan);
+        for (&streams, times) in streams.iter().zip(&found.times) {
+            self.timed(&group, variant(streams), Kind::Makespan, times);
+        }
+        let on_one = found.times.first().map_or(one, |times| times.median());
+        let row = |(&streams, times): (&usize, &crate::statistics::Durations)| Row {
+            streams,
+            bound: one.max(on_one.div_f64(streams as f64)),
+            median: times.median(),
+        };
+        let scaling = Scaling(streams.iter().zip(&found.times).map(row).collect());
+        let median = format!("median, {}", self.device().times());
+        self.say(scaling.table(&median, on_one));
+        let knee = scaling.0.iter().rfind(|row| row.reached() >= KNEE);
+        self.say(format!(
+            "The knee is at {} streams, the last to reach {} of the bound.",
+            knee.map_or(1, |row| row.streams),
+            units::percent(KNEE)
+        ));
+        Ok(scaling)
+    }
+}
+
+impl Scaling {
+    /// The share of the bound that this number of streams reaches; `NAN` when it was not tried.
+    pub fn reached(&self, streams: usize) -> f64 {
+        let row = self.0.iter().find(|row| row.streams == streams);
+        row.map_or(f64::NAN, Row::reached)
+    }
+
+    /// The greatest share of the bound that was reached: above 1, but for noise, the measurement is wrong.
+    pub fn most_reached(&self) -> f64 {
+        self.0.iter().map(Row::reached).fold(0.0, f64::max)
+    }
+
+    /// Whether no number of streams takes longer than the number before it.
+    pub fn never_slower(&self) -> Expected {
+        let slower = |pair: &&[Row]| pair[1].median > pair[0].median.mul_f64(1.0 + NOISE);
+        let slower = self.0.windows(2).find(slower);
+        let found = slower.map_or("yes".to_owned(), |pair| {
+            format!("no, {} streams take longer", pair[1].streams)
+        });
+        truth(
+            slower.is_none(),
+            found,
+            format!("within {}", units::percent(NOISE)),
+        )
+    }
+
+    fn table(&self, median: &str, on_one: Duration) -> Table {
+        let mut table = Table::new(["streams", "bound", median, "speed-up", "of the bound"]);
+        for row in &self.0 {
+            table.row([
+                row.streams.to_string(),
+                units::time(row.bound),
+                units::time(row.median),
+                units::ratio(on_one.as_secs_f64() / row.median.as_secs_f64()),
+                units::percent(row.reached()),
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,65 @@
+//! Work for the CPU beside the GPU's: counting how often each letter occurs in a text.
+
+use crate::check::Checked;
+use crate::compare::Workload;
+use crate::data::Seed;
+use crate::host_clock;
+use anyhow::ensure;
+
+const LETTERS: usize = 26;
+
+/// A text and its letters' counts.
+pub struct Letters {
+    text: Vec<u8>,
+    written: [u64; LETTERS],
+    counts: [u64; LETTERS],
+}
+
+impl Letters {
+    /// Random letters, counted while they are written.
+    pub fn random(bytes: usize) -> Self {
+        let seed = Seed::new(26);
+        let text: Vec<u8> = (0..bytes)
+            .map(|i| (seed.u32(i) % LETTERS as u32) as u8)
+            .collect();
+        let mut written = [0; LETTERS];
+        for &letter in &text {
+            written[usize::from(letter)] += 1;
+        }
+        let counts = [0; LETTERS];
+        Self {
+            text,
+            written,
+            counts,
+        }
+    }
+
+    /// The work.
+    pub fn count(&mut self) {
+        host_clock::counting_work(self.text.len() as u64, || {
+            let mut counts = [0; LETTERS];
+            for &letter in std::hint::black_box(&self.text) {
+                counts[usize::from(letter)] += 1;
+            }
+            self.counts = counts;
+        });
+    }
+}
+
+impl Workload for Letters {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        self.counts = [0; LETTERS];
+        Ok(())
+    }
+
+    /// The counts are no elements: they are compared with those of the letters written.
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        ensure!(
+            self.counts == self.written,
+            "the CPU counted {:?}, written were {:?}",
+            self.counts,
+            self.written
+        );
+        Ok(Checked::default())
+    }
+}

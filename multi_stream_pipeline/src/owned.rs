@@ -1,0 +1,216 @@
+//! Device buffers that belong to a stream: the compiler checks the order of their uses.
+//!
+//! A [`Buffer`] belongs to one [`Stream`], and all its operations run there, in that stream's order. To be used in another
+//! stream it is handed over: an event is recorded behind its last use, the other stream waits for the event, and the old
+//! handle is gone. Nothing is checked while the program runs: the two calls are those that a correct program makes anyway.
+//!
+//! ```
+//! # use multi_stream_pipeline::owned::{self, Released};
+//! # cuda_host::kernels! { use gpu_kernels::{affine_x4, saxpy}; }
+//! # fn run(kernels: Kernels, a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
+//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
+//!     let (x, y) = (Released::<f32>::zeroed(1024)?, Released::zeroed(1024)?);
+//!     let mut x = x.acquire(copy_in)?;
+//!     unsafe { x.copy_from(&[1.0; 1024])? };
+//!     let x = x.hand_to(compute)?;
+//!     let mut y = y.acquire(compute)?;
+//!     unsafe { compute.launch(&kernels.saxpy, 4, 256, (2.0, &x, &mut y)) }
+//! })
+//! # }
+//! ```
+//!
+//! Without the hand-over the launch has buffers of two streams, and does not compile:
+//!
+//! ```compile_fail
+//! # use multi_stream_pipeline::owned::{self, Released};
+//! # cuda_host::kernels! { use gpu_kernels::{affine_x4, saxpy}; }
+//! # fn run(kernels: Kernels, a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
+//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
+//!     let (x, y) = (Released::<f32>::zeroed(1024)?, Released::zeroed(1024)?);
+//!     let mut x = x.acquire(copy_in)?;
+//!     unsafe { x.copy_from(&[1.0; 1024])? };
+//!     let mut y = y.acquire(compute)?;
+//!     unsafe { compute.launch(&kernels.saxpy, 4, 256, (2.0, &x, &mut y)) } // lifetime may not live long enough
+//! })
+//! # }
+//! ```
+//!
+//! nor does a launch in a stream that the buffer does not belong to:
+//!
+//! ```compile_fail
+//! # use multi_stream_pipeline::owned::{self, Released};
+//! # cuda_host::kernels! { use gpu_kernels::{affine_x4, saxpy}; }
+//! # fn run(kernels: Kernels, a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
+//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
+//!     let mut x = Released::<f32>::zeroed(1024)?.acquire(copy_in)?;
+//!     unsafe { compute.launch(&kernels.affine_x4, 1, 256, (&mut x, 2.0, 1.0)) } // lifetime may not live long enough
+//! })
+//! # }
+//! ```
+//!
+//! A use in the old stream, behind the hand-over, is a use of a moved value:
+//!
+//! ```compile_fail,E0382
+//! # use multi_stream_pipeline::owned::{self, Released};
+//! # fn run(a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
+//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
+//!     let mut x = Released::<f32>::zeroed(1024)?.acquire(copy_in)?;
+//!     let there = x.hand_to(compute)?;
+//!     unsafe { x.copy_from(&[1.0; 1024]) }
+//! })
+//! # }
+//! ```
+//!
+//! and a released buffer, which belongs to no stream, cannot be used at all:
+//!
+//! ```compile_fail,E0599
+//! # use multi_stream_pipeline::owned::{self, Released};
+//! # fn run() -> cust::error::CudaResult<()> {
+//! let x = Released::<f32>::zeroed(1024)?;
+//! unsafe { x.copy_to(&mut [0.0; 1024]) }
+//! # }
+//! ```
+
+use cuda_host::kernel::{Argument, Arguments, Kernel, Signature};
+use cuda_host::prelude::*;
+use cust::error::CudaResult;
+use cust::event::{Event, EventFlags};
+use cust::function::{BlockSize, GridSize};
+use cust::memory::bytemuck::Zeroable;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy, DeviceSlice};
+use std::marker::PhantomData;
+
+/// A stream that the compiler tells from all others: `'s` is no other stream's.
+#[derive(Clone, Copy)]
+pub struct Stream<'s> {
+    stream: &'s cust::stream::Stream,
+    // Neither longer nor shorter lifetimes are the same: the type is invariant.
+    only: PhantomData<fn(&'s ()) -> &'s ()>,
+}
+
+/// Gives each of the streams a lifetime of its own.
+pub fn streams<R>(
+    streams: [&cust::stream::Stream; 3],
+    body: impl for<'a, 'b, 'c> FnOnce(Stream<'a>, Stream<'b>, Stream<'c>) -> R,
+) -> R {
+    let only = PhantomData;
+    let [first, second, third] = streams.map(|stream| Stream { stream, only });
+    body(first, second, third)
+}
+
+/// Device memory that belongs to stream `'s`.
+pub struct Buffer<'s, T: DeviceCopy> {
+    data: DeviceBuffer<T>,
+    event: Event,
+    stream: Stream<'s>,
+}
+
+/// Device memory that belongs to no stream, and the event behind its last use.
+pub struct Released<T: DeviceCopy> {
+    data: DeviceBuffer<T>,
+    event: Event,
+}
+
+impl<T: DeviceCopy + Zeroable> Released<T> {
+    /// Allocates room for `len` elements (`cuMemAlloc`) and zeroes them (`cuMemsetD8`, in the legacy stream).
+    pub fn zeroed(len: usize) -> CudaResult<Self> {
+        let data = DeviceBuffer::zeroed(len)?;
+        let event = Event::new(EventFlags::DISABLE_TIMING)?;
+        event.record(&stream::legacy())?;
+        Ok(Self { data, event })
+    }
+}
+
+impl<T: DeviceCopy> Released<T> {
+    /// Gives the buffer to a stream, which waits for the buffer's last use (`cuStreamWaitEvent`).
+    pub fn acquire(self, stream: Stream<'_>) -> CudaResult<Buffer<'_, T>> {
+        stream.stream.wait(&self.event)?;
+        let Self { data, event } = self;
+        Ok(Buffer { data, event, stream })
+    }
+}
+
+impl<T: DeviceCopy> Buffer<'_, T> {
+    /// Takes the buffer from its stream, behind what that has been given so far (`cuEventRecord`).
+    pub fn release(self) -> CudaResult<Released<T>> {
+        self.event.record(self.stream.stream)?;
+        let Self { data, event, .. } = self;
+        Ok(Released { data, event })
+    }
+
+    /// Hands the buffer to another stream, which waits for its last use in this one.
+    pub fn hand_to(self, next: Stream<'_>) -> CudaResult<Buffer<'_, T>> {
+        self.release()?.acquire(next)
+    }
+
+    /// Copies `source` to the start of the buffer (`cuMemcpyHtoDAsync`).
+    ///
+    /// # Safety
+    /// The source is neither freed nor changed before the copy has finished.
+    pub unsafe fn copy_from(&mut self, source: &[T]) -> CudaResult<()> {
+        let mut start = self.data.index(..source.len());
+        // SAFETY: the caller's promise; the buffer belongs to the stream.
+        unsafe { start.async_copy_from(source, self.stream.stream) }
+    }
+
+    /// Copies the start of the buffer to `destination` (`cuMemcpyDtoHAsync`).
+    ///
+    /// # Safety
+    /// The destination is neither freed nor used before the copy has finished.
+    pub unsafe fn copy_to(&self, destination: &mut [T]) -> CudaResult<()> {
+        let start = self.data.index(..destination.len());
+        // SAFETY: the caller's promise; the buffer belongs to the stream.
+        unsafe { start.async_copy_to(destination, self.stream.stream) }
+    }
+}
+
+impl<'s> Stream<'s> {
+    /// Enqueues a kernel (`cuLaunchKernel`). Its buffers are of this stream, or the program does not compile.
+    ///
+    /// # Safety
+    /// The kernel stays inside its buffers with this grid.
+    pub unsafe fn launch<S: Signature, A: Arguments<S::Parameters> + Of<'s>>(
+        self,
+        kernel: &Kernel<S>,
+        grid: impl Into<GridSize>,
+        block: impl Into<BlockSize>,
+        arguments: A,
+    ) -> CudaResult<()> {
+        // SAFETY: the caller's promise; freeing a buffer waits for the device (`cuMemFree`).
+        unsafe { kernel.launch(grid, block, 0, self.stream, arguments) }
+    }
+}
+
+/// Arguments whose buffers are all of stream `'s`.
+pub trait Of<'s> {}
+
+impl Of<'_> for f32 {}
+impl Of<'_> for u32 {}
+impl<'s, T: DeviceCopy> Of<'s> for &Buffer<'s, T> {}
+impl<'s, T: DeviceCopy> Of<'s> for &mut Buffer<'s, T> {}
+impl<'s, A: Of<'s>> Of<'s> for (A,) {}
+impl<'s, A: Of<'s>, B: Of<'s>> Of<'s> for (A, B) {}
+impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>> Of<'s> for (A, B, C) {}
+impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>, D: Of<'s>> Of<'s> for (A, B, C, D) {}
+
+impl<'a, T: DeviceCopy, P> Argument<P> for &'a Buffer<'_, T>
+where
+    &'a DeviceSlice<T>: Argument<P>,
+{
+    type Passed = <&'a DeviceSlice<T> as Argument<P>>::Passed;
+
+    fn passed(self) -> Self::Passed {
+        <&DeviceSlice<T>>::passed(&self.data)
+    }
+}
+
+impl<'a, T: DeviceCopy, P> Argument<P> for &'a mut Buffer<'_, T>
+where
+    &'a mut DeviceSlice<T>: Argument<P>,
+{
+    type Passed = <&'a mut DeviceSlice<T> as Argument<P>>::Passed;
+
+    fn passed(self) -> Self::Passed {
+        <&mut DeviceSlice<T>>::passed(&mut self.data)
+    }
+}
