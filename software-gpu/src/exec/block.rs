@@ -258,6 +258,9 @@ impl<'g> Worker<'g> {
 
     /// Releases every barrier at which all expected threads have arrived.
     fn complete_barriers(&mut self) {
+        if self.barriers.iter().all(|barrier| barrier.arrived == 0) {
+            return;
+        }
         let alive: u32 = self.warps.iter().map(Warp::alive).sum();
         for (id, barrier) in self.barriers.iter_mut().enumerate() {
             let expected = if barrier.expected == 0 {

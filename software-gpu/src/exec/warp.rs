@@ -206,21 +206,25 @@ impl Warp {
     }
 
     /// Modelled cycles so far.
+    #[inline]
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
     /// Lanes whose threads have not exited.
+    #[inline]
     pub fn alive_lanes(&self) -> u32 {
         self.threads & !self.exited
     }
 
     /// Number of threads that have not exited.
+    #[inline]
     pub fn alive(&self) -> u32 {
         self.alive_lanes().count_ones()
     }
 
     /// Number of threads that wait.
+    #[inline]
     pub fn waiting(&self) -> u32 {
         if self.ready { 0 } else { self.alive() }
     }

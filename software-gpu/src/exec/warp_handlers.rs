@@ -1,15 +1,20 @@
 //! Handlers of warp-wide operations, made from functions of one lane. A *shape* is a form of instruction, such as two
 //! sources and one result.
 //!
-//! A *handler* is a function pointer in a lowered operation ([`Op`]). It computes all 32 lanes in a loop that the
-//! compiler vectorises, and stores those under the mask. Every shape is compiled for several x86-64 feature levels;
-//! [`Level`] is detected once, and lowering picks the handler of that level. With another architecture, or an older
-//! processor, the plain version runs: the results are the same bits.
+//! A *handler* is a function pointer in a lowered operation ([`Op`]). There are two kinds, with the same results:
+//!
+//! - A *vector* handler ([`map1`] ..) computes all 32 lanes in a loop that the compiler vectorises, and stores those under
+//!   the mask. The loop is compiled for several x86-64 feature levels; [`Level`] is detected once, and lowering picks the
+//!   handler of that level.
+//! - A *scalar* handler ([`rare1`] ..) calls a function of one lane for each lane under the mask. All instructions whose
+//!   rows have the same widths share the loop, and [`Modes`] reach the function as a value, so that one function serves all
+//!   roundings. It is for what is rare, or does not vectorise: compiling such instructions costs next to nothing.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
+use super::arithmetic::float::Modes;
 use super::context::Context;
 use super::lane::Lane;
 use super::op::{Handler, Op, Slot};
@@ -23,10 +28,21 @@ pub(super) trait Shape {
     ///
     /// The slots of `op` must lie in the current frame of `cx`, rows aligned and of the shape's width.
     unsafe fn run(cx: &mut Context<'_>, op: &Op);
+
+    /// The same in little code, where that is possible.
+    ///
+    /// # Safety
+    ///
+    /// That of [`Self::run`].
+    #[inline(always)]
+    unsafe fn run_scalar(cx: &mut Context<'_>, op: &Op) {
+        // SAFETY: the caller upholds the contract.
+        unsafe { Self::run(cx, op) }
+    }
 }
 
-/// x86-64 feature levels worth separate code. A build with debug assertions leaves AVX-512 out: it takes a tenth of the
-/// crate's code, and that build is the one that a newcomer waits for.
+/// x86-64 feature levels worth separate code. A build with debug assertions is the one that a newcomer waits for: on
+/// x86-64 only its AVX2 level is vectorised, AVX-512 is left out, and older processors get scalar handlers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Plain,
@@ -63,7 +79,17 @@ static LEVEL: LazyLock<Level> = LazyLock::new(|| {
 
 unsafe fn plain<S: Shape>(cx: &mut Context<'_>, op: &Op) {
     // SAFETY: the caller upholds the contract of `Shape::run`.
-    unsafe { S::run(cx, op) }
+    unsafe {
+        match cfg!(all(target_arch = "x86_64", debug_assertions)) {
+            true => S::run_scalar(cx, op),
+            false => S::run(cx, op),
+        }
+    }
+}
+
+unsafe fn scalar<S: Shape>(cx: &mut Context<'_>, op: &Op) {
+    // SAFETY: the caller upholds the contract of `Shape::run`.
+    unsafe { S::run_scalar(cx, op) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -93,7 +119,7 @@ pub(super) fn handler<S: Shape>() -> Handler {
 
 /// The handler of a shape that gains nothing from wide vectors.
 pub(super) fn plain_handler<S: Shape>() -> Handler {
-    plain::<S>
+    scalar::<S>
 }
 
 /// The one value of a closure that captures nothing.
@@ -121,7 +147,8 @@ unsafe fn store<D: Copy>(cx: &mut Context<'_>, slot: Slot, out: &[D; LANES]) {
 }
 
 macro_rules! maps {
-    ($($shape:ident $build:ident $rare:ident ($($arg:ident: $ty:ident from $field:ident),*);)*) => {$(
+    ($($shape:ident $build:ident $scalar:ident $rare:ident $each:ident
+        ($($arg:ident: $ty:ident from $field:ident),*);)*) => {$(
         struct $shape<$($ty,)* D, F>(PhantomData<($($ty,)* D, F)>);
 
         impl<$($ty: Lane,)* D: Lane, F: Fn($($ty),*) -> D + Copy + 'static> Shape for $shape<$($ty,)* D, F> {
@@ -139,25 +166,65 @@ macro_rules! maps {
                 // SAFETY: by contract the slot is a row of this width.
                 unsafe { store(cx, op.d, &out) }
             }
+
+            #[inline(always)]
+            unsafe fn run_scalar(cx: &mut Context<'_>, op: &Op) {
+                // SAFETY: the contract is the same, and these are the widths.
+                unsafe {
+                    $each(cx, op, |_: Modes, $($arg: $ty::Cell),*| {
+                        closure::<F>()($($ty::from_cell($arg)),*).to_cell()
+                    })
+                }
+            }
         }
 
-        /// Handler that applies `f` to each lane: `d = f(a, ..)`.
+        struct $scalar<$($ty,)* D, F>(PhantomData<($($ty,)* D, F)>);
+
+        impl<$($ty: Lane,)* D: Lane, F: Fn(Modes, $($ty),*) -> D + Copy + 'static> Shape for $scalar<$($ty,)* D, F> {
+            #[inline(always)]
+            unsafe fn run(cx: &mut Context<'_>, op: &Op) {
+                // SAFETY: the contract is the same, and these are the widths.
+                unsafe {
+                    $each(cx, op, |modes: Modes, $($arg: $ty::Cell),*| {
+                        closure::<F>()(modes, $($ty::from_cell($arg)),*).to_cell()
+                    })
+                }
+            }
+        }
+
+        /// The loop of all scalar handlers with rows of these widths.
+        ///
+        /// # Safety
+        ///
+        /// That of [`Shape::run`]: the slots must be rows of these widths.
+        #[inline(never)]
+        unsafe fn $each<$($ty: Copy,)* D: Copy>(cx: &mut Context<'_>, op: &Op, f: fn(Modes, $($ty),*) -> D) {
+            let d = cx.row::<D>(op.d).cast::<D>();
+            $(let $arg = cx.row::<$ty>(op.$field).cast::<$ty>();)*
+            let modes = Modes::of_bits(op.x);
+            for lane in cx.lanes() {
+                // SAFETY: by contract these are rows, which have 32 cells of these types.
+                unsafe { *d.add(lane) = f(modes, $(*$arg.add(lane)),*) }
+            }
+        }
+
+        /// Vector handler that applies `f` to each lane: `d = f(a, ..)`.
         pub(super) fn $build<$($ty: Lane,)* D: Lane, F: Fn($($ty),*) -> D + Copy + 'static>(_f: F) -> Handler {
             handler::<$shape<$($ty,)* D, F>>()
         }
 
-        /// The same without variants for wide vectors, for what is rare or does not vectorise.
-        pub(super) fn $rare<$($ty: Lane,)* D: Lane, F: Fn($($ty),*) -> D + Copy + 'static>(_f: F) -> Handler {
-            plain_handler::<$shape<$($ty,)* D, F>>()
+        /// Scalar handler that applies `f` to each lane: `d = f(modes, a, ..)`, the modes being the constant `x`.
+        pub(super) fn $rare<$($ty: Lane,)* D: Lane, F: Fn(Modes, $($ty),*) -> D + Copy + 'static>(_f: F) -> Handler {
+            plain_handler::<$scalar<$($ty,)* D, F>>()
         }
     )*};
 }
 
 maps! {
-    Map1 map1 rare1 (a: A from a);
-    Map2 map2 rare2 (a: A from a, b: B from b);
-    Map3 map3 rare3 (a: A from a, b: B from b, c: C from c);
-    Map4 map4 rare4 (a: A from a, b: B from b, c: C from c, e: E from e);
+    Map1 map1 Scalar1 rare1 each1 (a: A from a);
+    Map2 map2 Scalar2 rare2 each2 (a: A from a, b: B from b);
+    Map3 map3 Scalar3 rare3 each3 (a: A from a, b: B from b, c: C from c);
+    Map4 map4 Scalar4 rare4 each4 (a: A from a, b: B from b, c: C from c, e: E from e);
 }
 
 struct Test<A, B, F>(PhantomData<(A, B, F)>);
@@ -175,6 +242,32 @@ impl<A: Lane, B: Lane, F: Fn(A, B) -> bool + Copy + 'static> Shape for Test<A, B
         // SAFETY: by contract the slot is a predicate.
         unsafe { cx.set_predicate(op.d, holds) }
     }
+
+    #[inline(always)]
+    unsafe fn run_scalar(cx: &mut Context<'_>, op: &Op) {
+        // SAFETY: the contract is the same, and these are the widths.
+        unsafe {
+            test_each(cx, op, |a: A::Cell, b: B::Cell| {
+                closure::<F>()(A::from_cell(a), B::from_cell(b))
+            })
+        }
+    }
+}
+
+/// The loop of all scalar comparisons of rows of these widths.
+///
+/// # Safety
+///
+/// That of [`Shape::run`]: `a` and `b` must be rows of these widths, `d` a predicate.
+#[inline(never)]
+unsafe fn test_each<A: Copy, B: Copy>(cx: &mut Context<'_>, op: &Op, f: fn(A, B) -> bool) {
+    // SAFETY: by contract these slots are rows of these widths.
+    let (a, b) = unsafe { (&*cx.row::<A>(op.a), &*cx.row::<B>(op.b)) };
+    let holds = cx.lanes().fold(0, |holds: u32, lane| {
+        holds | u32::from(f(a[lane], b[lane])) << lane
+    });
+    // SAFETY: by contract the slot is a predicate.
+    unsafe { cx.set_predicate(op.d, holds) }
 }
 
 /// Handler of a comparison: predicate `d = f(a, b)`.

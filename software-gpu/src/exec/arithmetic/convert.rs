@@ -2,7 +2,7 @@
 
 use super::super::lane::Lane;
 use super::exact::Exact;
-use super::float::Style;
+use super::float::{Modes, Style};
 use super::format::{Format, Rounding};
 
 /// An integer type.
@@ -43,9 +43,9 @@ pub(in crate::exec) fn integer_saturated<A: Integer, D: Integer>(a: A) -> D {
 
 /// Integer to floating point.
 #[inline(always)]
-pub(in crate::exec) fn to_float<A: Integer, D: Format, S: Style>(a: A) -> D {
-    let value: D = Exact::of_integer(a.wide()).round(S::ROUNDING);
-    if S::SATURATE {
+pub(in crate::exec) fn to_float<A: Integer, D: Format>(modes: Modes, a: A) -> D {
+    let value: D = Exact::of_integer(a.wide()).round(modes.rounding);
+    if modes.saturate {
         value.saturated()
     } else {
         value
@@ -57,8 +57,8 @@ pub(in crate::exec) fn to_float<A: Integer, D: Format, S: Style>(a: A) -> D {
 /// A NaN becomes 0 if both types have at most 32 bits. Where the device converts with 64 bits, it becomes the pattern
 /// of the smallest signed number, of which a narrower type keeps what it keeps of any number.
 #[inline(always)]
-pub(in crate::exec) fn to_integer<A: Format, D: Integer, S: Style>(a: A) -> D {
-    let a = S::input(a);
+pub(in crate::exec) fn to_integer<A: Format, D: Integer>(modes: Modes, a: A) -> D {
+    let a = modes.input(a);
     if a.is_nan() {
         let bits = 8 * size_of::<D>() as u32;
         return match A::WIDTH.max(bits) {
@@ -67,30 +67,30 @@ pub(in crate::exec) fn to_integer<A: Format, D: Integer, S: Style>(a: A) -> D {
         };
     }
     match Exact::of(a) {
-        Some(value) => D::truncated(value.to_integer(S::ROUNDING).clamp(D::MIN, D::MAX)),
+        Some(value) => D::truncated(value.to_integer(modes.rounding).clamp(D::MIN, D::MAX)),
         None => D::truncated(if a.is_negative() { D::MIN } else { D::MAX }),
     }
 }
 
 /// Floating point to another format.
 #[inline(always)]
-pub(in crate::exec) fn to_format<A: Format, D: Format, S: Style>(a: A) -> D {
+pub(in crate::exec) fn to_format<A: Format, D: Format>(modes: Modes, a: A) -> D {
     // Flushing is an operation of its own in the wide conversion, and gives its own NaN.
-    let a = if S::FLUSH {
+    let a = if modes.flush {
         A::settled(a.flushed(), [a])
     } else {
         a
     };
     let value = match Exact::of(a) {
-        Some(value) => value.round(S::ROUNDING),
+        Some(value) => value.round(modes.rounding),
         None => special(a),
     };
-    let value = if S::FLUSH && D::WIDTH == 32 {
+    let value = if modes.flush && D::WIDTH == 32 {
         D::flushed(value)
     } else {
         value
     };
-    if S::SATURATE {
+    if modes.saturate {
         value.saturated()
     } else {
         value
@@ -114,17 +114,17 @@ fn special<A: Format, D: Format>(a: A) -> D {
 
 /// Rounded to an integral value of the same format (`cvt.rni.f32.f32` ..).
 #[inline(always)]
-pub(in crate::exec) fn integral<A: Format, S: Style>(a: A) -> A {
-    let a = S::input(a);
+pub(in crate::exec) fn integral<A: Format>(modes: Modes, a: A) -> A {
+    let a = modes.input(a);
     let value = match Exact::of(a) {
-        Some(value) => value.integral(S::ROUNDING).round(Rounding::Nearest),
+        Some(value) => value.integral(modes.rounding).round(Rounding::Nearest),
         None => a,
     };
-    S::output(value, [a])
+    modes.output(value, [a])
 }
 
 /// To the same format: only flushed or saturated.
 #[inline(always)]
-pub(in crate::exec) fn settle<A: Format, S: Style>(a: A) -> A {
-    S::output(S::input(a), [a])
+pub(in crate::exec) fn settle<A: Format>(modes: Modes, a: A) -> A {
+    modes.output(modes.input(a), [a])
 }

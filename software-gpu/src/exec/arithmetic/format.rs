@@ -5,8 +5,9 @@ use half::{bf16, f16};
 use super::super::lane::Lane;
 
 /// The rounding modes `.rn`, `.rz`, `.rm`, `.rp`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::exec) enum Rounding {
+    #[default]
     Nearest,
     Zero,
     Down,

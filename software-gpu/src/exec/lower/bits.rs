@@ -95,7 +95,7 @@ impl Lowering<'_> {
                 self.mixed(
                     i,
                     m,
-                    Some(rare3(bits::nth_set)),
+                    Some(rare3(|_, a, b, c| bits::nth_set(a, b, c))),
                     kind,
                     &[kind, Type::U32, Type::S32],
                 )?;
@@ -103,10 +103,10 @@ impl Lowering<'_> {
             }
             "bfi" => {
                 let run = match kind {
-                    Type::B32 => Some(rare4(|a: u32, b: u32, position, length| {
+                    Type::B32 => Some(rare4(|_, a: u32, b: u32, position, length| {
                         bits::insert(a.into(), b.into(), position, length, 32) as u32
                     })),
-                    Type::B64 => Some(rare4(|a: u64, b: u64, position, length| {
+                    Type::B64 => Some(rare4(|_, a: u64, b: u64, position, length| {
                         bits::insert(a, b, position, length, 64)
                     })),
                     _ => None,

@@ -3,21 +3,13 @@
 use crate::ptx::ir::{Instruction, Type};
 
 use super::super::arithmetic::approximate;
-use super::super::arithmetic::float::{self, Float, With};
+use super::super::arithmetic::float::{self, Float, Modes, With};
 use super::super::arithmetic::format::{Format, Rounding};
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::Handler;
 use super::super::warp_handlers::{map1, map2, map3, rare1, rare2, rare3, test};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
-
-/// What the modifiers say, apart from the type.
-#[derive(Clone, Copy)]
-struct Style {
-    rounding: Rounding,
-    flush: bool,
-    saturate: bool,
-}
 
 impl Lowering<'_> {
     pub fn float(&mut self, i: &Instruction) -> Result<Weight> {
@@ -28,7 +20,7 @@ impl Lowering<'_> {
         }
         let approximate = m.take("approx") || m.take("full");
         let rounding = m.pick(|name| Rounding::named(name).filter(|_| !name.ends_with('i')));
-        let style = Style {
+        let modes = Modes {
             rounding: rounding.unwrap_or(Rounding::Nearest),
             flush: m.take("ftz"),
             saturate: m.take("sat"),
@@ -36,21 +28,21 @@ impl Lowering<'_> {
         let opcode = i.opcode.as_str();
         let run = match (opcode, kind) {
             ("abs" | "neg" | "min" | "max" | "copysign", _)
-                if rounding.is_none() && !approximate && !style.saturate =>
+                if rounding.is_none() && !approximate && !modes.saturate =>
             {
                 let nan = matches!(opcode, "min" | "max") && m.take("NaN");
                 match kind {
-                    Type::F64 => sign_or_order::<f64>(opcode, nan, style.flush),
-                    _ => sign_or_order::<f32>(opcode, nan, style.flush),
+                    Type::F64 => sign_or_order::<f64>(opcode, nan, modes.flush),
+                    _ => sign_or_order::<f32>(opcode, nan, modes.flush),
                 }
             }
             (_, Type::F64) if approximate => approximate_double(opcode),
-            (_, Type::F32) if approximate => approximate_single(i, style.flush),
-            (_, Type::F64) if !style.flush && !style.saturate => double(opcode, style.rounding),
-            (_, Type::F32) => single(opcode, style),
+            (_, Type::F32) if approximate => approximate_single(i, modes.flush),
+            (_, Type::F64) if !modes.flush && !modes.saturate => double(opcode, modes.rounding),
+            (_, Type::F32) => single(opcode, modes),
             _ => None,
         };
-        self.uniform(i, m, run, kind)?;
+        self.uniform_modes(i, m, run, modes, kind)?;
         Ok(weight(opcode, kind, approximate))
     }
 
@@ -72,105 +64,106 @@ impl Lowering<'_> {
     }
 }
 
-/// The handlers of rounded operations in one style.
-macro_rules! rounded {
-    ($opcode:expr, $F:ty, [$rounding:literal $flush:literal $saturate:literal], $one:ident $two:ident $three:ident) => {{
-        type S = With<$rounding, $flush, $saturate>;
+/// The vector handlers of rounding to nearest in one style.
+macro_rules! nearest {
+    ($opcode:expr, $F:ty, $flush:literal $saturate:literal) => {{
+        const STYLE: With<$flush, $saturate> = With;
         match $opcode {
-            "add" => $two(float::add::<$F, S>),
-            "sub" => $two(float::sub::<$F, S>),
-            "mul" => $two(float::mul::<$F, S>),
-            "fma" | "mad" => $three(float::fma::<$F, S>),
-            "div" => $two(float::div::<$F, S>),
-            "rcp" => $one(float::rcp::<$F, S>),
-            "sqrt" => $one(float::sqrt::<$F, S>),
+            "add" => map2(|a: $F, b: $F| float::add(STYLE, a, b)),
+            "sub" => map2(|a: $F, b: $F| float::sub(STYLE, a, b)),
+            "mul" => map2(|a: $F, b: $F| float::mul(STYLE, a, b)),
+            "fma" | "mad" => map3(|a: $F, b: $F, c: $F| float::fma(STYLE, a, b, c)),
+            "div" => map2(|a: $F, b: $F| float::div(STYLE, a, b)),
+            "rcp" => map1(|a: $F| float::rcp(STYLE, a)),
+            "sqrt" => map1(|a: $F| float::sqrt(STYLE, a)),
             _ => return None,
         }
     }};
 }
 
-fn double(opcode: &str, rounding: Rounding) -> Option<Handler> {
-    Some(match rounding {
-        Rounding::Nearest => rounded!(opcode, f64, [0 false false], map1 map2 map3),
-        Rounding::Zero => rounded!(opcode, f64, [1 false false], rare1 rare2 rare3),
-        Rounding::Down => rounded!(opcode, f64, [2 false false], rare1 rare2 rare3),
-        Rounding::Up => rounded!(opcode, f64, [3 false false], rare1 rare2 rare3),
+/// The scalar handlers of the other roundings.
+fn directed<F: Float>(opcode: &str) -> Option<Handler> {
+    Some(match opcode {
+        "add" => rare2(float::add::<F, Modes>),
+        "sub" => rare2(float::sub::<F, Modes>),
+        "mul" => rare2(float::mul::<F, Modes>),
+        "fma" | "mad" => rare3(float::fma::<F, Modes>),
+        "div" => rare2(float::div::<F, Modes>),
+        "rcp" => rare1(float::rcp::<F, Modes>),
+        "sqrt" => rare1(float::sqrt::<F, Modes>),
+        _ => return None,
     })
 }
 
-fn single(opcode: &str, style: Style) -> Option<Handler> {
-    Some(match (style.rounding, style.flush, style.saturate) {
-        (Rounding::Nearest, false, false) => rounded!(opcode, f32, [0 false false], map1 map2 map3),
-        (Rounding::Nearest, false, true) => rounded!(opcode, f32, [0 false true], map1 map2 map3),
-        (Rounding::Nearest, true, false) => rounded!(opcode, f32, [0 true false], map1 map2 map3),
-        (Rounding::Nearest, true, true) => rounded!(opcode, f32, [0 true true], map1 map2 map3),
-        (Rounding::Zero, false, false) => rounded!(opcode, f32, [1 false false], rare1 rare2 rare3),
-        (Rounding::Zero, false, true) => rounded!(opcode, f32, [1 false true], rare1 rare2 rare3),
-        (Rounding::Zero, true, false) => rounded!(opcode, f32, [1 true false], rare1 rare2 rare3),
-        (Rounding::Zero, true, true) => rounded!(opcode, f32, [1 true true], rare1 rare2 rare3),
-        (Rounding::Down, false, false) => rounded!(opcode, f32, [2 false false], rare1 rare2 rare3),
-        (Rounding::Down, false, true) => rounded!(opcode, f32, [2 false true], rare1 rare2 rare3),
-        (Rounding::Down, true, false) => rounded!(opcode, f32, [2 true false], rare1 rare2 rare3),
-        (Rounding::Down, true, true) => rounded!(opcode, f32, [2 true true], rare1 rare2 rare3),
-        (Rounding::Up, false, false) => rounded!(opcode, f32, [3 false false], rare1 rare2 rare3),
-        (Rounding::Up, false, true) => rounded!(opcode, f32, [3 false true], rare1 rare2 rare3),
-        (Rounding::Up, true, false) => rounded!(opcode, f32, [3 true false], rare1 rare2 rare3),
-        (Rounding::Up, true, true) => rounded!(opcode, f32, [3 true true], rare1 rare2 rare3),
+fn double(opcode: &str, rounding: Rounding) -> Option<Handler> {
+    Some(match rounding {
+        Rounding::Nearest => nearest!(opcode, f64, false false),
+        _ => return directed::<f64>(opcode),
+    })
+}
+
+fn single(opcode: &str, modes: Modes) -> Option<Handler> {
+    Some(match (modes.rounding, modes.flush, modes.saturate) {
+        (Rounding::Nearest, false, false) => nearest!(opcode, f32, false false),
+        (Rounding::Nearest, false, true) => nearest!(opcode, f32, false true),
+        (Rounding::Nearest, true, false) => nearest!(opcode, f32, true false),
+        (Rounding::Nearest, true, true) => nearest!(opcode, f32, true true),
+        _ => return directed::<f32>(opcode),
     })
 }
 
 fn sign_or_order<F: Float>(opcode: &str, nan: bool, flush: bool) -> Option<Handler> {
-    type Plain = With<0, false, false>;
-    type Flush = With<0, true, false>;
+    const PLAIN: With<false, false> = With;
+    const FLUSH: With<true, false> = With;
     Some(match (opcode, nan, flush) {
-        ("abs", _, false) => map1(float::abs::<F, Plain>),
-        ("abs", _, true) => map1(float::abs::<F, Flush>),
-        ("neg", _, false) => map1(float::neg::<F, Plain>),
-        ("neg", _, true) => map1(float::neg::<F, Flush>),
-        ("min", false, false) => map2(float::min::<F, Plain>),
-        ("min", false, true) => map2(float::min::<F, Flush>),
-        ("max", false, false) => map2(float::max::<F, Plain>),
-        ("max", false, true) => map2(float::max::<F, Flush>),
-        ("min", true, false) => map2(float::min_nan::<F, Plain>),
-        ("min", true, true) => map2(float::min_nan::<F, Flush>),
-        ("max", true, false) => map2(float::max_nan::<F, Plain>),
-        ("max", true, true) => map2(float::max_nan::<F, Flush>),
+        ("abs", _, false) => map1(|a: F| float::abs(PLAIN, a)),
+        ("abs", _, true) => map1(|a: F| float::abs(FLUSH, a)),
+        ("neg", _, false) => map1(|a: F| float::neg(PLAIN, a)),
+        ("neg", _, true) => map1(|a: F| float::neg(FLUSH, a)),
+        ("min", false, false) => map2(|a: F, b: F| float::min(PLAIN, a, b)),
+        ("min", false, true) => map2(|a: F, b: F| float::min(FLUSH, a, b)),
+        ("max", false, false) => map2(|a: F, b: F| float::max(PLAIN, a, b)),
+        ("max", false, true) => map2(|a: F, b: F| float::max(FLUSH, a, b)),
+        ("min", true, false) => map2(|a: F, b: F| float::min_nan(PLAIN, a, b)),
+        ("min", true, true) => map2(|a: F, b: F| float::min_nan(FLUSH, a, b)),
+        ("max", true, false) => map2(|a: F, b: F| float::max_nan(PLAIN, a, b)),
+        ("max", true, true) => map2(|a: F, b: F| float::max_nan(FLUSH, a, b)),
         ("copysign", _, false) => map2(float::copysign::<F>),
         _ => return None,
     })
 }
 
 fn approximate_single(i: &Instruction, flush: bool) -> Option<Handler> {
-    macro_rules! function {
-        ($S:ty) => {
+    macro_rules! vector {
+        ($style:expr) => {
             match i.opcode.as_str() {
                 "div" if i.modifiers.iter().any(|name| name == "full") => {
-                    map2(float::div::<f32, $S>)
+                    map2(|a: f32, b: f32| float::div($style, a, b))
                 }
-                "div" => map2(approximate::div::<$S>),
-                "rcp" => map1(float::rcp::<f32, $S>),
-                "sqrt" => map1(float::sqrt::<f32, $S>),
-                "rsqrt" => map1(approximate::rsqrt::<$S>),
-                "sin" => rare1(approximate::sin::<$S>),
-                "cos" => rare1(approximate::cos::<$S>),
-                "lg2" => rare1(approximate::lg2::<$S>),
-                "ex2" => rare1(approximate::ex2::<$S>),
-                "tanh" => rare1(approximate::tanh::<$S>),
-                _ => return None,
+                "div" => map2(|a, b| approximate::div($style, a, b)),
+                "rcp" => map1(|a: f32| float::rcp($style, a)),
+                "sqrt" => map1(|a: f32| float::sqrt($style, a)),
+                _ => map1(|a| approximate::rsqrt($style, a)),
             }
         };
     }
-    Some(match flush {
-        false => function!(With<0, false, false>),
-        true => function!(With<0, true, false>),
+    Some(match (i.opcode.as_str(), flush) {
+        ("sin", _) => rare1(approximate::sin::<Modes>),
+        ("cos", _) => rare1(approximate::cos::<Modes>),
+        ("lg2", _) => rare1(approximate::lg2::<Modes>),
+        ("ex2", _) => rare1(approximate::ex2::<Modes>),
+        ("tanh", _) => rare1(approximate::tanh::<Modes>),
+        ("div" | "rcp" | "sqrt" | "rsqrt", false) => vector!(With::<false, false>),
+        ("div" | "rcp" | "sqrt" | "rsqrt", true) => vector!(With::<true, false>),
+        _ => return None,
     })
 }
 
 /// The coarse functions that begin a division or root in `f64`; they flush by definition, spelled out or not.
 fn approximate_double(opcode: &str) -> Option<Handler> {
     match opcode {
-        "rcp" => Some(map1(approximate::rcp_coarse::<With<0, true, false>>)),
-        "rsqrt" => Some(map1(approximate::rsqrt_double::<With<0, false, false>>)),
+        "rcp" => Some(map1(|a| approximate::rcp_coarse(With::<true, false>, a))),
+        "rsqrt" => Some(map1(|a| approximate::rsqrt_double(With::<false, false>, a))),
         _ => None,
     }
 }

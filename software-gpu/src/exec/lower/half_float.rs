@@ -4,7 +4,8 @@ use half::{bf16, f16};
 
 use crate::ptx::ir::{Instruction, Type};
 
-use super::super::arithmetic::float::{self, Float, With};
+use super::super::arithmetic::float::{self, Float, Modes};
+use super::super::arithmetic::format::Rounding;
 use super::super::cost::Weight;
 use super::super::op::Handler;
 use super::super::warp_handlers::{rare1, rare2, rare3};
@@ -16,7 +17,11 @@ impl Lowering<'_> {
         let mut m = Modifiers::of(i);
         let kind = m.kind()?;
         m.ignore(&["rn"]);
-        let (flush, saturate) = (m.take("ftz"), m.take("sat"));
+        let modes = Modes {
+            rounding: Rounding::Nearest,
+            flush: m.take("ftz"),
+            saturate: m.take("sat"),
+        };
         let nan = matches!(i.opcode.as_str(), "min" | "max") && m.take("NaN");
         let opcode = match (i.opcode.as_str(), nan) {
             ("min", true) => "min.NaN",
@@ -24,85 +29,63 @@ impl Lowering<'_> {
             (opcode, _) => opcode,
         };
         let run = match kind {
-            Type::F16 => scalar::<f16>(opcode, flush, saturate),
-            Type::Bf16 => scalar::<bf16>(opcode, flush, saturate),
-            Type::F16x2 => pair::<f16>(opcode, flush, saturate),
-            Type::Bf16x2 => pair::<bf16>(opcode, flush, saturate),
+            Type::F16 => scalar::<f16>(opcode),
+            Type::Bf16 => scalar::<bf16>(opcode),
+            Type::F16x2 => pair::<f16>(opcode),
+            Type::Bf16x2 => pair::<bf16>(opcode),
             _ => None,
         };
-        self.uniform(i, m, run, kind)?;
+        self.uniform_modes(i, m, run, modes, kind)?;
         Ok(Weight::FMA32)
     }
 }
 
-/// The handlers of all operations in one style.
-macro_rules! operations {
-    ($opcode:expr, $F:ident, $S:ty, $one:ident $two:ident $three:ident) => {
-        match $opcode {
-            "add" => $two!(float::add::<$F, $S>),
-            "sub" => $two!(float::sub::<$F, $S>),
-            "mul" => $two!(float::mul::<$F, $S>),
-            "fma" => $three!(float::fma::<$F, $S>),
-            "abs" => $one!(float::abs::<$F, $S>),
-            "neg" => $one!(float::neg::<$F, $S>),
-            "min" => $two!(float::min::<$F, $S>),
-            "max" => $two!(float::max::<$F, $S>),
-            "min.NaN" => $two!(float::min_nan::<$F, $S>),
-            "max.NaN" => $two!(float::max_nan::<$F, $S>),
-            _ => return None,
-        }
-    };
+fn scalar<F: Float>(opcode: &str) -> Option<Handler> {
+    Some(match opcode {
+        "add" => rare2(float::add::<F, Modes>),
+        "sub" => rare2(float::sub::<F, Modes>),
+        "mul" => rare2(float::mul::<F, Modes>),
+        "fma" => rare3(float::fma::<F, Modes>),
+        "abs" => rare1(float::abs::<F, Modes>),
+        "neg" => rare1(float::neg::<F, Modes>),
+        "min" => rare2(float::min::<F, Modes>),
+        "max" => rare2(float::max::<F, Modes>),
+        "min.NaN" => rare2(float::min_nan::<F, Modes>),
+        "max.NaN" => rare2(float::max_nan::<F, Modes>),
+        _ => return None,
+    })
 }
 
-macro_rules! styles {
-    ($opcode:expr, $F:ident, $flush:expr, $saturate:expr, $($shape:ident)*) => {
-        Some(match ($flush, $saturate) {
-            (false, false) => operations!($opcode, $F, With<0, false, false>, $($shape)*),
-            (false, true) => operations!($opcode, $F, With<0, false, true>, $($shape)*),
-            (true, false) => operations!($opcode, $F, With<0, true, false>, $($shape)*),
-            (true, true) => operations!($opcode, $F, With<0, true, true>, $($shape)*),
-        })
-    };
-}
-
-fn scalar<F: Float>(opcode: &str, flush: bool, saturate: bool) -> Option<Handler> {
+/// The same for two numbers in one register.
+fn pair<F: Float>(opcode: &str) -> Option<Handler> {
     macro_rules! one {
         ($f:expr) => {
-            rare1($f)
+            rare1(|modes: Modes, a: u32| join::<F>($f(modes, low(a)), $f(modes, high(a))))
         };
     }
     macro_rules! two {
         ($f:expr) => {
-            rare2($f)
-        };
-    }
-    macro_rules! three {
-        ($f:expr) => {
-            rare3($f)
-        };
-    }
-    styles!(opcode, F, flush, saturate, one two three)
-}
-
-fn pair<F: Float>(opcode: &str, flush: bool, saturate: bool) -> Option<Handler> {
-    macro_rules! one {
-        ($f:expr) => {
-            rare1(|a: u32| join($f(low(a)), $f(high(a))))
-        };
-    }
-    macro_rules! two {
-        ($f:expr) => {
-            rare2(|a: u32, b: u32| join($f(low(a), low(b)), $f(high(a), high(b))))
-        };
-    }
-    macro_rules! three {
-        ($f:expr) => {
-            rare3(|a: u32, b: u32, c: u32| {
-                join($f(low(a), low(b), low(c)), $f(high(a), high(b), high(c)))
+            rare2(|modes: Modes, a: u32, b: u32| {
+                join::<F>($f(modes, low(a), low(b)), $f(modes, high(a), high(b)))
             })
         };
     }
-    styles!(opcode, F, flush, saturate, one two three)
+    Some(match opcode {
+        "add" => two!(float::add),
+        "sub" => two!(float::sub),
+        "mul" => two!(float::mul),
+        "fma" => rare3(|modes: Modes, a: u32, b: u32, c: u32| {
+            let lower: F = float::fma(modes, low(a), low(b), low(c));
+            join(lower, float::fma(modes, high(a), high(b), high(c)))
+        }),
+        "abs" => one!(float::abs),
+        "neg" => one!(float::neg),
+        "min" => two!(float::min),
+        "max" => two!(float::max),
+        "min.NaN" => two!(float::min_nan),
+        "max.NaN" => two!(float::max_nan),
+        _ => return None,
+    })
 }
 
 fn low<F: Float>(pair: u32) -> F {

@@ -2,6 +2,7 @@
 
 use crate::ptx::ir::{Instruction, Operand, Type};
 
+use super::super::arithmetic::float::Modes;
 use super::super::cost::Weight;
 use super::super::op::{Handler, Slot};
 use super::modifiers::Modifiers;
@@ -74,6 +75,22 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// The same as [`Self::apply`], with `modes` for a scalar handler.
+    pub fn apply_modes(
+        &mut self,
+        i: &Instruction,
+        run: Handler,
+        modes: Modes,
+        target: Type,
+        sources: &[Type],
+    ) -> Result<()> {
+        self.apply(i, run, target, sources)?;
+        if let Some(op) = self.ops.last_mut() {
+            op.x = modes.bits();
+        }
+        Ok(())
+    }
+
     /// The same as [`Self::apply`] for an instruction with one type, whose modifiers must all have been taken.
     pub fn uniform(
         &mut self,
@@ -82,11 +99,23 @@ impl Lowering<'_> {
         run: Option<Handler>,
         kind: Type,
     ) -> Result<()> {
+        self.uniform_modes(i, m, run, Modes::default(), kind)
+    }
+
+    /// The same as [`Self::uniform`], with `modes` for a scalar handler.
+    pub fn uniform_modes(
+        &mut self,
+        i: &Instruction,
+        m: Modifiers<'_>,
+        run: Option<Handler>,
+        modes: Modes,
+        kind: Type,
+    ) -> Result<()> {
         m.end()?;
         let run =
             run.ok_or_else(|| self.unsupported(i, format!("type {kind} is not implemented here")))?;
         let sources = vec![kind; i.operands.len().saturating_sub(1).min(3)];
-        self.apply(i, run, kind, &sources)
+        self.apply_modes(i, run, modes, kind, &sources)
     }
 
     /// Emits an operation with a small constant.

@@ -58,8 +58,10 @@ impl Lowering<'_> {
                 m.ignore(&["lo"]);
                 multiply24(opcode, kind, high, saturate)
             }
-            "div" => with_type!(kind, T => rare2(<T as lane::Arithmetic>::quotient)),
-            "rem" => with_type!(kind, T => rare2(<T as lane::Arithmetic>::remainder)),
+            "div" => with_type!(kind, T => rare2(|_, a: T, b: T| lane::Arithmetic::quotient(a, b))),
+            "rem" => {
+                with_type!(kind, T => rare2(|_, a: T, b: T| lane::Arithmetic::remainder(a, b)))
+            }
             "min" => with_type!(kind, T => map2(|a: T, b: T| a.min(b))),
             "max" => with_type!(kind, T => map2(|a: T, b: T| a.max(b))),
             "sad" => {
@@ -260,7 +262,7 @@ fn multiply24(opcode: &str, kind: Type, high: bool, saturate: bool) -> Option<Ha
             map3(|a, b, c: i32| ((lane::product24(a, b) >> 16) as i32).wrapping_add(c))
         }
         ("mad24", Type::S32, true, true) => {
-            rare3(|a, b, c: i32| ((lane::product24(a, b) >> 16) as i32).saturating_add(c))
+            rare3(|_, a, b, c: i32| ((lane::product24(a, b) >> 16) as i32).saturating_add(c))
         }
         _ => return None,
     })

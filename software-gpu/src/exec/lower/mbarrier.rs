@@ -29,7 +29,8 @@ impl Lowering<'_> {
             let (to, state) = self.two(i)?;
             let state = self.source(i, state, Type::U64)?;
             let to = self.target(i, to, Type::U32)?;
-            let count = rare1(|state: u64| Mbarrier::from_bits(state).map_or(0, Mbarrier::pending));
+            let count =
+                rare1(|_, state: u64| Mbarrier::from_bits(state).map_or(0, Mbarrier::pending));
             self.emit(count, to, [state, 0, 0]);
             return Ok(Weight::ALU);
         }

@@ -72,10 +72,12 @@ unsafe fn store_rows(cx: &Context<'_>, site: &Site, to: *mut u8) {
             (4, 1, false) => to.copy_from_nonoverlapping(cx.row::<u32>(site.rows[0]).cast(), 128),
             (8, 1, true) => to.copy_from_nonoverlapping(cx.row::<u64>(site.rows[0]).cast(), 256),
             (4, 4, false) => {
-                let [a, b, c, d] = site.rows.map(|slot| &*cx.row::<u32>(slot));
                 let quads = &mut *to.cast::<[[[u8; 4]; 4]; LANES]>();
-                for lane in 0..LANES {
-                    quads[lane] = [a[lane], b[lane], c[lane], d[lane]].map(u32::to_ne_bytes);
+                for (element, slot) in site.rows.iter().enumerate() {
+                    let row = &*cx.row::<u32>(*slot);
+                    for lane in 0..LANES {
+                        quads[lane][element] = row[lane].to_ne_bytes();
+                    }
                 }
             }
             (bytes, count, wide) => {

@@ -161,20 +161,38 @@ impl Warp {
                     bytes,
                     signed,
                 } => [parameter(cx.grid, offset, bytes, signed); LANES],
-                Value::Special(special) => special.row(cx, self.index).map(u64::from),
+                Value::Special(special) => widened(&special.row(cx, self.index)),
             };
             let place = start.wrapping_add(*slot as usize);
             // SAFETY: lowering reserved a row of this width in the frame, and rows are aligned.
             unsafe {
                 match wide {
                     true => place.cast::<[u64; LANES]>().write(row),
-                    false => place
-                        .cast::<[u32; LANES]>()
-                        .write(row.map(|cell| cell as u32)),
+                    false => place.cast::<[u32; LANES]>().write(narrowed(&row)),
                 }
             }
         }
     }
+}
+
+/// Cells with 64 bits. These are loops, because `map` of an array is not inlined at every opt-level.
+#[inline(always)]
+fn widened(row: &[u32; LANES]) -> [u64; LANES] {
+    let mut wide = [0; LANES];
+    for lane in 0..LANES {
+        wide[lane] = row[lane].into();
+    }
+    wide
+}
+
+/// The low 32 bits of cells.
+#[inline(always)]
+fn narrowed(row: &[u64; LANES]) -> [u32; LANES] {
+    let mut narrow = [0; LANES];
+    for lane in 0..LANES {
+        narrow[lane] = row[lane] as u32;
+    }
+    narrow
 }
 
 /// A kernel parameter as the bits of a cell.
