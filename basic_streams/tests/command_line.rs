@@ -19,7 +19,11 @@ const PARTS: [&str; 7] = [
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basic_streams"));
-    command.args(arguments).env_remove("CUDA_DRIVER").env_remove("SOFTWARE_GPU");
+    command
+        .args(arguments)
+        .env_remove("COLUMNS")
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU");
     command
 }
 

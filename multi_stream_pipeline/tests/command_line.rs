@@ -9,6 +9,7 @@ fn program(arguments: &[&str]) -> Command {
     command
         .args(["--device", "software"])
         .args(arguments)
+        .env_remove("COLUMNS")
         .env_remove("CUDA_DRIVER")
         .env_remove("SOFTWARE_GPU")
         .env_remove("SOFTWARE_GPU_RACES");
@@ -67,7 +68,10 @@ fn forms_that_a_device_lacks_are_left_out_by_name() {
         ("rtx4090", vec![bulk("8.9")]),
     ] {
         let arguments = ["--gpu", gpu, "--part", "warp-specialised"];
-        let printed = said(program(&arguments), 0);
+        let mut program = program(&arguments);
+        // Nothing is wrapped.
+        program.env("COLUMNS", "1000");
+        let printed = said(program, 0);
         let sentences: Vec<&str> =
             printed.lines().map(str::trim).filter(|line| line.starts_with("Left out: ")).collect();
         assert_eq!(sentences, left_out, "{gpu}: {printed}");

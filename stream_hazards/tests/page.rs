@@ -18,6 +18,8 @@ fn the_page_explains_a_real_report() {
     let output = Command::new(env!("CARGO_BIN_EXE_stream_hazards"))
         .args(["--device", "software", "--part", "missing-event"])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        // Nothing is wrapped.
+        .env("COLUMNS", "1000")
         .env_remove("CUDA_DRIVER")
         .env_remove("SOFTWARE_GPU")
         .env_remove("SOFTWARE_GPU_RACES")

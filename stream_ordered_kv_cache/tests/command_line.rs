@@ -8,6 +8,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stream_ordered_kv_cache"))
         .args(["--device", "software"])
         .args(arguments)
+        .env_remove("COLUMNS")
         .env_remove("CUDA_DRIVER")
         .env_remove("SOFTWARE_GPU")
         .env_remove("SOFTWARE_GPU_RACES")

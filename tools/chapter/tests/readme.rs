@@ -49,6 +49,7 @@ fn printed(command: &str) -> String {
         .args(["-c", command])
         .current_dir(workspace())
         .env("CUDA_VISIBLE_DEVICES", "-1")
+        .env_remove("COLUMNS")
         .env_remove("CUDA_DRIVER")
         .env_remove("SOFTWARE_GPU")
         .output()

@@ -33,14 +33,22 @@ pub fn line(text: impl std::fmt::Display) {
 const COLUMNS: usize = 80;
 /// Charts and texts get no wider than this: the eye loses the line.
 const MOST_COLUMNS: usize = 160;
+/// Narrower lines would break every word.
+const LEAST_COLUMNS: usize = 40;
 
-/// Columns of the terminal; 80 where standard output is none.
+/// Columns of the terminal, or of the environment variable `COLUMNS`; 80 where standard output is no terminal.
 pub fn columns() -> usize {
-    let terminal = std::io::stdout()
-        .is_terminal()
-        .then(terminal_size::terminal_size);
-    match terminal.flatten() {
-        Some((width, _)) => usize::from(width.0).clamp(40, MOST_COLUMNS),
-        None => COLUMNS,
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let terminal = || {
+        std::io::stdout()
+            .is_terminal()
+            .then(terminal_size::terminal_size)?
+    };
+    match (asked, terminal()) {
+        (Some(asked), _) => usize::max(asked, LEAST_COLUMNS),
+        (None, Some((width, _))) => usize::from(width.0).clamp(LEAST_COLUMNS, MOST_COLUMNS),
+        (None, None) => COLUMNS,
     }
 }
