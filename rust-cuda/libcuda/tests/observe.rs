@@ -127,8 +127,8 @@ fn calls_are_shown_with_what_they_do_and_the_observers_own_are_not() {
     let failure = observe::take_failure().unwrap();
     assert_eq!((failure.code, failure.call.action), (400, launch));
 
-    // SAFETY: as above.
     let calls = seen(|| {
+        // SAFETY: a null event is refused.
         observe::unobserved(|| unsafe { sys::cuEventRecord(null_mut(), stream) });
     });
     assert_eq!(calls, []);
