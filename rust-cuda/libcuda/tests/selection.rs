@@ -90,6 +90,9 @@ fn the_environment_chooses_the_software_gpu() {
                 error_name(Code::CUDA_ERROR_INVALID_VALUE),
                 "CUDA_ERROR_INVALID_VALUE"
             );
+            assert!(selected().is_none(), "an error's name needs no driver");
+            // SAFETY: cuInit may be called at any time.
+            assert_eq!(unsafe { sys::cuInit(0) }, Code::CUDA_SUCCESS);
             assert_eq!(selected().unwrap().choice, Choice::Software);
         },
     );
