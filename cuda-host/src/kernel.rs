@@ -1,7 +1,7 @@
 //! Kernels, launched as their signatures say.
 //!
-//! `#[kernel]` of `cuda_std` leaves a type of the kernel's name to the host, which implements [`Signature`]. [`kernels!`]
-//! makes a struct with a [`Kernel`] for each such type, [`launch!`] is cust's macro of that name with arguments that are
+//! `#[kernel]` of `cuda_std` leaves a type of the kernel's name to the host, which implements [`Signature`]. [`kernels!`](crate::kernels)
+//! makes a struct with a [`Kernel`] for each such type, [`launch!`](crate::launch) is cust's macro of that name with arguments that are
 //! checked against the signature: a wrong type, order or number does not compile.
 //!
 //! ```
