@@ -80,16 +80,16 @@ fn variants() -> Results {
         ],
     );
     let part = &mut results.parts[0];
-    part.timed = ["one stream", "three streams"]
+    part.timed = ["one-stream", "three-streams"]
         .map(|variant| Timed {
-            group: "two chunks".into(),
+            group: "two-chunks".into(),
             variant: variant.into(),
             kind: Kind::Makespan,
             samples_us: vec![100.0],
         })
         .to_vec();
     part.bounds = vec![Bound {
-        group: "two chunks".into(),
+        group: "two-chunks".into(),
         label: "duplex".into(),
         us: 61.0,
     }];
