@@ -108,6 +108,8 @@ impl Sequence {
         for layer in &self.layers {
             checked = checked.and(layer.cache.check(self.tokens)?);
         }
+        // compute-sanitizer does not take a synchronous copy for a wait of the host, and would see the pages freed during it.
+        CurrentContext::synchronize()?;
         Ok(checked)
     }
 

@@ -11,8 +11,8 @@
 //! attention  |   KKKKKkkkkkKKKKK        |
 //! ```
 //!
-//! As long as attention takes longer than a copy, what remains of the copies is the first. Copies during which no
-//! kernel runs, beyond that one, would prove this wrong.
+//! As long as attention takes longer than a copy, what remains of the copies is the first, and the short gaps between
+//! kernels. Copies during which no kernel runs for longer would prove this wrong.
 
 use crate::cache::{Kernels, Table};
 use crate::model::{LAYERS, Layer, WIDTH, in_order, page_len};
@@ -22,14 +22,16 @@ use cuda_host::prelude::*;
 use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
-use examples_host::exposed::exposed;
+use examples_host::exposed::{exposed, exposed_after_first};
 use examples_host::intervals::Interval;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
 use std::time::Duration;
 
 /// Decode steps; each reads all layers.
-const STEPS: usize = 8;
+const STEPS: usize = 4;
+/// Tokens in the cache, where the command line says nothing else: kernels long enough that the gaps between them count little.
+const TOKENS: usize = 1024;
 /// Buffers on the device: one is read while the next is filled.
 const BUFFERS: usize = 2;
 /// Attention must take this many times a copy, so that starting the copy is hidden too.
@@ -149,7 +151,7 @@ impl Workload for Work {
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let [copies, attention] = &stream::non_blocking_named(["copies", "attention"])?;
-    let tokens = size::tokens(part)?.unwrap_or(256);
+    let tokens = size::tokens(part)?.unwrap_or(TOKENS);
     let page_tokens = Pages::of(part).hold(tokens)?;
 
     let read = |work: &mut Work| work.attention_alone(attention);
@@ -198,8 +200,12 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let [one_stream, prefetch] = &outcomes;
     let serial = exposed(one_stream).at_least(0.95).for_any(&[Size, Chunks]);
     part.expect("exposed/one-stream", "one stream: copies are exposed", serial);
-    let sentence = "prefetch: copies are exposed, of which the first cannot be hidden";
-    part.expect("exposed/prefetch", sentence, exposed(prefetch).at_most(0.2));
+    let sentence = "prefetch: copies after the first are exposed";
+    part.expect(
+        "exposed-after-first/prefetch",
+        sentence,
+        exposed_after_first(prefetch).at_most(0.15),
+    );
     let gain = ratio(one_stream.median().div_duration_f64(prefetch.median()));
     part.expect("faster/prefetch", "prefetch is faster than one stream", gain.at_least(1.2));
     let reached = share(stages.reached(Overlap::Duplex, prefetch.median()));

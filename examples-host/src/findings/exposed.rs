@@ -42,10 +42,55 @@ pub fn exposed(outcome: &Outcome) -> Found {
     share(part_of(&outcome.recording))
 }
 
+/// The same of all copies but the first, which nothing can hide: no work has arrived before it.
+pub fn exposed_after_first(outcome: &Outcome) -> Found {
+    share(part_of(&without_first_copy(&outcome.recording)))
+}
+
+fn without_first_copy(recording: &Recording) -> Recording {
+    let mut rest = recording.clone();
+    let mut intervals = rest.intervals.iter();
+    if let Some(first) = intervals.position(|interval| interval.engine == Engine::HostToDevice) {
+        rest.intervals.remove(first);
+    }
+    rest
+}
+
 fn time(recording: &Recording) -> Duration {
     recording.busy(Engine::HostToDevice) - recording.overlap(Engine::HostToDevice, Engine::Kernel)
 }
 
 fn part_of(recording: &Recording) -> f64 {
-    time(recording).as_secs_f64() / recording.busy(Engine::HostToDevice).as_secs_f64()
+    time(recording).div_duration_f64(recording.busy(Engine::HostToDevice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Interval, Source, Span};
+
+    #[test]
+    fn the_first_copy_does_not_count_and_every_later_one_does() {
+        let interval = |engine, start, end| Interval {
+            engine,
+            name: "name".into(),
+            stream: "stream".into(),
+            span: Span { start, end },
+            bytes: 4,
+        };
+        let (copy, kernel) = (Engine::HostToDevice, Engine::Kernel);
+        let intervals = [
+            (copy, 0, 40),
+            (kernel, 40, 60),
+            (copy, 50, 80),
+            (copy, 80, 90),
+        ];
+        let intervals = intervals.map(|(engine, start, end)| interval(engine, start, end));
+        let recording = Recording::new(Source::SoftwareGpu, intervals.into());
+        assert_eq!(time(&recording), Duration::from_nanos(70));
+        let rest = without_first_copy(&recording);
+        assert_eq!(time(&rest), Duration::from_nanos(30));
+        assert_eq!(part_of(&rest), 0.75);
+        assert_eq!(time(&without_first_copy(&rest)), Duration::from_nanos(10));
+    }
 }
