@@ -166,7 +166,7 @@ void append(const Program& program) {
 // A cache in host memory that comes to the device layer by layer, and sequences that continue it.
 class Prefetch {
 public:
-    static constexpr size_t STEPS = 8;
+    static constexpr size_t STEPS = 4;
 
     Prefetch(const Program& program, const Stream& copies, const Stream& attention)
         : kernels_(program), size_(program), sequences_(program.number("sequences", 1)),

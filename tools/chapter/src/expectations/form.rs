@@ -69,9 +69,12 @@ pub struct ExpectedTime {
     pub kind: Kind,
     /// The median of the runs' medians in microseconds.
     pub us: f64,
-    /// How far from it a run may be, in microseconds. Absent for a model: not at all.
+    /// How far from it a run may be, in microseconds. Absent for a model: not at all; and where `range_us` is there instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance_us: Option<f64>,
+    /// How far the recorded runs are apart, in microseconds, where that is too far to judge another run by them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range_us: Option<f64>,
     /// How many times as long the first variant of the group took. Absent for that variant itself, and for a model, whose
     /// times already say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +82,9 @@ pub struct ExpectedTime {
     /// How far from the ratio a run may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_tolerance: Option<f64>,
+    /// How far the recorded runs' ratios are apart, where that is too far to judge another run by them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_range: Option<f64>,
 }
 
 /// A claim, which holds.
@@ -96,9 +102,13 @@ pub struct ExpectedClaim {
     /// What it is a number of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
-    /// How far from the number a run may be, in its unit. Absent for a model.
+    /// How far from the number a run may be, in its unit. Absent for a model, and where `range` is there instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
+    /// How far the recorded runs' numbers are apart, where that is too far to judge another run by them. The claim itself is judged
+    /// all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<f64>,
 }
 
 /// When a variant's operations ran.
@@ -187,6 +197,8 @@ mod tests {
                     kind: Kind::Makespan,
                     us: 12.5,
                     tolerance_us: Some(1.0),
+                    range_us: None,
+                    ratio_range: None,
                     ratio: None,
                     ratio_tolerance: None,
                 }],

@@ -30,13 +30,19 @@ pub fn part(
         timelines(&mut figures, expected, found);
         claims_that_are_new(&mut figures, expected, found);
     }
-    Judgement::Compared(figures.compared, figures.differences)
+    Judgement::Compared {
+        figures: figures.compared,
+        varying: figures.varying,
+        differences: figures.differences,
+    }
 }
 
 /// What has been compared.
 #[derive(Default)]
 struct Figures {
     compared: usize,
+    /// Figures whose recorded runs are too far apart.
+    varying: usize,
     differences: Vec<Difference>,
 }
 
@@ -87,17 +93,25 @@ fn time(figures: &mut Figures, times: TimeSource, expected: &ExpectedTime, part:
     };
     let figure = named(timed);
     let us = timed.median_us();
-    let change = Worse::Higher.change(us, expected.us, expected.tolerance_us);
-    figures.add(change, |change| Difference {
-        change,
-        figure: figure.clone(),
-        found: time_in_words(us, times),
-        expected: time_in_words(expected.us, times),
-        tolerance: tolerance(expected.tolerance_us, |us| time_in_words(us, times)),
-    });
+    if expected.range_us.is_some() {
+        figures.varying += 1;
+    } else {
+        let change = Worse::Higher.change(us, expected.us, expected.tolerance_us);
+        figures.add(change, |change| Difference {
+            change,
+            figure: figure.clone(),
+            found: time_in_words(us, times),
+            expected: time_in_words(expected.us, times),
+            tolerance: tolerance(expected.tolerance_us, |us| time_in_words(us, times)),
+        });
+    }
     let Some((expected_ratio, found)) = expected.ratio.zip(record::ratio(part, timed)) else {
         return;
     };
+    if expected.ratio_range.is_some() {
+        figures.varying += 1;
+        return;
+    }
     let change = Worse::Lower.change(found, expected_ratio, expected.ratio_tolerance);
     figures.add(change, |change| Difference {
         change,
@@ -132,6 +146,10 @@ fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {
     let Some(value) = expected.value else {
         return;
     };
+    if expected.range.is_some() {
+        figures.varying += 1;
+        return;
+    }
     let found = claim
         .figure
         .filter(|found| Some(found.unit) == expected.unit);

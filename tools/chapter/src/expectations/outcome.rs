@@ -50,8 +50,15 @@ impl fmt::Display for Difference {
 /// The judgement of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// The number of compared figures, and those that differ.
-    Compared(usize, Vec<Difference>),
+    /// It was compared.
+    Compared {
+        /// The number of compared figures.
+        figures: usize,
+        /// Figures that were not, because the recorded runs are too far apart.
+        varying: usize,
+        /// Of the compared, those that differ.
+        differences: Vec<Difference>,
+    },
     /// The entry is outdated, for this reason.
     Void(String),
     /// The part was not compared, for this reason.
@@ -69,7 +76,7 @@ impl Judgement {
     /// What is not as expected.
     pub fn differences(&self) -> &[Difference] {
         match self {
-            Self::Compared(_, differences) => differences,
+            Self::Compared { differences, .. } => differences,
             Self::Void(_) | Self::NotJudged(_) => &[],
         }
     }
@@ -79,12 +86,15 @@ impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let regressions = self.regressions().count();
         match self {
-            Self::Compared(figures, _) if regressions == 0 => {
-                write!(f, "as expected, {}", counted(*figures, "figure"))
-            }
-            Self::Compared(figures, _) => {
-                let figures = counted(*figures, "figure");
-                write!(f, "NOT AS EXPECTED, {regressions} of {figures}")
+            Self::Compared {
+                figures, varying, ..
+            } => {
+                let of = counted(*figures, "figure");
+                match regressions {
+                    0 => write!(f, "as expected, {of}")?,
+                    _ => write!(f, "NOT AS EXPECTED, {regressions} of {of}")?,
+                }
+                f.write_str(&not_judged(*varying))
             }
             Self::Void(why) => write!(f, "expectation outdated: {why}"),
             Self::NotJudged(why) => write!(f, "not judged: {why}"),
@@ -139,21 +149,25 @@ impl TargetOutcome {
     fn alike(&self) -> Option<String> {
         let (_, first) = self.parts.first()?;
         match first {
-            Judgement::Compared(..) => {
-                let figures = |(_, judgement): &(String, Judgement)| match judgement {
-                    Judgement::Compared(figures, _) if judgement.regressions().next().is_none() => {
-                        Some(*figures)
+            Judgement::Compared { .. } => {
+                let (mut compared, mut not) = (0, 0);
+                for (_, judgement) in &self.parts {
+                    match judgement {
+                        Judgement::Compared {
+                            figures, varying, ..
+                        } if judgement.regressions().next().is_none() => {
+                            compared += figures;
+                            not += varying;
+                        }
+                        _ => return None,
                     }
-                    _ => None,
-                };
-                let figures: usize = self.parts.iter().map(figures).sum::<Option<usize>>()?;
-                let (figures, parts) = (
-                    counted(figures, "figure"),
-                    counted(self.parts.len(), "part"),
-                );
+                }
                 Some(format!(
-                    "{}, {figures} of {parts}",
-                    style::good("as expected")
+                    "{}, {} of {}{}",
+                    style::good("as expected"),
+                    counted(compared, "figure"),
+                    counted(self.parts.len(), "part"),
+                    not_judged(not),
                 ))
             }
             _ => {
@@ -170,13 +184,22 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
+/// What is said of figures that are not judged; empty if there are none.
+fn not_judged(varying: usize) -> String {
+    match varying {
+        0 => String::new(),
+        1 => "; 1 more varies too much between recorded runs to be judged".to_owned(),
+        _ => format!("; {varying} more vary too much between recorded runs to be judged"),
+    }
+}
+
 /// The judgement, green where nothing is worse than expected and red where something is.
 fn coloured(judgement: &Judgement) -> String {
     match judgement {
-        Judgement::Compared(..) if judgement.regressions().next().is_none() => {
+        Judgement::Compared { .. } if judgement.regressions().next().is_none() => {
             style::good(judgement)
         }
-        Judgement::Compared(..) | Judgement::Void(_) => style::bad(judgement),
+        Judgement::Compared { .. } | Judgement::Void(_) => style::bad(judgement),
         Judgement::NotJudged(_) => judgement.to_string(),
     }
 }
@@ -198,7 +221,7 @@ impl Outcome {
     /// program only, while a part may choose its work by measuring; and so is a comparison in which entries are outdated and nothing
     /// could be compared at all. If all of it is asked for, whatever was not compared is one too.
     pub fn exit(&self, all_of_it: bool) -> Exit {
-        let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared(..));
+        let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared { .. });
         let void = |judgement: &Judgement| matches!(judgement, Judgement::Void(_));
         let regressed = self
             .judgements()

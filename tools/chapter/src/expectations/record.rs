@@ -6,8 +6,8 @@ use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults, Timed, Timeline, Unit};
 use sha2::{Digest, Sha256};
 
-/// How many times the distance between the quartiles of one run's samples a further run's median may be off.
-const SPREADS: f64 = 2.0;
+/// The largest tolerance, as a share of the value or, of a share, in itself. A figure whose runs are further apart judges nothing.
+const LARGEST: f64 = 0.15;
 /// Of an event's clock: two medians this close are the same, in microseconds.
 const RESOLUTION_US: f64 = 1.0;
 /// How near a model's figures are to the recorded ones when other parts ran before.
@@ -18,7 +18,7 @@ const SHARE: f64 = 0.05;
 /// The least tolerance as a share of the value. One run says nothing of how runs differ, two say little.
 fn floor(runs: usize) -> f64 {
     match runs {
-        0 | 1 => 0.2,
+        0 | 1 => LARGEST,
         2 => 0.1,
         _ => 0.05,
     }
@@ -86,6 +86,7 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
         value: claim.figure.map(|figure| figure.value),
         unit: claim.figure.map(|figure| figure.unit),
         tolerance: None,
+        range: None,
     };
     let timeline = |timeline: &Timeline| ExpectedTimeline {
         variant: timeline.variant.id.clone(),
@@ -141,8 +142,10 @@ fn untimed(timed: &Timed) -> ExpectedTime {
         kind: timed.kind,
         us: 0.0,
         tolerance_us: None,
+        range_us: None,
         ratio: None,
         ratio_tolerance: None,
+        ratio_range: None,
     }
 }
 
@@ -172,29 +175,42 @@ fn time(runs: &[&PartResults], first: &Timed) -> Option<ExpectedTime> {
         .iter()
         .filter_map(|run| Some((*run, timed(run, group, variant)?)))
         .collect();
-    let timed = in_runs.iter().map(|(_, timed)| *timed);
-    let timed: Vec<&Timed> = timed.collect();
-    let medians: Vec<f64> = timed.iter().map(|timed| timed.median_us()).collect();
-    let spread = timed.iter().map(|timed| timed.spread()).fold(0.0, f64::max);
+    let medians: Vec<f64> = in_runs.iter().map(|(_, timed)| timed.median_us()).collect();
     let us = middle(&medians);
-    let within = (SPREADS * spread).max(floor(runs.len())) * us;
-    let tolerance_us = within.max(range(&medians)).max(RESOLUTION_US);
+    let (tolerance_us, range_us) = judging(&medians, RESOLUTION_US, LARGEST * us, 3);
     let ratios = in_runs.iter().filter_map(|(run, timed)| ratio(run, timed));
     let ratios: Vec<f64> = ratios.collect();
     let ratio = (ratios.len() == runs.len()).then(|| middle(&ratios));
-    let ratio_tolerance = ratio.map(|ratio| {
-        // In a ratio of short times the clock's resolution weighs more.
-        let resolution = if us > 0.0 { RESOLUTION_US / us } else { 0.0 };
-        let share = (SPREADS * spread).max(floor(runs.len())).max(resolution);
-        range(&ratios).max(share * ratio)
-    });
+    // In a ratio of short times the clock's resolution weighs more.
+    let resolution = |ratio: f64| {
+        if us > 0.0 {
+            RESOLUTION_US / us * ratio
+        } else {
+            0.0
+        }
+    };
+    let judging_ratio = ratio.map(|ratio| judging(&ratios, resolution(ratio), LARGEST * ratio, 4));
+    let (ratio_tolerance, ratio_range) = judging_ratio.unwrap_or_default();
     Some(ExpectedTime {
         us: rounded(us, 3),
-        tolerance_us: Some(rounded_up(tolerance_us, 3)),
+        tolerance_us,
+        range_us,
         ratio: ratio.map(|ratio| rounded(ratio, 4)),
-        ratio_tolerance: ratio_tolerance.map(|tolerance| rounded_up(tolerance, 4)),
+        ratio_tolerance,
+        ratio_range,
         ..untimed(first)
     })
+}
+
+/// The tolerance around the middle of these values, at least `least`; or, where it would be larger than `largest`, the range of
+/// the values. Both to this many decimals.
+fn judging(values: &[f64], least: f64, largest: f64, decimals: i32) -> (Option<f64>, Option<f64>) {
+    let floor = floor(values.len()) * middle(values).abs();
+    let tolerance = floor.max(least).max(range(values));
+    if tolerance > largest {
+        return (None, Some(rounded_up(range(values), decimals)));
+    }
+    (Some(rounded_up(tolerance, decimals)), None)
 }
 
 /// What was found of this claim in each run that makes it.
@@ -208,21 +224,22 @@ fn measured_claim(runs: &[&PartResults], claim: &Claim) -> ExpectedClaim {
     };
     let values: Vec<f64> = runs.iter().filter_map(in_run).collect();
     let value = claim.figure.map(|_| middle(&values));
-    let tolerance = claim.figure.zip(value).map(|(figure, value)| {
-        let share = floor(values.len());
-        let least = match figure.unit {
-            Unit::Share => share.max(SHARE),
-            Unit::Ratio => share * value.abs(),
-            Unit::Microseconds => (share * value.abs()).max(RESOLUTION_US),
+    let judging = claim.figure.zip(value).map(|(figure, value)| {
+        let (least, largest) = match figure.unit {
+            Unit::Share => (floor(values.len()).max(SHARE), LARGEST),
+            Unit::Ratio => (0.0, LARGEST * value.abs()),
+            Unit::Microseconds => (RESOLUTION_US, LARGEST * value.abs()),
         };
-        least.max(range(&values))
+        judging(&values, least, largest, 4)
     });
+    let (tolerance, range) = judging.unwrap_or_default();
     ExpectedClaim {
         id: claim.id.clone(),
         found: None,
         value: value.map(|value| rounded(value, 4)),
         unit: claim.figure.map(|figure| figure.unit),
-        tolerance: tolerance.map(|tolerance| rounded_up(tolerance, 4)),
+        tolerance,
+        range,
     }
 }
 

@@ -24,7 +24,7 @@ pub const ALL: [Case; 6] = [
     Case::new(ALLOCATOR, "cost", Some(16 << 20), 1 << 20, nothing),
     Case::new(ALLOCATOR, "llm-scratch", None, 1 << 18, nothing),
     Case::new(CACHE, "append", Some(8 << 20), 2 << 20, nothing),
-    Case::new(CACHE, "prefetch", Some(8 << 20), 2 << 20, sequences),
+    Case::new(CACHE, "prefetch", Some(32 << 20), 2 << 20, sequences),
     Case::new(PIPELINE, "event-chain", None, 4 << 20, nothing),
     Case::new(PIPELINE, "warp-specialised", None, 4 << 20, balance),
 ];
