@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
-use crate::scene::{Argument, BUSY, Scene, is_busy, is_pending};
+use crate::scene::{Argument, BUSY, Pinned, Scene, is_busy, is_pending};
 use crate::{cu, holds, ok, rule, same};
 
 const FAMILY: &str = "graph_launches";
@@ -227,25 +227,7 @@ fn set_kernel_and_copy(scene: &mut Scene) -> Outcome {
     };
     let set: Handle = out(|node| cu!(cuGraphAddMemsetNode(node, graph, null(), 0, &set, context)))?;
     let kernel = add(scene, graph, &[set], "count", &[&address])?;
-    let copy = Memcpy3D {
-        from: Side3D {
-            kind: 2,
-            device: address,
-            pitch: 8,
-            height: 1,
-            ..Side3D::default()
-        },
-        to: Side3D {
-            kind: 1,
-            host: pinned.pointer() as usize,
-            pitch: 8,
-            height: 1,
-            ..Side3D::default()
-        },
-        width: 8,
-        height: 1,
-        depth: 1,
-    };
+    let copy = copy_of(address, pinned, 8);
     let _: Handle = out(|node| {
         cu!(cuGraphAddMemcpyNode(
             node, graph, &kernel, 1, &copy, context
@@ -254,6 +236,29 @@ fn set_kernel_and_copy(scene: &mut Scene) -> Outcome {
     run(scene, graph)?;
     same!(pinned.bytes(), vec![8, 7, 7, 7, 7, 7, 7, 7]);
     Ok(())
+}
+
+/// A copy of so many bytes from the device to page-locked memory.
+pub fn copy_of(from: Address, to: Pinned, bytes: usize) -> Memcpy3D {
+    Memcpy3D {
+        from: Side3D {
+            kind: 2,
+            device: from,
+            pitch: bytes,
+            height: 1,
+            ..Side3D::default()
+        },
+        to: Side3D {
+            kind: 1,
+            host: to.pointer() as usize,
+            pitch: bytes,
+            height: 1,
+            ..Side3D::default()
+        },
+        width: bytes,
+        height: 1,
+        depth: 1,
+    }
 }
 
 /// An executable graph of one slow store.

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::ptr::null;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::graph_launches::{add, counting_graph, instantiate, new_graph, run, update};
+use super::graph_launches::{add, copy_of, counting_graph, instantiate, new_graph, run, update};
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
-use crate::scene::{Pinned, Scene, is_pending};
+use crate::scene::{Scene, is_pending};
 use crate::{cu, gives, holds, ok, rule, same};
 
 const FAMILY: &str = "graph_nodes";
@@ -145,29 +145,6 @@ fn add_set(scene: &Scene, graph: Handle, set: &MemsetNodeParams) -> Outcome<Hand
     })
 }
 
-/// A copy of one word from the device to page-locked memory.
-fn copy_of(from: Address, to: Pinned) -> Memcpy3D {
-    Memcpy3D {
-        from: Side3D {
-            kind: 2,
-            device: from,
-            pitch: 4,
-            height: 1,
-            ..Side3D::default()
-        },
-        to: Side3D {
-            kind: 1,
-            host: to.pointer() as usize,
-            pitch: 4,
-            height: 1,
-            ..Side3D::default()
-        },
-        width: 4,
-        height: 1,
-        depth: 1,
-    }
-}
-
 fn add_copy(scene: &Scene, graph: Handle, copy: &Memcpy3D) -> Outcome<Handle> {
     out(|node| {
         cu!(cuGraphAddMemcpyNode(
@@ -248,7 +225,7 @@ fn set_node_can_be_changed(scene: &mut Scene) -> Outcome {
 
 fn copy_node_gives_back_its_parameters(scene: &mut Scene) -> Outcome {
     let (graph, address, pinned) = (new_graph()?, scene.device(4)?, scene.pinned(4)?);
-    let node = add_copy(scene, graph, &copy_of(address, pinned))?;
+    let node = add_copy(scene, graph, &copy_of(address, pinned, 4))?;
     let mut kept = Memcpy3D::default();
     ok!(cuGraphMemcpyNodeGetParams(node, &mut kept));
     same!((kept.width, kept.height, kept.depth), (4, 1, 1));
@@ -264,8 +241,11 @@ fn copy_node_can_be_changed(scene: &mut Scene) -> Outcome {
     let (graph, address) = (new_graph()?, scene.device(4)?);
     let (first, second) = (scene.pinned(4)?, scene.pinned(4)?);
     ok!(cuMemsetD32_v2(address, 73, 1));
-    let node = add_copy(scene, graph, &copy_of(address, first))?;
-    ok!(cuGraphMemcpyNodeSetParams(node, &copy_of(address, second)));
+    let node = add_copy(scene, graph, &copy_of(address, first, 4))?;
+    ok!(cuGraphMemcpyNodeSetParams(
+        node,
+        &copy_of(address, second, 4)
+    ));
     run(scene, graph)?;
     same!((first.word(), second.word()), (0, 73));
     Ok(())
@@ -347,12 +327,12 @@ fn executable_copy_can_be_changed(scene: &mut Scene) -> Outcome {
     let (graph, address) = (new_graph()?, scene.device(4)?);
     let (first, second) = (scene.pinned(4)?, scene.pinned(4)?);
     ok!(cuMemsetD32_v2(address, 76, 1));
-    let node = add_copy(scene, graph, &copy_of(address, first))?;
+    let node = add_copy(scene, graph, &copy_of(address, first, 4))?;
     let executable = instantiate(graph)?;
     ok!(cuGraphExecMemcpyNodeSetParams(
         executable,
         node,
-        &copy_of(address, second),
+        &copy_of(address, second, 4),
         scene.context
     ));
     launch(executable)?;
