@@ -1,12 +1,13 @@
 //! What memory and arithmetic allow a kernel, each measured alone.
 //!
-//! Both are differences of two lengths, which leave out what starting an operation costs.
+//! Both are differences of two lengths, which leave out what starting an operation costs. The lengths take turns, and the
+//! least time of each counts: a device that still raises its clock would make the first of them too long, and the ceiling
+//! too low.
 
 use crate::device::Device;
-use crate::intervals::{Engine, Recording};
+use crate::intervals::{Engine, Recording, Span};
 use crate::part::Part;
 use crate::recording::record;
-use crate::statistics::Durations;
 use anyhow::Context;
 use std::time::Duration;
 
@@ -62,11 +63,10 @@ impl Part<'_> {
         mut copy: impl FnMut(usize) -> anyhow::Result<()>,
         mut compute: impl FnMut(u32) -> anyhow::Result<()>,
     ) -> anyhow::Result<Ceilings> {
-        let (device, runs) = (self.device(), self.iterations(5));
-        let mut copied = |len| median(device, runs, Engine::DeviceToDevice, || copy(len));
-        let (half, whole) = (copied(elements / 2)?, copied(elements)?);
-        let mut computed = |rounds| median(device, runs, Engine::Kernel, || compute(rounds));
-        let (few, many) = (computed(500)?, computed(1500)?);
+        let (device, runs) = (self.device(), self.iterations(10));
+        let lengths = [elements / 2, elements];
+        let [half, whole] = in_turns(device, runs, (Engine::DeviceToDevice, lengths), &mut copy)?;
+        let [few, many] = in_turns(device, runs, (Engine::Kernel, [500, 1500]), &mut compute)?;
         Ok(Ceilings {
             memory: whole
                 .saturating_sub(half)
@@ -78,20 +78,29 @@ impl Part<'_> {
     }
 }
 
-/// How long the engine's operations take that `body` enqueues.
-fn median(
+/// The least that the engine's operation takes at either length, which `body` enqueues: both once, then in turns.
+fn in_turns<L: Copy>(
     device: &Device,
     runs: usize,
-    engine: Engine,
-    mut body: impl FnMut() -> anyhow::Result<()>,
-) -> anyhow::Result<Duration> {
-    let recording: Recording = record(device, || (0..runs).try_for_each(|_| body()))?;
-    let spans = recording.of(engine);
-    let times = spans
-        .iter()
-        .map(|span| Duration::from_nanos(span.nanoseconds()));
-    let times = Durations::new(times.collect()).context("nothing was recorded")?;
-    Ok(times.median())
+    (engine, lengths): (Engine, [L; 2]),
+    body: &mut impl FnMut(L) -> anyhow::Result<()>,
+) -> anyhow::Result<[Duration; 2]> {
+    let recording: Recording = record(device, || {
+        (0..=runs).try_for_each(|_| lengths.into_iter().try_for_each(&mut *body))
+    })?;
+    least_of_each(&recording.of(engine)).context("too few operations were recorded")
+}
+
+/// The least time of the even ones and that of the odd ones, without the first of each.
+fn least_of_each(spans: &[Span]) -> Option<[Duration; 2]> {
+    let least = |first: usize| {
+        let spans = spans.iter().skip(2 + first).step_by(2);
+        spans
+            .map(|span| span.nanoseconds())
+            .min()
+            .map(Duration::from_nanos)
+    };
+    Some([least(0)?, least(1)?])
 }
 
 #[cfg(test)]
@@ -109,5 +118,22 @@ mod tests {
         assert_eq!(ceilings.balance(&[1, 32, 64, 128]), 64);
         assert_eq!(ceilings.bound(32), Duration::from_micros(64));
         assert_eq!(ceilings.bound(128), Duration::from_micros(128));
+    }
+
+    #[test]
+    fn a_disturbed_measurement_changes_no_ceiling() {
+        let mut now = 0;
+        let mut span = |length| {
+            now += 2 * length;
+            Span {
+                start: now - length,
+                end: now,
+            }
+        };
+        // The first pair while the clock still rises, later ones once disturbed.
+        let spans = [900, 2000, 500, 1900, 700, 1500, 500, 1500].map(&mut span);
+        let least = [500, 1500].map(Duration::from_nanos);
+        assert_eq!(least_of_each(&spans), Some(least));
+        assert_eq!(least_of_each(&spans[..3]), None);
     }
 }
