@@ -2,8 +2,8 @@
 //! `launches LAUNCHES.so`.
 //!
 //! Both loops launch the same kernel with the same parameters on the same stream, alternating, 20,000 launches each;
-//! a batch is short enough never to fill the driver's queue. Then both once more while the calls are observed, as the
-//! examples' are: counted, and passed on. Exit code 1 above [`ALLOWED`].
+//! a batch is short enough never to fill the driver's queue. Exit code 1 above [`ALLOWED`]. Then both once more while
+//! the calls are observed, as the examples' are: counted, and passed on. What that costs is printed and not judged.
 
 use anyhow::{Context as _, Result, ensure};
 use bench::{median, open};
@@ -76,8 +76,8 @@ fn main() -> Result<ExitCode> {
     };
     let plain = compare("calls lead into the driver", &stream, [&mut rust, &mut cpp])?;
     examples_host::recording::count_calls();
-    let observed = compare("calls are observed", &stream, [&mut rust, &mut cpp])?;
-    Ok(match plain.max(observed) <= ALLOWED {
+    compare("calls are observed", &stream, [&mut rust, &mut cpp])?;
+    Ok(match plain <= ALLOWED {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
