@@ -44,7 +44,8 @@ macro_rules! table {
 }
 
 table! {
-    version: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2;
+    version: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2
+        cuGetProcAddress_v2_ptsz;
     device: cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceGetLuid
         cuDeviceTotalMem_v2 cuDeviceGetAttribute cuDeviceComputeCapability cuDeviceGetPCIBusId
         cuDeviceGetByPCIBusId;
