@@ -163,9 +163,7 @@ impl Lowering<'_> {
         count: u32,
     ) -> Result<&'i [Operand]> {
         match operand {
-            Operand::Vector(elements) if elements.len() == count as usize && count > 1 => {
-                Ok(elements)
-            }
+            Operand::Vector(elements) if elements.len() == count as usize => Ok(elements),
             Operand::Vector(_) => Err(self.malformed(i, "the vector has another length")),
             scalar if count == 1 => Ok(std::slice::from_ref(scalar)),
             _ => Err(self.malformed(i, "a vector is needed")),
