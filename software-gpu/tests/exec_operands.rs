@@ -4,7 +4,8 @@
 mod exec_support;
 
 use exec_support::{kernel, load, run};
-use software_gpu::ptx::PtxErrorKind;
+use software_gpu::exec::Executable;
+use software_gpu::ptx::{PtxErrorKind, parse};
 
 /// What one thread stores that runs `body` with these inputs.
 fn one(declarations: &str, body: &str, input: u32) -> u32 {
@@ -245,4 +246,33 @@ fn pairs_of_8_bit_floats_are_converted() {
             "{body}"
         );
     }
+}
+
+/// Atomics and strong accesses are where other threads may write.
+#[test]
+fn memory_of_one_thread_has_no_atomics() {
+    let variables = ".local .u32 own; .shared .u32 common;";
+    for body in [
+        "atom.local.add.u32 %r1, [own], 1;",
+        "atom.add.u32 %r1, [own], 1;",
+        "atom.local.cas.b32 %r1, [own], 1, 2;",
+        "red.local.add.u32 [own], 1;",
+        "atom.const.add.u32 %r1, [fixed], 1;",
+        "atom.add.u32 %r1, [fixed], 1;",
+        "atom.param.add.u32 %r1, [n], 1;",
+        "ld.volatile.local.u32 %r1, [own];",
+        "ld.acquire.gpu.local.u32 %r1, [own];",
+        "st.release.gpu.local.u32 [own], 1;",
+        "ld.relaxed.gpu.const.u32 %r1, [fixed];",
+        "st.const.u32 [fixed], 1;",
+    ] {
+        let source = kernel(".const .u32 fixed;", &format!("{variables} {body}"));
+        let error = Executable::new(&parse(&source).unwrap(), &|_| Some(4096)).err();
+        let error = error.expect(body);
+        assert_eq!(error.kind, PtxErrorKind::Syntax, "{body}: {error}");
+    }
+    let body = format!(
+        "{variables} atom.add.u32 %r1, [common], 1; atom.shared::cta.add.u32 %r1, [common], 1;"
+    );
+    assert!(load(&kernel("", &body)).is_ok());
 }

@@ -107,6 +107,9 @@ impl Lowering<'_> {
 
     pub(super) fn store(&mut self, i: &Instruction) -> Result<Weight> {
         let (space, kind, count, strength) = self.access(i)?;
+        if space == Space::Const {
+            return Err(self.malformed(i, "constant memory cannot be written"));
+        }
         let [to, from] = i.operands.as_slice() else {
             return Err(self.malformed(i, "2 operands are needed"));
         };
@@ -146,6 +149,10 @@ impl Lowering<'_> {
         };
         let kind = m.kind()?;
         m.end()?;
+        if strength.strong && matches!(space, Space::Local | Space::Const | Space::Param) {
+            let message = "no other thread writes this state space: the access can be weak only";
+            return Err(self.malformed(i, message));
+        }
         if kind.bytes() == 0 || kind.bytes() > 8 || kind.bytes() * count > MAX_LANE_BYTES {
             return Err(self.unsupported(
                 i,
