@@ -134,34 +134,95 @@ fn errors_have_names_and_descriptions() {
     assert!(text.is_null());
 }
 
-/// `cuGetProcAddress` maps a name to its newest version, and to `_ptsz` when asked for per-thread streams.
+/// What `cuGetProcAddress` of a CUDA version gives for a name: the address and the status.
+fn find(name: &CStr, version: c_int, flags: u64) -> (*const c_void, u32) {
+    let (mut address, mut status) = (std::ptr::dangling::<c_void>(), 7_u32);
+    let result = cu!(cuGetProcAddress_v2(
+        name.as_ptr() => *const c_char,
+        &mut address => *mut *const c_void,
+        version => c_int,
+        flags => u64,
+        &mut status => *mut c_uint,
+    ));
+    assert_eq!(result, Ok(()), "{name:?} of {version}");
+    (address, status)
+}
+
+/// `cuGetProcAddress` gives the ABI that the headers of the asked version declare, as `cudaTypedefs.h` has them, and
+/// the `_ptsz` variant when asked for per-thread streams.
 #[test]
-fn entry_points_are_found_by_plain_names() {
-    let find = |name: &CStr, flags: u64| {
-        let (mut address, mut status) = (std::ptr::null::<c_void>(), 7_u32);
-        let result = cu!(cuGetProcAddress_v2(
-            name.as_ptr() => *const c_char,
-            &mut address => *mut *const c_void,
-            13_000 => c_int,
-            flags => u64,
-            &mut status => *mut c_uint,
-        ));
-        assert_eq!(status == 0, !address.is_null());
-        result.map(|()| address)
-    };
-    assert_eq!(
-        find(c"cuMemAlloc", 0),
-        Ok(entry_point("cuMemAlloc_v2").unwrap())
-    );
-    assert_eq!(
-        find(c"cuLaunchKernel", 2),
-        Ok(entry_point("cuLaunchKernel_ptsz").unwrap())
-    );
-    assert_eq!(
-        find(c"cuMemcpyHtoD", 2),
-        Ok(entry_point("cuMemcpyHtoD_v2_ptds").unwrap())
-    );
-    assert_eq!(find(c"cuNoSuchCall", 0), Ok(std::ptr::null()));
+fn entry_points_are_those_of_the_asked_version() {
+    for (name, version, flags, symbol) in [
+        (c"cuMemAlloc", 3_020, 0, "cuMemAlloc_v2"),
+        (c"cuMemAlloc", 13_000, 0, "cuMemAlloc_v2"),
+        (c"cuCtxSynchronize", 12_000, 0, "cuCtxSynchronize"),
+        (c"cuCtxSynchronize", 12_090, 0, "cuCtxSynchronize"),
+        (c"cuCtxSynchronize", 13_000, 0, "cuCtxSynchronize_v2"),
+        (c"cuCtxGetDevice", 12_000, 0, "cuCtxGetDevice"),
+        (c"cuCtxGetDevice", 13_000, 0, "cuCtxGetDevice_v2"),
+        (c"cuGetProcAddress", 11_030, 0, "cuGetProcAddress"),
+        (c"cuGetProcAddress", 12_000, 0, "cuGetProcAddress_v2"),
+        (c"cuGetProcAddress", 12_000, 2, "cuGetProcAddress_v2_ptsz"),
+        (c"cuCtxCreate", 11_030, 0, "cuCtxCreate_v2"),
+        (c"cuCtxCreate", 11_040, 0, "cuCtxCreate_v3"),
+        (c"cuCtxCreate", 12_050, 0, "cuCtxCreate_v4"),
+        (c"cuEventElapsedTime", 12_070, 0, "cuEventElapsedTime"),
+        (c"cuEventElapsedTime", 12_080, 0, "cuEventElapsedTime_v2"),
+        (c"cuGraphExecUpdate", 11_080, 0, "cuGraphExecUpdate"),
+        (c"cuGraphExecUpdate", 12_000, 0, "cuGraphExecUpdate_v2"),
+        (
+            c"cuStreamGetCaptureInfo",
+            11_030,
+            2,
+            "cuStreamGetCaptureInfo_v2_ptsz",
+        ),
+        (c"cuLaunchKernel", 6_050, 2, "cuLaunchKernel"),
+        (c"cuLaunchKernel", 7_000, 2, "cuLaunchKernel_ptsz"),
+        (c"cuLaunchKernel", 7_000, 1, "cuLaunchKernel"),
+        (c"cuMemcpyHtoD", 12_000, 2, "cuMemcpyHtoD_v2_ptds"),
+    ] {
+        let expected = entry_point(symbol).unwrap();
+        assert_eq!(find(name, version, flags), (expected, 0), "{symbol}");
+    }
+}
+
+/// A name that has no ABI in the asked version is told from one that is unknown; a suffix belongs to no name.
+#[test]
+fn a_missing_entry_point_says_why() {
+    let null = std::ptr::null();
+    assert_eq!(find(c"cuLaunchKernelEx", 11_050, 0), (null, 2));
+    assert_eq!(find(c"cuNoSuchCall", 13_000, 0), (null, 1));
+    assert_eq!(find(c"cuMemAlloc_v2", 13_000, 0), (null, 1));
+}
+
+/// A version newer than the driver is `CUDA_ERROR_INVALID_VALUE`.
+#[test]
+fn no_entry_point_of_a_newer_version_is_given() {
+    let (mut address, mut status) = (std::ptr::null::<c_void>(), 7_u32);
+    let result = cu!(cuGetProcAddress_v2(
+        c"cuMemAlloc".as_ptr() => *const c_char,
+        &mut address => *mut *const c_void,
+        13_010 => c_int,
+        0 => u64,
+        &mut status => *mut c_uint,
+    ));
+    assert_eq!(result, Err(INVALID_VALUE));
+}
+
+/// What version 11030 calls `cuGetProcAddress` has four parameters and says "not found" by its result.
+#[test]
+fn the_first_abi_of_get_proc_address_writes_no_status() {
+    let (function, _) = find(c"cuGetProcAddress", 11_030, 0);
+    type First = unsafe extern "C" fn(*const c_char, *mut *const c_void, c_int, u64) -> c_uint;
+    // SAFETY: this is the ABI of that version.
+    let first: First = unsafe { std::mem::transmute(function) };
+    let mut address = std::ptr::null::<c_void>();
+    // SAFETY: a string and room for an address.
+    let found = unsafe { first(c"cuMemAlloc".as_ptr(), &mut address, 11_030, 0) };
+    assert_eq!((found, address), (0, entry_point("cuMemAlloc_v2").unwrap()));
+    // SAFETY: as above.
+    let missing = unsafe { first(c"cuNoSuchCall".as_ptr(), &mut address, 11_030, 0) };
+    assert_eq!((missing, address), (500, std::ptr::null()));
 }
 
 /// Every name in the table has an address, and no name is there twice.

@@ -22,6 +22,7 @@ calls! {
     cuGetErrorString(Small, Out);
     cuGetProcAddress(Name, Out, Signed, Small64);
     cuGetProcAddress_v2(Name, Out, Signed, Small64, Out);
+    cuGetProcAddress_v2_ptsz(Name, Out, Signed, Small64, Out);
     cuDeviceGetCount(Out);
     cuDeviceGet(Out, Device);
     cuDeviceGetName(Out, TextLen, Device);
@@ -191,6 +192,7 @@ calls! {
     cuStreamGetPriority(Handle<STREAM>, Out);
     cuStreamGetFlags(Handle<STREAM>, Out);
     cuStreamGetCtx(Handle<STREAM>, New<CONTEXT>);
+    cuStreamGetCtx_v2(Handle<STREAM>, New<CONTEXT>, Out);
     cuStreamGetId(Handle<STREAM>, Out);
     cuStreamGetDevice(Handle<STREAM>, Out);
     cuStreamGetAttribute(Handle<STREAM>, Small, Out);

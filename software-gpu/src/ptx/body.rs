@@ -121,7 +121,7 @@ impl<'p, 'a> BodyParser<'p, 'a> {
                 self.parser.expect('>')?;
             }
             self.parser
-                .declare_registers(self.scopes, name, count, declaration.kind)?;
+                .declare_registers(self.scopes, name, count, &declaration)?;
             if !self.parser.accept(',') {
                 return self.parser.expect(';');
             }
@@ -140,7 +140,10 @@ impl<'p, 'a> BodyParser<'p, 'a> {
             body,
             ..
         } = self;
-        parser.variables(space, false, |variable: Variable, _| {
+        parser.variables(space, false, |variable: Variable, element| {
+            if let Some(element) = element {
+                scopes.declare_array(&variable.name, element);
+            }
             scopes.declare_symbol(&variable.name, Symbol::Variable(body.variables.len()));
             body.variables.push(variable);
         })
@@ -190,9 +193,8 @@ impl<'p, 'a> BodyParser<'p, 'a> {
             self.parser.next();
             modifiers.push(modifier.to_owned());
         }
-        let operands = self.operands()?;
-        self.seen_from.push(self.scopes.current());
-        self.body.instructions.push(Instruction {
+        let operands = self.operands(&opcode)?;
+        self.push(Instruction {
             line: lexeme.line,
             guard,
             opcode,
@@ -200,6 +202,12 @@ impl<'p, 'a> BodyParser<'p, 'a> {
             operands,
         });
         Ok(())
+    }
+
+    /// Appends an instruction.
+    pub(super) fn push(&mut self, instruction: Instruction) {
+        self.seen_from.push(self.scopes.current());
+        self.body.instructions.push(instruction);
     }
 
     fn guard(&mut self) -> Result<Option<Guard>> {
@@ -210,7 +218,10 @@ impl<'p, 'a> BodyParser<'p, 'a> {
         let lexeme = self.parser.lexeme();
         let name = self.parser.word("a predicate")?;
         match self.scopes.register(name) {
-            Some(register) => Ok(Some(Guard { register, negated })),
+            Some(named) => Ok(Some(Guard {
+                register: named.first,
+                negated,
+            })),
             None => Err(PtxError::syntax(
                 lexeme.line,
                 name,

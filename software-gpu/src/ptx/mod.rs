@@ -12,6 +12,7 @@
 //! - `parser`: module-level directives; `body` (functions), `operand` and `initialiser` are its parts.
 
 mod body;
+mod element;
 mod error;
 mod initialiser;
 pub mod ir;

@@ -4,19 +4,23 @@ use super::PtxError;
 use super::body::BodyParser;
 use super::ir::{Operand, Symbol};
 use super::lexer::Token;
+use super::scope::Named;
 
 /// `!` and vectors do not nest deeper in any instruction.
 const MAX_DEPTH: usize = 4;
 
 impl BodyParser<'_, '_> {
     /// The operands up to the semicolon.
-    pub(super) fn operands(&mut self) -> Result<Vec<Operand>, PtxError> {
+    pub(super) fn operands(&mut self, opcode: &str) -> Result<Vec<Operand>, PtxError> {
         let mut operands = Vec::new();
         if self.parser.accept(';') {
             return Ok(operands);
         }
         loop {
-            operands.push(self.operand(0)?);
+            operands.push(match self.element(opcode)? {
+                Some(element) => element,
+                None => self.operand(0)?,
+            });
             if !self.parser.accept(',') {
                 self.parser.expect(';')?;
                 return Ok(operands);
@@ -89,7 +93,7 @@ impl BodyParser<'_, '_> {
         })
     }
 
-    fn offset(&mut self) -> Result<i64, PtxError> {
+    pub(super) fn offset(&mut self) -> Result<i64, PtxError> {
         let mut offset = 0i64;
         loop {
             let mut negative = false;
@@ -122,14 +126,27 @@ impl BodyParser<'_, '_> {
         })
     }
 
+    /// A register, a component of a vector, or the whole vector.
+    fn register(&mut self, named: Named) -> Result<Operand, PtxError> {
+        let registers = named.first..named.first + named.elements;
+        if named.elements == 1 {
+            return Ok(Operand::Register(named.first));
+        }
+        let Token::Dotted(component) = self.parser.peek() else {
+            return Ok(Operand::Vector(registers.map(Operand::Register).collect()));
+        };
+        self.parser.next();
+        let names = [["x", "r"], ["y", "g"], ["z", "b"], ["w", "a"]];
+        let index = names.iter().position(|names| names.contains(&component));
+        match registers.zip(0..).find(|(_, at)| Some(*at) == index) {
+            Some((register, _)) => Ok(Operand::Register(register)),
+            None => Err(self.parser.unexpected("a component of the vector")),
+        }
+    }
+
     fn name(&mut self, name: &str) -> Result<Operand, PtxError> {
-        if let Some(register) = self.scopes.register(name) {
-            return match self.parser.peek() {
-                Token::Dotted("x" | "y" | "z" | "w") => Err(self
-                    .parser
-                    .refused(self.parser.lexeme(), "a component of a vector register")),
-                _ => Ok(Operand::Register(register)),
-            };
+        if let Some(named) = self.scopes.register(name) {
+            return self.register(named);
         }
         if name == "WARP_SZ" {
             return Ok(Operand::Integer(32));

@@ -1,5 +1,7 @@
 //! Module-level directives.
 
+use std::collections::HashMap;
+
 use super::PtxError;
 use super::body::BodyParser;
 use super::ir::{Function, Kernel, Linkage, Module, Parameter, RegisterId, Space, Type, Variable};
@@ -10,9 +12,22 @@ use super::scope::Scopes;
 pub(super) struct Parser<'a> {
     lexemes: Vec<Lexeme<'a>>,
     at: usize,
+    /// Bytes of an element of each array at module scope.
+    arrays: HashMap<String, u32>,
+    /// Kernels that are declared and not yet defined.
+    declared: Vec<Declared>,
+}
+
+/// A kernel's declaration: `.entry name(..);`.
+struct Declared {
+    kernel: Kernel,
+    external: bool,
 }
 
 type Result<T> = std::result::Result<T, PtxError>;
+
+/// The largest vector.
+const MAX_VECTOR_BYTES: u32 = 16;
 
 /// Kernel parameters end here (4 KiB, or 32764 bytes from PTX 8.1 on).
 const MAX_PARAMETER_BYTES: u64 = 32764;
@@ -22,6 +37,8 @@ impl<'a> Parser<'a> {
         Ok(Self {
             lexemes: tokens(source)?,
             at: 0,
+            arrays: HashMap::new(),
+            declared: Vec::new(),
         })
     }
 
@@ -35,7 +52,14 @@ impl<'a> Parser<'a> {
         while self.peek() != Token::End {
             self.item(&mut module)?;
         }
-        Ok(module)
+        match self.declared.iter().find(|declared| !declared.external) {
+            None => Ok(module),
+            Some(Declared { kernel, .. }) => Err(PtxError::syntax(
+                kernel.line,
+                &kernel.name,
+                "kernel is declared and not defined",
+            )),
+        }
     }
 
     fn header(&mut self, module: &mut Module) -> Result<()> {
@@ -85,8 +109,9 @@ impl<'a> Parser<'a> {
                     continue;
                 }
                 "entry" => {
-                    let kernel = self.kernel()?;
-                    module.kernels.push(kernel);
+                    if let Some(kernel) = self.kernel(module, external)? {
+                        module.kernels.push(kernel);
+                    }
                 }
                 "func" => {
                     let function = Function {
@@ -100,12 +125,15 @@ impl<'a> Parser<'a> {
                 }
                 "global" | "const" | "shared" => {
                     let space = space(word).unwrap_or(Space::Global);
-                    self.variables(space, external, |variable, _| {
+                    let mut arrays = Vec::new();
+                    self.variables(space, external, |variable, element| {
+                        arrays.extend(element.map(|element| (variable.name.clone(), element)));
                         module.globals.push(Variable {
                             linkage,
                             ..variable
                         });
                     })?;
+                    self.arrays.extend(arrays);
                 }
                 _ => return Err(self.refused(lexeme, "this directive")),
             }
@@ -133,7 +161,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn kernel(&mut self) -> Result<Kernel> {
+    /// A kernel's definition, or nothing after a declaration.
+    fn kernel(&mut self, module: &Module, external: bool) -> Result<Option<Kernel>> {
         let line = self.lexeme().line;
         let name = self.word("a kernel name")?.to_owned();
         let mut kernel = Kernel {
@@ -145,15 +174,52 @@ impl<'a> Parser<'a> {
             cluster: Default::default(),
             line,
         };
+        if module.kernels.iter().any(|known| known.name == name) {
+            return Err(PtxError::syntax(line, name, "kernel is defined twice"));
+        }
         let mut scopes = Scopes::new();
-        self.kernel_rest(&mut kernel, &mut scopes)
+        let defined = self
+            .kernel_rest(&mut kernel, &mut scopes)
             .map_err(|error| error.inside(&name))?;
-        Ok(kernel)
+        self.check_prototype(&kernel, external || !defined)?;
+        if defined {
+            self.declared
+                .retain(|declared| declared.kernel.name != name);
+            return Ok(Some(kernel));
+        }
+        self.declared.push(Declared { kernel, external });
+        Ok(None)
     }
 
-    fn kernel_rest(&mut self, kernel: &mut Kernel, scopes: &mut Scopes) -> Result<()> {
+    /// A kernel has the parameters that its declarations give it; one that is `.extern` is defined elsewhere.
+    fn check_prototype(&self, kernel: &Kernel, may_be_external: bool) -> Result<()> {
+        let layout = |kernel: &Kernel| -> Vec<_> {
+            let parameters = kernel.parameters.iter();
+            parameters.map(|p| (p.bytes, p.align)).collect()
+        };
+        let mut others = self.declared.iter();
+        let contradicts = others.any(|declared| {
+            declared.kernel.name == kernel.name
+                && (layout(&declared.kernel) != layout(kernel)
+                    || declared.external && !may_be_external)
+        });
+        match contradicts {
+            false => Ok(()),
+            true => Err(PtxError::syntax(
+                kernel.line,
+                &kernel.name,
+                "kernel contradicts its declaration",
+            )),
+        }
+    }
+
+    /// What follows a kernel's name; `false` for a declaration.
+    fn kernel_rest(&mut self, kernel: &mut Kernel, scopes: &mut Scopes) -> Result<bool> {
         if self.accept('(') {
             kernel.parameters = self.parameters(scopes)?;
+        }
+        if self.accept(';') {
+            return Ok(false);
         }
         loop {
             let lexeme = self.lexeme();
@@ -185,7 +251,7 @@ impl<'a> Parser<'a> {
             }
         }
         kernel.body = BodyParser::new(self, scopes, &kernel.parameters, &[]).body()?;
-        Ok(())
+        Ok(true)
     }
 
     fn dimensions(&mut self) -> Result<[u32; 3]> {
@@ -251,7 +317,7 @@ impl<'a> Parser<'a> {
         while !self.accept(')') {
             let lexeme = self.next();
             let mut parameter = match lexeme.token {
-                Token::Dotted("param") => self.parameter(lexeme.line)?,
+                Token::Dotted("param") => self.parameter(scopes, lexeme.line)?,
                 Token::Dotted("reg") => self.register_parameter(scopes)?,
                 _ => return Err(self.unexpected("`.param` or `.reg`")),
             };
@@ -274,11 +340,17 @@ impl<'a> Parser<'a> {
         Ok(parameters)
     }
 
-    fn parameter(&mut self, line: u32) -> Result<Parameter> {
+    fn parameter(&mut self, scopes: &mut Scopes, line: u32) -> Result<Parameter> {
         let declaration = self.declaration()?;
         let name = self.word("a parameter name")?.to_owned();
-        let count = self.array_length()?.unwrap_or(1);
-        let bytes = u64::from(declaration.kind.bytes()).saturating_mul(count);
+        if declaration.vector > 1 {
+            return Err(PtxError::syntax(line, name, "a parameter is no vector"));
+        }
+        let length = self.array_length()?;
+        if length.is_some() {
+            scopes.declare_array(&name, declaration.kind.bytes());
+        }
+        let bytes = u64::from(declaration.kind.bytes()).saturating_mul(length.unwrap_or(1));
         if bytes > MAX_PARAMETER_BYTES {
             return Err(PtxError::syntax(
                 line,
@@ -298,7 +370,7 @@ impl<'a> Parser<'a> {
     fn register_parameter(&mut self, scopes: &mut Scopes) -> Result<Parameter> {
         let declaration = self.declaration()?;
         let name = self.word("a register name")?.to_owned();
-        let register = self.declare_registers(scopes, &name, None, declaration.kind)?;
+        let register = self.declare_registers(scopes, &name, None, &declaration)?;
         Ok(Parameter {
             name,
             align: declaration.align,
@@ -314,17 +386,20 @@ impl<'a> Parser<'a> {
         scopes: &mut Scopes,
         name: &str,
         count: Option<u64>,
-        kind: Type,
+        declaration: &Declaration,
     ) -> Result<RegisterId> {
         let line = self.lexeme().line;
+        if declaration.vector > 1 && declaration.kind == Type::Pred {
+            return Err(PtxError::syntax(line, name, "predicates form no vectors"));
+        }
         scopes
-            .declare_registers(name, count, kind)
+            .declare_registers(name, count, declaration.kind, declaration.vector)
             .ok_or_else(|| PtxError::syntax(line, name, "too many registers"))
     }
 
     /// The words between the space and the name of a declaration: alignment, type, pointer attributes.
     pub fn declaration(&mut self) -> Result<Declaration> {
-        let (mut align, mut kind, mut pointer) = (None, None, false);
+        let (mut align, mut kind, mut pointer, mut vector) = (None, None, false, 1);
         while let Token::Dotted(word) = self.peek() {
             let lexeme = self.next();
             match word {
@@ -342,7 +417,8 @@ impl<'a> Parser<'a> {
                 }
                 "ptr" => pointer = true,
                 "global" | "const" | "shared" | "local" if pointer => {}
-                "v2" | "v4" => return Err(self.refused(lexeme, "declaring vectors")),
+                "v2" => vector = 2,
+                "v4" => vector = 4,
                 _ => match Type::named(word) {
                     Some(Type::B128) | None => {
                         return Err(self.refused(lexeme, "this type or attribute"));
@@ -352,23 +428,29 @@ impl<'a> Parser<'a> {
             }
         }
         let kind = kind.ok_or_else(|| self.expected("a type"))?;
+        let bytes = kind.bytes() * vector;
+        if bytes > MAX_VECTOR_BYTES {
+            return Err(self.expected("a vector of at most 16 bytes"));
+        }
         Ok(Declaration {
             kind,
-            align: align.unwrap_or(kind.bytes().max(1)),
+            vector,
+            align: align.unwrap_or(bytes.max(1)),
         })
     }
 
-    /// The variables of one declaration in `space`, up to the semicolon.
+    /// The variables of one declaration in `space`, up to the semicolon, each with the bytes of an element if it is an
+    /// array.
     pub fn variables(
         &mut self,
         space: Space,
         external: bool,
-        mut declare: impl FnMut(Variable, &mut Self),
+        mut declare: impl FnMut(Variable, Option<u32>),
     ) -> Result<()> {
         let declaration = self.declaration()?;
         loop {
-            let variable = self.variable(space, external, &declaration)?;
-            declare(variable, self);
+            let (variable, is_array) = self.variable(space, external, &declaration)?;
+            declare(variable, is_array.then(|| declaration.kind.bytes()));
             if !self.accept(',') {
                 return self.expect(';');
             }
@@ -380,7 +462,7 @@ impl<'a> Parser<'a> {
         space: Space,
         external: bool,
         declaration: &Declaration,
-    ) -> Result<Variable> {
+    ) -> Result<(Variable, bool)> {
         let line = self.lexeme().line;
         let name = self.word("a variable name")?.to_owned();
         if declaration.kind == Type::Pred {
@@ -390,7 +472,7 @@ impl<'a> Parser<'a> {
                 "predicates live in registers only",
             ));
         }
-        let size = u64::from(declaration.kind.bytes());
+        let size = u64::from(declaration.kind.bytes() * declaration.vector);
         let length = self.array_length()?;
         let mut variable = Variable {
             name,
@@ -417,7 +499,7 @@ impl<'a> Parser<'a> {
         if self.accept('=') {
             self.initialiser(&mut variable, declaration.kind)?;
         }
-        Ok(variable)
+        Ok((variable, length.is_some()))
     }
 
     /// `[4][5]` gives 20, `[]` gives 0, nothing gives `None`.
@@ -435,6 +517,11 @@ impl<'a> Parser<'a> {
             length = Some(length.unwrap_or(1u64).saturating_mul(extent));
         }
         Ok(length)
+    }
+
+    /// Bytes of an element of the array at module scope that is called `name`.
+    pub fn array(&self, name: &str) -> Option<u32> {
+        self.arrays.get(name).copied()
     }
 
     // The cursor.
@@ -556,6 +643,8 @@ impl<'a> Parser<'a> {
 /// Type and alignment of a declaration.
 pub(super) struct Declaration {
     pub kind: Type,
+    /// Elements of a vector, or 1.
+    pub vector: u32,
     pub align: u32,
 }
 

@@ -17,11 +17,21 @@ pub(super) struct Scopes {
 #[derive(Default)]
 struct Scope {
     parent: Option<usize>,
-    registers: HashMap<String, RegisterId>,
+    registers: HashMap<String, Named>,
     /// `%r<100>`: prefix → (first register, count).
-    ranges: HashMap<String, (RegisterId, u32)>,
+    ranges: HashMap<String, (Named, u32)>,
     symbols: HashMap<String, Symbol>,
+    /// Bytes of an element of each array.
+    arrays: HashMap<String, u32>,
     labels: HashMap<String, LabelId>,
+}
+
+/// What a register's name stands for: one register, or the consecutive ones of a vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named {
+    pub first: RegisterId,
+    /// Elements of the vector, or 1.
+    pub elements: u32,
 }
 
 impl Scopes {
@@ -54,29 +64,50 @@ impl Scopes {
         parent.is_some()
     }
 
-    /// Declares `name`, or `name0 … name(count-1)`. `None` when there are too many.
+    /// Declares `name`, or `name0 … name(count-1)`, each with that many elements. `None` when there are too many.
     pub fn declare_registers(
         &mut self,
         name: &str,
         count: Option<u64>,
         kind: Type,
+        elements: u32,
     ) -> Option<RegisterId> {
         let first = self.registers.len();
-        let total = first as u64 + count.unwrap_or(1).min(MAX_REGISTERS + 1);
+        let named = count.unwrap_or(1).min(MAX_REGISTERS + 1);
+        let total = first as u64 + named * u64::from(elements);
         if total > MAX_REGISTERS {
             return None;
         }
         self.registers.resize(total as usize, kind);
         let (first, scope) = (first as RegisterId, &mut self.scopes[self.current]);
+        let named = Named { first, elements };
         match count {
             Some(count) => {
-                scope.ranges.insert(name.to_owned(), (first, count as u32));
+                scope.ranges.insert(name.to_owned(), (named, count as u32));
             }
             None => {
-                scope.registers.insert(name.to_owned(), first);
+                scope.registers.insert(name.to_owned(), named);
             }
         }
         Some(first)
+    }
+
+    /// A register without a name.
+    pub fn unnamed_register(&mut self, kind: Type) -> RegisterId {
+        self.registers.push(kind);
+        self.registers.len() as RegisterId - 1
+    }
+
+    /// Says that the variable or parameter is an array.
+    pub fn declare_array(&mut self, name: &str, element_bytes: u32) {
+        let arrays = &mut self.scopes[self.current].arrays;
+        arrays.insert(name.to_owned(), element_bytes);
+    }
+
+    /// Bytes of an element of the array called `name`.
+    pub fn array(&self, name: &str) -> Option<u32> {
+        self.outward(self.current)
+            .find_map(|scope| scope.arrays.get(name).copied())
     }
 
     /// Declares a variable or parameter.
@@ -95,7 +126,7 @@ impl Scopes {
     }
 
     /// The register called `name`, looking outward from the innermost scope.
-    pub fn register(&self, name: &str) -> Option<RegisterId> {
+    pub fn register(&self, name: &str) -> Option<Named> {
         let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         self.outward(self.current).find_map(|scope| {
             let exact = scope.registers.get(name).copied();
@@ -125,13 +156,16 @@ impl Scopes {
 
 impl Scope {
     /// `name` as member of a range whose index has `digits` digits.
-    fn in_range(&self, name: &str, digits: usize) -> Option<RegisterId> {
+    fn in_range(&self, name: &str, digits: usize) -> Option<Named> {
         let (prefix, index) = name.split_at(name.len() - digits);
         if digits > 1 && index.starts_with('0') {
             return None;
         }
-        let (first, count) = self.ranges.get(prefix)?;
+        let (range, count) = self.ranges.get(prefix)?;
         let index = index.parse::<u32>().ok()?;
-        (index < *count).then(|| first + index)
+        (index < *count).then(|| Named {
+            first: range.first + index * range.elements,
+            ..*range
+        })
     }
 }

@@ -103,6 +103,26 @@ pub const RULES: &[Rule] = &[
         "cuGetProcAddress",
         "An unknown name gives null and the status 'symbol not found'; the call itself succeeds."
     ),
+    rule!(
+        entry_points_are_those_of_the_asked_version,
+        "cuGetProcAddress",
+        "A name whose ABI has changed gives the ABI of the asked CUDA version."
+    ),
+    rule!(
+        function_newer_than_the_asked_version_is_not_given,
+        "cuGetProcAddress",
+        "A name without a function in the asked version gives null and the status 'version not sufficient'."
+    ),
+    rule!(
+        suffix_belongs_to_no_name,
+        "cuGetProcAddress",
+        "A name with a version suffix is unknown."
+    ),
+    rule!(
+        entry_points_of_a_newer_driver_are_refused,
+        "cuGetProcAddress",
+        "A CUDA version newer than the driver is refused."
+    ),
 ];
 
 const WARP_SIZE: u32 = 10;
@@ -237,32 +257,64 @@ fn uuid_stays_the_same(scene: &mut Scene) -> Outcome {
 /// Since when the functions that these rules ask for exist.
 const VERSION: i32 = 12_000;
 
-fn entry_points_are_found_by_name(_: &mut Scene) -> Outcome {
-    let name = c_string("cuMemAlloc");
+/// The address and the status that a CUDA version gives for a name.
+fn entry_point(name: &str, version: i32) -> Outcome<(usize, u32)> {
+    let name = c_string(name);
     let (mut function, mut status) = (null_mut(), 99);
     ok!(cuGetProcAddress_v2(
         name.as_ptr(),
         &mut function,
-        VERSION,
+        version,
         0,
         &mut status
     ));
-    holds!(!function.is_null());
+    Ok((function.addr(), status))
+}
+
+fn entry_points_are_found_by_name(_: &mut Scene) -> Outcome {
+    let (function, status) = entry_point("cuMemAlloc", VERSION)?;
+    holds!(function != 0);
     same!(status, 0);
     Ok(())
 }
 
 fn unknown_entry_point_is_not_found(_: &mut Scene) -> Outcome {
-    let name = c_string("cuMemAllocTwice");
+    same!(entry_point("cuMemAllocTwice", VERSION)?, (0, 1));
+    Ok(())
+}
+
+/// Since 13.0 `cuCtxSynchronize` takes a context; since 12.0 `cuGetProcAddress` returns a status.
+fn entry_points_are_those_of_the_asked_version(_: &mut Scene) -> Outcome {
+    for (name, before, since) in [
+        ("cuCtxSynchronize", 12_000, 13_000),
+        ("cuCtxGetDevice", 12_000, 13_000),
+        ("cuGetProcAddress", 11_030, 12_000),
+    ] {
+        let (first, next) = (entry_point(name, before)?, entry_point(name, since)?);
+        same!((first.1, next.1), (0, 0));
+        holds!(first.0 != next.0);
+        same!(entry_point(name, since - 10)?, first);
+    }
+    Ok(())
+}
+
+fn function_newer_than_the_asked_version_is_not_given(_: &mut Scene) -> Outcome {
+    same!(entry_point("cuLaunchKernelEx", 11_050)?, (0, 2));
+    Ok(())
+}
+
+fn suffix_belongs_to_no_name(_: &mut Scene) -> Outcome {
+    same!(entry_point("cuMemAlloc_v2", VERSION)?, (0, 1));
+    Ok(())
+}
+
+fn entry_points_of_a_newer_driver_are_refused(_: &mut Scene) -> Outcome {
+    let version: i32 = out(|version| cu!(cuDriverGetVersion(version)))?;
+    let name = c_string("cuMemAlloc");
     let (mut function, mut status) = (null_mut(), 99);
-    ok!(cuGetProcAddress_v2(
-        name.as_ptr(),
-        &mut function,
-        VERSION,
-        0,
-        &mut status
-    ));
-    holds!(function.is_null());
-    same!(status, 1);
+    gives!(
+        INVALID_VALUE,
+        cuGetProcAddress_v2(name.as_ptr(), &mut function, version + 1000, 0, &mut status)
+    );
     Ok(())
 }

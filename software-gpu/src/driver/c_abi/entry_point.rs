@@ -23,13 +23,44 @@ pub(in crate::driver) fn guarded(
 }
 
 /// Defines entry points: functions with the C ABI whose bodies return `Result<(), CudaError>`.
+///
+/// Two names may share a body: `fn cuLinkCreate | cuLinkCreate_v2 (..)`. Where they differ in what the null stream is,
+/// the body has it by a name: `fn cuLaunchKernel | cuLaunchKernel_ptsz as null (..)` is the legacy stream to the first
+/// and the calling thread's own to the second.
 macro_rules! entry_points {
-    ($($(#[$attribute:meta])* fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
+    ($(
+        $(#[$attribute:meta])*
+        fn $name:ident $(| $other:ident $(as $null:ident)?)? ($($parameters:tt)*) $body:block
+    )*) => {$(
+        $crate::driver::c_abi::entry_point::entry_point! {
+            { $(#[$attribute])* $name $(| $other $(as $null)?)? } ($($parameters)*) $body
+        }
+    )*};
+}
+pub(in crate::driver) use entry_points;
+
+/// One of [`entry_points`].
+macro_rules! entry_point {
+    ({ $(#[$attribute:meta])* $name:ident | $other:ident $(as $null:ident)? } $parameters:tt $body:block) => {
+        $crate::driver::c_abi::entry_point::entry_point! {
+            { $(#[$attribute])* $name } $parameters {
+                $(let $null = $crate::driver::streams::stream::NullStream::Legacy;)?
+                $body
+            }
+        }
+        $crate::driver::c_abi::entry_point::entry_point! {
+            { $(#[$attribute])* $other } $parameters {
+                $(let $null = $crate::driver::streams::stream::NullStream::PerThread;)?
+                $body
+            }
+        }
+    };
+    ({ $(#[$attribute:meta])* $name:ident } ($($parameter:ident: $kind:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
         #[allow(non_snake_case, reason = "the name of cuda.h")]
         pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::types::CUresult {
             $crate::driver::c_abi::entry_point::guarded(stringify!($name), move || $body)
         }
-    )*};
+    };
 }
-pub(in crate::driver) use entry_points;
+pub(in crate::driver) use entry_point;

@@ -4,6 +4,7 @@
 pub(super) mod entry_point;
 pub(super) mod errors;
 pub(super) mod handles;
+pub(super) mod introduced;
 pub(super) mod symbols;
 pub(super) mod types;
 pub(super) mod unsupported;

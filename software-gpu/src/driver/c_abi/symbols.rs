@@ -44,7 +44,8 @@ macro_rules! table {
 }
 
 table! {
-    version: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2;
+    version: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2
+        cuGetProcAddress_v2_ptsz;
     device: cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceGetLuid
         cuDeviceTotalMem_v2 cuDeviceGetAttribute cuDeviceComputeCapability cuDeviceGetPCIBusId
         cuDeviceGetByPCIBusId;
@@ -105,7 +106,8 @@ table! {
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamSynchronize
         cuStreamSynchronize_ptsz cuStreamQuery cuStreamQuery_ptsz cuStreamWaitEvent cuStreamWaitEvent_ptsz
         cuStreamGetPriority cuStreamGetPriority_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz cuStreamGetCtx
-        cuStreamGetCtx_ptsz cuStreamGetId cuStreamGetId_ptsz cuStreamGetDevice cuStreamGetDevice_ptsz;
+        cuStreamGetCtx_ptsz cuStreamGetCtx_v2 cuStreamGetCtx_v2_ptsz cuStreamGetId cuStreamGetId_ptsz
+        cuStreamGetDevice cuStreamGetDevice_ptsz;
     memory_values: cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWaitValue64_v2
         cuStreamWaitValue64_v2_ptsz cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz cuStreamWriteValue64_v2
         cuStreamWriteValue64_v2_ptsz cuStreamBatchMemOp_v2 cuStreamBatchMemOp_v2_ptsz cuStreamWaitValue32

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::entry_point::entry_points;
 use super::errors::{self, CudaError};
-use super::symbols::entry_point;
+use super::introduced::{self, Missing};
 use super::types::Out;
 use crate::driver::checkers::ordering::Ordering;
 use crate::driver::devices::profile_choice;
@@ -19,8 +19,8 @@ pub(in crate::driver) const VERSION: c_int = 13_000;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 
-/// `CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND`.
-const SYMBOL_NOT_FOUND: c_uint = 1;
+/// `CU_GET_PROC_ADDRESS_SUCCESS`.
+const FOUND: c_uint = 0;
 
 entry_points! {
     fn cuInit(flags: c_uint) {
@@ -64,7 +64,7 @@ entry_points! {
 
     fn cuGetProcAddress(symbol: *const c_char, function: Out<*const c_void>, version: c_int, flags: u64) {
         // SAFETY: the caller passes null or a string.
-        unsafe { proc_address(symbol, function, version, flags) }
+        unsafe { proc_address(symbol, function, version, flags) }?.map(|_| ()).map_err(|_| CudaError::NotFound)
     }
 
     fn cuGetProcAddress_v2(
@@ -75,15 +75,20 @@ entry_points! {
         status: Out<c_uint>,
     ) {
         // SAFETY: as above.
-        let result = unsafe { proc_address(symbol, function, version, flags) };
-        match result {
-            // The status says it, to those who ask for one.
-            Err(CudaError::NotFound) if status.required().is_ok() => status.set(SYMBOL_NOT_FOUND),
-            _ => {
-                status.set_if_wanted(c_uint::from(result.is_err()));
-                result
-            }
-        }
+        unsafe { proc_address_with_status(symbol, function, version, flags, status) }
+    }
+
+    /// What a program compiled for per-thread default streams calls.
+    fn cuGetProcAddress_v2_ptsz(
+        symbol: *const c_char,
+        function: Out<*const c_void>,
+        version: c_int,
+        flags: u64,
+        status: Out<c_uint>,
+    ) {
+        let flags = if flags == 0 { PER_THREAD_DEFAULT_STREAM } else { flags };
+        // SAFETY: as above.
+        unsafe { proc_address_with_status(symbol, function, version, flags, status) }
     }
 }
 
@@ -99,33 +104,40 @@ fn text_of(text: Option<&'static CStr>, out: Out<*const c_char>) -> Result<(), C
 
 /// # Safety
 /// `symbol` is null or a string.
+unsafe fn proc_address_with_status(
+    symbol: *const c_char,
+    function: Out<*const c_void>,
+    version: c_int,
+    flags: u64,
+    status: Out<c_uint>,
+) -> Result<(), CudaError> {
+    // SAFETY: the caller's promise.
+    match unsafe { proc_address(symbol, function, version, flags) }? {
+        Ok(_) => status.set_if_wanted(FOUND),
+        // The status says it, to those who ask for one.
+        Err(missing) if status.required().is_ok() => return status.set(missing as c_uint),
+        Err(_) => return Err(CudaError::NotFound),
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `symbol` is null or a string.
 unsafe fn proc_address(
     symbol: *const c_char,
     function: Out<*const c_void>,
     version: c_int,
     flags: u64,
-) -> Result<(), CudaError> {
+) -> Result<Result<*const c_void, Missing>, CudaError> {
     let function = function.required()?;
-    if symbol.is_null() || version <= 0 || flags > PER_THREAD_DEFAULT_STREAM {
+    if symbol.is_null() || version <= 0 || version > VERSION || flags > PER_THREAD_DEFAULT_STREAM {
         return Err(CudaError::InvalidValue);
     }
     // SAFETY: not null, so a string.
-    let symbol = unsafe { CStr::from_ptr(symbol) }
-        .to_str()
-        .map_err(|_| CudaError::NotFound)?;
-    let suffixes: &[&str] = match flags {
-        PER_THREAD_DEFAULT_STREAM => &["_ptsz", "_ptds", ""],
-        _ => &[""],
-    };
-    let names = ["_v4", "_v3", "_v2", ""].iter().flat_map(|version| {
-        suffixes
-            .iter()
-            .map(move |suffix| format!("{symbol}{version}{suffix}"))
+    let symbol = unsafe { CStr::from_ptr(symbol) }.to_str();
+    let found = symbol.map_or(Err(Missing::Symbol), |symbol| {
+        introduced::entry_point_of(symbol, version, flags == PER_THREAD_DEFAULT_STREAM)
     });
-    let found = names
-        .map(|name| entry_point(&name))
-        .find(Option::is_some)
-        .flatten();
     function.set(found.unwrap_or(std::ptr::null()))?;
-    found.map(|_| ()).ok_or(CudaError::NotFound)
+    Ok(found)
 }

@@ -52,11 +52,7 @@ entry_points! {
         unsafe { copy_text(&text, name, len) }
     }
 
-    fn cuDeviceGetUuid(uuid: Out<CUuuid>, device: CUdevice) {
-        uuid_of(uuid, device)
-    }
-
-    fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, device: CUdevice) {
+    fn cuDeviceGetUuid | cuDeviceGetUuid_v2 (uuid: Out<CUuuid>, device: CUdevice) {
         uuid_of(uuid, device)
     }
 

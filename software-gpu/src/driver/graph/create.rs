@@ -68,16 +68,7 @@ entry_points! {
         call(Cost::Other, |call| call.graphs.destroy_node(node))
     }
 
-    fn cuGraphInstantiate(
-        exec: Out<CUgraphExec>, graph: CUgraph, error_node: Out<CUgraphNode>, log: *mut c_char, log_bytes: usize,
-    ) {
-        error_node.set_if_wanted(CUgraphNode(0));
-        // SAFETY: the caller passes null or a buffer of that size.
-        unsafe { empty_log(log, log_bytes) };
-        instantiate(exec, graph, 0)
-    }
-
-    fn cuGraphInstantiate_v2(
+    fn cuGraphInstantiate | cuGraphInstantiate_v2 (
         exec: Out<CUgraphExec>, graph: CUgraph, error_node: Out<CUgraphNode>, log: *mut c_char, log_bytes: usize,
     ) {
         error_node.set_if_wanted(CUgraphNode(0));
@@ -93,14 +84,11 @@ entry_points! {
         instantiate(exec, graph, flags)
     }
 
-    fn cuGraphInstantiateWithParams(exec: Out<CUgraphExec>, graph: CUgraph, params: *mut InstantiateParams) {
+    fn cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz as null (
+        exec: Out<CUgraphExec>, graph: CUgraph, params: *mut InstantiateParams,
+    ) {
         // SAFETY: the caller passes null or parameters.
-        unsafe { instantiate_with(NullStream::Legacy, exec, graph, params) }
-    }
-
-    fn cuGraphInstantiateWithParams_ptsz(exec: Out<CUgraphExec>, graph: CUgraph, params: *mut InstantiateParams) {
-        // SAFETY: as above.
-        unsafe { instantiate_with(NullStream::PerThread, exec, graph, params) }
+        unsafe { instantiate_with(null, exec, graph, params) }
     }
 
     fn cuGraphExecGetFlags(exec: CUgraphExec, flags: Out<u64>) {

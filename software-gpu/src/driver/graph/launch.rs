@@ -23,20 +23,12 @@ use crate::driver::streams::stream::NullStream;
 use crate::timeline::{OpId, Time};
 
 entry_points! {
-    fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) {
-        launch(NullStream::Legacy, exec, stream)
+    fn cuGraphLaunch | cuGraphLaunch_ptsz as null (exec: CUgraphExec, stream: CUstream) {
+        launch(null, exec, stream)
     }
 
-    fn cuGraphLaunch_ptsz(exec: CUgraphExec, stream: CUstream) {
-        launch(NullStream::PerThread, exec, stream)
-    }
-
-    fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) {
-        upload(NullStream::Legacy, exec, stream)
-    }
-
-    fn cuGraphUpload_ptsz(exec: CUgraphExec, stream: CUstream) {
-        upload(NullStream::PerThread, exec, stream)
+    fn cuGraphUpload | cuGraphUpload_ptsz as null (exec: CUgraphExec, stream: CUstream) {
+        upload(null, exec, stream)
     }
 }
 

@@ -49,7 +49,7 @@ pub(in crate::driver) struct Shape {
 }
 
 entry_points! {
-    fn cuLaunchKernel(
+    fn cuLaunchKernel | cuLaunchKernel_ptsz as null (
         function: CUfunction,
         grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
         block_x: c_uint, block_y: c_uint, block_z: c_uint,
@@ -60,24 +60,10 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape::new(grid, block, dynamic_shared_bytes);
-        launch(NullStream::Legacy, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
+        launch(null, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
     }
 
-    fn cuLaunchKernel_ptsz(
-        function: CUfunction,
-        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
-        block_x: c_uint, block_y: c_uint, block_z: c_uint,
-        dynamic_shared_bytes: c_uint,
-        stream: CUstream,
-        parameters: *const *const c_void,
-        extra: *const *const c_void,
-    ) {
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape::new(grid, block, dynamic_shared_bytes);
-        launch(NullStream::PerThread, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
-    }
-
-    fn cuLaunchCooperativeKernel(
+    fn cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz as null (
         function: CUfunction,
         grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
         block_x: c_uint, block_y: c_uint, block_z: c_uint,
@@ -87,40 +73,18 @@ entry_points! {
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
-        launch(NullStream::Legacy, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra: std::ptr::null() })
+        let arguments = Arguments { parameters, extra: std::ptr::null() };
+        launch(null, function, shape, LaunchAttributes::default(), stream, arguments)
     }
 
-    fn cuLaunchCooperativeKernel_ptsz(
-        function: CUfunction,
-        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
-        block_x: c_uint, block_y: c_uint, block_z: c_uint,
-        dynamic_shared_bytes: c_uint,
-        stream: CUstream,
-        parameters: *const *const c_void,
-    ) {
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
-        launch(NullStream::PerThread, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra: std::ptr::null() })
-    }
-
-    fn cuLaunchKernelEx(
+    fn cuLaunchKernelEx | cuLaunchKernelEx_ptsz as null (
         config: *const CUlaunchConfig,
         function: CUfunction,
         parameters: *const *const c_void,
         extra: *const *const c_void,
     ) {
         // SAFETY: the caller passes null or a configuration.
-        unsafe { launch_configured(NullStream::Legacy, config, function, Arguments { parameters, extra }) }
-    }
-
-    fn cuLaunchKernelEx_ptsz(
-        config: *const CUlaunchConfig,
-        function: CUfunction,
-        parameters: *const *const c_void,
-        extra: *const *const c_void,
-    ) {
-        // SAFETY: the caller passes null or a configuration.
-        unsafe { launch_configured(NullStream::PerThread, config, function, Arguments { parameters, extra }) }
+        unsafe { launch_configured(null, config, function, Arguments { parameters, extra }) }
     }
 }
 

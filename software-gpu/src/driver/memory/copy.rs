@@ -9,73 +9,46 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::streams::stream::{Mode, NullStream};
+use crate::driver::streams::stream::Mode;
 use Mode::{Async, Sync};
-use NullStream::{Legacy, PerThread};
 
 entry_points! {
-    fn cuMemcpy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        copy(Sync(Legacy), Pointer::Unified(to), Pointer::Unified(from), bytes)
+    fn cuMemcpy | cuMemcpy_ptds as null (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
+        copy(Sync(null), Pointer::Unified(to), Pointer::Unified(from), bytes)
     }
 
-    fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        copy(Sync(PerThread), Pointer::Unified(to), Pointer::Unified(from), bytes)
+    fn cuMemcpyAsync | cuMemcpyAsync_ptsz as null (to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {
+        copy(Async(null, stream), Pointer::Unified(to), Pointer::Unified(from), bytes)
     }
 
-    fn cuMemcpyAsync(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {
-        copy(Async(Legacy, stream), Pointer::Unified(to), Pointer::Unified(from), bytes)
+    fn cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds as null (to: CUdeviceptr, from: *const c_void, bytes: usize) {
+        copy(Sync(null), Pointer::Device(to), Pointer::Host(from), bytes)
     }
 
-    fn cuMemcpyAsync_ptsz(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {
-        copy(Async(PerThread, stream), Pointer::Unified(to), Pointer::Unified(from), bytes)
+    fn cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz as null (
+        to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream,
+    ) {
+        copy(Async(null, stream), Pointer::Device(to), Pointer::Host(from), bytes)
     }
 
-    fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) {
-        copy(Sync(Legacy), Pointer::Device(to), Pointer::Host(from), bytes)
+    fn cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds as null (to: *mut c_void, from: CUdeviceptr, bytes: usize) {
+        copy(Sync(null), Pointer::Host(to.cast_const()), Pointer::Device(from), bytes)
     }
 
-    fn cuMemcpyHtoD_v2_ptds(to: CUdeviceptr, from: *const c_void, bytes: usize) {
-        copy(Sync(PerThread), Pointer::Device(to), Pointer::Host(from), bytes)
+    fn cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz as null (
+        to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream,
+    ) {
+        copy(Async(null, stream), Pointer::Host(to.cast_const()), Pointer::Device(from), bytes)
     }
 
-    fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream) {
-        copy(Async(Legacy, stream), Pointer::Device(to), Pointer::Host(from), bytes)
+    fn cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds as null (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
+        copy(Sync(null), Pointer::Device(to), Pointer::Device(from), bytes)
     }
 
-    fn cuMemcpyHtoDAsync_v2_ptsz(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream) {
-        copy(Async(PerThread, stream), Pointer::Device(to), Pointer::Host(from), bytes)
-    }
-
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize) {
-        copy(Sync(Legacy), Pointer::Host(to.cast_const()), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoH_v2_ptds(to: *mut c_void, from: CUdeviceptr, bytes: usize) {
-        copy(Sync(PerThread), Pointer::Host(to.cast_const()), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream) {
-        copy(Async(Legacy, stream), Pointer::Host(to.cast_const()), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoHAsync_v2_ptsz(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream) {
-        copy(Async(PerThread, stream), Pointer::Host(to.cast_const()), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoD_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        copy(Sync(Legacy), Pointer::Device(to), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoD_v2_ptds(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        copy(Sync(PerThread), Pointer::Device(to), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {
-        copy(Async(Legacy, stream), Pointer::Device(to), Pointer::Device(from), bytes)
-    }
-
-    fn cuMemcpyDtoDAsync_v2_ptsz(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {
-        copy(Async(PerThread, stream), Pointer::Device(to), Pointer::Device(from), bytes)
+    fn cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz as null (
+        to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream,
+    ) {
+        copy(Async(null, stream), Pointer::Device(to), Pointer::Device(from), bytes)
     }
 }
 

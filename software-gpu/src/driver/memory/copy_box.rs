@@ -14,9 +14,8 @@ use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::Side;
-use crate::driver::streams::stream::{Mode, NullStream};
+use crate::driver::streams::stream::Mode;
 use Mode::{Async, Sync};
-use NullStream::{Legacy, PerThread};
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_PITCH` is the same on all devices.
 const MAX_PITCH: usize = 0x7fff_ffff;
@@ -32,26 +31,15 @@ macro_rules! copies {
     ($description:ty: $($sync:ident $sync_ptds:ident)+; $($later:ident $later_ptsz:ident)+) => {
         entry_points! {
             $(
-                fn $sync(description: *const $description) {
+                fn $sync | $sync_ptds as null (description: *const $description) {
                     // SAFETY: the caller passes null or a description.
-                    copy(stringify!($sync), Sync(Legacy), unsafe { description.as_ref() }.map(Request::from))
-                }
-
-                fn $sync_ptds(description: *const $description) {
-                    // SAFETY: as above.
-                    copy(stringify!($sync_ptds), Sync(PerThread), unsafe { description.as_ref() }.map(Request::from))
+                    copy(stringify!($sync), Sync(null), unsafe { description.as_ref() }.map(Request::from))
                 }
             )+
             $(
-                fn $later(description: *const $description, stream: CUstream) {
+                fn $later | $later_ptsz as null (description: *const $description, stream: CUstream) {
                     // SAFETY: as above.
-                    copy(stringify!($later), Async(Legacy, stream), unsafe { description.as_ref() }.map(Request::from))
-                }
-
-                fn $later_ptsz(description: *const $description, stream: CUstream) {
-                    // SAFETY: as above.
-                    let request = unsafe { description.as_ref() }.map(Request::from);
-                    copy(stringify!($later_ptsz), Async(PerThread, stream), request)
+                    copy(stringify!($later), Async(null, stream), unsafe { description.as_ref() }.map(Request::from))
                 }
             )+
         }

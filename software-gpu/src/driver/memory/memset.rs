@@ -9,8 +9,7 @@ use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::{Effect, Pattern, Set};
-use crate::driver::streams::stream::{Mode, NullStream};
-use NullStream::{Legacy, PerThread};
+use crate::driver::streams::stream::Mode;
 
 /// Defines the entry points of one width: one row, synchronous and not; rows with a pitch, likewise.
 macro_rules! memsets {
@@ -19,40 +18,24 @@ macro_rules! memsets {
         $sync_2d:ident $sync_2d_ptds:ident $later_2d:ident $later_2d_ptsz:ident
     ) => {
         entry_points! {
-            fn $sync(to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(Legacy), to, Pattern::from(value), Elements::row(count))
+            fn $sync | $sync_ptds as null (to: CUdeviceptr, value: $kind, count: usize) {
+                set(Mode::Sync(null), to, Pattern::from(value), Elements::row(count))
             }
 
-            fn $sync_ptds(to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(PerThread), to, Pattern::from(value), Elements::row(count))
+            fn $later | $later_ptsz as null (to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
+                set(Mode::Async(null, stream), to, Pattern::from(value), Elements::row(count))
             }
 
-            fn $later(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(Legacy, stream), to, Pattern::from(value), Elements::row(count))
+            fn $sync_2d | $sync_2d_ptds as null (
+                to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize,
+            ) {
+                set(Mode::Sync(null), to, Pattern::from(value), Elements { width, height, pitch })
             }
 
-            fn $later_ptsz(to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(PerThread, stream), to, Pattern::from(value), Elements::row(count))
-            }
-
-            fn $sync_2d(to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize) {
-                set(Mode::Sync(Legacy), to, Pattern::from(value), Elements { width, height, pitch })
-            }
-
-            fn $sync_2d_ptds(to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize) {
-                set(Mode::Sync(PerThread), to, Pattern::from(value), Elements { width, height, pitch })
-            }
-
-            fn $later_2d(
+            fn $later_2d | $later_2d_ptsz as null (
                 to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize, stream: CUstream,
             ) {
-                set(Mode::Async(Legacy, stream), to, Pattern::from(value), Elements { width, height, pitch })
-            }
-
-            fn $later_2d_ptsz(
-                to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize, stream: CUstream,
-            ) {
-                set(Mode::Async(PerThread, stream), to, Pattern::from(value), Elements { width, height, pitch })
+                set(Mode::Async(null, stream), to, Pattern::from(value), Elements { width, height, pitch })
             }
         }
     };

@@ -14,11 +14,10 @@ use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::{Effect, Place, Side};
 use crate::driver::simulation::simulator::Simulator;
-use crate::driver::streams::stream::{Mode, NullStream};
+use crate::driver::streams::stream::Mode;
 use crate::timeline::CopyKind;
 use crate::timeline::profile::Link;
 use Mode::{Async, Sync};
-use NullStream::{Legacy, PerThread};
 
 /// `CUdevice_P2PAttribute`.
 const PERFORMANCE_RANK: c_uint = 1;
@@ -77,48 +76,27 @@ entry_points! {
         })
     }
 
-    fn cuMemcpyPeer(to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize) {
-        copy(Sync(Legacy), [to, from], [to_context, from_context], bytes)
-    }
-
-    fn cuMemcpyPeer_ptds(
+    fn cuMemcpyPeer | cuMemcpyPeer_ptds as null (
         to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
     ) {
-        copy(Sync(PerThread), [to, from], [to_context, from_context], bytes)
+        copy(Sync(null), [to, from], [to_context, from_context], bytes)
     }
 
-    fn cuMemcpyPeerAsync(
+    fn cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz as null (
         to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
         stream: CUstream,
     ) {
-        copy(Async(Legacy, stream), [to, from], [to_context, from_context], bytes)
+        copy(Async(null, stream), [to, from], [to_context, from_context], bytes)
     }
 
-    fn cuMemcpyPeerAsync_ptsz(
-        to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
-        stream: CUstream,
-    ) {
-        copy(Async(PerThread, stream), [to, from], [to_context, from_context], bytes)
-    }
-
-    fn cuMemcpy3DPeer(description: *const CUmemcpy3D) {
+    fn cuMemcpy3DPeer | cuMemcpy3DPeer_ptds as null (description: *const CUmemcpy3D) {
         // SAFETY: the caller passes null or a description.
-        copy_box("cuMemcpy3DPeer", Sync(Legacy), unsafe { description.as_ref() })
+        copy_box("cuMemcpy3DPeer", Sync(null), unsafe { description.as_ref() })
     }
 
-    fn cuMemcpy3DPeer_ptds(description: *const CUmemcpy3D) {
+    fn cuMemcpy3DPeerAsync | cuMemcpy3DPeerAsync_ptsz as null (description: *const CUmemcpy3D, stream: CUstream) {
         // SAFETY: as above.
-        copy_box("cuMemcpy3DPeer_ptds", Sync(PerThread), unsafe { description.as_ref() })
-    }
-
-    fn cuMemcpy3DPeerAsync(description: *const CUmemcpy3D, stream: CUstream) {
-        // SAFETY: as above.
-        copy_box("cuMemcpy3DPeerAsync", Async(Legacy, stream), unsafe { description.as_ref() })
-    }
-
-    fn cuMemcpy3DPeerAsync_ptsz(description: *const CUmemcpy3D, stream: CUstream) {
-        // SAFETY: as above.
-        copy_box("cuMemcpy3DPeerAsync_ptsz", Async(PerThread, stream), unsafe { description.as_ref() })
+        copy_box("cuMemcpy3DPeerAsync", Async(null, stream), unsafe { description.as_ref() })
     }
 }
 

@@ -46,17 +46,14 @@ struct Input {
 }
 
 entry_points! {
-    fn cuLinkCreate(count: c_uint, options: *const c_uint, values: *mut *mut c_void, state: Out<CUlinkState>) {
+    fn cuLinkCreate | cuLinkCreate_v2 (
+        count: c_uint, options: *const c_uint, values: *mut *mut c_void, state: Out<CUlinkState>,
+    ) {
         // SAFETY: the caller passes that many options with as many values, which it keeps as long as the link.
         create(state, unsafe { Options::read(count, options, values) }?)
     }
 
-    fn cuLinkCreate_v2(count: c_uint, options: *const c_uint, values: *mut *mut c_void, state: Out<CUlinkState>) {
-        // SAFETY: as above.
-        create(state, unsafe { Options::read(count, options, values) }?)
-    }
-
-    fn cuLinkAddData(
+    fn cuLinkAddData | cuLinkAddData_v2 (
         state: CUlinkState,
         kind: c_uint,
         data: *const c_void,
@@ -73,24 +70,7 @@ entry_points! {
         }
     }
 
-    fn cuLinkAddData_v2(
-        state: CUlinkState,
-        kind: c_uint,
-        data: *const c_void,
-        bytes: usize,
-        name: *const c_char,
-        count: c_uint,
-        options: *const c_uint,
-        values: *mut *mut c_void,
-    ) {
-        // SAFETY: as above.
-        unsafe {
-            Options::read(count, options, values)?;
-            add_data(state, kind, data, bytes, name)
-        }
-    }
-
-    fn cuLinkAddFile(
+    fn cuLinkAddFile | cuLinkAddFile_v2 (
         state: CUlinkState,
         kind: c_uint,
         path: *const c_char,
@@ -99,19 +79,6 @@ entry_points! {
         values: *mut *mut c_void,
     ) {
         // SAFETY: the caller passes null or a string, and that many options.
-        let path = unsafe { Options::read(count, options, values).and(text(path)) }?;
-        add_file(state, kind, &path)
-    }
-
-    fn cuLinkAddFile_v2(
-        state: CUlinkState,
-        kind: c_uint,
-        path: *const c_char,
-        count: c_uint,
-        options: *const c_uint,
-        values: *mut *mut c_void,
-    ) {
-        // SAFETY: as above.
         let path = unsafe { Options::read(count, options, values).and(text(path)) }?;
         add_file(state, kind, &path)
     }

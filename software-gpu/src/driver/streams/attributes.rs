@@ -27,30 +27,21 @@ pub(in crate::driver) type AttributeValue = [u64; 8];
 pub(in crate::driver) type StreamAttributes = BTreeMap<(CUstream, c_uint), AttributeValue>;
 
 entry_points! {
-    fn cuStreamGetAttribute(stream: CUstream, attribute: c_uint, value: Out<AttributeValue>) {
-        get(NullStream::Legacy, stream, attribute, value)
+    fn cuStreamGetAttribute | cuStreamGetAttribute_ptsz as null (
+        stream: CUstream, attribute: c_uint, value: Out<AttributeValue>,
+    ) {
+        get(null, stream, attribute, value)
     }
 
-    fn cuStreamGetAttribute_ptsz(stream: CUstream, attribute: c_uint, value: Out<AttributeValue>) {
-        get(NullStream::PerThread, stream, attribute, value)
-    }
-
-    fn cuStreamSetAttribute(stream: CUstream, attribute: c_uint, value: *const AttributeValue) {
+    fn cuStreamSetAttribute | cuStreamSetAttribute_ptsz as null (
+        stream: CUstream, attribute: c_uint, value: *const AttributeValue,
+    ) {
         // SAFETY: the caller passes null or a value.
-        unsafe { set(NullStream::Legacy, stream, attribute, value) }
+        unsafe { set(null, stream, attribute, value) }
     }
 
-    fn cuStreamSetAttribute_ptsz(stream: CUstream, attribute: c_uint, value: *const AttributeValue) {
-        // SAFETY: as above.
-        unsafe { set(NullStream::PerThread, stream, attribute, value) }
-    }
-
-    fn cuStreamCopyAttributes(to: CUstream, from: CUstream) {
-        copy(NullStream::Legacy, to, from)
-    }
-
-    fn cuStreamCopyAttributes_ptsz(to: CUstream, from: CUstream) {
-        copy(NullStream::PerThread, to, from)
+    fn cuStreamCopyAttributes | cuStreamCopyAttributes_ptsz as null (to: CUstream, from: CUstream) {
+        copy(null, to, from)
     }
 }
 

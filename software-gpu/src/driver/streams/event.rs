@@ -61,20 +61,12 @@ entry_points! {
         })
     }
 
-    fn cuEventRecord(event: CUevent, stream: CUstream) {
-        record(NullStream::Legacy, event, stream, 0)
+    fn cuEventRecord | cuEventRecord_ptsz as null (event: CUevent, stream: CUstream) {
+        record(null, event, stream, 0)
     }
 
-    fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) {
-        record(NullStream::PerThread, event, stream, 0)
-    }
-
-    fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
-        record(NullStream::Legacy, event, stream, flags)
-    }
-
-    fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
-        record(NullStream::PerThread, event, stream, flags)
+    fn cuEventRecordWithFlags | cuEventRecordWithFlags_ptsz as null (event: CUevent, stream: CUstream, flags: c_uint) {
+        record(null, event, stream, flags)
     }
 
     /// An event that was never recorded counts as complete.
@@ -107,11 +99,7 @@ entry_points! {
         })
     }
 
-    fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) {
-        elapsed(milliseconds, start, end)
-    }
-
-    fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: CUevent, end: CUevent) {
+    fn cuEventElapsedTime | cuEventElapsedTime_v2 (milliseconds: Out<f32>, start: CUevent, end: CUevent) {
         elapsed(milliseconds, start, end)
     }
 }

@@ -19,20 +19,16 @@ use crate::driver::simulation::operation::{Callback, CallbackFunction, Effect};
 use crate::timeline::Time;
 
 entry_points! {
-    fn cuLaunchHostFunc(stream: CUstream, function: Option<HostFunction>, data: *mut c_void) {
-        launch(NullStream::Legacy, stream, function, data)
+    fn cuLaunchHostFunc | cuLaunchHostFunc_ptsz as null (
+        stream: CUstream, function: Option<HostFunction>, data: *mut c_void,
+    ) {
+        launch(null, stream, function, data)
     }
 
-    fn cuLaunchHostFunc_ptsz(stream: CUstream, function: Option<HostFunction>, data: *mut c_void) {
-        launch(NullStream::PerThread, stream, function, data)
-    }
-
-    fn cuStreamAddCallback(stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint) {
-        add_callback(NullStream::Legacy, stream, function, data, flags)
-    }
-
-    fn cuStreamAddCallback_ptsz(stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint) {
-        add_callback(NullStream::PerThread, stream, function, data, flags)
+    fn cuStreamAddCallback | cuStreamAddCallback_ptsz as null (
+        stream: CUstream, function: Option<StreamCallback>, data: *mut c_void, flags: c_uint,
+    ) {
+        add_callback(null, stream, function, data, flags)
     }
 }
 

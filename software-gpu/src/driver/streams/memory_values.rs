@@ -64,51 +64,41 @@ enum Condition {
 pub(in crate::driver) struct ValueWrites(BTreeMap<CUdeviceptr, VecDeque<(OpId, u64)>>);
 
 macro_rules! values {
-    ($($wait:ident $write:ident $kind:ty, $wide:literal, $null:ident;)*) => {
+    ($($wait:ident $wait_ptsz:ident $write:ident $write_ptsz:ident $kind:ty, $wide:literal;)*) => {
         entry_points! {$(
-            fn $wait(stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
+            fn $wait | $wait_ptsz as null (stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
                 let value = Value { address, value: value.into(), wide: $wide };
-                perform(NullStream::$null, stream, &[Operation::Wait(value, flags)])
+                perform(null, stream, &[Operation::Wait(value, flags)])
             }
 
-            fn $write(stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
+            fn $write | $write_ptsz as null (stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
                 let value = Value { address, value: value.into(), wide: $wide };
-                perform(NullStream::$null, stream, &[Operation::Write(value, flags)])
+                perform(null, stream, &[Operation::Write(value, flags)])
             }
         )*}
     };
 }
 
 values! {
-    cuStreamWaitValue32 cuStreamWriteValue32 u32, false, Legacy;
-    cuStreamWaitValue32_ptsz cuStreamWriteValue32_ptsz u32, false, PerThread;
-    cuStreamWaitValue32_v2 cuStreamWriteValue32_v2 u32, false, Legacy;
-    cuStreamWaitValue32_v2_ptsz cuStreamWriteValue32_v2_ptsz u32, false, PerThread;
-    cuStreamWaitValue64 cuStreamWriteValue64 u64, true, Legacy;
-    cuStreamWaitValue64_ptsz cuStreamWriteValue64_ptsz u64, true, PerThread;
-    cuStreamWaitValue64_v2 cuStreamWriteValue64_v2 u64, true, Legacy;
-    cuStreamWaitValue64_v2_ptsz cuStreamWriteValue64_v2_ptsz u64, true, PerThread;
+    cuStreamWaitValue32 cuStreamWaitValue32_ptsz cuStreamWriteValue32 cuStreamWriteValue32_ptsz u32, false;
+    cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz u32, false;
+    cuStreamWaitValue64 cuStreamWaitValue64_ptsz cuStreamWriteValue64 cuStreamWriteValue64_ptsz u64, true;
+    cuStreamWaitValue64_v2 cuStreamWaitValue64_v2_ptsz cuStreamWriteValue64_v2 cuStreamWriteValue64_v2_ptsz u64, true;
 }
 
 entry_points! {
-    fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
+    fn cuStreamBatchMemOp | cuStreamBatchMemOp_ptsz as null (
+        stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint,
+    ) {
         // SAFETY: the caller passes null or that many operations.
-        unsafe { batch(NullStream::Legacy, stream, count, operations, flags) }
+        unsafe { batch(null, stream, count, operations, flags) }
     }
 
-    fn cuStreamBatchMemOp_ptsz(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
+    fn cuStreamBatchMemOp_v2 | cuStreamBatchMemOp_v2_ptsz as null (
+        stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint,
+    ) {
         // SAFETY: as above.
-        unsafe { batch(NullStream::PerThread, stream, count, operations, flags) }
-    }
-
-    fn cuStreamBatchMemOp_v2(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
-        // SAFETY: as above.
-        unsafe { batch(NullStream::Legacy, stream, count, operations, flags) }
-    }
-
-    fn cuStreamBatchMemOp_v2_ptsz(stream: CUstream, count: c_uint, operations: *const BatchOperation, flags: c_uint) {
-        // SAFETY: as above.
-        unsafe { batch(NullStream::PerThread, stream, count, operations, flags) }
+        unsafe { batch(null, stream, count, operations, flags) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams: created ones, the legacy default stream and the per-thread default streams.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
 
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -63,68 +63,46 @@ entry_points! {
         })
     }
 
-    fn cuStreamSynchronize(stream: CUstream) {
-        synchronize(NullStream::Legacy, stream)
+    fn cuStreamSynchronize | cuStreamSynchronize_ptsz as null (stream: CUstream) {
+        synchronize(null, stream)
     }
 
-    fn cuStreamSynchronize_ptsz(stream: CUstream) {
-        synchronize(NullStream::PerThread, stream)
+    fn cuStreamQuery | cuStreamQuery_ptsz as null (stream: CUstream) {
+        query(null, stream)
     }
 
-    fn cuStreamQuery(stream: CUstream) {
-        query(NullStream::Legacy, stream)
+    fn cuStreamWaitEvent | cuStreamWaitEvent_ptsz as null (stream: CUstream, event: CUevent, flags: c_uint) {
+        wait_event(null, stream, event, flags)
     }
 
-    fn cuStreamQuery_ptsz(stream: CUstream) {
-        query(NullStream::PerThread, stream)
+    fn cuStreamGetPriority | cuStreamGetPriority_ptsz as null (stream: CUstream, priority: Out<c_int>) {
+        with_stream(null, stream, |_, stream| priority.set(stream.priority))
     }
 
-    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) {
-        wait_event(NullStream::Legacy, stream, event, flags)
+    fn cuStreamGetFlags | cuStreamGetFlags_ptsz as null (stream: CUstream, flags: Out<c_uint>) {
+        with_stream(null, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
     }
 
-    fn cuStreamWaitEvent_ptsz(stream: CUstream, event: CUevent, flags: c_uint) {
-        wait_event(NullStream::PerThread, stream, event, flags)
+    fn cuStreamGetCtx | cuStreamGetCtx_ptsz as null (stream: CUstream, context: Out<CUcontext>) {
+        with_stream(null, stream, |_, stream| context.set(stream.context))
     }
 
-    fn cuStreamGetPriority(stream: CUstream, priority: Out<c_int>) {
-        with_stream(NullStream::Legacy, stream, |_, stream| priority.set(stream.priority))
+    /// No stream belongs to a green context.
+    fn cuStreamGetCtx_v2 | cuStreamGetCtx_v2_ptsz as null (
+        stream: CUstream, context: Out<CUcontext>, green_context: Out<*const c_void>,
+    ) {
+        with_stream(null, stream, |_, stream| {
+            green_context.set_if_wanted(std::ptr::null());
+            context.set(stream.context)
+        })
     }
 
-    fn cuStreamGetPriority_ptsz(stream: CUstream, priority: Out<c_int>) {
-        with_stream(NullStream::PerThread, stream, |_, stream| priority.set(stream.priority))
+    fn cuStreamGetId | cuStreamGetId_ptsz as null (stream: CUstream, id: Out<u64>) {
+        with_stream(null, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
     }
 
-    fn cuStreamGetFlags(stream: CUstream, flags: Out<c_uint>) {
-        with_stream(NullStream::Legacy, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
-    }
-
-    fn cuStreamGetFlags_ptsz(stream: CUstream, flags: Out<c_uint>) {
-        with_stream(NullStream::PerThread, stream, |_, stream| flags.set(c_uint::from(stream.non_blocking)))
-    }
-
-    fn cuStreamGetCtx(stream: CUstream, context: Out<CUcontext>) {
-        with_stream(NullStream::Legacy, stream, |_, stream| context.set(stream.context))
-    }
-
-    fn cuStreamGetCtx_ptsz(stream: CUstream, context: Out<CUcontext>) {
-        with_stream(NullStream::PerThread, stream, |_, stream| context.set(stream.context))
-    }
-
-    fn cuStreamGetId(stream: CUstream, id: Out<u64>) {
-        with_stream(NullStream::Legacy, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
-    }
-
-    fn cuStreamGetId_ptsz(stream: CUstream, id: Out<u64>) {
-        with_stream(NullStream::PerThread, stream, |handle, _| id.set(Table::<CUstream, Stream>::serial(handle)))
-    }
-
-    fn cuStreamGetDevice(stream: CUstream, device: Out<CUdevice>) {
-        device_of(NullStream::Legacy, stream, device)
-    }
-
-    fn cuStreamGetDevice_ptsz(stream: CUstream, device: Out<CUdevice>) {
-        device_of(NullStream::PerThread, stream, device)
+    fn cuStreamGetDevice | cuStreamGetDevice_ptsz as null (stream: CUstream, device: Out<CUdevice>) {
+        device_of(null, stream, device)
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`exact`]: exact results, for roundings that the host's processor does not offer;
 //! - [`directed`]: operations rounded by way of them;
 //! - [`float`]: the operations of the PTX ISA;
+//! - [`float8`]: the formats of 8 bits;
 //! - [`convert`]: values of one format or integer type as values of another;
 //! - [`integer`]: what integers need beyond Rust's operations;
 //! - [`bits`]: bit fields and permutations;
@@ -15,5 +16,6 @@ pub(super) mod convert;
 mod directed;
 pub(super) mod exact;
 pub(super) mod float;
+pub(super) mod float8;
 pub(super) mod format;
 pub(super) mod integer;

@@ -55,6 +55,10 @@ impl Lowering<'_> {
             combine: Some(combine),
         };
         let (address, site, space) = self.site(i, address, access)?;
+        if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
+            let message = "atomics are on global and shared memory, not in this state space";
+            return Err(self.malformed(i, message));
+        }
         if matches!(space, Space::Global | Space::Generic) {
             self.note_order(operation, kind, result);
         }

@@ -107,6 +107,9 @@ impl Lowering<'_> {
 
     pub(super) fn store(&mut self, i: &Instruction) -> Result<Weight> {
         let (space, kind, count, strength) = self.access(i)?;
+        if space == Space::Const {
+            return Err(self.malformed(i, "constant memory cannot be written"));
+        }
         let [to, from] = i.operands.as_slice() else {
             return Err(self.malformed(i, "2 operands are needed"));
         };
@@ -146,6 +149,10 @@ impl Lowering<'_> {
         };
         let kind = m.kind()?;
         m.end()?;
+        if strength.strong && matches!(space, Space::Local | Space::Const | Space::Param) {
+            let message = "no other thread writes this state space: the access can be weak only";
+            return Err(self.malformed(i, message));
+        }
         if kind.bytes() == 0 || kind.bytes() > 8 || kind.bytes() * count > MAX_LANE_BYTES {
             return Err(self.unsupported(
                 i,
@@ -163,9 +170,7 @@ impl Lowering<'_> {
         count: u32,
     ) -> Result<&'i [Operand]> {
         match operand {
-            Operand::Vector(elements) if elements.len() == count as usize && count > 1 => {
-                Ok(elements)
-            }
+            Operand::Vector(elements) if elements.len() == count as usize => Ok(elements),
             Operand::Vector(_) => Err(self.malformed(i, "the vector has another length")),
             scalar if count == 1 => Ok(std::slice::from_ref(scalar)),
             _ => Err(self.malformed(i, "a vector is needed")),

@@ -18,6 +18,7 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod float8;
 mod flow;
 mod half_float;
 mod instruction;

@@ -71,6 +71,7 @@ impl Lowering<'_> {
     /// The unsigned type of one of `count` equal parts of `kind`.
     fn part(&self, i: &Instruction, kind: Type, count: usize) -> Result<Type> {
         match (kind.bytes() as usize, count) {
+            (4, 1) if kind == Type::B32 => Ok(Type::U32),
             (8, 2) => Ok(Type::U32),
             (8, 4) | (4, 2) => Ok(Type::U16),
             (4, 4) | (2, 2) => Ok(Type::U8),
@@ -99,6 +100,7 @@ impl Lowering<'_> {
             let shift = self.literal(8 * u64::from(part.bytes()) * index as u64, Type::U32)?;
             let run = match (kind.bytes(), part) {
                 (8, Type::U32) => map2(|a: u64, n: u32| (a >> n) as u32),
+                (_, Type::U32) => map2(|a: u32, n: u32| a >> n),
                 (8, _) => map2(|a: u64, n: u32| (a >> n) as u16),
                 (_, Type::U16) => map2(|a: u32, n: u32| (a >> n) as u16),
                 (_, _) => map2(|a: u32, n: u32| (a >> n) as u8),
@@ -133,6 +135,7 @@ impl Lowering<'_> {
             };
             let run = match (kind.bytes(), part) {
                 (8, Type::U32) => map3(|w: u64, a: u32, n: u32| w | u64::from(a) << n),
+                (_, Type::U32) => map3(|w: u32, a: u32, n: u32| w | a << n),
                 (8, _) => map3(|w: u64, a: u16, n: u32| w | u64::from(a) << n),
                 (_, Type::U16) => map3(|w: u32, a: u16, n: u32| w | u32::from(a) << n),
                 (_, _) => map3(|w: u32, a: u8, n: u32| w | u32::from(a) << n),

@@ -12,7 +12,6 @@ use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::host::threads::current;
 use crate::driver::streams::stream::NullStream;
-use NullStream::{Legacy, PerThread};
 
 /// `CUstreamCaptureStatus`.
 const NONE: c_uint = 0;
@@ -22,50 +21,27 @@ const INVALIDATED: c_uint = 2;
 type Nodes = *const CUgraphNode;
 
 entry_points! {
-    fn cuStreamBeginCapture(stream: CUstream) {
-        begin(Legacy, stream, 0, None)
+    fn cuStreamBeginCapture | cuStreamBeginCapture_ptsz as null (stream: CUstream) {
+        begin(null, stream, 0, None)
     }
 
-    fn cuStreamBeginCapture_ptsz(stream: CUstream) {
-        begin(PerThread, stream, 0, None)
+    fn cuStreamBeginCapture_v2 | cuStreamBeginCapture_v2_ptsz as null (stream: CUstream, mode: c_uint) {
+        begin(null, stream, mode, None)
     }
 
-    fn cuStreamBeginCapture_v2(stream: CUstream, mode: c_uint) {
-        begin(Legacy, stream, mode, None)
-    }
-
-    fn cuStreamBeginCapture_v2_ptsz(stream: CUstream, mode: c_uint) {
-        begin(PerThread, stream, mode, None)
-    }
-
-    fn cuStreamBeginCaptureToGraph(
+    fn cuStreamBeginCaptureToGraph | cuStreamBeginCaptureToGraph_ptsz as null (
         stream: CUstream, graph: CUgraph, dependencies: Nodes, data: *const EdgeData, count: usize, mode: c_uint,
     ) {
         // SAFETY: the caller passes null or as many dependencies as it says.
-        unsafe { begin_to_graph(Legacy, stream, graph, dependencies, data, count, mode) }
+        unsafe { begin_to_graph(null, stream, graph, dependencies, data, count, mode) }
     }
 
-    fn cuStreamBeginCaptureToGraph_ptsz(
-        stream: CUstream, graph: CUgraph, dependencies: Nodes, data: *const EdgeData, count: usize, mode: c_uint,
-    ) {
-        // SAFETY: as above.
-        unsafe { begin_to_graph(PerThread, stream, graph, dependencies, data, count, mode) }
+    fn cuStreamEndCapture | cuStreamEndCapture_ptsz as null (stream: CUstream, graph: Out<CUgraph>) {
+        end(null, stream, graph)
     }
 
-    fn cuStreamEndCapture(stream: CUstream, graph: Out<CUgraph>) {
-        end(Legacy, stream, graph)
-    }
-
-    fn cuStreamEndCapture_ptsz(stream: CUstream, graph: Out<CUgraph>) {
-        end(PerThread, stream, graph)
-    }
-
-    fn cuStreamIsCapturing(stream: CUstream, status: Out<c_uint>) {
-        is_capturing(Legacy, stream, status)
-    }
-
-    fn cuStreamIsCapturing_ptsz(stream: CUstream, status: Out<c_uint>) {
-        is_capturing(PerThread, stream, status)
+    fn cuStreamIsCapturing | cuStreamIsCapturing_ptsz as null (stream: CUstream, status: Out<c_uint>) {
+        is_capturing(null, stream, status)
     }
 }
 

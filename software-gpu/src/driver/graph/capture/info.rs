@@ -11,7 +11,6 @@ use crate::driver::graph::params::EdgeData;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::streams::stream::NullStream;
-use NullStream::{Legacy, PerThread};
 
 /// `CUstreamUpdateCaptureDependencies_flags`.
 const ADD: c_uint = 0;
@@ -30,71 +29,41 @@ struct Info {
 }
 
 entry_points! {
-    fn cuStreamGetCaptureInfo(stream: CUstream, status: Out<c_uint>, id: Out<u64>) {
-        info(Legacy, stream, Info::short(status, id))
+    fn cuStreamGetCaptureInfo | cuStreamGetCaptureInfo_ptsz as null (
+        stream: CUstream, status: Out<c_uint>, id: Out<u64>,
+    ) {
+        info(null, stream, Info::short(status, id))
     }
 
-    fn cuStreamGetCaptureInfo_ptsz(stream: CUstream, status: Out<c_uint>, id: Out<u64>) {
-        info(PerThread, stream, Info::short(status, id))
-    }
-
-    fn cuStreamGetCaptureInfo_v2(
+    fn cuStreamGetCaptureInfo_v2 | cuStreamGetCaptureInfo_v2_ptsz as null (
         stream: CUstream, status: Out<c_uint>, id: Out<u64>, graph: Out<CUgraph>, nodes: Out<Nodes>,
         count: Out<usize>,
     ) {
-        info(Legacy, stream, Info::long(status, id, graph, nodes, count))
+        info(null, stream, Info::long(status, id, graph, nodes, count))
     }
 
-    fn cuStreamGetCaptureInfo_v2_ptsz(
-        stream: CUstream, status: Out<c_uint>, id: Out<u64>, graph: Out<CUgraph>, nodes: Out<Nodes>,
-        count: Out<usize>,
-    ) {
-        info(PerThread, stream, Info::long(status, id, graph, nodes, count))
-    }
-
-    fn cuStreamGetCaptureInfo_v3(
+    fn cuStreamGetCaptureInfo_v3 | cuStreamGetCaptureInfo_v3_ptsz as null (
         stream: CUstream, status: Out<c_uint>, id: Out<u64>, graph: Out<CUgraph>, nodes: Out<Nodes>,
         edges: Out<*const EdgeData>, count: Out<usize>,
     ) {
         let edges = Some(edges);
-        info(Legacy, stream, Info { edges, ..Info::long(status, id, graph, nodes, count) })
+        info(null, stream, Info { edges, ..Info::long(status, id, graph, nodes, count) })
     }
 
-    fn cuStreamGetCaptureInfo_v3_ptsz(
-        stream: CUstream, status: Out<c_uint>, id: Out<u64>, graph: Out<CUgraph>, nodes: Out<Nodes>,
-        edges: Out<*const EdgeData>, count: Out<usize>,
+    fn cuStreamUpdateCaptureDependencies | cuStreamUpdateCaptureDependencies_ptsz as null (
+        stream: CUstream, nodes: Nodes, count: usize, flags: c_uint,
     ) {
-        let edges = Some(edges);
-        info(PerThread, stream, Info { edges, ..Info::long(status, id, graph, nodes, count) })
-    }
-
-    fn cuStreamUpdateCaptureDependencies(stream: CUstream, nodes: Nodes, count: usize, flags: c_uint) {
         // SAFETY: the caller passes null or as many nodes as it says.
-        unsafe { update(Legacy, stream, nodes, count, flags) }
+        unsafe { update(null, stream, nodes, count, flags) }
     }
 
-    fn cuStreamUpdateCaptureDependencies_ptsz(stream: CUstream, nodes: Nodes, count: usize, flags: c_uint) {
-        // SAFETY: as above.
-        unsafe { update(PerThread, stream, nodes, count, flags) }
-    }
-
-    fn cuStreamUpdateCaptureDependencies_v2(
+    fn cuStreamUpdateCaptureDependencies_v2 | cuStreamUpdateCaptureDependencies_v2_ptsz as null (
         stream: CUstream, nodes: Nodes, data: *const EdgeData, count: usize, flags: c_uint,
     ) {
         // SAFETY: as above.
         unsafe {
             arrays::full_edges("cuStreamUpdateCaptureDependencies", data, count)?;
-            update(Legacy, stream, nodes, count, flags)
-        }
-    }
-
-    fn cuStreamUpdateCaptureDependencies_v2_ptsz(
-        stream: CUstream, nodes: Nodes, data: *const EdgeData, count: usize, flags: c_uint,
-    ) {
-        // SAFETY: as above.
-        unsafe {
-            arrays::full_edges("cuStreamUpdateCaptureDependencies", data, count)?;
-            update(PerThread, stream, nodes, count, flags)
+            update(null, stream, nodes, count, flags)
         }
     }
 }

@@ -13,28 +13,18 @@ use crate::driver::streams::stream::NullStream;
 use crate::memory::AllocationKind;
 
 entry_points! {
-    fn cuMemAllocAsync(address: Out<CUdeviceptr>, bytes: usize, stream: CUstream) {
-        allocate(address, bytes, None, NullStream::Legacy, stream)
+    fn cuMemAllocAsync | cuMemAllocAsync_ptsz as null (address: Out<CUdeviceptr>, bytes: usize, stream: CUstream) {
+        allocate(address, bytes, None, null, stream)
     }
 
-    fn cuMemAllocAsync_ptsz(address: Out<CUdeviceptr>, bytes: usize, stream: CUstream) {
-        allocate(address, bytes, None, NullStream::PerThread, stream)
+    fn cuMemAllocFromPoolAsync | cuMemAllocFromPoolAsync_ptsz as null (
+        address: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: CUstream,
+    ) {
+        allocate(address, bytes, Some(pool), null, stream)
     }
 
-    fn cuMemAllocFromPoolAsync(address: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: CUstream) {
-        allocate(address, bytes, Some(pool), NullStream::Legacy, stream)
-    }
-
-    fn cuMemAllocFromPoolAsync_ptsz(address: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: CUstream) {
-        allocate(address, bytes, Some(pool), NullStream::PerThread, stream)
-    }
-
-    fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) {
-        free(address, NullStream::Legacy, stream)
-    }
-
-    fn cuMemFreeAsync_ptsz(address: CUdeviceptr, stream: CUstream) {
-        free(address, NullStream::PerThread, stream)
+    fn cuMemFreeAsync | cuMemFreeAsync_ptsz as null (address: CUdeviceptr, stream: CUstream) {
+        free(address, null, stream)
     }
 }
 
