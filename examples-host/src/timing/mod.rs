@@ -20,3 +20,4 @@ pub mod scaling;
 pub mod settings;
 pub mod sweep;
 pub mod variant;
+pub mod ways;

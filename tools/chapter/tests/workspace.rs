@@ -80,7 +80,7 @@ fn every_demo_is_a_part_and_those_that_are_not_are_said_to_be_missing() {
         said.contains("stream-priority   not in this workspace yet"),
         "{said}"
     );
-    for demo in ["stream-priority", "event-timing"] {
+    for demo in ["stream-priority"] {
         let (code, said, err) = chapter(&["demos", demo]);
         assert_eq!((code, said.as_str()), (2, ""));
         assert_eq!(err, format!("error: {demo}: not in this workspace yet\n"));
