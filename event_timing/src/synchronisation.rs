@@ -138,8 +138,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
     let sentence = "the blocking event leaves the CPU to others";
     part.expect_cpu_busy("burns/blocking-event", sentence, sleeps, |busy| busy.at_most(0.8));
-    part.take_away(
-        "Let streams wait for events: a host that waits costs the GPU a round trip a step.",
-    );
+    part.take_away("Let streams wait for events: a host that waits costs a round trip a step.");
     Ok(())
 }

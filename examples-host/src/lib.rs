@@ -37,7 +37,8 @@ pub(crate) use program::{describe, failed_call, host_memory, own_options};
 pub use tables::{by_size, show};
 pub use timing::{
     ahead, alone, bound, bounded, call_times, ceilings, compare, contest, host_alone, joined,
-    latency, least, measure, points, requests, round_trip, scaling, settings, sweep, variant, ways,
+    latency, least, load_latency, measure, points, requests, round_trip, scaling, settings, sweep,
+    variant, ways,
 };
 pub(crate) use work::uncached;
 pub use work::{check, chunks, data, distance, few_values, lent, letters, plan, split, tally};

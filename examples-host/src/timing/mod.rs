@@ -12,6 +12,7 @@ pub mod host_alone;
 pub mod joined;
 pub mod latency;
 pub mod least;
+pub mod load_latency;
 pub mod measure;
 pub mod points;
 pub mod requests;
