@@ -67,6 +67,9 @@ pub trait StreamExt {
     /// recorded again later: those who wait already are not concerned.
     fn wait(&self, event: &Event) -> CudaResult<()>;
 
+    /// The priority (`cuStreamGetPriority`): the one asked for, moved into the device's range.
+    fn priority(&self) -> CudaResult<i32>;
+
     /// Whether everything enqueued so far has finished (`cuStreamQuery`).
     fn is_idle(&self) -> CudaResult<bool>;
 
@@ -96,6 +99,13 @@ impl StreamExt for Stream {
     fn wait(&self, event: &Event) -> CudaResult<()> {
         // SAFETY: both handles live.
         unsafe { sys::cuStreamWaitEvent(self.raw(), handle::of_event(event), 0) }.to_result()
+    }
+
+    fn priority(&self) -> CudaResult<i32> {
+        let mut priority = 0;
+        // SAFETY: the handle lives, and `priority` outlives the call.
+        unsafe { sys::cuStreamGetPriority(self.raw(), &mut priority) }.to_result()?;
+        Ok(priority)
     }
 
     fn is_idle(&self) -> CudaResult<bool> {
@@ -135,6 +145,10 @@ impl StreamExt for Stream {
 impl StreamExt for ManuallyDrop<Stream> {
     fn wait(&self, event: &Event) -> CudaResult<()> {
         (**self).wait(event)
+    }
+
+    fn priority(&self) -> CudaResult<i32> {
+        (**self).priority()
     }
 
     fn is_idle(&self) -> CudaResult<bool> {

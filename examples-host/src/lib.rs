@@ -24,9 +24,9 @@ mod tables;
 mod timing;
 mod work;
 
-pub use findings::{before, beside, chain, exposed, gaps, host_waits, idle, stretch};
+pub use findings::{before, beside, chain, exposed, gaps, host_waits, idle, step_costs, stretch};
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
-pub(crate) use machine::{nvml, profiler_names};
+pub(crate) use machine::{cpu_time, nvml, profiler_names};
 pub use memory::{pool_log, pool_use, reuse};
 pub use order::{ordered, races, twins, unreported};
 pub use program::{
@@ -37,7 +37,8 @@ pub(crate) use program::{describe, failed_call, host_memory, own_options};
 pub use tables::{by_size, show};
 pub use timing::{
     ahead, alone, bound, bounded, call_times, ceilings, compare, contest, host_alone, joined,
-    latency, least, measure, points, requests, round_trip, scaling, settings, sweep, variant,
+    latency, least, load_latency, measure, points, requests, round_trip, scaling, settings, sweep,
+    variant, ways,
 };
 pub(crate) use work::uncached;
 pub use work::{check, chunks, data, distance, few_values, lent, letters, plan, split, tally};

@@ -7,4 +7,5 @@ pub mod exposed;
 pub mod gaps;
 pub mod host_waits;
 pub mod idle;
+pub mod step_costs;
 pub mod stretch;

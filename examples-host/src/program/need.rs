@@ -9,6 +9,8 @@ use std::fmt;
 pub enum Need {
     /// Allocation in stream order.
     MemoryPools,
+    /// Streams of more than one priority.
+    StreamPriorities,
     /// So many multiprocessors at least.
     Multiprocessors(u32),
 }
@@ -18,6 +20,9 @@ impl fmt::Display for Need {
         match self {
             Self::MemoryPools => {
                 f.write_str("memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)")
+            }
+            Self::StreamPriorities => {
+                f.write_str("stream priorities (cuCtxGetStreamPriorityRange)")
             }
             Self::Multiprocessors(count) => write!(f, "{count} multiprocessors"),
         }
@@ -32,6 +37,10 @@ impl Need {
     pub fn is_met(self, device: &Device) -> Result<bool> {
         match self {
             Self::MemoryPools => device.has_memory_pools(),
+            Self::StreamPriorities => {
+                let range = device.stream_priorities()?;
+                Ok(range.start() < range.end())
+            }
             Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
         }
     }
@@ -58,7 +67,11 @@ mod tests {
     #[test]
     fn what_the_device_lacks_ends_the_part_with_the_propertys_name() {
         let device = Device::open(Choice::Software).unwrap();
-        let has = [Need::MemoryPools, Need::Multiprocessors(8)];
+        let has = [
+            Need::MemoryPools,
+            Need::StreamPriorities,
+            Need::Multiprocessors(8),
+        ];
         check_all(&has, &device).unwrap();
         let lacks = [Need::MemoryPools, Need::Multiprocessors(1000)];
         let error = check_all(&lacks, &device).unwrap_err();

@@ -5,11 +5,32 @@ use crate::measure::{self, Outcome};
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
+use std::time::Duration;
 
 impl Part<'_> {
     /// Prints the outcomes: median, spread, and speed-up over the first of them.
     pub fn show(&mut self, outcomes: &[Outcome]) {
         self.say(measure::table(outcomes, self.device().times()));
+    }
+
+    /// Prints the outcomes beside the time that was predicted of each, with the host's time for enqueueing.
+    pub fn show_predicted<const N: usize>(
+        &mut self,
+        outcomes: &[Outcome; N],
+        predicted: [Duration; N],
+    ) {
+        let median = format!("median, {}", self.device().times());
+        let mut table = Table::new(["variant", "predicted", &median, "speed-up", "enqueued in"]);
+        for (outcome, predicted) in outcomes.iter().zip(predicted) {
+            table.row([
+                outcome.name.to_string(),
+                units::time(predicted),
+                units::time(outcome.median()),
+                units::ratio(measure::speedup(outcomes, outcome.median())),
+                units::time(outcome.issuing.median()),
+            ]);
+        }
+        self.say(table);
     }
 
     /// Says which of two orders of issuing the same work is faster on this device, if either is.

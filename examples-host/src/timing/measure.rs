@@ -6,6 +6,7 @@
 //! none has the machine to itself in a better moment, and each run starts from poisoned buffers.
 
 use crate::check::{Checked, Mismatch, REFERENCE};
+use crate::cpu_time;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
 use crate::host_clock;
@@ -39,6 +40,8 @@ pub struct Sample {
     pub host: Duration,
     /// How long the host's thread was busy with the body itself: afterwards it is free.
     pub issuing: Duration,
+    /// The CPU time that the thread used meanwhile, where the host is real.
+    pub cpu: Option<Duration>,
 }
 
 /// Measures regions on one device. Its events and its stream are made once. What it enqueues itself is not observed:
@@ -76,8 +79,9 @@ impl Stopwatch {
         self.device.synchronize()?;
         let begin = host_clock::now();
         unobserved(|| self.fork(streams.clone())).map_err(of_stopwatch)?;
-        let body_begins = host_clock::now();
+        let (body_begins, cpu_begins) = (host_clock::now(), cpu_time::of_thread());
         body()?;
+        let cpu_ends = cpu_time::of_thread();
         let issuing = host_clock::now() - body_begins;
         unobserved(|| self.join(streams)).map_err(of_stopwatch)?;
         let waiting = range("wait for the end");
@@ -90,6 +94,7 @@ impl Stopwatch {
             event: Duration::from_nanos((milliseconds * 1e6).round().max(0.0) as u64),
             host,
             issuing,
+            cpu: cpu_ends.zip(cpu_begins).map(|(end, begin)| end - begin),
         })
     }
 
@@ -187,6 +192,8 @@ pub struct Outcome {
     pub host_times: Durations,
     /// How long the host's thread was busy in each of these runs with what the variant does itself.
     pub issuing: Durations,
+    /// The share of that time in which the thread burned CPU time, over all runs, where the host is real.
+    pub cpu_busy: Option<f64>,
     /// What ran when, in one more run.
     pub recording: Recording,
 }
@@ -271,7 +278,14 @@ impl<'v, S> Comparison<'v, S> {
                 } else {
                     self.timed(index, &watch, state)?
                 };
-                work.add(&self.variants[index].name.text, enqueued);
+                let name = &self.variants[index].name.text;
+                match runs.recording.as_ref().filter(|_| recorded) {
+                    Some(recording) if self.plan.is_counted_in_recordings() => {
+                        work.add(name, tally::of_recording(recording));
+                    }
+                    _ if self.plan.is_counted_in_recordings() => {}
+                    _ => work.add(name, enqueued),
+                }
                 if (warm_up..warm_up + timed).contains(&round) {
                     runs.samples.push(sample);
                 }
@@ -346,6 +360,14 @@ impl<'v, S> Comparison<'v, S> {
         let Variant { name, streams, .. } = &self.variants[index];
         let joined =
             |stream: &str| streams.is_empty() || streams.iter().any(|s| s.label() == stream);
+        // The kernels of a graph run in streams of its own, which the launching stream waits for.
+        if recording
+            .calls
+            .iter()
+            .any(|call| call.name == "cuGraphLaunch")
+        {
+            return Ok(());
+        }
         match recording
             .streams()
             .into_iter()
@@ -457,11 +479,14 @@ impl Runs {
             .zip(self.recording);
         let (((times, host_times), issuing), recording) =
             found.with_context(|| format!("variant {name} was not run"))?;
+        let cpu: Option<Duration> = self.samples.iter().map(|sample| sample.cpu).sum();
+        let issued: Duration = issuing.sorted().iter().sum();
         Ok(Outcome {
             name,
             times,
             host_times,
             issuing,
+            cpu_busy: cpu.map(|cpu| cpu.div_duration_f64(issued)),
             recording,
         })
     }

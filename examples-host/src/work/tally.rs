@@ -4,6 +4,7 @@
 //! costs an addition and no lock; [`crate::threads::on_threads`] adds what its threads enqueued to
 //! the thread that started them.
 
+use crate::intervals::{Engine, Recording};
 use std::cell::Cell;
 use std::ops::{Add, AddAssign, Sub};
 
@@ -57,6 +58,20 @@ thread_local! {
 /// Everything the calling thread has enqueued so far.
 pub fn enqueued() -> Work {
     ENQUEUED.get()
+}
+
+/// What ran in a recording, whatever enqueued it. Its threads are not known.
+pub(crate) fn of_recording(recording: &Recording) -> Work {
+    let bytes = |engine| {
+        let of = recording.intervals.iter().filter(|i| i.engine == engine);
+        of.map(|interval| interval.bytes).sum()
+    };
+    Work {
+        bytes_in: bytes(Engine::HostToDevice),
+        bytes_out: bytes(Engine::DeviceToHost),
+        launches: recording.of(Engine::Kernel).len() as u64,
+        threads: 0,
+    }
 }
 
 /// Adds to the calling thread's count.

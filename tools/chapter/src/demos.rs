@@ -23,21 +23,10 @@ pub struct Arguments {
     arguments: Vec<String>,
 }
 
-/// Demos that are planned and that no example declares yet.
-const PLANNED: [&str; 2] = ["stream-priority", "event-timing"];
-
-const ABSENT: &str = "not in this workspace yet";
-
 /// The demos of all examples, each with its example's name: those that `package.metadata.chapter.demos` declares.
 fn all<'a>(targets: &'a Targets) -> Vec<(&'a str, &'a Demo)> {
     let of = |example: &'a Example| example.demos.iter().map(|demo| (&*example.name, demo));
     targets.examples().iter().flat_map(of).collect()
-}
-
-/// The planned demos that no example declares yet.
-fn planned<'a>(demos: &[(&str, &Demo)]) -> impl Iterator<Item = &'a str> {
-    let have = |name: &str| demos.iter().any(|(_, demo)| demo.name == name);
-    PLANNED.into_iter().filter(move |name| !have(name))
 }
 
 /// Lists the demos, or runs one.
@@ -70,11 +59,7 @@ fn find<'a>(targets: &'a Targets, name: &str) -> Result<(&'a str, &'a Demo), Usa
     if let Some(&found) = demos.iter().find(|(_, demo)| demo.name == name) {
         return Ok(found);
     }
-    if planned(&demos).any(|planned| planned == name) {
-        return Err(UsageError(format!("{name}: {ABSENT}")));
-    }
-    let names = demos.iter().map(|(_, demo)| demo.name.as_str());
-    let names: Vec<&str> = names.chain(planned(&demos)).collect();
+    let names: Vec<&str> = demos.iter().map(|(_, demo)| demo.name.as_str()).collect();
     let names = names.join(", ");
     Err(UsageError(format!(
         "unknown demo `{name}`; the demos are: {names}"
@@ -99,9 +84,6 @@ fn list(targets: &Targets) -> Result<Exit> {
         let name = style::bold(format!("{:16}", demo.name));
         wrap::print(format!("{name}  {question}"), 18);
         output::line(format!("{:16}  {}", "", style::quiet(part)));
-    }
-    for name in planned(&demos) {
-        output::line(format!("{name:16}  {ABSENT}"));
     }
     Ok(Exit::LessonHolds)
 }

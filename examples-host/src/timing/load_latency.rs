@@ -1,0 +1,103 @@
+//! How long requests wait that arrive while the device is under load.
+
+use crate::check::{self, Checked};
+use crate::expect::right;
+use crate::label::Label;
+use crate::latency::cells;
+use crate::part::Part;
+use crate::results::Kind;
+use crate::statistics::Durations;
+use crate::table::Table;
+use crate::units;
+use anyhow::Context;
+use std::time::Duration;
+
+/// What one pass took: the load, and each request from its arrival to its end.
+pub struct Pass {
+    /// The load, from its start to its end.
+    pub load: Duration,
+    /// The requests.
+    pub requests: Vec<Duration>,
+}
+
+/// What all passes of a variant took.
+pub struct Latencies {
+    /// The variant.
+    pub label: Label,
+    /// The load.
+    pub load: Durations,
+    /// The requests of all passes.
+    pub requests: Durations,
+}
+
+impl Part<'_> {
+    /// The median time of the load without any request, over so many passes; one where times are modelled.
+    ///
+    /// # Errors
+    /// What `pass` returns.
+    pub fn load_alone(
+        &self,
+        passes: usize,
+        mut pass: impl FnMut() -> anyhow::Result<Pass>,
+    ) -> anyhow::Result<Duration> {
+        for _ in 0..self.warm_up() {
+            pass()?;
+        }
+        let times: anyhow::Result<Vec<_>> = (0..self.iterations(passes))
+            .map(|_| Ok(pass()?.load))
+            .collect();
+        Ok(Durations::new(times?).context("no pass")?.median())
+    }
+
+    /// Passes of each variant in turn, so many times `--iterations`, and the distributions of what the requests waited.
+    /// `load` says what the load is. After the last pass of a variant, `check` compares what it has left. Claims that every
+    /// element is right.
+    ///
+    /// # Errors
+    /// What `pass` or `check` returns.
+    pub fn under_load<S, T, const N: usize>(
+        &mut self,
+        (requests, load): (&'static str, &str),
+        passes: usize,
+        work: &mut S,
+        variants: &[(Label, T); N],
+        mut pass: impl FnMut(&mut S, &T) -> anyhow::Result<Pass>,
+        check: impl Fn(&S, &T) -> anyhow::Result<Checked>,
+    ) -> anyhow::Result<[Latencies; N]> {
+        let mut found = [const { (Vec::new(), Vec::new()) }; N];
+        let mut checked = Ok(Checked::default());
+        let rounds = self.warm_up() + passes * self.iterations(1);
+        for round in 1..=rounds {
+            for ((_, variant), (loads, requests)) in variants.iter().zip(&mut found) {
+                let took = pass(work, variant)?;
+                if round > self.warm_up() {
+                    loads.push(took.load);
+                    requests.extend(took.requests);
+                }
+                if round == rounds || self.options().validate {
+                    check::add(&mut checked, check(work, variant))?;
+                }
+            }
+        }
+        let mut table = Table::new([requests, "number", "p50", "p99", "max", load]);
+        let mut all = Vec::new();
+        for ((label, _), (loads, times)) in variants.iter().zip(found) {
+            let loads = Durations::new(loads).context("no pass")?;
+            let times = Durations::new(times).context("no request")?;
+            let name = [label.to_string(), times.sorted().len().to_string()];
+            let last = [units::time(loads.median())];
+            table.row(name.into_iter().chain(cells(&times)).chain(last));
+            self.timed(requests, label, Kind::Other, &times);
+            all.push(Latencies {
+                label: label.clone(),
+                load: loads,
+                requests: times,
+            });
+        }
+        self.say(table);
+        let sentence = "every element is right";
+        self.expect("elements", sentence, right(&checked, "elements"));
+        let all = <[Latencies; N]>::try_from(all).ok();
+        all.context("a variant was not tried")
+    }
+}

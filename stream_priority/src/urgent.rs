@@ -1,0 +1,105 @@
+//! urgent: how long does a small kernel wait while a large one runs?
+//!
+//! A grid of 40 waves of short blocks leaves no room on any multiprocessor. Small kernels arrive while it runs. Whenever a
+//! block ends, its place goes to a block of the stream with the highest priority; between equals, to the grid that came
+//! first:
+//!
+//! ```text
+//! equal      grid     |bbbbbbbbbbbbbbbbbbbbbbbb|       high   grid     |bbbbbbbbbbbbbbbbbbbbbbbb|
+//!            requests |    ->               rrr|              requests |    r    r    r    r    |
+//! ```
+//!
+//! So with equal priorities, or the wrong way round, a request waits until all blocks of the grid have been placed; with
+//! the higher priority, until any block ends. If requests of high priority were not resident together with the grid, or
+//! if the grid lost more than the time of the requests, this would be wrong.
+
+use crate::load::{Grid, Load, Streams};
+use cuda_host::prelude::*;
+use examples_host::load_latency::Latencies;
+use examples_host::prelude::*;
+use gpu_kernels::{Signature as _, hold, iota};
+use std::time::Duration;
+
+const GRID: Grid = Grid {
+    waves: 40,
+    block: Duration::from_micros(20),
+    requests: 80,
+    pause: Duration::from_micros(3),
+};
+/// Grids, so that there are more than 200 requests.
+const PASSES: usize = 3;
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let range = part.device().stream_priorities()?;
+    let (greatest, least) = (*range.start(), *range.end());
+    let [equal, high, inverted] = &[
+        Streams::with_priorities(least, least)?,
+        Streams::with_priorities(least, greatest)?,
+        Streams::with_priorities(greatest, least)?,
+    ];
+    part.predict(format!(
+        "Priorities go from {least} to {greatest}, which is the most urgent. Blocks take {}, the grid\n\
+         {} waves of them. A request of high priority waits for one block at most, any\n\
+         other for nearly all waves.",
+        units::time(GRID.block),
+        GRID.waves,
+    ));
+
+    let mut load = Load::new(part.device())?;
+    let alone = part.load_alone(PASSES, || {
+        load.prepare(GRID)?;
+        load.pass(Grid { requests: 0, ..GRID }, equal)
+    })?;
+    let variants = [
+        (Label::new("equal", "equal priority"), equal),
+        (Label::new("high", "requests before grid"), high),
+        (Label::new("inverted", "grid before requests"), inverted),
+    ];
+    let [equal, high, inverted] = part.under_load(
+        ("requests", "the grid"),
+        PASSES,
+        &mut load,
+        &variants,
+        |load, streams| {
+            load.prepare(GRID)?;
+            load.pass(GRID, streams)
+        },
+        |load, _| load.check(GRID.requests),
+    )?;
+    part.say(format!("Without requests, the grid takes {}.", units::time(alone)));
+    let [_, (label, on), _] = variants;
+    load.prepare(GRID)?;
+    let recording = record(part.device(), || load.pass(GRID, on).map(drop))?;
+    part.chart(label, &recording, Rows::Streams);
+
+    let most = share(high.requests.percentile(99).div_duration_f64(GRID.block)).at_most(2.0);
+    part.expect("p99/high", "high priority: 99 of 100 requests wait for two blocks at most", most);
+    let slower = |other: &Latencies, percent| {
+        let [other, high] = [other, &high].map(|of| of.requests.percentile(percent));
+        ratio(other.div_duration_f64(high)).at_least(10.0)
+    };
+    for other in [&equal, &inverted] {
+        let Label { id, text } = &other.label;
+        for percent in [50, 99] {
+            let sentence = format!("{text}: p{percent} is longer than with high priority");
+            part.expect(format!("p{percent}/{id}"), &sentence, slower(other, percent));
+        }
+    }
+    let lost = share(high.load.median().div_duration_f64(alone) - 1.0).at_most(0.05);
+    part.expect("loss/high", "what the grid loses to requests of high priority", lost);
+    let grids = recording.spans(|interval| interval.name == hold::NAME);
+    let requests = recording.spans(|interval| interval.name == iota::NAME);
+    let within = requests.iter().filter(|request| {
+        grids.iter().any(|grid| grid.start < request.start && request.end < grid.end)
+    });
+    let within = within.count();
+    let found = format!("{within} of {}", requests.len());
+    let resident = truth(within == GRID.requests, found, format!("all {}", GRID.requests));
+    part.expect("resident", "requests of high priority run while the grid runs", resident);
+    let [has, asked] = [[on.grid.priority()?, on.requests[0].priority()?], [least, greatest]];
+    let as_asked = truth(has == asked, format!("{has:?}"), format!("{asked:?}"));
+    part.expect("priorities", "the streams have the priorities that were asked for", as_asked);
+    part.take_away("A higher priority means the next free place: urgent work waits for one block.");
+    Ok(())
+}
