@@ -36,9 +36,8 @@ pub use program::{
 pub(crate) use program::{describe, failed_call, host_memory, own_options};
 pub use tables::{by_size, show};
 pub use timing::{
-    ahead, alone, bound, bounded, call_times, ceilings, compare, contest, host_alone, joined,
-    latency, least, load_latency, measure, points, requests, round_trip, scaling, settings, sweep,
-    variant, ways,
+    ahead, alone, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
+    load_latency, measure, points, requests, round_trip, scaling, settings, sweep, variant, ways,
 };
 pub(crate) use work::uncached;
 pub use work::{check, chunks, data, distance, few_values, lent, letters, plan, split, tally};
@@ -50,6 +49,7 @@ pub use recording::profiling_library;
 
 /// What nearly every example uses.
 pub mod prelude {
+    pub use crate::alone::piece;
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
     pub use crate::chunks::{self, Chunked};

@@ -1,6 +1,8 @@
 //! What the host sees of the kernels.
 
-pub use crate::baseline::affine::{affine, affine_rounds, affine_rounds_x4, affine_x4};
+pub use crate::baseline::affine::{
+    affine, affine_rounds, affine_rounds_x4, affine_strided_x4, affine_x4,
+};
 pub use crate::baseline::chain::fma_chain;
 pub use crate::baseline::elementwise::{fill, iota, saxpy, scale};
 pub use crate::baseline::gelu::{bias_gelu, bias_residual};
@@ -34,6 +36,7 @@ pub const SM_70_KERNELS: &[&str] = &[
     affine::NAME,
     affine_rounds::NAME,
     affine_rounds_x4::NAME,
+    affine_strided_x4::NAME,
     affine_x4::NAME,
     append_kv::NAME,
     bias_gelu::NAME,

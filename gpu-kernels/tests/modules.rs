@@ -91,6 +91,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::affine>(),
         entry::<gpu_kernels::affine_rounds>(),
         entry::<gpu_kernels::affine_rounds_x4>(),
+        entry::<gpu_kernels::affine_strided_x4>(),
         entry::<gpu_kernels::affine_x4>(),
         entry::<gpu_kernels::append_kv>(),
         entry::<gpu_kernels::bias_gelu>(),
@@ -187,6 +188,7 @@ fn four_wide_kernels_load_and_store_16_bytes() {
     for name in [
         gpu_kernels::affine_x4::NAME,
         gpu_kernels::affine_rounds_x4::NAME,
+        gpu_kernels::affine_strided_x4::NAME,
     ] {
         let body = body(SM_70, name);
         assert!(body.contains("ld.global.v4.b32"), "{name}");

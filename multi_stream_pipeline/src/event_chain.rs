@@ -24,7 +24,7 @@ use cuda_host::{kernels, launch, prelude::*};
 use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
-use examples_host::chain::StageOf;
+use examples_host::alone::each;
 use examples_host::few_values::{Batch, Expected};
 use examples_host::prelude::*;
 use std::ops::Range;
@@ -186,12 +186,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
     let mut work = Work::new(elements, chunks)?;
 
-    let stages: [(_, _, StageOf<Work>); 3] = [
-        ("producer", &producer, Work::produce),
-        ("consumer", &consumer, Work::consume),
-        ("output", &output, Work::copy_out),
+    let besides = "The host's waiting between the stages comes on top of their sum.";
+    let stages = [
+        ("producer", each(chunks, &producer, Work::produce)),
+        ("consumer", each(chunks, &consumer, Work::consume)),
+        ("output", each(chunks, &output, Work::copy_out)),
     ];
-    let chain = part.chain(&mut work, chunks, stages)?;
+    let mut links = part.chain(&mut work, chunks, besides, stages)?;
 
     let plan = Plan::new().launches(2 * chunks, 2 * elements).bytes_out(4 * elements);
     let variants = [
@@ -199,7 +200,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         variant("one-stream", [&producer], |work: &mut Work| work.one_stream(&producer)),
         variant("events", roles, |work: &mut Work| work.events(roles)),
     ];
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
+    let chain = links.chain();
     part.show_chain(&outcomes, &chain);
     let [host_sync, _, events] = &outcomes;
     part.chart(&events.name, &events.recording, Rows::Streams);

@@ -28,7 +28,7 @@ use cust::error::CudaResult;
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
-use examples_host::chain::Chain;
+use examples_host::alone::{by_host, each};
 use examples_host::few_values::Batch;
 use examples_host::lent::Lent;
 use examples_host::prelude::*;
@@ -224,17 +224,17 @@ pub fn run(part: &mut Part) -> Result<()> {
     let kernels = Some(Kernels::load(gpu_kernels::SM_70)?);
     let mut work = Work::new(32 * (lines / chunks), chunks, BUFFERS.min(chunks), kernels)?;
 
-    let fetched = part.alone_each(&fetch, &mut work, chunks, Work::fetch)?;
     let land = |work: &mut Work, chunk| {
         work.fetch(chunk, &fetch)?;
         Ok(fetch.synchronize()?)
     };
-    let called = part.host_alone(chunks, &mut work, land, Work::call)?;
-    let finished = part.alone_each(&next, &mut work, chunks, Work::next_stage)?;
-    let stages = [("copies out", fetched), ("functions", called), ("next stage", finished)];
-    let chain = Chain::new(stages, chunks);
     let besides = "The program's thread is free meanwhile only if a stream calls the functions.";
-    part.predict_chain(&chain, besides);
+    let stages = [
+        ("copies out", each(chunks, &fetch, Work::fetch)),
+        ("functions", by_host(chunks, land, Work::call)),
+        ("next stage", each(chunks, &next, Work::next_stage)),
+    ];
+    let mut links = part.chain(&mut work, chunks, besides, stages)?;
 
     let elements = work.input.len();
     let plan = Plan::new().copies(4 * elements).launches(chunks, elements);
@@ -255,7 +255,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         variant("polling-thread", [&fetch, &next], polling),
         variant("blocking-thread", [&fetch, &next], blocking),
     ];
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
+    let chain = links.chain();
     part.show_chain_and_thread(&outcomes, &chain);
     let [callback, polling, _] = &outcomes;
     part.chart(&callback.name, &callback.recording, Rows::Streams);

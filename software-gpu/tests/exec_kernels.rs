@@ -87,9 +87,11 @@ fn rounds_are_dependent_operations() {
                 .with(b)
                 .with(rounds)
         };
-        for kernel in ["affine_rounds", "affine_rounds_x4"] {
+        for kernel in ["affine_rounds", "affine_rounds_x4", "affine_strided_x4"] {
             check(kernel, BLOCKS, &data, parameters, &expected);
         }
+        // A grid that has a thread for some of the elements only.
+        check("affine_strided_x4", 1, &data, parameters, &expected);
     }
 }
 

@@ -188,8 +188,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         variant("one-stream", [attention], one_stream),
         variant(("events", "events per layer"), both, events),
     ];
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
-    let alone = part.alone([attention], || work.attention_alone(attention))?;
+    let alone = [piece([attention], |work: &mut Decode| work.attention_alone(attention))];
+    let mut alone = part.alone_in_turn(&mut work, alone)?;
+    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
+    let [alone] = alone.least();
     part.show(&outcomes);
     part.say(format!("bound: attention alone, {}", units::time(alone)));
     part.show_host_waits(&outcomes);
@@ -215,7 +217,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.expect("as-fast-as/one-stream", sentence, same.for_any(&[Size, Chunks]));
     let idle = share(times(idle_events, idle_host)).at_most(0.1);
     part.expect("idle/events", "events: idle time between updates, relative to host sync", idle);
-    let reached = share(times(alone, events.median()));
+    let reached = share(times(alone, events.times.min()));
     part.expect("near-bound/events", "events come near attention alone", reached.at_least(0.85));
     let bound = reached.at_most(1.05).for_any(&[Size, Chunks]);
     part.expect("not-below-bound/events", "events are not faster than attention alone", bound);

@@ -148,24 +148,33 @@ impl Workload for Work {
     }
 }
 
+/// What bounds both programs: the copies to the device, and the kernels.
+fn stages([copy_in, kernel]: [Duration; 2]) -> Stages {
+    Stages { copy_in, kernel, copy_out: Duration::ZERO, both_copies: copy_in }
+}
+
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let [copies, attention] = &stream::non_blocking_named(["copies", "attention"])?;
     let tokens = size::tokens(part)?.unwrap_or(TOKENS);
     let page_tokens = Pages::of(part).hold(tokens)?;
 
-    let read = |work: &mut Work| work.attention_alone(attention);
-    let copy = |work: &mut Work| {
-        work.copies_alone(copies)?;
-        Ok(copies.synchronize()?)
+    let pieces = || {
+        let copy = piece([copies], |work: &mut Work| work.copies_alone(copies));
+        // Attention finds in the cache what a copy has left there.
+        let copied = |work: &mut Work| {
+            work.copies_alone(copies)?;
+            Ok(copies.synchronize()?)
+        };
+        let read = piece([attention], |work: &mut Work| work.attention_alone(attention));
+        [copy, read.after(copied)]
     };
     let mut work = Work::new(tokens, page_tokens, 1)?;
-    let copy_in = part.alone([copies], || work.copies_alone(copies))?;
-    let one = part.least_after([attention], &mut work, copy, read)?;
+    let [copy_in, one] = part.alone_in_turn(&mut work, pieces())?.least();
     let sequences = (LONGER * copy_in.div_duration_f64(one)).ceil() as usize;
     let mut work = Work::new(tokens, page_tokens, sequences.clamp(1, 64))?;
-    let kernel = part.least_after([attention], &mut work, copy, read)?;
-    let stages = Stages { copy_in, kernel, copy_out: Duration::ZERO, both_copies: copy_in };
+    let mut alone = part.alone_in_turn(&mut work, pieces())?;
+    let stages = stages(alone.least());
     let (layer_bytes, per_layer) = (size_of_val(&work.on_host[0][..]), (STEPS * LAYERS) as u32);
     part.predict(format!(
         "{LAYERS} layers of {} in page-locked memory, room for two on the device. Per layer: copy {},\n\
@@ -192,7 +201,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             |work: &mut Work| work.prefetch(copies, attention),
         ),
     ];
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
+    let stages = self::stages(alone.least());
     part.show_exposed(&outcomes, &stages);
     let is_copy = |interval: &Interval| interval.engine == Engine::HostToDevice;
     part.chart_stretch("one step", &outcomes, is_copy, LAYERS..2 * LAYERS);
@@ -208,7 +218,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     );
     let gain = ratio(one_stream.median().div_duration_f64(prefetch.median()));
     part.expect("faster/prefetch", "prefetch is faster than one stream", gain.at_least(1.2));
-    let reached = share(stages.reached(Overlap::Duplex, prefetch.median()));
+    let reached = share(stages.reached(Overlap::Duplex, prefetch.times.min()));
     part.expect("near-bound/prefetch", "prefetch comes near the bound", reached.at_least(0.8));
     part.take_away(
         "A copy stream and two events per buffer hide all copies but the first behind attention.",

@@ -3,6 +3,7 @@
 //! The first chunk takes its way through all stages; from then on the slowest stage sets the pace. Every stage of a chain
 //! has a stream of its own, of the stage's name.
 
+use crate::alone::{Alone, Piece};
 use crate::expect::{Expected, Found, share, truth};
 use crate::intervals::{Recording, Span};
 use crate::measure::Outcome;
@@ -11,7 +12,7 @@ use crate::part::Part;
 use crate::part_option::PartOption::{Chunks, Size};
 use crate::table::Table;
 use crate::units;
-use cust::stream::Stream;
+use std::array;
 use std::time::Duration;
 
 /// Clocks of a kernel's and a copy's records may differ by this much.
@@ -19,14 +20,30 @@ const TOLERANCE_NS: u64 = 1000;
 /// The most of its bound that a variant may seem to reach: stages measured alone vary that much.
 const MOST: f64 = 1.05;
 
-/// What enqueues a stage of a chunk in a stream.
-pub type StageOf<S> = fn(&mut S, usize, &Stream) -> anyhow::Result<()>;
-
 /// The stages in order, with what each takes alone for all chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     stages: [(&'static str, Duration); 3],
     chunks: usize,
+}
+
+/// The stages of a chain, to be timed alone.
+pub struct Links<'v, S> {
+    names: [&'static str; 3],
+    chunks: usize,
+    /// The stages, in order.
+    pub alone: Alone<'v, S, 3>,
+}
+
+impl<S> Links<'_, S> {
+    /// The chain, by the least times so far.
+    pub fn chain(&self) -> Chain {
+        let least = self.alone.least();
+        Chain::new(
+            array::from_fn(|at| (self.names[at], least[at])),
+            self.chunks,
+        )
+    }
 }
 
 impl Chain {
@@ -49,9 +66,9 @@ impl Chain {
         slowest.map_or("", |(name, _)| name)
     }
 
-    /// How much of the bound a variant reaches.
+    /// How much of the bound a variant's best run reaches.
     pub fn reached(&self, outcome: &Outcome) -> Found {
-        share(self.bound().as_secs_f64() / outcome.median().as_secs_f64())
+        share(self.bound().as_secs_f64() / outcome.times.min().as_secs_f64())
     }
 
     /// The share of the slowest stage's time, from its first chunk to its last, in which it was idle.
@@ -113,46 +130,30 @@ impl Part<'_> {
         }
     }
 
-    /// Times one stage of all chunks without the others: what `stage` enqueues for each in the stream.
-    ///
-    /// # Errors
-    /// What `stage` returns, or the driver.
-    pub fn alone_each<S>(
-        &self,
-        stream: &Stream,
-        work: &mut S,
-        chunks: usize,
-        mut stage: impl FnMut(&mut S, usize, &Stream) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Duration> {
-        self.alone([stream], || {
-            (0..chunks).try_for_each(|chunk| stage(work, chunk, stream))
-        })
-    }
-
-    /// Times each stage of all chunks without the others, each in the stream of its name, and predicts what the chain takes.
+    /// Times each stage of all chunks without the others, each in the stream of its name, and predicts what the chain takes;
+    /// `besides` is what else is expected of it.
     ///
     /// # Errors
     /// What a stage returns, or the driver.
-    pub fn chain<S>(
+    pub fn chain<'v, S>(
         &mut self,
         work: &mut S,
         chunks: usize,
-        stages: [(&'static str, &Stream, StageOf<S>); 3],
-    ) -> anyhow::Result<Chain> {
-        let mut timed = [("", Duration::ZERO); 3];
-        for ((name, stream, stage), timed) in stages.into_iter().zip(&mut timed) {
-            *timed = (name, self.alone_each(stream, work, chunks, stage)?);
-        }
-        let chain = Chain::new(timed, chunks);
-        self.predict_chain(
-            &chain,
-            "The host's waiting between the stages comes on top of their sum.",
-        );
-        Ok(chain)
+        besides: &str,
+        stages: [(&'static str, Piece<'v, S>); 3],
+    ) -> anyhow::Result<Links<'v, S>> {
+        let names = stages.each_ref().map(|(name, _)| *name);
+        let alone = self.alone_in_turn(work, stages.map(|(_, stage)| stage))?;
+        let links = Links {
+            names,
+            chunks,
+            alone,
+        };
+        self.predict_chain(&links.chain(), besides);
+        Ok(links)
     }
 
-    /// Predicts what the chain takes, from its stages; `besides` is what else is expected of it.
-    pub fn predict_chain(&mut self, chain: &Chain, besides: &str) {
+    fn predict_chain(&mut self, chain: &Chain, besides: &str) {
         self.predict(format!(
             "{}\n\
              One after the other they take the sum, {}. In a chain they take one chunk's way through all stages and\n\
@@ -201,7 +202,7 @@ impl Part<'_> {
                 outcome.name.to_string(),
                 units::time(outcome.median()),
                 units::ratio(first.as_secs_f64() / outcome.median().as_secs_f64()),
-                chain.reached(outcome).to_string(),
+                units::percent(chain.bound().div_duration_f64(outcome.median())),
                 found(outcome).map_or_else(|| "-".to_owned(), |found| found.to_string()),
             ]);
             self.keep(&outcome.name, &outcome.recording);

@@ -1,79 +1,276 @@
 //! Timing pieces of the work alone: what bounds are made of.
+//!
+//! What disturbs a run makes it longer, never shorter: the least of several runs is nearest to what a piece takes, and is
+//! never less than that. It is too long only if all of them were disturbed, as runs one after another may be: by another
+//! program on the link, or by clocks that are not up yet. A bound that is too long makes a right result look wrong. So
+//! pieces are timed in turn, and once more in each round of the comparison that they bound: a disturbance that reaches all
+//! runs of a piece then reaches the variants as well. A result, too, is judged by its least time, which no disturbance can
+//! hide below its bound.
 
-use crate::expect::{Expected, share};
+use crate::bound::Stages;
+use crate::host_clock;
 use crate::measure::Stopwatch;
 use crate::part::Part;
-use crate::part_option::PartOption;
 use crate::statistics::Durations;
 use anyhow::Context;
 use cust::stream::Stream;
 use std::time::Duration;
 
-/// A bound, and how near to it a variant comes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reached {
-    /// The least time of what bounds.
-    pub bound: Duration,
-    /// The median, over pairs of runs, of the share of the bound that the variant reaches.
-    pub share: f64,
+type Time<'v, S> = Box<dyn FnMut(&mut S, &Stopwatch) -> anyhow::Result<Duration> + 'v>;
+
+/// A piece of the work that can be timed without the rest.
+pub struct Piece<'v, S>(Time<'v, S>);
+
+/// What `body` enqueues in `streams`.
+pub fn piece<'v, S>(
+    streams: impl IntoIterator<Item = &'v Stream>,
+    mut body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
+) -> Piece<'v, S> {
+    let streams: Vec<&Stream> = streams.into_iter().collect();
+    let time = move |work: &mut S, watch: &Stopwatch| {
+        Ok(watch.time(streams.iter().copied(), || body(work))?.event)
+    };
+    Piece(Box::new(time))
 }
 
-impl Reached {
-    /// The share, and what is required of it for `bytes` in each direction: starting copies, filling and draining cost the
-    /// less, the more data there is. With less than 16 MiB nothing is required.
-    pub fn near_bound(&self, bytes: usize) -> Expected {
-        let (least, follows): (_, &[PartOption]) = match bytes >> 20 {
-            1024.. => (0.97, &[PartOption::Size]),
-            256.. => (0.95, &[PartOption::Size]),
-            64.. => (0.85, &[PartOption::Size]),
-            16.. => (0.70, &[PartOption::Size]),
-            _ => (0.70, &[]),
-        };
-        share(self.share).at_least(least).for_any(follows)
+/// What `stage` enqueues in `stream` for each of `chunks` chunks.
+pub fn each<'v, S>(
+    chunks: usize,
+    stream: &'v Stream,
+    mut stage: impl FnMut(&mut S, usize, &Stream) -> anyhow::Result<()> + 'v,
+) -> Piece<'v, S> {
+    piece([stream], move |work: &mut S| {
+        (0..chunks).try_for_each(|chunk| stage(work, chunk, stream))
+    })
+}
+
+/// The host's time for `body` with each of `count` numbers, without the time of the `prepare` that comes before each.
+pub fn by_host<'v, S>(
+    count: usize,
+    mut prepare: impl FnMut(&mut S, usize) -> anyhow::Result<()> + 'v,
+    mut body: impl FnMut(&mut S, usize) + 'v,
+) -> Piece<'v, S> {
+    let time = move |work: &mut S, _: &Stopwatch| {
+        let mut total = Duration::ZERO;
+        for index in 0..count {
+            prepare(work, index)?;
+            let start = host_clock::now();
+            body(work, index);
+            total += host_clock::now() - start;
+        }
+        Ok(total)
+    };
+    Piece(Box::new(time))
+}
+
+impl<'v, S: 'v> Piece<'v, S> {
+    /// Runs `before` each time, which is not timed: what it leaves in the device's cache is still there.
+    pub fn after(mut self, mut before: impl FnMut(&mut S) -> anyhow::Result<()> + 'v) -> Self {
+        Self(Box::new(move |work, watch| {
+            before(work)?;
+            (self.0)(work, watch)
+        }))
+    }
+}
+
+/// The least times that were found, of as many pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Least<const N: usize>([Duration; N]);
+
+impl<const N: usize> Default for Least<N> {
+    fn default() -> Self {
+        Self([Duration::MAX; N])
+    }
+}
+
+impl<const N: usize> Least<N> {
+    fn add(&mut self, piece: usize, time: Duration) {
+        self.0[piece] = self.0[piece].min(time);
+    }
+}
+
+/// Pieces, and the least time of each so far.
+pub struct Alone<'v, S, const N: usize> {
+    pieces: [Piece<'v, S>; N],
+    least: Least<N>,
+}
+
+impl<S, const N: usize> Alone<'_, S, N> {
+    /// The least times, in the order of the pieces.
+    pub fn least(&self) -> [Duration; N] {
+        self.least.0
+    }
+}
+
+impl<S> Alone<'_, S, 4> {
+    /// Of copies in, kernels, copies out, and copies in both directions at once.
+    pub fn stages(&self) -> Stages {
+        let [copy_in, kernel, copy_out, both_copies] = self.least();
+        Stages {
+            copy_in,
+            kernel,
+            copy_out,
+            both_copies,
+        }
+    }
+}
+
+/// Pieces that are timed in the rounds of a comparison.
+pub(crate) trait Rounds<S> {
+    /// Times each piece once.
+    fn round(&mut self, work: &mut S, watch: &Stopwatch) -> anyhow::Result<()>;
+}
+
+impl<S, const N: usize> Rounds<S> for Alone<'_, S, N> {
+    fn round(&mut self, work: &mut S, watch: &Stopwatch) -> anyhow::Result<()> {
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            self.least.add(index, (piece.0)(work, watch)?);
+        }
+        Ok(())
     }
 }
 
 impl Part<'_> {
-    /// The median event time of a piece of work without the others: what `body` enqueues in `streams`.
+    /// Times the pieces in turn, several times.
+    ///
+    /// # Errors
+    /// What a piece returns, or the driver.
+    pub fn alone_in_turn<'v, S, const N: usize>(
+        &self,
+        work: &mut S,
+        pieces: [Piece<'v, S>; N],
+    ) -> anyhow::Result<Alone<'v, S, N>> {
+        let (watch, least) = (Stopwatch::new(self.device())?, Least::default());
+        let mut alone = Alone { pieces, least };
+        // One round more than it counts: the first loads kernels.
+        for _ in 0..=self.iterations(5) {
+            alone.round(work, &watch)?;
+        }
+        Ok(alone)
+    }
+
+    /// The least event time of a piece of work without the others: what `body` enqueues in `streams`.
     ///
     /// # Errors
     /// What `body` returns, or the driver.
     pub fn alone<'s>(
         &self,
         streams: impl IntoIterator<Item = &'s Stream> + Clone,
-        body: impl FnMut() -> anyhow::Result<()>,
+        mut body: impl FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<Duration> {
-        let runs = self.iterations(5);
-        Stopwatch::new(self.device())?.median(runs, streams, body)
+        let watch = Stopwatch::new(self.device())?;
+        let mut times = Vec::new();
+        for _ in 0..=self.iterations(5) {
+            times.push(watch.time(streams.clone(), &mut body)?.event);
+        }
+        Ok(Durations::new(times).context("no run was timed")?.min())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::Overlap;
+    use proptest::prelude::*;
+
+    /// What each piece takes when nothing disturbs it: copies in, kernels, copies out, both directions.
+    const TRUE: [f64; 4] = [300.0, 280.0, 305.0, 340.0];
+    /// What a schedule takes that is as good as can be: the bound.
+    const BEST: f64 = 340.0;
+    const TOLERANCE: f64 = 0.05;
+    /// Rounds of pieces alone, and rounds with a variant in turn.
+    const ALONE: usize = 6;
+    const TOGETHER: usize = 10;
+    const RUNS: usize = ALONE * 4 + TOGETHER * 5;
+
+    fn us(time: f64) -> Duration {
+        Duration::from_secs_f64(time / 1e6)
     }
 
-    /// Times what bounds a variant and the variant itself in turn: what disturbs the one disturbs the other, and the
-    /// median of the pairs' shares leaves it out. The bound is the least of all its times. `work` is passed to both.
-    ///
-    /// # Errors
-    /// What the bodies return, or the driver.
-    pub fn reached<'s, S>(
-        &self,
-        streams: impl IntoIterator<Item = &'s Stream> + Clone,
-        work: &mut S,
-        mut bound: impl FnMut(&mut S) -> anyhow::Result<()>,
-        mut variant: impl FnMut(&mut S) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Reached> {
-        let watch = Stopwatch::new(self.device())?;
-        let (mut bounds, mut shares) = (Vec::new(), Vec::new());
-        for round in 0..=self.iterations(15) {
-            let alone = watch.time(streams.clone(), || bound(work))?.event;
-            let whole = watch.time(streams.clone(), || variant(work))?.event;
-            // The first round warms up.
-            if round > 0 {
-                bounds.push(alone);
-                shares.push(alone.as_secs_f64() / whole.as_secs_f64());
+    /// Whether a variant is found below its bound that takes `variant` when nothing disturbs it. `disturbed` says by which
+    /// factor each run is longer, in the order in which the library times them.
+    fn below(variant: f64, disturbed: impl Fn(usize) -> f64) -> bool {
+        let (mut least, mut times, mut runs) = (Least::<4>::default(), Vec::new(), 0..);
+        let mut run = |time: f64| us(time * disturbed(runs.next().unwrap()));
+        for round in 0..ALONE + TOGETHER {
+            for (piece, time) in TRUE.into_iter().enumerate() {
+                least.add(piece, run(time));
+            }
+            if round >= ALONE {
+                times.push(run(variant));
             }
         }
-        shares.sort_by(f64::total_cmp);
-        Ok(Reached {
-            bound: Durations::new(bounds).context("no round was timed")?.min(),
-            share: shares[shares.len() / 2],
-        })
+        let [copy_in, kernel, copy_out, both_copies] = least.0;
+        let stages = Stages {
+            copy_in,
+            kernel,
+            copy_out,
+            both_copies,
+        };
+        let time = Durations::new(times).unwrap().min();
+        let checked = stages.check("variant", (time, Overlap::Duplex), TOLERANCE);
+        checked.is_err()
+    }
+
+    #[test]
+    fn clocks_that_come_up_late_do_not_make_a_right_result_wrong() {
+        // All runs of the pieces alone come too early, which made the bound of their medians 30 % too long.
+        let ramp = |run: usize| if run < ALONE * 4 { 1.3 } else { 1.0 };
+        assert!(!below(BEST, ramp));
+        assert!(below(0.9 * BEST, ramp));
+    }
+
+    #[test]
+    fn clocks_that_fall_do_not_hide_a_result_below_its_bound() {
+        let fall = |run: usize| if run < ALONE * 4 + 25 { 1.0 } else { 1.4 };
+        assert!(!below(BEST, fall));
+        assert!(below(0.9 * BEST, fall));
+    }
+
+    #[test]
+    fn a_disturbance_of_everything_changes_nothing() {
+        for factor in [1.0, 1.08, 3.0] {
+            assert!(!below(BEST, |_| factor));
+            assert!(below(0.9 * BEST, |_| factor));
+        }
+    }
+
+    #[test]
+    fn drift_accuses_no_right_result_and_hides_no_wrong_one_while_it_is_slow() {
+        for slope in [-0.6, -0.1, 0.1, 0.6] {
+            let drift = |run: usize| 2.0 + slope * run as f64 / RUNS as f64;
+            assert!(!below(BEST, drift), "{slope}");
+            // A machine that has become slower since the pieces were timed by more than the result is too fast hides it.
+            assert_eq!(below(0.9 * BEST, drift), slope < 0.5, "{slope}");
+        }
+    }
+
+    proptest! {
+        /// Every second run, at random, is longer by up to three times: a right result stands, a wrong one is found.
+        #[test]
+        fn random_disturbances_change_nothing(
+            by in prop::collection::vec(prop_oneof![Just(1.0), 1.0..3.0], RUNS),
+        ) {
+            // Sixteen runs of each piece, of which one in two is disturbed, and ten of the variant.
+            let both = (0..ALONE).map(|round| 4 * round + 3);
+            let both = both.chain((0..TOGETHER).map(|round| ALONE * 4 + 5 * round + 3));
+            let variant = (0..TOGETHER).map(|round| ALONE * 4 + 5 * round + 4);
+            let least = |runs: &mut dyn Iterator<Item = usize>| runs.map(|run| by[run]).fold(9.0, f64::min);
+            prop_assume!(least(&mut both.into_iter()) < 1.02 && least(&mut variant.into_iter()) < 1.02);
+            prop_assert!(!below(BEST, |run| by[run]));
+            prop_assert!(below(0.9 * BEST, |run| by[run]));
+        }
+
+        /// Whatever is disturbed, the bound is never less than it is, so that no wrong result hides below it.
+        #[test]
+        fn the_least_is_never_less_than_the_truth(
+            by in prop::collection::vec(1.0..4.0, 1..20),
+        ) {
+            let mut least = Least::<1>::default();
+            for factor in by {
+                least.add(0, us(TRUE[0] * factor));
+            }
+            prop_assert!(least.0[0] >= us(TRUE[0]));
+        }
     }
 }

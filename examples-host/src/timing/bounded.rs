@@ -2,28 +2,33 @@
 
 use crate::bound::{Overlap, Stages};
 use crate::device::TimeSource;
-use crate::label::Label;
+use crate::expect::{Expected, share};
 use crate::measure::{self, Outcome};
 use crate::part::{NOISE, Part};
+use crate::part_option::PartOption;
 use crate::table::Table;
 use crate::units;
-use std::time::Duration;
 
 impl Part<'_> {
-    /// Predicts what a pipeline of copies in, kernels and copies out takes, from its stages.
-    pub fn predict_pipeline(&mut self, stages: &Stages) {
+    /// Predicts what a pipeline of copies in, kernels and copies out takes, with a short kernel and with a long one.
+    pub fn predict_pipelines(&mut self, short: &Stages, long: &Stages) {
+        let [sum, bound] = [Overlap::None, Overlap::Duplex]
+            .map(|overlap| [short, long].map(|stages| units::time(stages.bound(overlap))));
         self.predict(format!(
-            "Alone: copies in {}, kernel {}, copies out {};\n\
-             both directions together {}. One stream takes the sum of the stages,\n\
-             {}, however many chunks there are. Three streams take the bound, {},\n\
-             plus 1/C of (sum - bound) to fill and drain a pipeline of C chunks, plus the\n\
-             start of each copy, which counts the more, the smaller the chunks are.",
-            units::time(stages.copy_in),
-            units::time(stages.kernel),
-            units::time(stages.copy_out),
-            units::time(stages.both_copies),
-            units::time(stages.bound(Overlap::None)),
-            units::time(stages.bound(Overlap::Duplex)),
+            "Alone: copies in {}, copies out {}, both directions together {};\n\
+             a short kernel {}, a long one {}. One stream takes the sum of the stages,\n\
+             {} or {}, however many chunks there are. Three streams take the bound,\n\
+             {} or {}, plus 1/C of (sum - bound) to fill and drain a pipeline of C chunks,\n\
+             plus the start of each copy, which counts the more, the smaller the chunks are.",
+            units::time(short.copy_in),
+            units::time(short.copy_out),
+            units::time(short.both_copies),
+            units::time(short.kernel),
+            units::time(long.kernel),
+            sum[0],
+            sum[1],
+            bound[0],
+            bound[1],
         ));
     }
 
@@ -37,18 +42,13 @@ impl Part<'_> {
                 ..=1 => Overlap::None,
                 _ => Overlap::Duplex,
             };
-            self.claim_not_below_bound(&outcome.name, stages, (outcome.median(), overlap));
+            self.claim_not_below_bound(outcome, stages, overlap);
         }
     }
 
-    /// Claims that a time is not below what the stages allow, but for [`NOISE`]: if it is, the
-    /// measurement is wrong.
-    pub fn claim_not_below_bound(
-        &mut self,
-        variant: &Label,
-        stages: &Stages,
-        (time, overlap): (Duration, Overlap),
-    ) {
+    /// Claims that the least time is not below what the stages allow, but for [`NOISE`]: if it is, the measurement is wrong.
+    pub fn claim_not_below_bound(&mut self, outcome: &Outcome, stages: &Stages, overlap: Overlap) {
+        let (variant, time) = (&outcome.name, outcome.times.min());
         self.note_bounds(stages);
         let checked = stages.check(&variant.text, (time, overlap), NOISE);
         let found = checked
@@ -56,7 +56,7 @@ impl Part<'_> {
             .map_or_else(ToString::to_string, |()| units::time(time));
         let limit = format!("not below {}", units::time(stages.bound(overlap)));
         self.claim(
-            format!("not-below-bound/{}", variant.id),
+            outcome.id("not-below-bound"),
             &format!("{variant} is not faster than its bound"),
             checked.is_ok(),
             found,
@@ -70,6 +70,20 @@ impl Part<'_> {
             self.add_bound(overlap.label(), stages.bound(overlap));
         }
     }
+}
+
+/// How near to the bound the variant's best run comes, and what is required for `bytes` in each direction: starting copies,
+/// filling and draining cost the less, the more data there is. With less than 16 MiB nothing is required.
+pub fn near_bound(outcome: &Outcome, stages: &Stages, bytes: usize) -> Expected {
+    let reached = share(stages.reached(Overlap::Duplex, outcome.times.min()));
+    let (least, follows): (_, &[PartOption]) = match bytes >> 20 {
+        1024.. => (0.97, &[PartOption::Size]),
+        256.. => (0.95, &[PartOption::Size]),
+        64.. => (0.85, &[PartOption::Size]),
+        16.. => (0.70, &[PartOption::Size]),
+        _ => (0.70, &[]),
+    };
+    reached.at_least(least).for_any(follows)
 }
 
 /// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound

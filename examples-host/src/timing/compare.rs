@@ -7,6 +7,7 @@
 //! ])?;
 //! ```
 
+use crate::alone::Alone;
 use crate::measure::{Comparison, Outcome};
 use crate::part::Part;
 use crate::plan::Plan;
@@ -25,14 +26,36 @@ impl Part<'_> {
         work: &mut S,
         variants: [Variant<'_, S>; N],
     ) -> anyhow::Result<[Outcome; N]> {
-        let comparison = Comparison::new(group, plan)
+        let comparison = Comparison::new(group, plan).of(variants);
+        all(comparison
             .prepare(S::poison)
             .check(S::check)
-            .of(variants);
-        let outcomes = comparison.run(self, work)?;
-        match <[Outcome; N]>::try_from(outcomes) {
-            Ok(outcomes) => Ok(outcomes),
-            Err(other) => anyhow::bail!("{} outcomes of {N} variants", other.len()),
-        }
+            .run(self, work)?)
+    }
+
+    /// As [`Part::compare`], with the pieces that bound the variants timed in turn with them.
+    ///
+    /// # Errors
+    /// As [`Part::compare`]; what a piece returns.
+    pub fn compare_bounded<S: Workload, const N: usize, const M: usize>(
+        &mut self,
+        group: &'static str,
+        plan: Plan,
+        work: &mut S,
+        alone: &mut Alone<'_, S, M>,
+        variants: [Variant<'_, S>; N],
+    ) -> anyhow::Result<[Outcome; N]> {
+        let comparison = Comparison::new(group, plan).of(variants).bounded_by(alone);
+        all(comparison
+            .prepare(S::poison)
+            .check(S::check)
+            .run(self, work)?)
+    }
+}
+
+fn all<const N: usize>(outcomes: Vec<Outcome>) -> anyhow::Result<[Outcome; N]> {
+    match <[Outcome; N]>::try_from(outcomes) {
+        Ok(outcomes) => Ok(outcomes),
+        Err(other) => anyhow::bail!("{} outcomes of {N} variants", other.len()),
     }
 }

@@ -5,6 +5,7 @@
 //! must agree with the host's clock. Variants are warmed up, then run in turn (A B A B), so that
 //! none has the machine to itself in a better moment, and each run starts from poisoned buffers.
 
+use crate::alone::Rounds;
 use crate::check::{Checked, Mismatch, REFERENCE};
 use crate::cpu_time;
 use crate::device::{Device, TimeSource};
@@ -179,11 +180,14 @@ pub struct Comparison<'v, S> {
     variants: Vec<Variant<'v, S>>,
     prepare: Body<'v, S>,
     check: Option<CheckBody<'v, S>>,
+    alone: Option<&'v mut (dyn Rounds<S> + 'v)>,
 }
 
 /// What was found about one variant.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// The group that it is a variant of.
+    pub group: &'static str,
     /// The variant.
     pub name: Label,
     /// Event times of the timed runs.
@@ -198,7 +202,20 @@ pub struct Outcome {
     pub recording: Recording,
 }
 
+/// The id of a claim about the variants of a group.
+fn id_in(group: &str, what: &str) -> String {
+    match group {
+        VARIANTS => what.to_owned(),
+        group => format!("{group}/{what}"),
+    }
+}
+
 impl Outcome {
+    /// The id of a claim about this variant.
+    pub fn id(&self, what: &str) -> String {
+        id_in(self.group, &format!("{what}/{}", self.name.id))
+    }
+
     /// The median event time.
     pub fn median(&self) -> Duration {
         self.times.median()
@@ -220,7 +237,15 @@ impl<'v, S> Comparison<'v, S> {
             variants: Vec::new(),
             prepare: Box::new(|_| Ok(())),
             check: None,
+            alone: None,
         }
+    }
+
+    /// Times these pieces once in each timed round, before the variants. A model repeats itself: there they are not timed
+    /// again.
+    pub(crate) fn bounded_by(mut self, alone: &'v mut (dyn Rounds<S> + 'v)) -> Self {
+        self.alone = Some(alone);
+        self
     }
 
     /// These variants.
@@ -270,6 +295,9 @@ impl<'v, S> Comparison<'v, S> {
         for round in 0..rounds {
             let last = round + 1 == rounds;
             let recorded = last || round >= warm_up + timed;
+            if let (Some(alone), false, 1..) = (&mut self.alone, recorded, round * warm_up) {
+                alone.round(state, &watch)?;
+            }
             for (index, runs) in runs.iter_mut().enumerate() {
                 let (sample, enqueued) = if recorded {
                     let (timed, recording) = self.recorded(index, &watch, state)?;
@@ -299,10 +327,13 @@ impl<'v, S> Comparison<'v, S> {
         let outcomes: anyhow::Result<Vec<Outcome>> = runs
             .into_iter()
             .zip(names)
-            .map(|(runs, name)| runs.outcome(name))
+            .map(|(runs, name)| runs.outcome(self.group, name))
             .collect();
         let outcomes = outcomes?;
-        let group = Label::new(self.group, self.plan.to_string());
+        let group = match self.group {
+            VARIANTS => Label::new(VARIANTS, self.plan.to_string()),
+            group => Label::new(group, format!("{}: {}", Label::from(group), self.plan)),
+        };
         part.planned(&group, &self.plan);
         for Outcome { name, times, .. } in &outcomes {
             part.timed(&group, name, Kind::Makespan, times);
@@ -404,10 +435,7 @@ impl<'v, S> Comparison<'v, S> {
     }
 
     fn claim(&self, part: &mut Part, work: &EqualWork, runs: &[Runs]) {
-        let id = |what: &str| match self.group {
-            VARIANTS => what.to_owned(),
-            group => format!("{group}/{what}"),
-        };
+        let id = |what: &str| id_in(self.group, what);
         part.claim_equal_work(id("equal-work"), "all variants do the same work", work);
         let samples: Vec<&Sample> = runs.iter().flat_map(|runs| &runs.samples).collect();
         let agreeing = samples.iter().filter(|sample| sample.agrees()).count();
@@ -470,7 +498,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn outcome(self, name: Label) -> anyhow::Result<Outcome> {
+    fn outcome(self, group: &'static str, name: Label) -> anyhow::Result<Outcome> {
         let durations =
             |of: fn(&Sample) -> Duration| Durations::new(self.samples.iter().map(of).collect());
         let found = durations(|sample| sample.event)
@@ -482,6 +510,7 @@ impl Runs {
         let cpu: Option<Duration> = self.samples.iter().map(|sample| sample.cpu).sum();
         let issued: Duration = issuing.sorted().iter().sum();
         Ok(Outcome {
+            group,
             name,
             times,
             host_times,

@@ -42,6 +42,21 @@ pub unsafe fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     unsafe { update_x4(data.as_mut_ptr(), data.len(), |x| repeat(rounds, x, step)) };
 }
 
+/// [`affine_rounds_x4`] with a grid of any size: each thread takes a group of four elements, and then the one that is the
+/// whole grid further on. A grid of few blocks leaves multiprocessors to other kernels, and takes longer.
+#[kernel]
+pub unsafe fn affine_strided_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
+    let step = |x: [f32; 4]| x.map(|x| a.mul_add(x, b));
+    let stride = (thread::grid_dim_x() * thread::block_dim_x()) as usize * 4;
+    let (data, n) = (data.as_mut_ptr(), data.len());
+    let mut first = thread::index_1d() as usize * 4;
+    while first < n {
+        // SAFETY: `first` is a multiple of four below n, and the group is this thread's alone.
+        unsafe { Float4(repeat(rounds, Float4::load(data, first, n).0, step)).store(data, first, n) };
+        first += stride;
+    }
+}
+
 /// Replaces this thread's element of `data`.
 ///
 /// # Safety

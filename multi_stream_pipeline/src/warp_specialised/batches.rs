@@ -7,6 +7,7 @@ use cuda_host::{MemoryPool, prelude::*};
 use cust::context::CurrentContext;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
+use examples_host::alone::each;
 use examples_host::few_values::{Batch, Expected};
 use examples_host::part_option::PartOption::Size;
 use examples_host::prelude::*;
@@ -138,13 +139,14 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let count = part.chunks((elements >> 20).clamp(32, 128), lines)?;
     let mut work = Work::new(forms, elements, count, rounds)?;
 
-    let kernel = |work: &mut Work, batch, stream: &Stream| work.kernel(batch, form, stream);
-    let stages = Stages {
-        copy_in: part.alone_each(a, &mut work, count, Work::copy_in)?,
-        copy_out: part.alone_each(b, &mut work, count, Work::copy_out)?,
-        both_copies: part.alone([a, b], || work.copies(a, b))?,
-        kernel: part.alone_each(a, &mut work, count, kernel)?,
-    };
+    let stages = [
+        each(count, a, Work::copy_in),
+        each(count, a, |work: &mut Work, batch, stream: &Stream| work.kernel(batch, form, stream)),
+        each(count, b, Work::copy_out),
+        piece([a, b], |work: &mut Work| work.copies(a, b)),
+    ];
+    let mut alone = part.alone_in_turn(&mut work, stages)?;
+    let stages = alone.stages();
     part.say(format!(
         "Around the kernel, {count} batches of {} with {rounds} rounds: copies in {}, kernels {}, copies out {};\n\
          both directions together {}. On one stream they take the sum, on several the longest: whatever the kernel\n\
@@ -156,8 +158,8 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
         units::time(stages.both_copies),
     ));
     // Before the comparison, so that every variant finds the pool filled.
-    let copies = |work: &mut Work| work.copies(a, b);
-    let reached = part.reached(&all, &mut work, copies, pass(form, &all))?;
+    work.pass(form, &all)?;
+    CurrentContext::synchronize()?;
 
     let plan = Plan::new().copies(bytes).launches(count, elements).threads_differ();
     let (one, two, four, plain) = (&all[..1], &all[..2], &all[..], Form::Unspecialised);
@@ -168,7 +170,8 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
         variant(("specialised/streams-4", "specialised, 4 streams"), four, pass(form, four)),
         variant(("unspecialised/streams-4", "unspecialised, 4 streams"), four, pass(plain, four)),
     ];
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
+    let stages = alone.stages();
     part.say(format!("Specialised here: {form}."));
     part.show_bounded(&outcomes, &stages);
     let [_, one, _, four, _] = &outcomes;
@@ -178,7 +181,8 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let gain = ratio(one.median().as_secs_f64() / four.median().as_secs_f64());
     let faster = gain.at_least(1.3);
     part.expect("faster/streams-4", "4 streams are faster than 1", faster);
-    let near = share(reached.share).at_least(required_share(bytes));
+    let reached = share(stages.reached(Overlap::Duplex, four.times.min()));
+    let near = reached.at_least(required_share(bytes));
     let (near, sentence) = (near.for_any(&[Size]), "4 streams come near the bound");
     part.expect("near-bound/streams-4", sentence, near);
     Ok(())

@@ -85,6 +85,12 @@ fn cases() -> Vec<Case> {
             &[x, n, a, b, rounds],
             X,
         ),
+        case(
+            gpu_kernels::affine_strided_x4::NAME,
+            3,
+            &[x, n, a, b, rounds],
+            X,
+        ),
         case(gpu_kernels::fma_chain::NAME, BLOCKS, &[x, n, y, rounds], Y),
         case(gpu_kernels::fill::NAME, BLOCKS, &[x, n, a], X),
         case(gpu_kernels::iota::NAME, BLOCKS, &[x, n, rounds], X),
