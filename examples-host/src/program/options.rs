@@ -103,6 +103,10 @@ pub struct Options {
     /// Mark the results as those of a run that a profiler watches
     #[arg(long, hide = true)]
     pub profiled: bool,
+
+    /// Work on as much data as on a GPU, also where times are modelled: for comparing a model with its device
+    #[arg(long, hide = true)]
+    pub gpu_sizes: bool,
 }
 
 /// The command that an example's options make: its parts are the possible values of `--part`,

@@ -104,15 +104,15 @@ impl<'a> Part<'a> {
     }
 
     /// As [`Part::elements`], with a default for each source of times: a GPU needs more data than its caches hold; a model
-    /// has no caches, and somebody has to compute every element.
+    /// repeats itself, and somebody has to compute every element. `--gpu-sizes` asks for the former on both.
     pub fn elements_by_times<T>(
         &self,
         measured: ByteSize,
         modelled: ByteSize,
     ) -> Result<usize, UsageError> {
         self.elements::<T>(match self.device.times() {
-            TimeSource::Measured => measured,
-            TimeSource::Modelled => modelled,
+            TimeSource::Modelled if !self.options.gpu_sizes => modelled,
+            _ => measured,
         })
     }
 

@@ -68,5 +68,6 @@ fn request(options: &Options) -> Request {
         streams: options.streams.map(|streams| streams.get() as u64),
         rounds: options.rounds,
         profiled: options.profiled,
+        gpu_sizes: options.gpu_sizes,
     }
 }

@@ -1,8 +1,10 @@
 //! `compare`: times as one table, of the variants of one run, or of two runs side by side.
 
+mod model;
 mod pair;
 pub(crate) mod single;
 
+use crate::expectations;
 use crate::folder;
 use crate::targets::Targets;
 use anyhow::Result;
@@ -22,6 +24,19 @@ pub struct Arguments {
     /// target are shown side by side, others in one table
     #[arg(value_name = "FOLDER|FILE.json")]
     paths: Vec<PathBuf>,
+
+    /// Compare a model with its device: the folder of a GPU's expectations, beside results of `run --device software
+    /// --gpu-sizes`. The exit code is 1 if the model is too far off or ranks variants otherwise
+    #[arg(long, value_name = "EXPECTATIONS/DEVICE")]
+    measured: Option<PathBuf>,
+
+    /// With --measured: a part whose figures were not used to fit the model; may be given several times
+    #[arg(long, value_name = "TARGET:PART", requires = "measured")]
+    held_out: Vec<String>,
+
+    /// With --measured: print Markdown
+    #[arg(long, requires = "measured")]
+    markdown: bool,
 }
 
 /// Results, and where they were read from.
@@ -35,6 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let mut paths = arguments.paths.clone();
     if paths.is_empty() {
         paths.push(Targets::find()?.results());
+    }
+    if let Some(measured) = &arguments.measured {
+        return compare_with_device(arguments, measured, &paths);
     }
     let read = |path: &PathBuf| {
         Ok(Set {
@@ -65,6 +83,35 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let all: Vec<&Results> = sets.iter().flat_map(|set| &set.results).collect();
     output::line(single::table(&all, output::columns()));
     Ok(Exit::LessonHolds)
+}
+
+/// A model and its device.
+fn compare_with_device(
+    arguments: &Arguments,
+    measured: &Path,
+    modelled: &[PathBuf],
+) -> Result<Exit> {
+    let recorded = expectations::recorded(measured)?;
+    let mut results = Vec::new();
+    for path in modelled {
+        results.extend(read(path)?);
+    }
+    if let Some(measured) = results.iter().find(|results| !results.are_modelled()) {
+        let why = format!(
+            "the results of {} are measured, not modelled",
+            measured.example
+        );
+        return Err(UsageError(why).into());
+    }
+    let comparison = model::Comparison::new(&recorded, &results, &arguments.held_out);
+    match arguments.markdown {
+        true => output::line(comparison.markdown().trim_end()),
+        false => output::line(comparison.text(output::columns()).trim_end()),
+    }
+    Ok(match comparison.holds() {
+        true => Exit::LessonHolds,
+        false => Exit::LessonFails,
+    })
 }
 
 fn has(set: &Set, example: &str) -> bool {

@@ -46,6 +46,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iterations: Option<u32>,
 
+    /// Give the software GPU as much data as a GPU gets, to compare the two: takes minutes
+    #[arg(long)]
+    gpu_sizes: bool,
+
     /// Where to write the results, replacing those of an earlier run; by default `chapter` in cargo's target folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -184,6 +188,7 @@ impl Run<'_> {
                     .arguments
                     .iterations
                     .filter(|_| able.iter().any(|part| part.uses_iterations())),
+                gpu_sizes: self.arguments.gpu_sizes,
             };
             let ended = self.start(one, &order)?;
             summary.exit_code = ended.status.code();

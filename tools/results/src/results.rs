@@ -33,6 +33,9 @@ pub struct Request {
     /// Whether a profiler was attached: such a run's times are not to be recorded as expectations.
     #[serde(default)]
     pub profiled: bool,
+    /// Whether a model was given as much data as a GPU gets.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gpu_sizes: bool,
 }
 
 /// What a run of an example left behind.

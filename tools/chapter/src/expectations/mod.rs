@@ -18,9 +18,11 @@ mod judge;
 mod lines;
 mod outcome;
 mod record;
+mod recorded;
 mod update;
 
 pub use outcome::{Judgement, Outcome};
+pub use recorded::{Recorded, RecordedPart, recorded};
 pub use update::update;
 
 use chapter_results::Results;
@@ -152,8 +154,10 @@ fn unfit(run: &Results) -> Option<&'static str> {
         rounds,
         iterations,
         profiled,
+        gpu_sizes,
     } = run.request;
-    let other_work = size.is_some() || chunks.is_some() || streams.is_some() || rounds.is_some();
+    let other_work =
+        gpu_sizes || size.is_some() || chunks.is_some() || streams.is_some() || rounds.is_some();
     if !run.reports.is_empty() {
         Some("the checkers found errors")
     } else if profiled {

@@ -18,6 +18,8 @@ pub struct Order<'a> {
     pub parts: Vec<&'a str>,
     /// Timed runs of each variant.
     pub iterations: Option<u32>,
+    /// As much data as on a GPU.
+    pub gpu_sizes: bool,
 }
 
 /// How it ended.
@@ -48,6 +50,7 @@ impl Order<'_> {
         let mut arguments = self.device.arguments();
         arguments.extend(self.parts.iter().map(|part| format!("--part={part}")));
         arguments.extend(self.iterations.map(|n| format!("--iterations={n}")));
+        arguments.extend(self.gpu_sizes.then(|| "--gpu-sizes".to_owned()));
         arguments
     }
 }

@@ -1,0 +1,359 @@
+//! A model beside its device: every figure that was recorded on a GPU and what the software GPU gives for the same work.
+
+use crate::expectations::Recorded;
+use chapter_results::Results;
+use chapter_results::part::{Kind, PartResults};
+use chapter_results::units;
+use chapter_terminal::style;
+use chapter_terminal::table::Table;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// How far a modelled makespan may be from the measured one, as a share.
+const MAKESPAN: f64 = 0.10;
+/// The same for a copy.
+const COPY: f64 = 0.05;
+/// The same for what was not used to fit the model.
+const HELD_OUT: f64 = 0.15;
+/// Two variants are ranked when the one takes this many times as long as the other.
+const APART: f64 = 1.10;
+
+/// One figure of both.
+#[derive(Clone, Debug)]
+struct Line {
+    group: String,
+    variant: String,
+    kind: Kind,
+    /// Microseconds.
+    measured: f64,
+    /// How far from it a run of the device may be, as a share.
+    tolerance: f64,
+    modelled: f64,
+}
+
+impl Line {
+    fn deviation(&self) -> f64 {
+        self.modelled / self.measured - 1.0
+    }
+
+    /// How far the model may be off; `None` for what is compared by its rank alone.
+    fn limit(&self, held_out: bool) -> Option<f64> {
+        match (self.kind, held_out) {
+            (Kind::Other, _) => None,
+            (_, true) => Some(HELD_OUT),
+            (Kind::Makespan, _) => Some(MAKESPAN),
+            (Kind::Copy, _) => Some(COPY),
+        }
+    }
+
+    fn judged(&self, held_out: bool) -> Judged {
+        match self.limit(held_out) {
+            None => Judged::Not,
+            Some(limit) if self.deviation().abs() <= limit => Judged::Near,
+            Some(limit) if self.tolerance > limit && self.deviation().abs() <= self.tolerance => {
+                Judged::Spread
+            }
+            Some(_) => Judged::Off,
+        }
+    }
+
+    /// Which of the two takes longer, if one takes clearly longer.
+    fn rank(&self, other: &Self, of: fn(&Self) -> f64) -> Option<bool> {
+        let ratio = of(self) / of(other);
+        (ratio > APART || ratio < 1.0 / APART).then_some(ratio > 1.0)
+    }
+}
+
+/// The verdict on one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judged {
+    /// Times of single calls: their ranks are judged.
+    Not,
+    Near,
+    /// Beyond the limit, but the device's own runs are as far apart.
+    Spread,
+    Off,
+}
+
+impl Judged {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Not => "",
+            Self::Near => "ok",
+            Self::Spread => "within the device's spread",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// One part of both.
+struct Part {
+    name: String,
+    held_out: bool,
+    /// Why there is nothing to compare, if so.
+    absent: Option<String>,
+    lines: Vec<Line>,
+}
+
+impl Part {
+    fn new(
+        target: &str,
+        recorded: &crate::expectations::RecordedPart,
+        found: Option<&PartResults>,
+    ) -> Self {
+        let name = format!("{target}:{}", recorded.name);
+        let absent = match found {
+            None => Some("not modelled".to_owned()),
+            Some(found) if found.workload != recorded.workload => {
+                Some("modelled with other work; run it with --gpu-sizes".to_owned())
+            }
+            Some(_) if recorded.times.is_empty() => Some("times nothing".to_owned()),
+            Some(_) => None,
+        };
+        let mut lines = Vec::new();
+        for (recorded, found) in recorded.times.iter().filter_map(|time| {
+            let alike = |timed: &&chapter_results::part::Timed| {
+                (&timed.group.id, &timed.variant.id) == (&time.group, &time.variant)
+            };
+            Some((time, found?.timed.iter().find(alike)?))
+        }) {
+            lines.push(Line {
+                group: recorded.group.clone(),
+                variant: recorded.variant.clone(),
+                kind: recorded.kind,
+                measured: recorded.us,
+                tolerance: recorded.tolerance_us / recorded.us,
+                modelled: found.median_us(),
+            });
+        }
+        if absent.is_some() {
+            lines.clear();
+        }
+        Self {
+            name,
+            held_out: false,
+            absent,
+            lines,
+        }
+    }
+
+    /// Pairs of one group that are more than 10 % apart on both sides, and whether both sides agree on the longer one.
+    fn pairs(&self) -> Vec<(&Line, &Line, bool)> {
+        let mut pairs = Vec::new();
+        for (index, one) in self.lines.iter().enumerate() {
+            for other in self.lines[index + 1..]
+                .iter()
+                .filter(|other| other.group == one.group)
+            {
+                let ranks = [
+                    one.rank(other, |line| line.measured),
+                    one.rank(other, |line| line.modelled),
+                ];
+                if let [Some(measured), Some(modelled)] = ranks {
+                    pairs.push((one, other, measured == modelled));
+                }
+            }
+        }
+        pairs
+    }
+}
+
+/// Everything recorded on one device beside what was modelled.
+pub struct Comparison {
+    device: String,
+    parts: Vec<Part>,
+}
+
+impl Comparison {
+    /// Compares; `held_out` names parts, as `TARGET:PART`, whose figures were not used to fit the model.
+    pub fn new(recorded: &[Recorded], modelled: &[Results], held_out: &[String]) -> Self {
+        let mut parts = Vec::new();
+        for one in recorded {
+            let results = modelled
+                .iter()
+                .find(|results| results.example == one.target);
+            for part in &one.parts {
+                let found = results
+                    .and_then(|results| results.parts.iter().find(|found| found.name == part.name));
+                let mut part = Part::new(&one.target, part, found);
+                part.held_out = held_out.contains(&part.name);
+                parts.push(part);
+            }
+        }
+        let device = recorded
+            .first()
+            .map_or_else(String::new, |one| one.device.to_string());
+        Self { device, parts }
+    }
+
+    /// Whether everything is within its limit and ranked as measured, and everything was compared.
+    pub fn holds(&self) -> bool {
+        self.parts.iter().all(|part| {
+            let near = |line: &Line| line.judged(part.held_out) != Judged::Off;
+            let compared =
+                part.absent.is_none() || part.lines.is_empty() && part.is_empty_by_nature();
+            compared && part.lines.iter().all(near) && part.pairs().iter().all(|(.., agree)| *agree)
+        })
+    }
+
+    /// For the terminal.
+    pub fn text(&self, columns: usize) -> String {
+        let mut table = Table::new(["variant", "measured", "modelled", "deviation", ""]);
+        for part in &self.parts {
+            let note = part.note();
+            table.heading(format!("{}{note}", style::bold(&part.name)));
+            let mut last = None;
+            for line in &part.lines {
+                if last != Some(&line.group) {
+                    table.heading(format!("  {}", line.group));
+                    last = Some(&line.group);
+                }
+                let judged = line.judged(part.held_out);
+                let word = match judged {
+                    Judged::Off => style::bad(judged.word()),
+                    _ => judged.word().to_owned(),
+                };
+                let variant = format!("    {}", line.variant);
+                table.row([
+                    variant,
+                    measured(line),
+                    time(line.modelled),
+                    deviation(line),
+                    word,
+                ]);
+            }
+        }
+        format!(
+            "{}: recorded, and modelled\n\n{}\n\n{}",
+            self.device,
+            table.fitted(columns),
+            self.summary()
+        )
+    }
+
+    /// For a page.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("{}\n", self.summary());
+        for part in self.parts.iter().filter(|part| !part.lines.is_empty()) {
+            let _ = write!(text, "\n### {}{}\n\n", part.name, part.note());
+            text += "| group | variant | measured | modelled | deviation |  |\n|---|---|---|---|---|---|\n";
+            for line in &part.lines {
+                let cells = [
+                    line.group.clone(),
+                    line.variant.clone(),
+                    measured(line),
+                    time(line.modelled),
+                    deviation(line),
+                    line.judged(part.held_out).word().to_owned(),
+                ];
+                let _ = writeln!(
+                    text,
+                    "| {} |",
+                    cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
+                );
+            }
+        }
+        text
+    }
+
+    /// How many figures are near, how many pairs are ranked as measured, and which are not.
+    fn summary(&self) -> String {
+        let mut text = String::new();
+        let classes = [
+            ("Makespans", Kind::Makespan, false, MAKESPAN),
+            ("Copies", Kind::Copy, false, COPY),
+            ("Held out, not used to fit", Kind::Makespan, true, HELD_OUT),
+        ];
+        for (name, kind, held_out, limit) in classes {
+            let lines: Vec<&Line> = self
+                .parts
+                .iter()
+                .filter(|part| part.held_out == held_out)
+                .flat_map(|part| &part.lines)
+                .filter(|line| line.kind == kind)
+                .collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let count = |judged| {
+                lines
+                    .iter()
+                    .filter(|line| line.judged(held_out) == judged)
+                    .count()
+            };
+            let _ = write!(
+                text,
+                "{name}: {} of {} within {}",
+                count(Judged::Near),
+                lines.len(),
+                units::percent(limit)
+            );
+            let beyond = [
+                (count(Judged::Spread), "within the device's own spread"),
+                (count(Judged::Off), "off"),
+            ];
+            for (count, what) in beyond.into_iter().filter(|(count, _)| *count > 0) {
+                let _ = write!(text, ", {count} {what}");
+            }
+            text += ".\n";
+        }
+        let pairs: Vec<_> = self
+            .parts
+            .iter()
+            .flat_map(|part| part.pairs().into_iter().map(move |pair| (part, pair)))
+            .collect();
+        let wrong: Vec<_> = pairs.iter().filter(|(_, (.., agree))| !agree).collect();
+        let _ = writeln!(
+            text,
+            "Pairs of variants more than 10 % apart, measured and modelled: {}; ranked otherwise: {}.",
+            pairs.len(),
+            wrong.len()
+        );
+        for (part, (one, other, _)) in wrong {
+            let _ = writeln!(
+                text,
+                "- {}, {}: {} takes {} times as long as {} measured, {} modelled",
+                part.name,
+                one.group,
+                one.variant,
+                units::digits(one.measured / other.measured),
+                other.variant,
+                units::digits(one.modelled / other.modelled),
+            );
+        }
+        for part in &self.parts {
+            if let Some(why) = part.absent.as_ref().filter(|_| !part.is_empty_by_nature()) {
+                let _ = writeln!(text, "- {}: {why}", part.name);
+            }
+        }
+        text
+    }
+}
+
+impl Part {
+    /// Parts that show something else than times.
+    fn is_empty_by_nature(&self) -> bool {
+        self.absent.as_deref() == Some("times nothing")
+    }
+
+    fn note(&self) -> String {
+        match (&self.absent, self.held_out) {
+            (Some(why), _) => format!(" ({why})"),
+            (None, true) => " (held out)".to_owned(),
+            (None, false) => String::new(),
+        }
+    }
+}
+
+fn time(us: f64) -> String {
+    units::time(Duration::from_nanos((us * 1e3).round() as u64))
+}
+
+/// The median and how far a run may be from it.
+fn measured(line: &Line) -> String {
+    format!("{} ± {:.0} %", time(line.measured), line.tolerance * 100.0)
+}
+
+fn deviation(line: &Line) -> String {
+    format!("{:+.1} %", line.deviation() * 100.0)
+}

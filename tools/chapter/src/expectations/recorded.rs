@@ -1,0 +1,103 @@
+//! What was recorded on one device, for whoever compares it with something else.
+
+use super::form::{Expectations, ExpectedTime};
+use chapter_results::device::{Fingerprint, TimeSource};
+use chapter_results::part::Kind;
+use chapter_terminal::UsageError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A target's figures.
+pub struct Recorded {
+    /// The target.
+    pub target: String,
+    /// The device that they were measured on.
+    pub device: Fingerprint,
+    /// Its parts.
+    pub parts: Vec<RecordedPart>,
+}
+
+/// A part's figures.
+pub struct RecordedPart {
+    /// Its name.
+    pub name: String,
+    /// The hash of its work.
+    pub workload: String,
+    /// What was timed.
+    pub times: Vec<RecordedTime>,
+}
+
+/// One figure.
+pub struct RecordedTime {
+    /// The group's id.
+    pub group: String,
+    /// The variant's id.
+    pub variant: String,
+    /// What is timed.
+    pub kind: Kind,
+    /// The median in microseconds.
+    pub us: f64,
+    /// How far from it a run may be, in microseconds.
+    pub tolerance_us: f64,
+}
+
+/// All measured figures in the folder of one device, by target.
+///
+/// # Errors
+/// The folder cannot be read, holds no expectations, or holds those of a model.
+pub fn recorded(folder: &Path) -> Result<Vec<Recorded>, UsageError> {
+    let refuse = |why: String| UsageError(format!("{}: {why}", folder.display()));
+    let entries = fs::read_dir(folder).map_err(|error| refuse(error.to_string()))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        let target = file.file_stem().unwrap_or_default().to_string_lossy();
+        let Some(expected) = Expectations::read(&file, &target)? else {
+            continue;
+        };
+        if expected.times == TimeSource::Modelled {
+            return Err(refuse(
+                "these figures are modelled, not measured".to_owned(),
+            ));
+        }
+        all.push(Recorded::from(expected));
+    }
+    if all.is_empty() {
+        return Err(refuse("no expectations of a device are in it".to_owned()));
+    }
+    Ok(all)
+}
+
+impl From<Expectations> for Recorded {
+    fn from(expected: Expectations) -> Self {
+        let parts = expected.parts.into_iter().map(|part| RecordedPart {
+            name: part.name,
+            workload: part.workload,
+            times: part.times.into_iter().map(RecordedTime::from).collect(),
+        });
+        Self {
+            target: expected.target,
+            device: expected.device,
+            parts: parts.collect(),
+        }
+    }
+}
+
+impl From<ExpectedTime> for RecordedTime {
+    fn from(time: ExpectedTime) -> Self {
+        Self {
+            group: time.group,
+            variant: time.variant,
+            kind: time.kind,
+            us: time.us,
+            tolerance_us: time.tolerance_us.unwrap_or(0.0),
+        }
+    }
+}
