@@ -1,12 +1,10 @@
 //! Recording without records: timing events around each operation, on a machine that has an NVIDIA GPU and no CUPTI.
 
 use super::engine;
-use super::mode::{Mode, Observing};
 use super::notes::{self, Operation};
 use super::record::name_of;
 use super::records::{self, Ran};
-use crate::device::Device;
-use crate::error::{Error, failed};
+use crate::error::{Error, Result, failed};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
 use cuda_host::stream;
 use cust::error::{CudaError, CudaResult};
@@ -89,32 +87,38 @@ fn kernel_name(function: usize) -> String {
         .to_owned()
 }
 
-/// Runs `body` with events around its operations. `why` there are no records.
-pub(super) fn recorded<R, E: From<Error>>(
-    device: &Device,
+/// What the recording's clock begins with.
+pub(super) struct Origin {
+    event: Event,
+    /// Why there are no records.
     why: String,
-    body: impl FnOnce() -> Result<R, E>,
-) -> Result<(R, Recording), E> {
-    let origin = unobserved(|| {
+}
+
+/// Begins the recording's clock.
+pub(super) fn origin(why: String) -> Result<Origin> {
+    let event = unobserved(|| {
         let clock = stream::non_blocking()?;
         let origin = Event::new(EventFlags::DEFAULT)?;
         origin.record(&clock)?;
         origin.synchronize()?;
         Ok(origin)
     });
-    let origin = origin.map_err(of_clock)?;
-    let observing = Observing::start(Mode::Events);
-    let result = body()?;
-    drop(observing);
-    device.synchronize()?;
+    let event = event.map_err(of_clock)?;
+    Ok(Origin { event, why })
+}
+
+/// What ran since, by the events around the operations. The device is idle.
+pub(super) fn recording(origin: &Origin) -> Result<Recording> {
     let mut notes = notes::take();
     let operations = std::mem::take(&mut notes.operations);
     let ran = operations
         .into_iter()
         .zip(0..)
         .map(|(operation, enqueued)| {
-            let since_origin =
-                |event: &Event| event.elapsed(&origin).map(|time| time.as_nanos() as u64);
+            let since_origin = |event: &Event| {
+                let time = event.elapsed(&origin.event)?;
+                Ok(time.as_nanos() as u64)
+            };
             let start = since_origin(&operation.begin)?;
             let end = since_origin(&operation.end)?.max(start);
             let interval = Interval {
@@ -131,8 +135,8 @@ pub(super) fn recorded<R, E: From<Error>>(
             })
         });
     let ran = ran.collect::<CudaResult<Vec<Ran>>>().map_err(of_clock)?;
-    let (recording, _) = records::assembled(Source::Events(why), &notes, ran);
-    Ok((result, recording))
+    let (recording, _) = records::assembled(Source::Events(origin.why.clone()), &notes, ran);
+    Ok(recording)
 }
 
 fn of_clock(error: CudaError) -> Error {

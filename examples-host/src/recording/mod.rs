@@ -21,17 +21,19 @@ mod observer;
 mod record;
 mod records;
 mod software_log;
+mod whole;
 
 pub use cupti::profiling_library;
 pub(crate) use mode::time_calls;
 pub(crate) use observer::install;
+pub use whole::Whole;
 
 use crate::device::Device;
 use crate::error::Error;
 use crate::host_clock;
-use crate::intervals::{Range, Recording, Source, Span};
+use crate::intervals::{Range, Recording, Span};
 use libcuda::Driver;
-use mode::{Mode, Observing};
+use mode::Mode;
 
 /// Counts the work of every call of the driver from now on, which is selected. Opening a
 /// [`Device`] does it; programs that open none may ask for it.
@@ -58,37 +60,11 @@ pub fn recorded<R, E: From<Error>>(
     device: &Device,
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<(R, Recording), E> {
-    install();
-    device.synchronize()?;
-    if is_free(device) {
-        software_log::start();
-        let observing = Observing::start(Mode::Records);
-        let done = body();
-        drop(observing);
-        let idle = device.synchronize();
-        // Taken on every way out, so that the device stops recording.
-        let (records, reports) = software_log::stop();
-        let done = done?;
-        idle?;
-        return Ok((
-            done,
-            records::recording(Source::SoftwareGpu, records, reports),
-        ));
-    }
-    let started = cupti::cupti().map_err(str::to_owned);
-    match started.and_then(|cupti| cupti.start().map(|()| cupti)) {
-        Ok(cupti) => {
-            let observing = Observing::start(Mode::Records);
-            let done = body();
-            drop(observing);
-            let idle = device.synchronize();
-            let records = cupti.stop();
-            let done = done?;
-            idle?;
-            Ok((done, records::recording(Source::Cupti, records, Vec::new())))
-        }
-        Err(why) => between_events::recorded(device, why, body),
-    }
+    let whole = Whole::begin(device)?;
+    let done = body();
+    // Ended on every way out, so that the device stops recording.
+    let recording = whole.end();
+    Ok((done?, recording?))
 }
 
 /// The present on the clock of the device's records, in nanoseconds, while something is recorded with them.

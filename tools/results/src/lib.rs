@@ -4,6 +4,7 @@
 //! - [`results`]: the file, its version, how it is read; [`part`]: what it says of each part.
 //! - [`label`]: ids and the texts that people read.
 //! - [`description`]: what an example says of itself without running.
+//! - [`lab`]: what a lab leaves behind for its grade.
 //! - [`device`]: on what the run took place; [`workload`]: what it had to do, as a hash.
 //! - [`intervals`]: what ran when, and what can be said of it; [`statistics`], [`units`].
 //! - [`new_file`]: files that are whole or not there; [`versioned`]: files that say the version of their form.
@@ -11,6 +12,7 @@
 pub mod description;
 pub mod device;
 pub mod intervals;
+pub mod lab;
 pub mod label;
 pub mod new_file;
 pub mod part;

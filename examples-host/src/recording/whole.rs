@@ -1,0 +1,78 @@
+//! A recording that begins at one place of a program and ends at another.
+
+use super::mode::{Mode, Observing};
+use super::{between_events, cupti, install, is_free, records, software_log};
+use crate::device::Device;
+use crate::error::Result;
+use crate::intervals::{Recording, Source};
+
+/// A recording under way. [`record`](super::record) is the form for a body of code.
+pub struct Whole {
+    device: Device,
+    from: From,
+    observing: Observing,
+}
+
+/// Where the intervals will come from.
+enum From {
+    SoftwareGpu,
+    Cupti(&'static cupti::Cupti),
+    Events(between_events::Origin),
+}
+
+impl Whole {
+    /// Records from now on, when the device has done what it has to do already.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn begin(device: &Device) -> Result<Self> {
+        install();
+        device.synchronize()?;
+        let (from, mode) = if is_free(device) {
+            software_log::start();
+            (From::SoftwareGpu, Mode::Records)
+        } else {
+            let started = cupti::cupti().map_err(str::to_owned);
+            match started.and_then(|cupti| cupti.start().map(|()| cupti)) {
+                Ok(cupti) => (From::Cupti(cupti), Mode::Records),
+                Err(why) => (From::Events(between_events::origin(why)?), Mode::Events),
+            }
+        };
+        Ok(Self {
+            device: device.clone(),
+            from,
+            observing: Observing::start(mode),
+        })
+    }
+
+    /// What ran, when all of it has finished.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn end(self) -> Result<Recording> {
+        let Self {
+            device,
+            from,
+            observing,
+        } = self;
+        drop(observing);
+        let idle = device.synchronize();
+        match from {
+            From::SoftwareGpu => {
+                // Taken on every way out, so that the device stops recording.
+                let (records, reports) = software_log::stop();
+                idle?;
+                Ok(records::recording(Source::SoftwareGpu, records, reports))
+            }
+            From::Cupti(cupti) => {
+                let records = cupti.stop();
+                idle?;
+                Ok(records::recording(Source::Cupti, records, Vec::new()))
+            }
+            From::Events(origin) => {
+                idle?;
+                between_events::recording(&origin)
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Recording a lab from outside, where its calls pass into the driver.
+//!
+//! When the environment variable `LAB_RECORD` names a file, the recording begins before `main`, and the record is written there
+//! when the program hands in its result and once more when it ends. Otherwise the program is an ordinary one.
+
+use chapter_results::lab::{HandedIn, LabRecord};
+use examples_host::device::Device;
+use examples_host::recording::Whole;
+use examples_host::tally;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{env, fs, ptr};
+
+/// Names the file of the record.
+const FILE: &str = "LAB_RECORD";
+/// Names the lab, where the program's own name does not.
+const LAB: &str = "LAB";
+
+struct Recorder {
+    file: PathBuf,
+    device: Device,
+    /// Until the record is complete.
+    whole: Option<Whole>,
+    record: Option<LabRecord>,
+    times: Vec<(String, f64)>,
+}
+
+// SAFETY: the device is a handle that any thread may use, and the mutex lets one thread in at a time.
+unsafe impl Send for Recorder {}
+
+static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
+
+fn recorder() -> MutexGuard<'static, Option<Recorder>> {
+    RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lab's name: the program's, unless the environment says another one.
+pub(crate) fn lab() -> String {
+    env::var(LAB).unwrap_or_else(|_| {
+        let program = env::current_exe().unwrap_or_default();
+        let name = program.file_stem().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    })
+}
+
+/// Runs before `main` in every program that this crate is linked to.
+#[used]
+#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
+#[cfg_attr(not(any(target_os = "macos", windows)), unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+unsafe extern "C" {
+    fn atexit(function: extern "C" fn()) -> i32;
+}
+
+extern "C" fn before_main() {
+    for folder in
+        [concat!(env!("CARGO_MANIFEST_DIR"), "/src"), cuda_host::SOURCES, libcuda::SOURCES]
+    {
+        software_gpu::add_wrapper(folder);
+    }
+    let Some(file) = env::var_os(FILE).filter(|file| !file.is_empty()) else {
+        return;
+    };
+    if let Err(error) = begin(file.into()) {
+        eprintln!("error: the lab cannot be recorded: {error:#}");
+        std::process::exit(3);
+    }
+}
+
+fn begin(file: PathBuf) -> anyhow::Result<()> {
+    let device = Device::open(libcuda::Choice::from_environment()?)?;
+    let whole = Whole::begin(&device)?;
+    // The program makes a context current itself, or its first call fails as it would without a recorder.
+    // SAFETY: null is no context.
+    unsafe { cust::sys::cuCtxSetCurrent(ptr::null_mut()) };
+    *recorder() =
+        Some(Recorder { file, device, whole: Some(whole), record: None, times: Vec::new() });
+    // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
+    unsafe { atexit(at_exit) };
+    Ok(())
+}
+
+extern "C" fn at_exit() {
+    finish(None);
+}
+
+/// Notes a time that the program measured.
+pub(crate) fn time(name: &str, time: Duration) {
+    if let Some(recorder) = &mut *recorder() {
+        recorder.times.push((name.to_owned(), time.as_nanos() as f64));
+    }
+}
+
+/// Ends the recording, if it has not ended, and writes the record.
+pub(crate) fn finish(result: Option<&HandedIn>) {
+    let mut recorder = recorder();
+    let Some(recorder) = &mut *recorder else {
+        return;
+    };
+    if let Some(whole) = recorder.whole.take() {
+        let current = recorder.device.make_current();
+        match current.and_then(|()| whole.end()) {
+            Ok(recording) => {
+                recorder.record = Some(LabRecord {
+                    times: recorder.device.times(),
+                    device: recorder.device.name().to_owned(),
+                    recording,
+                    threads: tally::enqueued().threads,
+                    result: result.cloned(),
+                    times_handed_in: Vec::new(),
+                    reports: Vec::new(),
+                });
+            }
+            Err(error) => eprintln!("error: the lab's recording: {error}"),
+        }
+    }
+    if let Some(record) = &mut recorder.record {
+        record.times_handed_in.clone_from(&recorder.times);
+        record.reports = software_gpu::reports::all().iter().map(ToString::to_string).collect();
+        let text = serde_json::to_string(record).unwrap_or_default();
+        if let Err(error) = fs::write(&recorder.file, text) {
+            eprintln!("error: cannot write the lab's record: {error}");
+        }
+    }
+}

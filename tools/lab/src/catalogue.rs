@@ -1,0 +1,307 @@
+//! The labs: what `labs/labs.toml` declares of each.
+
+use anyhow::{Context, Result, bail};
+use chapter_results::intervals::Engine;
+use chapter_terminal::UsageError;
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All labs, in their order.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    /// The labs.
+    #[serde(rename = "lab")]
+    pub labs: Vec<Lab>,
+    /// The workspace's folder.
+    #[serde(skip)]
+    pub root: PathBuf,
+}
+
+/// A lab.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lab {
+    /// Its number and name: `01_first_stream`.
+    pub name: String,
+    /// What it is about, in a few words.
+    pub title: String,
+    /// What kind of work it is.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The lesson of the chapter that explains it: a package, and a part of it.
+    pub lesson: String,
+    /// The criteria that its starting state does not meet.
+    pub fails: Vec<String>,
+    /// What helps, the least revealing first.
+    pub hints: Vec<String>,
+    /// The engine whose first operation starts the clock; without it, the first operation of any engine does.
+    #[serde(default)]
+    pub clock_starts_with: Option<Engine>,
+    /// What is graded.
+    pub criteria: Vec<Criterion>,
+    /// Of a lab with questions: their answers, as digests.
+    #[serde(default)]
+    pub answers: Vec<String>,
+}
+
+/// What a student has to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Fill in what is missing.
+    #[default]
+    Write,
+    /// Find what is wrong in a program that looks right.
+    FindTheBug,
+    /// Make it as fast as it can be.
+    ReachTheBound,
+    /// Answer questions about a recorded run.
+    Explain,
+    /// Write device code.
+    Kernel,
+}
+
+impl Kind {
+    /// A word for tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::FindTheBug => "find the bug",
+            Self::ReachTheBound => "reach the bound",
+            Self::Explain => "explain",
+            Self::Kernel => "write a kernel",
+        }
+    }
+}
+
+/// One thing that is graded.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Criterion {
+    /// What results know it by.
+    pub id: String,
+    /// What it is worth.
+    pub points: u32,
+    /// What is checked.
+    pub check: Check,
+    /// What a student learns when it is not met.
+    pub teaches: String,
+}
+
+/// What is checked. Figures for an NVIDIA GPU stand beside those for the model, where the two differ.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Check {
+    /// The program compiles.
+    Compiles,
+    /// Every element of the result is right.
+    Right,
+    /// The checkers of the software GPU report nothing. A GPU has none: there it is not judged.
+    Unreported,
+    /// The device did exactly the work of the goal: bytes copied each way, launches and threads of kernels.
+    EqualWork,
+    /// The share of the busy time of one engine during which another is busy too.
+    Overlap {
+        /// The engine whose time counts.
+        of: Engine,
+        /// The other one; the same engine means that two of its operations run at once.
+        with: Engine,
+        /// The least share.
+        at_least: f64,
+        /// The least share on an NVIDIA GPU.
+        nvidia: f64,
+    },
+    /// The time from the first operation to the end of the last.
+    Within {
+        /// At most so many times what it is compared with.
+        times: f64,
+        /// The same on an NVIDIA GPU.
+        nvidia: f64,
+        /// What it is compared with.
+        of: Yardstick,
+    },
+    /// How often the program calls functions of the driver, until it hands in.
+    Calls {
+        /// The functions, by the driver's names; their calls are added up.
+        names: Vec<String>,
+        /// The fewest.
+        #[serde(default)]
+        at_least: u64,
+        /// The most.
+        #[serde(default = "no_limit")]
+        at_most: u64,
+    },
+    /// The calls that enqueue copies return before the copies have ended.
+    CopiesReturnEarly {
+        /// The direction.
+        engine: Engine,
+    },
+    /// So many streams have operations of an engine.
+    Streams {
+        /// The engine.
+        engine: Engine,
+        /// The fewest streams.
+        at_least: usize,
+    },
+    /// A time that the program measured is that of a kernel.
+    TimeOfKernel {
+        /// What the program calls it.
+        name: String,
+        /// The kernel.
+        kernel: String,
+        /// By which share it may differ.
+        tolerance: f64,
+    },
+    /// The kernels that ran are the ones asked for.
+    Kernels {
+        /// Those that must run.
+        required: Vec<String>,
+        /// Those that must not.
+        #[serde(default)]
+        forbidden: Vec<String>,
+    },
+    /// The answer to a question is right.
+    Answer {
+        /// The question's number, from 1.
+        question: usize,
+    },
+}
+
+fn no_limit() -> u64 {
+    u64::MAX
+}
+
+/// What a time is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Yardstick {
+    /// How long the busiest engine of the goal works: nothing that does this work is faster.
+    Bound,
+    /// The goal's time.
+    Goal,
+}
+
+impl Catalogue {
+    /// Reads the catalogue of the workspace that the command belongs to.
+    ///
+    /// # Errors
+    /// It cannot be read, or contradicts itself.
+    pub fn read(root: &Path) -> Result<Self> {
+        let path = root.join("labs/labs.toml");
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut catalogue: Self =
+            toml::from_str(&text).with_context(|| path.display().to_string())?;
+        catalogue.root = root.to_owned();
+        catalogue.contradiction()?;
+        Ok(catalogue)
+    }
+
+    fn contradiction(&self) -> Result<()> {
+        for lab in &self.labs {
+            for id in &lab.fails {
+                if !lab.criteria.iter().any(|criterion| criterion.id == *id) {
+                    bail!(
+                        "labs.toml: {} fails with {id}, which is none of its criteria",
+                        lab.name
+                    );
+                }
+            }
+            for (place, criterion) in lab.criteria.iter().enumerate() {
+                if lab.criteria[..place]
+                    .iter()
+                    .any(|other| other.id == criterion.id)
+                {
+                    bail!("labs.toml: {} has two criteria {}", lab.name, criterion.id);
+                }
+                if let Check::Answer { question } = criterion.check
+                    && !(1..=lab.answers.len()).contains(&question)
+                {
+                    bail!(
+                        "labs.toml: {} has no answer to question {question}",
+                        lab.name
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The lab of this name, number, or unique part of a name.
+    ///
+    /// # Errors
+    /// [`UsageError`] when there is none, or there are several.
+    pub fn find(&self, word: &str) -> Result<&Lab> {
+        let word = word.rsplit('/').next().unwrap_or(word);
+        let word = word.strip_suffix(".rs").unwrap_or(word);
+        let number = |lab: &&Lab| {
+            let (number, name) = lab.name.split_once('_').unwrap_or(("", &lab.name));
+            lab.name == word
+                || name == word
+                || (number.parse::<u32>().ok() == word.parse().ok() && word.parse::<u32>().is_ok())
+        };
+        if let Some(lab) = self.labs.iter().find(number) {
+            return Ok(lab);
+        }
+        let similar: Vec<&Lab> = self
+            .labs
+            .iter()
+            .filter(|lab| lab.name.contains(word))
+            .collect();
+        match similar[..] {
+            [lab] => Ok(lab),
+            [] => bail!(UsageError(format!(
+                "there is no lab {word}; `cargo lab list` shows all"
+            ))),
+            _ => {
+                let names: Vec<&str> = similar.iter().map(|lab| lab.name.as_str()).collect();
+                bail!(UsageError(format!(
+                    "{word} may mean {}",
+                    names.join(" or ")
+                )))
+            }
+        }
+    }
+}
+
+impl Lab {
+    /// The file's name in `exercises` and `solutions`.
+    pub fn file(&self) -> String {
+        match self.kind {
+            Kind::Explain => format!("{}.txt", self.name),
+            _ => format!("{}.rs", self.name),
+        }
+    }
+
+    /// The student's file.
+    pub fn exercise(&self, root: &Path) -> PathBuf {
+        root.join("labs/exercises").join(self.file())
+    }
+
+    /// Its solution, which a student's copy of the workspace does not have.
+    pub fn solution(&self, root: &Path) -> PathBuf {
+        root.join("labs/solutions").join(self.file())
+    }
+
+    /// The goal: what the solution did on the software GPU.
+    pub fn goal(&self, root: &Path) -> PathBuf {
+        root.join("labs/goals")
+            .join(&self.name)
+            .with_extension("json")
+    }
+
+    /// All points that there are.
+    pub fn points(&self) -> u32 {
+        self.criteria.iter().map(|criterion| criterion.points).sum()
+    }
+}
+
+/// The workspace's folder: where cargo has been started, or where the command was built.
+pub fn root() -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let own = run.unwrap_or_else(|| built.to_owned());
+    own.join("../..").canonicalize().unwrap_or(own)
+}

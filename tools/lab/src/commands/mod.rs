@@ -1,0 +1,11 @@
+//! What the command can do.
+
+pub mod check;
+pub mod diff;
+pub mod hint;
+pub mod list;
+pub mod next;
+pub mod reset;
+pub mod run;
+pub mod session;
+pub mod verify;

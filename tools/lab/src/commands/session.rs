@@ -1,0 +1,66 @@
+//! What most commands need: the catalogue, a compiler, and a folder for programs.
+
+use crate::attempt::{Attempt, Device, Place};
+use crate::catalogue::{self, Catalogue, Lab};
+use crate::compiler::Compiler;
+use crate::goal::Goal;
+use crate::judge::{Verdict, judge};
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The labs of this workspace, ready to be tried.
+pub struct Session {
+    /// The labs.
+    pub catalogue: Catalogue,
+    compiler: Compiler,
+    folder: PathBuf,
+    /// The device.
+    pub device: Device,
+}
+
+impl Session {
+    /// Reads the catalogue and builds the libraries.
+    ///
+    /// # Errors
+    /// Either is not possible.
+    pub fn open(device: Device) -> Result<Self> {
+        let catalogue = Catalogue::read(&catalogue::root())?;
+        let compiler = Compiler::prepare(&catalogue.root)?;
+        let folder = catalogue.root.join("target/labs");
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+        Ok(Self {
+            catalogue,
+            compiler,
+            folder,
+            device,
+        })
+    }
+
+    /// The workspace's folder.
+    pub fn root(&self) -> &Path {
+        &self.catalogue.root
+    }
+
+    /// The compiler and the libraries.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// Tries a file of a lab.
+    ///
+    /// # Errors
+    /// The tools fail, and not the file.
+    pub fn attempt(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
+        let place = Place::trusted(&self.compiler, &self.folder, self.device, self.root());
+        place.attempt(lab, source)
+    }
+
+    /// Judges what became of it.
+    pub fn judge(&self, lab: &Lab, attempt: &Attempt) -> (Option<Goal>, Verdict) {
+        let goal = Goal::read(lab, self.root()).ok();
+        let verdict = judge(lab, goal.as_ref(), self.device, attempt);
+        (goal, verdict)
+    }
+}

@@ -1,0 +1,167 @@
+//! Compiling one file against the libraries of the package `labs`.
+//!
+//! Cargo builds the libraries. The file itself is given to rustc directly: that takes less than a second, needs no manifest, and
+//! a submission brings nothing but that one file.
+
+use crate::process::{self, Ended, Limits};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a lab may use.
+const LIBRARIES: [&str; 7] = [
+    "anyhow",
+    "cuda_host",
+    "cust",
+    "gpu_kernels",
+    "labs",
+    "libcuda",
+    "cuda_std",
+];
+
+/// How a file is compiled.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    rustc: OsString,
+    externs: BTreeMap<String, PathBuf>,
+    searched: BTreeSet<String>,
+}
+
+/// A line of `cargo build --message-format=json`.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    target: Option<Target>,
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+    #[serde(default)]
+    linked_paths: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    #[serde(default)]
+    kind: Vec<String>,
+}
+
+impl Compiler {
+    /// Brings the libraries up to date.
+    ///
+    /// # Errors
+    /// They do not build; cargo has said why.
+    pub fn prepare(root: &Path) -> Result<Self> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            .args([
+                "build",
+                "--locked",
+                "-p",
+                "labs",
+                "--lib",
+                "--message-format=json-render-diagnostics",
+            ])
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
+        if !std::io::stderr().is_terminal() {
+            command.arg("--quiet");
+        }
+        let output = command.output().context("cannot start cargo")?;
+        if !output.status.success() {
+            bail!("the libraries of the labs do not build");
+        }
+        let mut compiler = Self {
+            rustc: env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()),
+            externs: BTreeMap::new(),
+            searched: BTreeSet::new(),
+        };
+        for line in output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            compiler.add(serde_json::from_slice(line).context("cargo's messages")?);
+        }
+        Ok(compiler)
+    }
+
+    fn add(&mut self, message: Message) {
+        match (message.reason.as_str(), message.target) {
+            ("build-script-executed", _) => {
+                let native = message
+                    .linked_paths
+                    .into_iter()
+                    .filter(|path| path.starts_with("native="));
+                self.searched.extend(native);
+            }
+            ("compiler-artifact", Some(target)) => {
+                let is_library = target.kind.iter().any(|kind| kind.ends_with("lib"));
+                let rlib = message
+                    .filenames
+                    .into_iter()
+                    .find(|file| file.extension().is_some_and(|e| e == "rlib"));
+                let Some(file) = rlib.filter(|_| is_library) else {
+                    return;
+                };
+                let name = target.name.replace('-', "_");
+                if LIBRARIES.contains(&name.as_str()) {
+                    self.externs.insert(name, file.clone());
+                }
+                if let Some(folder) = file.parent() {
+                    self.searched
+                        .insert(format!("dependency={}", folder.display()));
+                    self.searched
+                        .insert(format!("dependency={}", folder.join("deps").display()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Compiles a file to a program. Returns what the compiler says: as an error when there is no program.
+    ///
+    /// # Errors
+    /// The compiler cannot be started.
+    pub fn compile(
+        &self,
+        source: &Path,
+        program: &Path,
+        folder: &Path,
+        limits: &Limits,
+    ) -> Result<Result<String, String>> {
+        let mut command = Command::new(&self.rustc);
+        command
+            .args(["--edition=2024", "--crate-type=bin", "--crate-name=lab"])
+            .args(["-Copt-level=1", "-Cdebuginfo=line-tables-only"])
+            .arg(if std::io::stderr().is_terminal() {
+                "--color=always"
+            } else {
+                "--color=never"
+            })
+            .arg("-o")
+            .arg(program)
+            .arg(source)
+            .current_dir(folder);
+        for path in &self.searched {
+            command.args(["-L", path]);
+        }
+        for (name, file) in &self.externs {
+            command
+                .arg("--extern")
+                .arg(format!("{name}={}", file.display()));
+        }
+        let done = process::run(command, limits).context("cannot start rustc")?;
+        Ok(match done.ended {
+            Ended::Exit(0) => Ok(done.stderr),
+            Ended::Exit(_) => Err(done.stderr),
+            other => Err(format!("the compiler {other}\n{}", done.stderr)),
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! Each check.
+
+use super::{Case, Mark, ended_well};
+use crate::answers;
+use crate::attempt::Device;
+use crate::catalogue::{Check, Criterion, Lab, Yardstick};
+use crate::goal::{Work, bound, counted};
+use chapter_results::intervals::{Engine, Recording};
+use chapter_results::units;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Judges a run by a criterion.
+pub(super) fn mark(case: &Case, criterion: &Criterion) -> Mark {
+    match &criterion.check {
+        Check::Compiles => Mark::Met(String::new()),
+        Check::Right => right(case),
+        Check::Unreported => unreported(case),
+        Check::EqualWork => equal_work(case),
+        Check::Overlap {
+            of,
+            with,
+            at_least,
+            nvidia,
+        } => overlap(case.counted, (*of, *with), limit(case, *at_least, *nvidia)),
+        Check::Within { times, nvidia, of } => within(case, limit(case, *times, *nvidia), *of),
+        Check::Calls {
+            names,
+            at_least,
+            at_most,
+        } => calls(case, names, *at_least, *at_most),
+        Check::CopiesReturnEarly { engine } => copies_return_early(&case.record.recording, *engine),
+        Check::Streams { engine, at_least } => streams(case.counted, *engine, *at_least),
+        Check::TimeOfKernel {
+            name,
+            kernel,
+            tolerance,
+        } => time_of_kernel(case, name, kernel, *tolerance),
+        Check::Kernels {
+            required,
+            forbidden,
+        } => kernels(case, required, forbidden),
+        Check::Answer { .. } => Mark::Missed("the lab has no program".to_owned()),
+    }
+}
+
+fn limit(case: &Case, modelled: f64, nvidia: f64) -> f64 {
+    match case.device {
+        Device::Software => modelled,
+        Device::Nvidia => nvidia,
+    }
+}
+
+fn met(is_met: bool, found: String) -> Mark {
+    if is_met {
+        Mark::Met(found)
+    } else {
+        Mark::Missed(found)
+    }
+}
+
+fn right(case: &Case) -> Mark {
+    let Some(result) = &case.record.result else {
+        return Mark::Missed(format!(
+            "the program {} and handed in nothing",
+            case.run.ended
+        ));
+    };
+    if result.elements != result.expected {
+        return Mark::Missed(format!(
+            "{} elements were handed in, not {}",
+            result.elements, result.expected
+        ));
+    }
+    if let Some((place, expected, got)) = &result.first {
+        let (wrong, all) = (result.wrong, result.elements);
+        return Mark::Missed(format!(
+            "{wrong} of {all} elements are wrong; the first is element {place}: {got} instead of {expected}"
+        ));
+    }
+    if !ended_well(case.run) {
+        return Mark::Missed(format!(
+            "the result is right, but then the program {}",
+            case.run.ended
+        ));
+    }
+    Mark::Met(format!("all {} elements", result.elements))
+}
+
+fn unreported(case: &Case) -> Mark {
+    if case.device == Device::Nvidia {
+        return Mark::NotJudged("a GPU checks no ordering: run it on the software GPU".to_owned());
+    }
+    match &case.record.reports[..] {
+        [] => Mark::Met("no report".to_owned()),
+        [one] => Mark::Missed(first_line(one)),
+        [one, rest @ ..] => Mark::Missed(format!("{}; and {} more", first_line(one), rest.len())),
+    }
+}
+
+fn first_line(report: &str) -> String {
+    report.lines().next().unwrap_or_default().to_owned()
+}
+
+fn equal_work(case: &Case) -> Mark {
+    let Some(goal) = case.goal else {
+        return Mark::NotJudged("the lab has no goal".to_owned());
+    };
+    match Work::of(case.record).difference(&goal.work) {
+        Some(difference) => Mark::Missed(difference),
+        None => Mark::Met("as much as the goal".to_owned()),
+    }
+}
+
+fn overlap(recording: &Recording, (of, with): (Engine, Engine), at_least: f64) -> Mark {
+    let share = if of == with {
+        recording.overlapped_share(of)
+    } else {
+        recording.share(of, with)
+    };
+    let found = if of == with {
+        format!(
+            "{} of the {of} time another {of} runs, at least {} asked",
+            units::percent(share),
+            units::percent(at_least)
+        )
+    } else {
+        format!(
+            "{} of the {of} time has {with} beside it, at least {} asked",
+            units::percent(share),
+            units::percent(at_least)
+        )
+    };
+    met(share >= at_least, found)
+}
+
+fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
+    let own = case.counted.makespan();
+    // A GPU has its own times: its own busiest engine says what is possible there.
+    let (yardstick, what) = match (case.device, of, case.goal) {
+        (Device::Software, Yardstick::Goal, Some(goal)) => {
+            (counted(case.lab, &goal.recording).makespan(), "the goal")
+        }
+        (Device::Software, Yardstick::Bound, Some(goal)) => {
+            (bound(&counted(case.lab, &goal.recording)), "the bound")
+        }
+        _ => (bound(case.counted), "the busiest engine's time"),
+    };
+    let limit = Duration::from_secs_f64(yardstick.as_secs_f64() * times);
+    let reached = own.as_secs_f64() / yardstick.as_secs_f64().max(1e-9);
+    let found = format!(
+        "{}, {} of {what} ({}), at most {} asked",
+        units::time(own),
+        units::ratio(reached),
+        units::time(yardstick),
+        units::ratio(times)
+    );
+    met(own <= limit, found)
+}
+
+fn calls(case: &Case, names: &[String], at_least: u64, at_most: u64) -> Mark {
+    let calls = case.record.recording.calls.iter();
+    let count = calls.filter(|call| names.contains(&call.name)).count() as u64;
+    let what = names.join(" or ");
+    let asked = match (at_least, at_most) {
+        (least, most) if least == most => format!("exactly {least}"),
+        (0, most) => format!("at most {most}"),
+        (least, u64::MAX) => format!("at least {least}"),
+        (least, most) => format!("{least} to {most}"),
+    };
+    let found = format!("{count} calls of {what}, {asked} asked");
+    met((at_least..=at_most).contains(&count), found)
+}
+
+/// Whether the host went on while the copies of an engine ran.
+fn copies_return_early(recording: &Recording, engine: Engine) -> Mark {
+    let copies = recording.calls.iter().filter_map(|call| {
+        let interval = &recording.intervals[call.interval?];
+        (interval.engine == engine && interval.bytes >= 64 << 10).then_some((call, interval))
+    });
+    let copies: Vec<_> = copies.collect();
+    let late = copies
+        .iter()
+        .filter(|(call, interval)| call.span.end >= interval.span.end.cast_signed());
+    match (copies.len(), late.count()) {
+        (0, _) => Mark::Missed(format!("no {engine} copy")),
+        (all, 0) => Mark::Met(format!("all {all} calls return before their copies end")),
+        (all, late) => Mark::Missed(format!(
+            "{late} of {all} calls for {engine} copies return only when the copy is over"
+        )),
+    }
+}
+
+fn streams(recording: &Recording, engine: Engine, at_least: usize) -> Mark {
+    let of_engine = recording
+        .intervals
+        .iter()
+        .filter(|interval| interval.engine == engine);
+    let streams: BTreeSet<&str> = of_engine.map(|interval| interval.stream.as_str()).collect();
+    let found = format!(
+        "{} streams with {engine} operations, at least {at_least} asked",
+        streams.len()
+    );
+    met(streams.len() >= at_least, found)
+}
+
+fn time_of_kernel(case: &Case, name: &str, kernel: &str, tolerance: f64) -> Mark {
+    let handed_in = case
+        .record
+        .times_handed_in
+        .iter()
+        .find(|(own, _)| own == name);
+    let Some((_, own)) = handed_in else {
+        return Mark::Missed(format!("no time named {name} was handed in"));
+    };
+    let true_time: u64 = {
+        let of_kernel = case
+            .record
+            .recording
+            .intervals
+            .iter()
+            .filter(|interval| interval.name == kernel);
+        of_kernel.map(|interval| interval.span.nanoseconds()).sum()
+    };
+    let [own_text, true_text] =
+        [*own, true_time as f64].map(|ns| units::time(Duration::from_nanos(ns.max(0.0) as u64)));
+    let found = format!("{own_text} handed in, and the kernel took {true_text}");
+    // An event takes a moment itself.
+    let allowed = true_time as f64 * tolerance + 15_000.0;
+    met((own - true_time as f64).abs() <= allowed, found)
+}
+
+fn kernels(case: &Case, required: &[String], forbidden: &[String]) -> Mark {
+    let work = Work::of(case.record);
+    let ran = |kernel: &&String| work.launches.contains_key(*kernel);
+    let absent: Vec<&str> = required
+        .iter()
+        .filter(|kernel| !ran(kernel))
+        .map(String::as_str)
+        .collect();
+    let present: Vec<&str> = forbidden.iter().filter(ran).map(String::as_str).collect();
+    match (&absent[..], &present[..]) {
+        ([], []) => Mark::Met(required.join(", ")),
+        ([], present) => Mark::Missed(format!("{} ran", present.join(" and "))),
+        (absent, _) => Mark::Missed(format!("{} did not run", absent.join(" and "))),
+    }
+}
+
+/// Judges the answer to a question.
+pub(super) fn answer(lab: &Lab, criterion: &Criterion, given: &[Option<String>]) -> Mark {
+    let Check::Answer { question } = criterion.check else {
+        return Mark::Missed("the lab has no program".to_owned());
+    };
+    match given.get(question - 1).and_then(Option::as_ref) {
+        None => Mark::Missed(format!("no answer to question {question}")),
+        Some(answer) => met(
+            answers::digest(&lab.name, question, answer) == lab.answers[question - 1],
+            format!("`{answer}`"),
+        ),
+    }
+}

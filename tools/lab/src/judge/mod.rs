@@ -1,0 +1,205 @@
+//! From an attempt to a verdict.
+
+mod checks;
+
+use crate::attempt::{Attempt, Device, Run};
+use crate::catalogue::{Check, Criterion, Lab};
+use crate::goal::{Goal, counted};
+use crate::process::Ended;
+use chapter_results::lab::LabRecord;
+use serde::Serialize;
+
+/// Whether a criterion is met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "mark", content = "found")]
+pub enum Mark {
+    /// It is, with what was found.
+    Met(String),
+    /// It is not, with what was found instead.
+    Missed(String),
+    /// It cannot be met while another is not.
+    Blocked(String),
+    /// It does not count on this device.
+    NotJudged(String),
+}
+
+impl Mark {
+    /// Whether its points are given.
+    pub fn is_met(&self) -> bool {
+        matches!(self, Self::Met(_))
+    }
+
+    /// What was found.
+    pub fn found(&self) -> &str {
+        match self {
+            Self::Met(found)
+            | Self::Missed(found)
+            | Self::Blocked(found)
+            | Self::NotJudged(found) => found,
+        }
+    }
+}
+
+/// What became of one criterion.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// The criterion.
+    pub id: String,
+    /// What it is worth here: nothing where it is not judged.
+    pub of: u32,
+    /// What was reached.
+    pub points: u32,
+    /// Why.
+    #[serde(flatten)]
+    pub mark: Mark,
+    /// What to learn where it is not met.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub teaches: String,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// The lab.
+    pub lab: String,
+    /// By criterion.
+    pub criteria: Vec<Judged>,
+}
+
+impl Verdict {
+    /// Points reached.
+    pub fn points(&self) -> u32 {
+        self.criteria.iter().map(|judged| judged.points).sum()
+    }
+
+    /// Points that could be reached.
+    pub fn of(&self) -> u32 {
+        self.criteria.iter().map(|judged| judged.of).sum()
+    }
+
+    /// Whether everything is met that counts.
+    pub fn passed(&self) -> bool {
+        self.points() == self.of()
+    }
+
+    /// The ids of the criteria that are missed by themselves.
+    pub fn missed(&self) -> Vec<&str> {
+        let missed = self
+            .criteria
+            .iter()
+            .filter(|judged| matches!(judged.mark, Mark::Missed(_)));
+        missed.map(|judged| judged.id.as_str()).collect()
+    }
+}
+
+/// What a check looks at.
+struct Case<'a> {
+    lab: &'a Lab,
+    device: Device,
+    goal: Option<&'a Goal>,
+    run: &'a Run,
+    record: &'a LabRecord,
+    /// The operations that count.
+    counted: &'a chapter_results::intervals::Recording,
+}
+
+/// Judges an attempt.
+pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) -> Verdict {
+    let mark: Box<dyn Fn(&Criterion) -> Mark> = match attempt {
+        Attempt::Refused(_) => Box::new(|criterion| match criterion.check {
+            Check::Compiles => Mark::Missed("the compiler refuses the file".to_owned()),
+            _ => Mark::Blocked("the file does not compile".to_owned()),
+        }),
+        Attempt::Lacks(what) => Box::new(|_| Mark::NotJudged(what.clone())),
+        Attempt::Answered(answers) => Box::new(|criterion| checks::answer(lab, criterion, answers)),
+        Attempt::Ran(run) => {
+            let counted = run
+                .record
+                .as_ref()
+                .map(|record| counted(lab, &record.recording));
+            Box::new(move |criterion| {
+                let (Some(record), Some(counted)) = (&run.record, &counted) else {
+                    return without_record(criterion, run);
+                };
+                let case = Case {
+                    lab,
+                    device,
+                    goal,
+                    run,
+                    record,
+                    counted,
+                };
+                checks::mark(&case, criterion)
+            })
+        }
+    };
+    let mut marks: Vec<Mark> = lab.criteria.iter().map(mark).collect();
+    block(lab, &mut marks);
+    let judged = lab.criteria.iter().zip(marks).map(|(criterion, mark)| {
+        let of = if matches!(mark, Mark::NotJudged(_)) {
+            0
+        } else {
+            criterion.points
+        };
+        Judged {
+            id: criterion.id.clone(),
+            of,
+            points: if mark.is_met() { of } else { 0 },
+            teaches: match mark {
+                Mark::Missed(_) => criterion.teaches.clone(),
+                _ => String::new(),
+            },
+            mark,
+        }
+    });
+    Verdict {
+        lab: lab.name.clone(),
+        criteria: judged.collect(),
+    }
+}
+
+/// The program ended before it could be recorded, or was ended.
+fn without_record(criterion: &Criterion, run: &Run) -> Mark {
+    match criterion.check {
+        Check::Compiles => Mark::Met(String::new()),
+        Check::Right => Mark::Missed(format!("the program {} and handed in nothing", run.ended)),
+        _ => Mark::Blocked("nothing was handed in".to_owned()),
+    }
+}
+
+/// A wrong result, or one of other work, is not fast: what judges the timeline counts only where these hold.
+fn block(lab: &Lab, marks: &mut [Mark]) {
+    let holds = |is: fn(&Check) -> bool| {
+        let mut of = lab.criteria.iter().zip(marks.iter());
+        of.all(|(criterion, mark)| {
+            !is(&criterion.check) || !matches!(mark, Mark::Missed(_) | Mark::Blocked(_))
+        })
+    };
+    let right = holds(|check| matches!(check, Check::Right));
+    let equal = holds(|check| matches!(check, Check::EqualWork));
+    let reason = match (right, equal) {
+        (true, true) => return,
+        (false, _) => "it counts once the result is right",
+        (true, false) => "it counts once the work is the goal's",
+    };
+    for (criterion, mark) in lab.criteria.iter().zip(marks) {
+        let about_time = matches!(
+            criterion.check,
+            Check::Overlap { .. }
+                | Check::Within { .. }
+                | Check::CopiesReturnEarly { .. }
+                | Check::Streams { .. }
+                | Check::TimeOfKernel { .. }
+                | Check::Calls { .. }
+                | Check::Kernels { .. }
+        );
+        if about_time && matches!(mark, Mark::Met(_) | Mark::Missed(_)) {
+            *mark = Mark::Blocked(reason.to_owned());
+        }
+    }
+}
+
+/// Whether the program ended as a program should that has handed in a right result.
+fn ended_well(run: &Run) -> bool {
+    run.ended == Ended::Exit(0)
+}

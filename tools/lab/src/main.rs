@@ -1,0 +1,73 @@
+//! The command of the labs: `cargo lab …`.
+
+mod answers;
+mod attempt;
+mod catalogue;
+mod commands;
+mod compiler;
+#[cfg(target_os = "linux")]
+mod confine;
+mod edges;
+mod goal;
+mod judge;
+mod originals;
+mod process;
+mod progress;
+mod show;
+
+use chapter_terminal::UsageError;
+use chapter_terminal::exit::complain;
+use chapter_terminal::output;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use commands::{check, diff, hint, list, reset, run, verify};
+use std::process::ExitCode;
+
+/// Exercises on CUDA streams, graded by what the device did
+#[derive(Parser)]
+#[command(name = "cargo lab", bin_name = "cargo lab")]
+struct Labs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show all labs and what you have reached
+    List(list::Arguments),
+    /// Show the first lab that you have not passed
+    Next,
+    /// Build, run and judge one lab
+    Run(run::Arguments),
+    /// Show a hint; each call shows one more
+    Hint(hint::Arguments),
+    /// Judge all labs, and note what was reached
+    Check(check::Arguments),
+    /// Show what you have changed in a lab
+    Diff(diff::Arguments),
+    /// Put a lab back into its starting state
+    Reset(reset::Arguments),
+    /// For authors: each exercise fails as stated, each solution passes
+    Verify(verify::Arguments),
+}
+
+fn main() -> ExitCode {
+    let help = Labs::command().term_width(output::columns());
+    let parsed = Labs::from_arg_matches(&help.get_matches());
+    let done = match parsed.unwrap_or_else(|error| error.exit()).command {
+        Command::List(arguments) => list::run(&arguments),
+        Command::Next => commands::next::run(),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Hint(arguments) => hint::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Reset(arguments) => reset::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            complain(&error);
+            UsageError::exit_of(&error).into()
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Running a program that may do anything: within limits, and without waiting for it for ever.
+
+use anyhow::Result;
+use std::fmt;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+#[cfg(target_os = "linux")]
+use crate::confine;
+
+/// What a process may use.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// From its start to its end.
+    pub time: Duration,
+    /// Address space in bytes, if it is limited.
+    pub memory: Option<u64>,
+    /// Where it may write, if it is confined: there and nowhere else; and it may not use the network.
+    pub folder: Option<std::path::PathBuf>,
+    /// Whether a confined process may start others, as compilers do.
+    pub may_fork: bool,
+}
+
+impl Limits {
+    /// Of a program that is trusted: it may not take longer.
+    pub fn time(time: Duration) -> Self {
+        Self {
+            time,
+            memory: None,
+            folder: None,
+            may_fork: true,
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exit(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It took too long, and was ended.
+    TimedOut(Duration),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "ended with exit code {code}"),
+            Self::Signal(signal) => write!(f, "was ended by signal {signal}{}", name_of(*signal)),
+            Self::TimedOut(limit) => write!(
+                f,
+                "had not ended after {} s and was stopped",
+                limit.as_secs()
+            ),
+        }
+    }
+}
+
+fn name_of(signal: i32) -> &'static str {
+    match signal {
+        4 => " (illegal instruction)",
+        6 => " (abort)",
+        8 => " (arithmetic error)",
+        9 => " (killed)",
+        11 => " (invalid memory access)",
+        24 => " (CPU time used up)",
+        25 => " (file too large)",
+        31 => " (forbidden system call)",
+        _ => "",
+    }
+}
+
+/// What is left of a process.
+#[derive(Debug)]
+pub struct Done {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it wrote to standard output, up to [`MOST`].
+    pub stdout: String,
+    /// The same of standard error.
+    pub stderr: String,
+}
+
+/// Bytes that are kept of what a process writes.
+const MOST: usize = 64 << 10;
+
+/// Runs a command to its end, or to that of its time. It gets a process group of its own, none of which is left behind.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    #[cfg(target_os = "linux")]
+    confine::confine(&mut command, limits)?;
+    let mut child = command.spawn()?;
+    let stdout = drained(child.stdout.take());
+    let stderr = drained(child.stderr.take());
+    let ended = wait(&mut child, limits.time)?;
+    end_group(&child);
+    Ok(Done {
+        ended,
+        stdout: text(stdout),
+        stderr: text(stderr),
+    })
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Result<Ended> {
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(ended(status));
+        }
+        if start.elapsed() >= limit {
+            end_group(child);
+            let _ = child.kill();
+            child.wait()?;
+            return Ok(Ended::TimedOut(limit));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// Ends what is left of the process's group: the processes that it started.
+fn end_group(child: &Child) {
+    #[cfg(unix)]
+    if let Ok(group) = i32::try_from(child.id()) {
+        // SAFETY: the call takes two numbers. The group is the child's own: it was made for it.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+    #[cfg(not(unix))]
+    let _ = child;
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return Ended::Signal(signal);
+    }
+    Ended::Exit(status.code().unwrap_or(1))
+}
+
+/// Reads all of it, so that the process never waits for a reader, and keeps the beginning.
+fn drained(from: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        let Some(mut from) = from else {
+            return kept;
+        };
+        let mut buffer = [0; 8192];
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            let room = MOST.saturating_sub(kept.len()).min(count);
+            kept.extend_from_slice(&buffer[..room]);
+        }
+        kept
+    })
+}
+
+fn text(reader: JoinHandle<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
+}
