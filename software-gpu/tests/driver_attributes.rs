@@ -119,7 +119,6 @@ fn what_is_left_out_is_refused() {
         "cuTexObjectCreate",
         "cuGetExportTable",
         "cuMulticastCreate",
-        "cuModuleLoadFatBinary",
         "cuTensorMapEncodeTiled",
     ] {
         assert!(entry_points().contains(&name), "{name}");

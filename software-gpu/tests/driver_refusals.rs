@@ -8,6 +8,9 @@ use std::process::{Command, Output};
 use driver_support::*;
 use software_gpu::driver::{entry_point, entry_points};
 
+/// The page that lists what is left out.
+const PAGE: &str = include_str!("../../docs/software-gpu.md");
+
 /// Names the part of a test that runs in a process of its own, whose output can be read.
 const CHILD: &str = "REFUSALS_CHILD";
 
@@ -61,6 +64,9 @@ fn entry_points_that_are_left_out_say_their_name() {
         .filter(|name| !AS_THE_DRIVER.contains(name))
         .collect();
     assert!(refused.len() > 150, "{refused:?}");
+    let (_, left_out) = PAGE
+        .split_once("## What is not implemented")
+        .expect("is a heading");
     for name in refused {
         let start = format!("software GPU: {name}: ");
         assert!(
@@ -68,6 +74,19 @@ fn entry_points_that_are_left_out_say_their_name() {
                 .lines()
                 .any(|line| line.starts_with(&start) && line.ends_with(" is not supported")),
             "{name} says nothing"
+        );
+    }
+    let reasons = stderr
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("software GPU: ")?
+                .strip_suffix(" is not supported")
+        })
+        .filter_map(|line| Some(line.split_once(": ")?.1));
+    for reason in reasons {
+        assert!(
+            left_out.contains(reason),
+            "the page does not list: {reason}"
         );
     }
 }

@@ -90,3 +90,38 @@ fn every_profile_is_listed_with_the_source_of_its_figures() {
         assert!(PAGE.contains(&format!("| `{name}` |")), "{name} is missing");
     }
 }
+
+/// The rows of the table of instructions that are left out.
+fn left_out() -> String {
+    let (_, table) = PAGE.split_once("Left out of PTX:").expect("is said");
+    let rows = table.trim_start().lines();
+    rows.take_while(|line| line.starts_with('|')).collect()
+}
+
+/// Every instruction of PTX ISA 9.0, by its opcode.
+const INSTRUCTIONS: &str = "abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev
+    brkpt brx call clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit
+    fence fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier
+    membar min mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux
+    rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc
+    suld suq sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4
+    vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
+
+#[test]
+fn the_page_lists_exactly_the_instructions_that_are_left_out() {
+    for opcode in INSTRUCTIONS.split_whitespace() {
+        let source = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {{ {opcode}.f32; ret; }}\n"
+        );
+        let module = software_gpu::ptx::parse(&source).expect("is an instruction as to its form");
+        let executable = software_gpu::exec::Executable::new(&module, &|_| None);
+        let said = match &executable {
+            Ok(executable) => executable.kernels()[0].refusal().map(ToString::to_string),
+            Err(error) => Some(error.to_string()),
+        };
+        let unknown = format!("instruction `{opcode}` is not implemented");
+        let is_left_out = said.is_some_and(|said| said.contains(&unknown));
+        let is_listed = left_out().contains(&format!("`{opcode}`"));
+        assert_eq!(is_listed, is_left_out, "{opcode}");
+    }
+}

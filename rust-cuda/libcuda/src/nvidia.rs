@@ -26,6 +26,9 @@ const FILE: &str = "libcuda.so.1";
 /// NVIDIA's name first.
 const VARIABLE: &str = "CUDA_DRIVER_LIBRARY";
 
+/// What to do when another library bears NVIDIA's name.
+const REMEDY: &str = "CUDA_DRIVER_LIBRARY can name NVIDIA's by its path";
+
 type CuInit = unsafe extern "C" fn(flags: c_uint) -> CuResult;
 type CuDeviceGetCount = unsafe extern "C" fn(count: *mut c_int) -> CuResult;
 type CuDriverGetVersion = unsafe extern "C" fn(version: *mut c_int) -> CuResult;
@@ -80,7 +83,7 @@ impl Nvidia {
         };
         if *init as usize == exports::EXPORTS[Symbol::cuInit as usize] as usize {
             return Err(format!(
-                "the {FILE} found first is this very library; {VARIABLE} can name NVIDIA's by its path"
+                "the {FILE} found first is this very library; {REMEDY}"
             ));
         }
         // SAFETY: cuInit may be called at any time; its flags must be 0.
@@ -132,6 +135,11 @@ impl Nvidia {
         let (major, minor) = (version / 1000, version % 1000 / 10);
         format!("{FILE} of CUDA {major}.{minor}, {devices} device{plural}")
     }
+}
+
+/// Why a library that calls this one is not NVIDIA's driver.
+pub(crate) fn forwards_here() -> String {
+    format!("the {FILE} found first forwards to this very library; {REMEDY}")
 }
 
 /// Tells the ordinary case, no such library, from a library that does not load.

@@ -1,9 +1,10 @@
 //! The choice between NVIDIA's driver and the software GPU, made once per process.
 
 use crate::exit;
-use crate::nvidia::Nvidia;
+use crate::nvidia::{Nvidia, forwards_here};
 use crate::result::{CuResult, ERROR_INVALID_VALUE, ERROR_NO_DEVICE};
 use crate::software;
+use std::cell::Cell;
 use std::env::{self, VarError};
 use std::fmt;
 use std::str::FromStr;
@@ -117,6 +118,9 @@ pub enum SelectError {
     /// The environment variable `SOFTWARE_GPU` names no profile of the software GPU. The message is complete.
     #[error("{0}")]
     Profile(String),
+    /// The choice is under way: the library that was found as NVIDIA's driver calls back into this one.
+    #[error("{}", forwards_here())]
+    CalledBack,
     /// The process has already made another choice.
     #[error(
         "the driver was already chosen by `{made}`, so `{asked}` comes too late: select a driver \
@@ -140,6 +144,10 @@ static SELECTED: OnceLock<Selected> = OnceLock::new();
 /// and not in the middle of the program.
 pub fn select(choice: Choice) -> Result<&'static Selected, SelectError> {
     static CHOOSING: Mutex<()> = Mutex::new(());
+    if UNDER_WAY.get().is_some() {
+        UNDER_WAY.set(Some(Trial { called_back: true }));
+        return Err(SelectError::CalledBack);
+    }
     let _choosing = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
     match SELECTED.get() {
         None => {
@@ -159,11 +167,34 @@ pub fn selected() -> Option<&'static Selected> {
     SELECTED.get()
 }
 
+/// A trial of NVIDIA's driver.
+#[derive(Clone, Copy)]
+struct Trial {
+    /// The library that is tried has called this one.
+    called_back: bool,
+}
+
+thread_local! {
+    /// The trial that the calling thread is in.
+    static UNDER_WAY: Cell<Option<Trial>> = const { Cell::new(None) };
+}
+
+/// NVIDIA's driver, or why there is none. A library under its name that forwards to this one is none: its calls would come
+/// back here for ever.
+fn try_nvidia() -> Result<Nvidia, String> {
+    UNDER_WAY.set(Some(Trial { called_back: false }));
+    let started = Nvidia::start();
+    match UNDER_WAY.take() {
+        Some(Trial { called_back: true }) => Err(forwards_here()),
+        _ => started,
+    }
+}
+
 fn choose(choice: Choice) -> Result<Selected, SelectError> {
     let reason = if choice == Choice::Software {
         "requested".to_owned()
     } else {
-        match Nvidia::start() {
+        match try_nvidia() {
             Ok(nvidia) => {
                 nvidia.fill_slots();
                 return Ok(Selected {
@@ -203,6 +234,8 @@ pub(crate) fn select_by_environment() -> Result<(), CuResult> {
             }
             Ok(())
         }
+        // Said by the call that is under way, when it knows what comes of it.
+        Err(SelectError::CalledBack) => Err(ERROR_NO_DEVICE),
         // Another thread chose in the meantime; its choice stands.
         Err(SelectError::AlreadySelected { .. }) => Ok(()),
         Err(error) => {

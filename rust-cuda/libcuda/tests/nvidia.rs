@@ -182,18 +182,68 @@ fn a_broken_library_is_told_from_an_absent_one() {
     });
 }
 
+/// A library under NVIDIA's name that forwards to this one, as a tracer does, used to wait for itself.
+#[test]
+fn a_wrapper_that_forwards_here_is_not_taken() {
+    let forwards = "the libcuda.so.1 found first forwards to this very library; CUDA_DRIVER_LIBRARY can name NVIDIA's by its path";
+    with_wrapper("a_wrapper_that_forwards_here_is_not_taken", || {
+        // SAFETY: cuInit may be called at any time.
+        assert_eq!(unsafe { sys::cuInit(0) }, Code::CUDA_SUCCESS);
+        let selected = libcuda::selected().unwrap();
+        assert_eq!(selected.driver, Driver::Software);
+        assert_eq!(selected.reason, format!("NVIDIA's driver: {forwards}"));
+        let mut count = 0;
+        // SAFETY: `count` may be written to.
+        let result = unsafe { sys::cuDeviceGetCount(&mut count) };
+        assert_eq!((result, count), (Code::CUDA_SUCCESS, 1));
+    });
+}
+
+#[test]
+fn demanding_nvidia_s_driver_through_a_wrapper_is_an_error() {
+    with_wrapper(
+        "demanding_nvidia_s_driver_through_a_wrapper_is_an_error",
+        || {
+            let error = select(Choice::Nvidia).unwrap_err().to_string();
+            assert!(error.contains("forwards to this very library"), "{error}");
+            assert!(select(Choice::Software).is_ok());
+        },
+    );
+}
+
+/// [`isolated`] in a process that finds the wrapper as libcuda.so.1, which forwards to this library.
+fn with_wrapper(test: &str, body: impl FnOnce()) {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| build("wrapper"));
+    isolated(
+        test,
+        &[("LD_LIBRARY_PATH", folder.to_str().unwrap())],
+        || {
+            for (variable, name) in [
+                ("WRAPPED_CU_INIT", "cuInit"),
+                ("WRAPPED_CU_DEVICE_GET_COUNT", "cuDeviceGetCount"),
+            ] {
+                let address = symbols::entry(name).unwrap().addr().to_string();
+                // SAFETY: the process has one thread that reads the environment: this one.
+                unsafe { env::set_var(variable, address) };
+            }
+            body();
+        },
+    );
+}
+
 /// [`isolated`] in a process that finds the fake driver as libcuda.so.1.
 fn with_fake_driver(test: &str, variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(build_fake_driver);
+    let folder = FOLDER.get_or_init(|| build("fake_driver"));
     let mut variables = variables.to_vec();
     variables.push(("LD_LIBRARY_PATH", folder.to_str().unwrap()));
     isolated(test, &variables, body)
 }
 
-/// Compiles the fake driver, once per run of the tests, and returns its folder.
-fn build_fake_driver() -> PathBuf {
-    let folder = folder("fake_driver");
+/// Compiles a library that is found as libcuda.so.1, once per run of the tests, and returns its folder.
+fn build(name: &str) -> PathBuf {
+    let folder = folder(name);
     if env::var_os("LD_LIBRARY_PATH").is_some_and(|path| path == folder.as_path()) {
         return folder;
     }
@@ -201,20 +251,18 @@ fn build_fake_driver() -> PathBuf {
     let status = Command::new(rustc)
         .args([
             "--edition=2024",
-            "--crate-name=fake_driver",
+            "--crate-name=driver",
             "--crate-type=cdylib",
         ])
         .args(["-Cpanic=abort", "-Clink-arg=-Wl,-soname,libcuda.so.1"])
-        .args([
-            "--allow=non_snake_case",
-            "tests/fake_driver/libcuda.rs",
-            "-o",
-        ])
+        .arg("--allow=non_snake_case")
+        .arg(format!("tests/{name}/libcuda.rs"))
+        .arg("-o")
         .arg(folder.join("libcuda.so.1"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()
         .expect("rustc starts");
-    assert!(status.success(), "the fake driver does not compile");
+    assert!(status.success(), "{name} does not compile");
     folder
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::ptx::ir::ClusterBounds;
-use crate::ptx::{Module, Parameter, PtxError};
+use crate::ptx::ir::{Body, ClusterBounds, Instruction, Kernel};
+use crate::ptx::{Module, Parameter, PtxError, PtxErrorKind};
 
 use super::cost::Class;
 use super::lower;
@@ -20,13 +20,22 @@ impl Executable {
     /// Lowers all kernels of `module`.
     ///
     /// `global_addresses` gives the device address of each module-scope variable in `.global` or `.const` space; the
-    /// caller has allocated them. Instructions, modifiers and functions that the software GPU does not know are
-    /// refused here.
+    /// caller has allocated them. A kernel that reaches an instruction, modifier or function that the software GPU does
+    /// not know is [refused](ExecutableKernel::refusal); the module's other kernels can be executed.
+    ///
+    /// # Errors
+    /// What `ptxas` would refuse, too.
     pub fn new(
         module: &Module,
         global_addresses: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Self, PtxError> {
-        let lower = |kernel| lower::kernel(module, kernel, global_addresses);
+        let lower = |kernel: &Kernel| match lower::kernel(module, kernel, global_addresses) {
+            Err(error) if error.kind == PtxErrorKind::Unsupported => Ok(ExecutableKernel {
+                refusal: Some(Arc::new(error)),
+                ..lower::kernel(module, &without_code(kernel), global_addresses)?
+            }),
+            lowered => lowered,
+        };
         let kernels = module.kernels.iter().map(lower).collect::<Result<_, _>>()?;
         Ok(Self { kernels })
     }
@@ -42,6 +51,26 @@ impl Executable {
     }
 }
 
+/// The same kernel for one that cannot be executed: it traps.
+fn without_code(kernel: &Kernel) -> Kernel {
+    let trap = Instruction {
+        line: kernel.line,
+        guard: None,
+        opcode: "trap".to_owned(),
+        modifiers: Vec::new(),
+        operands: Vec::new(),
+    };
+    Kernel {
+        name: kernel.name.clone(),
+        parameters: kernel.parameters.clone(),
+        body: Body {
+            instructions: vec![trap],
+            ..Body::default()
+        },
+        ..*kernel
+    }
+}
+
 /// A kernel ready for execution. Cheap to clone: the code is shared.
 #[derive(Clone)]
 pub struct ExecutableKernel {
@@ -52,6 +81,8 @@ pub struct ExecutableKernel {
     pub(super) max_threads: Option<[u32; 3]>,
     pub(super) required_threads: Option<[u32; 3]>,
     pub(super) cluster: ClusterBounds,
+    pub(super) constant: u32,
+    pub(super) refusal: Option<Arc<PtxError>>,
     pub(super) program: Arc<Program>,
 }
 
@@ -78,7 +109,9 @@ impl ExecutableKernel {
     }
 
     /// An estimate of the registers that `ptxas` would assign: the largest number of 32-bit values alive at once,
-    /// plus 8 for addresses and scratch, rounded up to the allocation unit of 8; at least 16 and at most 255.
+    /// plus 8 for addresses and scratch, rounded up to the allocation unit of 8; at least 16 and at most 255, and no more
+    /// than `.maxnreg` or an option of the load allows, or than the registers of a multiprocessor give to each thread of
+    /// the largest block that the kernel declares.
     pub fn registers_per_thread(&self) -> u32 {
         self.registers
     }
@@ -105,9 +138,15 @@ impl ExecutableKernel {
         self.cluster
     }
 
-    /// Bytes of constant memory the kernel occupies: its parameters.
-    pub fn constant_bytes(&self) -> usize {
-        self.parameter_bytes()
+    /// Bytes of its module's variables in constant memory.
+    pub fn constant_bytes(&self) -> u32 {
+        self.constant
+    }
+
+    /// Why the kernel cannot be executed: it, or a function that it calls, has something that is not implemented. What
+    /// follows from code is not known of such a kernel.
+    pub fn refusal(&self) -> Option<&PtxError> {
+        self.refusal.as_deref()
     }
 
     /// Whether blocks must run one after the other, in order, for the result to be reproducible: the kernel has

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::PtxError;
+
 /// One module.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
@@ -20,6 +22,28 @@ pub struct Module {
     pub globals: Vec<Variable>,
 }
 
+impl Module {
+    /// Bounds the registers of the kernels that say nothing of their own: neither `.maxnreg` nor how large blocks are.
+    pub fn limit_registers(&mut self, most: u32) {
+        for kernel in &mut self.kernels {
+            let own = kernel.max_threads.or(kernel.required_threads);
+            if own.is_none() && kernel.max_registers.is_none() {
+                kernel.max_registers = Some(most);
+            }
+        }
+    }
+
+    /// Bytes of the variables in `.const` space.
+    pub fn constant_bytes(&self) -> u64 {
+        let constants = self.globals.iter();
+        let constants = constants.filter(|variable| variable.space == Space::Const);
+        constants.fold(0_u64, |end, variable| {
+            let start = end.next_multiple_of(u64::from(variable.align));
+            start.saturating_add(variable.bytes)
+        })
+    }
+}
+
 /// A kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -33,6 +57,8 @@ pub struct Kernel {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`.
     pub required_threads: Option<[u32; 3]>,
+    /// `.maxnreg`: the most registers of a thread.
+    pub max_registers: Option<u32>,
     /// `.reqnctapercluster` and its variants.
     pub cluster: ClusterBounds,
     /// Line of its declaration.
@@ -162,6 +188,8 @@ pub struct Body {
     pub label_names: Vec<String>,
     /// `.branchtargets` lists, by the name of their label.
     pub target_lists: Vec<(String, Vec<LabelId>)>,
+    /// Why the code could not be read: something in it is valid and not implemented. All else is empty then.
+    pub refusal: Option<Box<PtxError>>,
 }
 
 /// Index into [`Body::registers`].

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::PtxError;
 use super::body::BodyParser;
-use super::ir::{Function, Kernel, Linkage, Module, Parameter, RegisterId, Space, Type, Variable};
+use super::ir::{
+    Body, Function, Kernel, Linkage, Module, Parameter, RegisterId, Space, Type, Variable,
+};
 use super::lexer::{Lexeme, Token, tokens};
 use super::scope::Scopes;
+use super::{PtxError, PtxErrorKind};
 
 /// A cursor over the tokens of a module.
 pub(super) struct Parser<'a> {
@@ -171,6 +173,7 @@ impl<'a> Parser<'a> {
             body: Default::default(),
             max_threads: None,
             required_threads: None,
+            max_registers: None,
             cluster: Default::default(),
             line,
         };
@@ -238,7 +241,12 @@ impl<'a> Parser<'a> {
                     let blocks = self.integer("a number of blocks")?;
                     kernel.cluster.max_blocks = u32::try_from(blocks).ok();
                 }
-                Token::Dotted("minnctapersm" | "maxnreg" | "maxnctapersm") => {
+                Token::Dotted("maxnreg") => {
+                    self.at += 1;
+                    let registers = self.integer("a number of registers")?;
+                    kernel.max_registers = u32::try_from(registers).ok();
+                }
+                Token::Dotted("minnctapersm" | "maxnctapersm") => {
                     self.at += 1;
                     self.integer("a count")?;
                 }
@@ -250,8 +258,30 @@ impl<'a> Parser<'a> {
                 _ => break,
             }
         }
-        kernel.body = BodyParser::new(self, scopes, &kernel.parameters, &[]).body()?;
+        kernel.body = self.body(&kernel.name, scopes, &kernel.parameters, &[])?;
         Ok(true)
+    }
+
+    /// The body of a function. What is not implemented refuses this function and nothing else of the module.
+    fn body(
+        &mut self,
+        name: &str,
+        scopes: &mut Scopes,
+        parameters: &[Parameter],
+        returns: &[Parameter],
+    ) -> Result<Body> {
+        let start = self.at;
+        match BodyParser::new(self, scopes, parameters, returns).body() {
+            Err(error) if error.kind == PtxErrorKind::Unsupported => {
+                self.at = start;
+                self.skip_braces()?;
+                Ok(Body {
+                    refusal: Some(Box::new(error.inside(name))),
+                    ..Body::default()
+                })
+            }
+            result => result,
+        }
     }
 
     fn dimensions(&mut self) -> Result<[u32; 3]> {
@@ -298,7 +328,7 @@ impl<'a> Parser<'a> {
         }
         let body = match self.accept(';') {
             true => None,
-            false => Some(BodyParser::new(self, scopes, &parameters, &returns).body()?),
+            false => Some(self.body(&name, scopes, &parameters, &returns)?),
         };
         Ok(Function {
             name,

@@ -3,7 +3,9 @@
 #![allow(clippy::result_large_err, reason = "a test ends with its first fault")]
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use software_gpu::exec::{Executable, Fault, Grid, GridCost, Observed, execute_checked};
+use software_gpu::exec::{
+    Executable, ExecutableKernel, Fault, Grid, GridCost, Observed, execute_checked,
+};
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::ptx::{self, PtxError};
 
@@ -30,9 +32,17 @@ ret;
     )
 }
 
-/// Loads a module without global variables.
+/// Loads a module without global variables. All its kernels can be executed.
 pub fn load(source: &str) -> Result<Executable, PtxError> {
-    Executable::new(&ptx::parse(source)?, &|_| None)
+    let executable = Executable::new(&ptx::parse(source)?, &|_| None)?;
+    let refusal = executable
+        .kernels()
+        .iter()
+        .find_map(ExecutableKernel::refusal);
+    match refusal {
+        Some(refusal) => Err(refusal.clone()),
+        None => Ok(executable),
+    }
 }
 
 /// Bytes of a kernel's parameters.

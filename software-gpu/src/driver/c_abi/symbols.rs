@@ -55,7 +55,7 @@ table! {
         cuCtxGetId cuCtxGetApiVersion cuCtxGetFlags cuCtxSetFlags cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig
         cuCtxSetCacheConfig cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
         cuCtxSynchronize cuCtxGetDevice_v2 cuCtxSynchronize_v2;
-    module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction
+    module: cuModuleLoad cuModuleLoadFatBinary cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction
         cuModuleGetFunctionCount cuModuleEnumerateFunctions cuModuleGetGlobal_v2 cuModuleGetLoadingMode;
     link: cuLinkCreate cuLinkCreate_v2 cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete
         cuLinkDestroy;
@@ -180,7 +180,7 @@ table! {
         cuCheckpointProcessGetRestoreThreadId cuCheckpointProcessGetState cuCheckpointProcessLock
         cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
         cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal cuDeviceRegisterAsyncNotification
-        cuDeviceUnregisterAsyncNotification cuModuleLoadFatBinary cuLaunchCooperativeKernelMultiDevice
+        cuDeviceUnregisterAsyncNotification cuLaunchCooperativeKernelMultiDevice
         cuLibraryGetManaged cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
         cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
         cuParamSeti cuParamSetv cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory

@@ -63,8 +63,6 @@ refuse! {
         cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal;
     "asynchronous notification":
         cuDeviceRegisterAsyncNotification cuDeviceUnregisterAsyncNotification;
-    "a fat binary":
-        cuModuleLoadFatBinary;
     "a cooperative launch on several devices":
         cuLaunchCooperativeKernelMultiDevice;
     "managed memory or a unified function of a library":

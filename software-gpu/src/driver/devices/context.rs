@@ -14,12 +14,22 @@ use crate::driver::host::threads::{ThreadSerial, current};
 use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Stream;
 use crate::memory::AllocationKind;
+use crate::timeline::profile::Device;
 use crate::timeline::{OpId, Time};
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC`.
 const BLOCKING_SYNC: c_uint = 4;
 /// `CU_CTX_FLAGS_MASK` of CUDA 13.
 const FLAGS: c_uint = 0xff;
+
+/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+const LIMIT_PERSISTING_L2: c_uint = 6;
+/// `CU_LIMIT_SHMEM_SIZE`.
+const LIMIT_SHARED_BYTES: c_uint = 7;
+/// `CU_LIMIT_CIG_ENABLED`.
+const LIMIT_SHARED_GRAPHICS: c_uint = 8;
+/// `CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE`.
+const MAX_PERSISTING_L2_CACHE_SIZE: c_int = 108;
 
 /// One context.
 #[derive(Debug)]
@@ -209,8 +219,14 @@ entry_points! {
         call(Cost::Other, |call| {
             let context = call.context()?;
             call.unsafe_in_captures()?;
+            let most_persisting = call.profile_of(context)?.device.attribute(MAX_PERSISTING_L2_CACHE_SIZE);
             let limits = &mut call.contexts.get_mut(context)?.limits;
-            *limits.get_mut(&limit).ok_or(no_limit(limit))? = value;
+            let kept = limits.get_mut(&limit).ok_or(no_limit(limit))?;
+            *kept = match limit {
+                LIMIT_SHARED_BYTES | LIMIT_SHARED_GRAPHICS => return Err(CudaError::UnsupportedLimit),
+                LIMIT_PERSISTING_L2 => value.min(most_persisting.unwrap_or(0) as usize),
+                _ => value,
+            };
             Ok(())
         })
     }
@@ -412,7 +428,7 @@ impl Simulator {
             orphans: Vec::new(),
             cache_config: 0,
             shared_config: 0,
-            limits: default_limits(),
+            limits: default_limits(&self.devices[device].profile.device),
         });
         let legacy = self.streams.insert(Stream {
             context,
@@ -457,7 +473,20 @@ fn no_limit(limit: c_uint) -> CudaError {
     }
 }
 
-/// `CUlimit`: stack size, printf buffer, heap, pending launches, L2 fetch granularity; as a fresh context has them.
-fn default_limits() -> BTreeMap<c_uint, usize> {
-    BTreeMap::from([(0, 1024), (1, 7_340_032), (2, 8 << 20), (4, 2048), (5, 128)])
+/// `CUlimit`: stack size, printf buffer, heap, pending launches, L2 fetch granularity, persisting lines of L2, and what a
+/// context that shares the device with graphics (CIG) has; as a fresh context has them.
+fn default_limits(device: &Device) -> BTreeMap<c_uint, usize> {
+    BTreeMap::from([
+        (0, 1024),
+        (1, 7_340_032),
+        (2, 8 << 20),
+        (4, 2048),
+        (5, 128),
+        (LIMIT_PERSISTING_L2, 0),
+        (
+            LIMIT_SHARED_BYTES,
+            device.max_shared_memory_per_block_optin as usize,
+        ),
+        (LIMIT_SHARED_GRAPHICS, 0),
+    ])
 }

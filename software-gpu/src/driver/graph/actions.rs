@@ -3,7 +3,7 @@
 use super::node::{Action, KernelNode};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::types::{CUcontext, CUevent};
+use crate::driver::c_abi::types::{CUcontext, CUevent, CUfunction};
 use crate::driver::host::call::Call;
 use crate::driver::launch::kernel::{Arguments, Launch, Shape};
 use crate::driver::memory::boxes::Pitches;
@@ -36,7 +36,7 @@ impl KernelParamsV1 {
 ///
 /// # Safety
 /// The arguments are null or as the kernel declares them.
-pub(super) unsafe fn kernel(call: &Call, params: &KernelParams) -> Result<Action, CudaError> {
+pub(super) unsafe fn kernel(call: &mut Call, params: &KernelParams) -> Result<Action, CudaError> {
     let KernelParamsV1 {
         function,
         grid,
@@ -45,13 +45,12 @@ pub(super) unsafe fn kernel(call: &Call, params: &KernelParams) -> Result<Action
         parameters,
         extra,
     } = params.common;
+    // A node may name a kernel of a library instead.
+    let function = match function.0 {
+        0 => call.launched(CUfunction(params.kernel))?,
+        _ => function,
+    };
     if function.0 == 0 {
-        if params.kernel != 0 {
-            crate::say!(
-                "software GPU: kernel nodes: a CUkernel in the place of a CUfunction is not supported"
-            );
-            return Err(CudaError::NotSupported);
-        }
         return Err(CudaError::InvalidValue);
     }
     let context = call.functions.get(function)?.context;

@@ -153,6 +153,10 @@ unsafe fn instantiate_with(
 
 impl Call {
     fn instantiate(&mut self, graph: CUgraph, flags: u64) -> Result<CUgraphExec, CudaError> {
+        // "This flag cannot be used in conjunction with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH."
+        if flags & DEVICE_LAUNCH != 0 && flags & AUTO_FREE_ON_LAUNCH != 0 {
+            return Err(CudaError::InvalidValue);
+        }
         if flags & DEVICE_LAUNCH != 0 {
             crate::say!(
                 "software GPU: cuGraphInstantiate: launching graphs from the device is not supported"

@@ -30,6 +30,8 @@ entry_points! {
         let (config, attributes) = unsafe { read(config) }?;
         call(Cost::Other, |call| {
             call.context()?;
+            let function = call.launched(function)?;
+            call.check_executable(function)?;
             let function = call.functions.get(function)?;
             let device = &call.profile_of(function.context)?.device;
             let cluster = function.cluster(attributes.cluster, config.grid, device)?.unwrap_or([1; 3]);
@@ -44,6 +46,8 @@ entry_points! {
         let (config, _) = unsafe { read(config) }?;
         call(Cost::Other, |call| {
             call.context()?;
+            let function = call.launched(function)?;
+            call.check_executable(function)?;
             let function = call.functions.get(function)?;
             let device = &call.profile_of(function.context)?.device;
             let blocks = resident_blocks(function, device, config.block, config.shared_bytes);

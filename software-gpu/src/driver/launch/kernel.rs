@@ -232,11 +232,12 @@ impl Launch {
     /// # Safety
     /// The arguments are null or as the kernel declares them.
     pub(in crate::driver) unsafe fn prepare(
-        call: &Call,
+        call: &mut Call,
         handle: CUfunction,
         shape: Shape,
         arguments: Arguments,
     ) -> Result<Self, CudaError> {
+        call.check_executable(handle)?;
         let function = call.functions.get(handle)?;
         shape.check(function, call)?;
         let shape = shape.with_cluster(function, call)?;

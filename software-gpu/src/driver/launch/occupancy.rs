@@ -191,6 +191,8 @@ fn with_kernel(
 ) -> Result<(), CudaError> {
     call(Cost::Other, |call| {
         call.context()?;
+        let function = call.launched(function)?;
+        call.check_executable(function)?;
         body(call, call.functions.get(function)?.kernel())
     })
 }

@@ -8,6 +8,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUfunction, CUmodule, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
+use crate::driver::simulation::simulator::Simulator;
 use crate::exec::{Executable, ExecutableKernel};
 use crate::timeline::profile::Device;
 
@@ -104,10 +105,13 @@ impl Function {
     ) -> Result<u32, CudaError> {
         let device = &call.profile_of(self.context)?.device;
         let kernel = self.kernel();
+        if kernel.refusal().is_some() && is_of_code(attribute) {
+            return Err(CudaError::NotSupported);
+        }
         Ok(match attribute {
             MAX_THREADS_PER_BLOCK => max_threads(kernel, device),
             SHARED_SIZE_BYTES => kernel.static_shared_bytes(),
-            CONST_SIZE_BYTES => kernel.constant_bytes() as u32,
+            CONST_SIZE_BYTES => kernel.constant_bytes(),
             LOCAL_SIZE_BYTES => kernel.local_bytes(),
             NUM_REGS => kernel.registers_per_thread(),
             PTX_VERSION => call.modules.get(self.module)?.architecture,
@@ -163,6 +167,45 @@ impl Function {
         }
         Ok(())
     }
+}
+
+/// Whether the attribute follows from code, which is not known of a kernel that is refused.
+fn is_of_code(attribute: c_uint) -> bool {
+    matches!(
+        attribute,
+        MAX_THREADS_PER_BLOCK
+            | SHARED_SIZE_BYTES
+            | LOCAL_SIZE_BYTES
+            | NUM_REGS
+            | MAX_DYNAMIC_SHARED_SIZE_BYTES
+    )
+}
+
+impl Simulator {
+    /// Refuses to execute a kernel that has something that is not implemented, and says what.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_SUPPORTED`
+    pub(in crate::driver) fn check_executable(
+        &mut self,
+        function: CUfunction,
+    ) -> Result<(), CudaError> {
+        let Some(explanation) = refusal_of(self.functions.get(function)?.kernel()) else {
+            return Ok(());
+        };
+        crate::say!("software GPU: {explanation}");
+        self.last_refusal = Some(explanation);
+        Err(CudaError::NotSupported)
+    }
+}
+
+/// Why a kernel is refused, if it is.
+pub(in crate::driver) fn refusal_of(kernel: &ExecutableKernel) -> Option<String> {
+    let refusal = kernel.refusal()?;
+    Some(format!(
+        "kernel `{}` cannot be launched: {refusal}",
+        kernel.name()
+    ))
 }
 
 /// The largest block: by the kernel's own bounds, the device's, and the registers of a multiprocessor.

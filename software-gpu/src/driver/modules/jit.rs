@@ -1,10 +1,12 @@
-//! Options of `cuModuleLoadDataEx` and `cuLinkCreate`: the log buffers are filled, hints for the compiler have no effect.
+//! Options of `cuModuleLoadDataEx` and `cuLinkCreate`: the log buffers are filled, and registers are bounded; other hints
+//! for the compiler have no effect.
 
 use std::ffi::{c_uint, c_void};
 
 use crate::driver::c_abi::errors::CudaError;
 
 /// `CUjit_option`.
+const MAX_REGISTERS: c_uint = 0;
 const WALL_TIME: c_uint = 2;
 const INFO_LOG: c_uint = 3;
 const INFO_LOG_BYTES: c_uint = 4;
@@ -61,9 +63,17 @@ impl Options {
         Ok(Self { values })
     }
 
-    /// Leaves both logs empty.
-    pub(in crate::driver) fn succeeded(&mut self) {
-        self.fill(INFO_LOG, INFO_LOG_BYTES, "");
+    /// The most registers that a thread may have, if the program bounds them. 0 and what no thread can have bound nothing.
+    pub(in crate::driver) fn max_registers(&self) -> Option<u32> {
+        let registers = self.value(MAX_REGISTERS)?.value.addr();
+        u32::try_from(registers)
+            .ok()
+            .filter(|registers| (1..=255).contains(registers))
+    }
+
+    /// Leaves the error log empty; what is to be known of a module that was loaded goes to the other.
+    pub(in crate::driver) fn succeeded(&mut self, notes: &str) {
+        self.fill(INFO_LOG, INFO_LOG_BYTES, notes);
         self.fill(ERROR_LOG, ERROR_LOG_BYTES, "");
         if let Some(wall_time) = self.value(WALL_TIME) {
             // SAFETY: the caller's array outlives the call. The time is modelled; the compiler's share is not known.

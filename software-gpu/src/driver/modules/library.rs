@@ -6,8 +6,9 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::image::image_bytes;
 use super::jit::Options;
-use super::module::{image_bytes, module_in, text};
+use super::module::{module_in, notes_on, text};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{
@@ -207,10 +208,10 @@ unsafe fn check_options(options: *const c_uint, count: c_uint) -> Result<(), Cud
 fn load(out: Out<CUlibrary>, image: &[u8], mut options: Options) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
         let device = call.device(0)?.profile.device.clone();
-        let checked = module_in(image, &device).and_then(|module| {
+        let checked = module_in(image, &device, &options).and_then(|module| {
             // With any addresses: those of a context are not known yet.
-            Executable::new(&module, &|_| Some(0))?;
-            Ok(module)
+            let executable = Executable::new(&module, &|_| Some(0))?;
+            Ok((module, notes_on(&executable)))
         });
         let module = call.loaded(checked, &mut options)?;
         let names: Vec<String> = module

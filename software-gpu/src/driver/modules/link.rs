@@ -7,8 +7,9 @@
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::path::Path;
 
+use super::image::ptx_of;
 use super::jit::Options;
-use super::module::{Refusal, check_target, ptx_text, text};
+use super::module::{Refusal, check_target, notes_on, text};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUlinkState, Out};
@@ -20,6 +21,8 @@ use crate::timeline::profile::Device;
 
 /// In front of each module of a linked image.
 const MARK: &str = "//# linked by the software GPU: ";
+/// Behind it, where registers are bounded.
+const MAX_REGISTERS: &str = "//# registers of a thread: ";
 
 /// `CUjitInputType`.
 const CUBIN: c_uint = 0;
@@ -43,6 +46,8 @@ struct Input {
     name: String,
     text: String,
     module: Module,
+    /// What the options of the link or of this input allow a thread.
+    max_registers: Option<u32>,
 }
 
 entry_points! {
@@ -65,8 +70,8 @@ entry_points! {
     ) {
         // SAFETY: the caller passes null or that many bytes, null or a string, and that many options.
         unsafe {
-            Options::read(count, options, values)?;
-            add_data(state, kind, data, bytes, name)
+            let options = Options::read(count, options, values)?;
+            add_data(state, kind, data, bytes, name, &options)
         }
     }
 
@@ -79,8 +84,9 @@ entry_points! {
         values: *mut *mut c_void,
     ) {
         // SAFETY: the caller passes null or a string, and that many options.
-        let path = unsafe { Options::read(count, options, values).and(text(path)) }?;
-        add_file(state, kind, &path)
+        let (options, path) = unsafe { (Options::read(count, options, values)?, text(path)?) };
+        let data = std::fs::read(Path::new(&path)).map_err(|_| CudaError::FileNotFound)?;
+        add(state, kind, &data, Some(path), &options)
     }
 
     /// The image belongs to the link and lives as long.
@@ -126,6 +132,7 @@ unsafe fn add_data(
     data: *const c_void,
     bytes: usize,
     name: *const c_char,
+    options: &Options,
 ) -> Result<(), CudaError> {
     if data.is_null() || bytes == 0 {
         return Err(CudaError::InvalidValue);
@@ -137,12 +144,7 @@ unsafe fn add_data(
     };
     // SAFETY: the caller's promise.
     let data = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) };
-    add(state, kind, data, name)
-}
-
-fn add_file(state: CUlinkState, kind: c_uint, path: &str) -> Result<(), CudaError> {
-    let data = std::fs::read(Path::new(path)).map_err(|_| CudaError::FileNotFound)?;
-    add(state, kind, &data, Some(path.to_owned()))
+    add(state, kind, data, name, options)
 }
 
 fn add(
@@ -150,6 +152,7 @@ fn add(
     kind: c_uint,
     data: &[u8],
     name: Option<String>,
+    options: &Options,
 ) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
         let link = call.links.get(state)?;
@@ -159,7 +162,12 @@ fn add(
         let name = name.unwrap_or_else(|| format!("<input {}>", link.inputs.len() + 1));
         match inputs(link, kind, data, &name.replace('\n', " ")) {
             Ok(inputs) => {
-                call.links.get_mut(state)?.inputs.extend(inputs);
+                let link = call.links.get_mut(state)?;
+                let most = options.max_registers().or(link.options.max_registers());
+                link.inputs.extend(inputs.into_iter().map(|input| Input {
+                    max_registers: input.max_registers.or(most),
+                    ..input
+                }));
                 Ok(())
             }
             Err(refusal) => call.loaded_by(state, Err(refusal)),
@@ -170,7 +178,7 @@ fn add(
 /// The modules in the data, if they can join those of the link.
 fn inputs(link: &LinkState, kind: c_uint, data: &[u8], name: &str) -> Result<Vec<Input>, Refusal> {
     check_kind(kind, data)?;
-    let inputs = read(ptx_text(data)?, name)?;
+    let inputs = read(&ptx_of(data, &link.device)?, name)?;
     for input in &inputs {
         check_target(&link.device, &input.module)?;
     }
@@ -182,12 +190,12 @@ fn inputs(link: &LinkState, kind: c_uint, data: &[u8], name: &str) -> Result<Vec
     }
 }
 
-/// Allows PTX, and as machine code what an earlier link made.
+/// Allows PTX, also in a fat binary, and as machine code what an earlier link made.
 fn check_kind(kind: c_uint, data: &[u8]) -> Result<(), Refusal> {
     let (error, what) = match kind {
-        PTX => return Ok(()),
+        PTX | FAT_BINARY => return Ok(()),
         CUBIN if data.starts_with(MARK.as_bytes()) => return Ok(()),
-        CUBIN | FAT_BINARY => (CudaError::NoBinaryForGpu, "machine code"),
+        CUBIN => (CudaError::NoBinaryForGpu, "machine code"),
         OBJECT..=NVVM => (CudaError::NotSupported, "an object, a library or NVVM"),
         _ => return Err(CudaError::InvalidValue.into()),
     };
@@ -199,21 +207,31 @@ fn check_kind(kind: c_uint, data: &[u8]) -> Result<(), Refusal> {
 
 /// The modules of a text: one, or those of a linked image, each with its own name.
 fn read(text: &str, name: &str) -> Result<Vec<Input>, Refusal> {
-    let input = |name: &str, text: &str| {
+    let input = |name: &str, max_registers: Option<u32>, text: &str| {
+        let mut module = parse(text)?;
+        if let Some(most) = max_registers {
+            module.limit_registers(most);
+        }
         Ok(Input {
             name: name.to_owned(),
             text: text.to_owned(),
-            module: parse(text)?,
+            module,
+            max_registers,
         })
     };
     if !text.starts_with(MARK) {
-        return Ok(vec![input(name, text)?]);
+        return Ok(vec![input(name, None, text)?]);
     }
     let units = text.split(MARK).skip(1);
     units
         .map(|unit| {
             let (name, text) = unit.split_once('\n').unwrap_or((unit, ""));
-            input(name, text)
+            let bound = text.strip_prefix(MAX_REGISTERS);
+            let bound = bound.and_then(|rest| rest.split_once('\n'));
+            match bound {
+                Some((most, text)) => input(name, most.parse().ok(), text),
+                None => input(name, None, text),
+            }
         })
         .collect()
 }
@@ -227,13 +245,18 @@ fn put_together<'i>(inputs: impl Iterator<Item = &'i Input>) -> Result<Module, L
 }
 
 /// The image of a link whose modules fit together and whose code can be executed.
-fn linked(link: &LinkState) -> Result<CString, Refusal> {
+fn linked(link: &LinkState) -> Result<(CString, String), Refusal> {
     let module = put_together(link.inputs.iter()).map_err(unresolved)?;
     // With any addresses: those of a context are not known yet.
-    Executable::new(&module, &|_| Some(0))?;
-    let line = |input: &Input| format!("{MARK}{}\n{}\n", input.name, input.text);
-    let text: String = link.inputs.iter().map(line).collect();
-    Ok(CString::new(text).map_err(|_| CudaError::InvalidImage)?)
+    let executable = Executable::new(&module, &|_| Some(0))?;
+    let unit = |input: &Input| {
+        let bound = input.max_registers;
+        let bound = bound.map_or_else(String::new, |most| format!("{MAX_REGISTERS}{most}\n"));
+        format!("{MARK}{}\n{bound}{}\n", input.name, input.text)
+    };
+    let text: String = link.inputs.iter().map(unit).collect();
+    let image = CString::new(text).map_err(|_| CudaError::InvalidImage)?;
+    Ok((image, notes_on(&executable)))
 }
 
 fn unresolved(error: LinkError) -> Refusal {
@@ -254,7 +277,7 @@ impl crate::driver::simulation::simulator::Simulator {
     fn loaded_by<R>(
         &mut self,
         state: CUlinkState,
-        result: Result<R, Refusal>,
+        result: Result<(R, String), Refusal>,
     ) -> Result<R, CudaError> {
         let options = &mut self.links.get_mut(state)?.options;
         let mut options = std::mem::replace(options, Options::none());

@@ -2,6 +2,7 @@
 //! program finds in a module.
 
 pub(super) mod function;
+pub(super) mod image;
 pub(super) mod jit;
 pub(super) mod library;
 pub(super) mod link;

@@ -5,7 +5,8 @@ use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::function::Function;
+use super::function::{Function, refusal_of};
+use super::image::{image_bytes, ptx_of};
 use super::jit::Options;
 use super::link;
 use crate::driver::c_abi::entry_point::entry_points;
@@ -25,6 +26,7 @@ pub(in crate::driver) struct LoadedModule {
     pub(in crate::driver) context: CUcontext,
     /// The virtual architecture: 70 for a module with `.target sm_70`.
     pub(in crate::driver) architecture: u32,
+    executable: Arc<Executable>,
     globals: Globals,
     functions: BTreeMap<String, CUfunction>,
 }
@@ -44,7 +46,7 @@ entry_points! {
         load(module, &image, &mut Options::none())
     }
 
-    fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) {
+    fn cuModuleLoadData | cuModuleLoadFatBinary (module: Out<CUmodule>, image: *const c_void) {
         // SAFETY: the caller passes null or a module image.
         let image = unsafe { image_bytes(image) }?;
         load(module.required()?, image, &mut Options::none())
@@ -128,17 +130,33 @@ fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), C
     call(Cost::ModuleLoad, |call| {
         let context = call.context()?;
         let device = call.profile_of(context)?.device.clone();
-        let loaded =
-            module_in(image, &device).and_then(|module| call.load_module(context, &module));
+        let loaded = module_in(image, &device, options).and_then(|module| {
+            let loaded = call.load_module(context, &module)?;
+            let executable = call.modules.get(loaded)?.executable.clone();
+            Ok((loaded, notes_on(&executable)))
+        });
         out.set(call.loaded(loaded, options)?)
     })
 }
 
 /// The module in an image, for a device.
-pub(in crate::driver) fn module_in(image: &[u8], device: &Device) -> Result<Module, Refusal> {
-    let module = link::module_of(ptx_text(image)?)?;
+pub(in crate::driver) fn module_in(
+    image: &[u8],
+    device: &Device,
+    options: &Options,
+) -> Result<Module, Refusal> {
+    let mut module = link::module_of(&ptx_of(image, device)?)?;
     check_target(device, &module)?;
+    if let Some(most) = options.max_registers() {
+        module.limit_registers(most);
+    }
     Ok(module)
+}
+
+/// A line for each kernel that cannot be launched.
+pub(in crate::driver) fn notes_on(executable: &Executable) -> String {
+    let refused = executable.kernels().iter().filter_map(refusal_of);
+    refused.collect::<Vec<_>>().join("\n")
 }
 
 impl LoadedModule {
@@ -220,15 +238,15 @@ pub(in crate::driver) fn check_target(device: &Device, module: &Module) -> Resul
 }
 
 impl Simulator {
-    /// Fills the logs of a call that loads an image, and reports a refusal.
+    /// Fills the logs of a call that loads an image, for which there may be notes, and reports a refusal.
     pub(in crate::driver) fn loaded<R>(
         &mut self,
-        result: Result<R, Refusal>,
+        result: Result<(R, String), Refusal>,
         options: &mut Options,
     ) -> Result<R, CudaError> {
         match result {
-            Ok(loaded) => {
-                options.succeeded();
+            Ok((loaded, notes)) => {
+                options.succeeded(&notes);
                 Ok(loaded)
             }
             Err(refusal) => {
@@ -289,6 +307,7 @@ impl Simulator {
         let handle = self.modules.insert(LoadedModule {
             context,
             architecture: architecture(module).unwrap_or(0),
+            executable: Arc::clone(&executable),
             globals,
             functions: BTreeMap::new(),
         });
@@ -369,40 +388,6 @@ fn initial_bytes(variable: &Variable, globals: &Globals) -> Result<Vec<u8>, PtxE
         data[start..end].copy_from_slice(&address[..bytes]);
     }
     Ok(data)
-}
-
-/// PTX is text that says its version. Machine code is for real GPUs only.
-pub(in crate::driver) fn ptx_text(image: &[u8]) -> Result<&str, CudaError> {
-    const ELF: &[u8] = b"\x7fELF";
-    const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
-    const FAT_BINARY_WRAPPER: &[u8] = &0x4662_43b1_u32.to_le_bytes();
-    if [ELF, FAT_BINARY, FAT_BINARY_WRAPPER]
-        .iter()
-        .any(|magic| image.starts_with(magic))
-    {
-        return Err(CudaError::NoBinaryForGpu);
-    }
-    let text = image.split(|byte| *byte == 0).next().unwrap_or_default();
-    let text = std::str::from_utf8(text).map_err(|_| CudaError::InvalidImage)?;
-    if text.contains(".version") {
-        Ok(text)
-    } else {
-        Err(CudaError::InvalidImage)
-    }
-}
-
-/// A module image up to the zero behind its text; of machine code the first bytes, which tell it from text.
-///
-/// # Safety
-/// `image` is null or a module image.
-pub(in crate::driver) unsafe fn image_bytes<'a>(
-    image: *const c_void,
-) -> Result<&'a [u8], CudaError> {
-    if image.is_null() {
-        return Err(CudaError::InvalidValue);
-    }
-    // SAFETY: text ends with a zero; machine code has one in its header.
-    Ok(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
 }
 
 /// # Safety

@@ -67,6 +67,9 @@ pub(super) fn kernel(
     let mut codes = Vec::with_capacity(link.sources.len());
     let mut totals = Totals::default();
     for source in &link.sources {
+        if let Some(refusal) = &source.body.refusal {
+            return Err(PtxError::clone(refusal));
+        }
         let code = Lowering::new(&link, source, &mut totals)
             .run()
             .map_err(|error| error.inside(source.name))?;
@@ -82,10 +85,15 @@ pub(super) fn kernel(
         name: kernel.name.clone(),
         parameters: kernel.parameters.clone(),
         static_shared: link.static_shared,
-        registers: (totals.registers + 8).next_multiple_of(8).clamp(16, 255),
+        registers: (totals.registers + 8)
+            .next_multiple_of(8)
+            .clamp(16, 255)
+            .min(most_registers(kernel)),
         max_threads: kernel.max_threads,
         required_threads: kernel.required_threads,
         cluster: kernel.cluster,
+        constant: module.constant_bytes().min(u32::MAX.into()) as u32,
+        refusal: None,
         program: Arc::new(Program {
             codes,
             sites: totals.sites,
@@ -94,6 +102,22 @@ pub(super) fn kernel(
             copies_asynchronously: totals.copies_asynchronously,
         }),
     })
+}
+
+/// The most registers that `ptxas` gives to a thread of the kernel: `.maxnreg`, but not less than it can do with, or what
+/// lets the declared block run. It allocates them in units of 8.
+fn most_registers(kernel: &Kernel) -> u32 {
+    /// As `ptxas` 13.0 says for sm_90.
+    const LEAST: u32 = 24;
+    /// Of a multiprocessor, on every architecture since sm_50.
+    const REGISTERS: u32 = 64 << 10;
+    let threads = kernel.required_threads.or(kernel.max_threads);
+    let threads = threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z));
+    let by_threads = threads.map(|threads| REGISTERS / threads.clamp(1, 1024).next_multiple_of(32));
+    match kernel.max_registers.or(by_threads) {
+        Some(most) => (most / 8 * 8).max(LEAST),
+        None => 255,
+    }
 }
 
 /// What is summed over the functions of a kernel.
