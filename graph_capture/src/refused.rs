@@ -90,7 +90,7 @@ const RULES: [Rule; 8] = [
         id: "use-the-legacy-stream",
         program: use_the_legacy_stream,
         error: "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
-        instead: "capture a non-blocking stream",
+        instead: "use a non-blocking stream",
     },
 ];
 
