@@ -1,10 +1,12 @@
 //! Capturing what is enqueued in streams into a graph, and launching it as often as one likes.
 
+use crate::kernel::{Arguments, Kernel, Signature};
 use crate::result::ToResult;
-use cust::error::CudaResult;
+use cust::error::{CudaError, CudaResult};
+use cust::function::{BlockSize, GridSize};
 use cust::stream::Stream;
-use cust::sys::{self, CUgraph, CUgraphExec, CUstreamCaptureMode};
-use std::ptr::null_mut;
+use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstreamCaptureMode};
+use std::ptr::{null, null_mut};
 
 /// Begins to capture (`cuStreamBeginCapture`, thread-local mode): what is enqueued in `stream` from now on, and in streams that
 /// wait for it, becomes nodes of a graph and does not run.
@@ -21,6 +23,40 @@ pub fn end(stream: &Stream) -> CudaResult<Graph> {
     unsafe { sys::cuStreamEndCapture(stream.as_inner(), &mut graph) }.to_result()?;
     Ok(Graph(graph))
 }
+
+/// The node that was captured last in `stream` (`cuStreamGetCaptureInfo`): the one that its next operation will wait for.
+///
+/// # Errors
+/// [`CudaError::InvalidValue`] when nothing is being captured, or when the next operation will wait for several nodes or none.
+pub fn latest_node(stream: &Stream) -> CudaResult<Node> {
+    let (mut status, mut id, mut graph) = (
+        sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE,
+        0,
+        null_mut(),
+    );
+    let (mut nodes, mut count) = (null(), 0);
+    // SAFETY: the handle lives, and the places outlive the call. A stream that does not capture leaves `count` at 0.
+    unsafe {
+        sys::cuStreamGetCaptureInfo_v2(
+            stream.as_inner(),
+            &mut status,
+            &mut id,
+            &mut graph,
+            &mut nodes,
+            &mut count,
+        )
+    }
+    .to_result()?;
+    if count != 1 || nodes.is_null() {
+        return Err(CudaError::InvalidValue);
+    }
+    // SAFETY: the driver has stored the address of `count` nodes, which live as long as the capture goes on.
+    Ok(Node(unsafe { *nodes }))
+}
+
+/// An operation of a graph. It means something as long as its graph lives, and in calls about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node(CUgraphNode);
 
 /// A graph of operations.
 #[derive(Debug)]
@@ -69,6 +105,53 @@ impl GraphExec {
     pub unsafe fn launch(&self, stream: &Stream) -> CudaResult<()> {
         // SAFETY: both handles live; the rest is the caller's promise.
         unsafe { sys::cuGraphLaunch(self.0, stream.as_inner()) }.to_result()
+    }
+
+    /// Gives the instance the parameters of `graph`, which has the same nodes and edges (`cuGraphExecUpdate`). Launches that
+    /// were enqueued before keep theirs.
+    pub fn update(&self, graph: &Graph) -> CudaResult<()> {
+        let (mut node, mut result) = (
+            null_mut(),
+            sys::CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
+        );
+        // SAFETY: both handles live, and the places outlive the call.
+        unsafe { sys::cuGraphExecUpdate(self.0, graph.0, &mut node, &mut result) }.to_result()
+    }
+
+    /// Gives a kernel's node other extents and arguments in this instance (`cuGraphExecKernelNodeSetParams`). Launches that
+    /// were enqueued before keep theirs.
+    ///
+    /// # Errors
+    /// The node is no kernel of the graph that this is an instance of.
+    ///
+    /// # Safety
+    /// The graph of the node lives. Of the arguments, what [`Kernel::launch`] demands, for each launch of the graph from now on.
+    pub unsafe fn set_kernel<S: Signature, A: Arguments<S::Parameters>>(
+        &self,
+        node: Node,
+        kernel: &Kernel<S>,
+        grid: impl Into<GridSize>,
+        block: impl Into<BlockSize>,
+        shared_bytes: u32,
+        arguments: A,
+    ) -> CudaResult<()> {
+        let (grid, block) = (grid.into(), block.into());
+        arguments.with_pointers(|pointers| {
+            let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
+                func: kernel.raw(),
+                gridDimX: grid.x,
+                gridDimY: grid.y,
+                gridDimZ: grid.z,
+                blockDimX: block.x,
+                blockDimY: block.y,
+                blockDimZ: block.z,
+                sharedMemBytes: shared_bytes,
+                kernelParams: pointers.as_ptr().cast_mut(),
+                extra: null_mut(),
+            };
+            // SAFETY: the handles live; a pointer for each parameter, which the driver copies; the rest is the caller's.
+            unsafe { sys::cuGraphExecKernelNodeSetParams(self.0, node.0, &parameters) }.to_result()
+        })
     }
 
     /// The driver's handle.

@@ -33,11 +33,13 @@ mod arguments;
 mod load_error;
 
 use crate::kernel::load_error::compiler_log;
+use crate::launch_attributes::{self, Attribute};
+use crate::result::ToResult;
 use cust::error::{CudaError, CudaResult};
 use cust::function::{BlockSize, Function, GridSize};
 use cust::module::Module;
 use cust::stream::Stream;
-use cust::sys::CUfunction;
+use cust::sys::{self, CUfunction};
 use std::ffi::CString;
 use std::fmt;
 use std::marker::PhantomData;
@@ -136,6 +138,80 @@ impl<S: Signature> Kernel<S> {
         arguments.with_pointers(|pointers| {
             // SAFETY: a pointer for each of the kernel's parameters, to a value of its type; the rest is the caller's.
             unsafe { stream.launch(&self.function, grid, block, shared_bytes, pointers) }
+        })
+    }
+}
+
+impl<S: Signature> Kernel<S> {
+    /// Enqueues a launch whose blocks are all resident at the same time, so that they may wait for each other
+    /// (`cuLaunchCooperativeKernel`).
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`, which cust does not know, for more blocks than the device has room for; and
+    /// those of [`Kernel::launch`].
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch`].
+    pub unsafe fn launch_cooperative<A: Arguments<S::Parameters>>(
+        &self,
+        grid: impl Into<GridSize>,
+        block: impl Into<BlockSize>,
+        shared_bytes: u32,
+        stream: &Stream,
+        arguments: A,
+    ) -> CudaResult<()> {
+        let (grid, block) = (grid.into(), block.into());
+        arguments.with_pointers(|pointers| {
+            // SAFETY: a pointer for each of the kernel's parameters, to a value of its type; the rest is the caller's.
+            unsafe {
+                sys::cuLaunchCooperativeKernel(
+                    self.raw(),
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    block.x,
+                    block.y,
+                    block.z,
+                    shared_bytes,
+                    stream.as_inner(),
+                    pointers.as_ptr().cast_mut(),
+                )
+            }
+            .to_result()
+        })
+    }
+
+    /// Enqueues a launch with attributes (`cuLaunchKernelEx`).
+    ///
+    /// # Errors
+    /// As for [`Kernel::launch`]; an attribute that the device does not support.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch`]. A kernel that may begin before the one before it has ended waits for it before it touches what
+    /// that one touches.
+    pub unsafe fn launch_with<A: Arguments<S::Parameters>>(
+        &self,
+        attributes: &[Attribute],
+        grid: impl Into<GridSize>,
+        block: impl Into<BlockSize>,
+        shared_bytes: u32,
+        stream: &Stream,
+        arguments: A,
+    ) -> CudaResult<()> {
+        let function = &self.function;
+        arguments.with_pointers(|pointers| {
+            // SAFETY: as above.
+            unsafe {
+                launch_attributes::launch(
+                    function,
+                    grid,
+                    block,
+                    shared_bytes,
+                    stream,
+                    attributes,
+                    pointers,
+                )
+            }
         })
     }
 }

@@ -15,6 +15,8 @@ pub use crate::baseline::matmul::{
 pub use crate::baseline::reduce::{dot, sum};
 pub use crate::baseline::softmax::softmax_rows;
 pub use crate::baseline::spin::{hold, spin};
+pub use crate::steps::dependent::relax_dependent;
+pub use crate::steps::plain::{FLAG_WORDS, relax, relax_persistent};
 pub use crate::tiles::bulk::fma_tiles_bulk;
 pub use crate::tiles::cp_async::fma_tiles_cp_async;
 pub use crate::tiles::plain::{fma_tiles_named_barriers, fma_tiles_unspecialised};
@@ -51,6 +53,8 @@ pub const SM_70_KERNELS: &[&str] = &[
     matmul::NAME,
     matmul_transposed::NAME,
     paged_attention::NAME,
+    relax::NAME,
+    relax_persistent::NAME,
     saxpy::NAME,
     scale::NAME,
     softmax_rows::NAME,
@@ -62,4 +66,8 @@ pub const SM_70_KERNELS: &[&str] = &[
 pub const SM_80_KERNELS: &[&str] = &[fma_tiles_cp_async::NAME];
 
 /// The names of the kernels in [`SM_90`].
-pub const SM_90_KERNELS: &[&str] = &[fma_tiles_bulk::NAME, fma_tiles_cp_async::NAME];
+pub const SM_90_KERNELS: &[&str] = &[
+    fma_tiles_bulk::NAME,
+    fma_tiles_cp_async::NAME,
+    relax_dependent::NAME,
+];

@@ -10,6 +10,7 @@
 
 mod float4;
 mod rounds;
+mod steps;
 mod tiles;
 
 #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx71")))]

@@ -2,12 +2,23 @@
 
 use crate::gantt::{Gantt, Rows};
 use crate::intervals::{Interval, Recording};
+use crate::label::Label;
 use crate::measure::Outcome;
 use crate::output;
 use crate::part::{INDENT, Part};
 use std::ops::Range;
 
 impl Part<'_> {
+    /// Prints the first operations of a variant as a chart, and keeps its whole recording for `--trace` and `--json`.
+    pub fn chart_start(&mut self, label: impl Into<Label>, outcome: &Outcome, operations: usize) {
+        let label = label.into();
+        self.keep(&label, &outcome.recording);
+        let stretch = stretch(&outcome.recording, |_| true, 0..operations);
+        self.say(format!("{label}, the beginning: {stretch}"));
+        let chart = Gantt::new(&stretch, Rows::Streams).within(output::columns() - INDENT);
+        self.say(chart.coloured());
+    }
+
     /// Prints a stretch of each variant as a chart, from the start of one operation of a kind up to the start of another,
     /// with the host's waits meanwhile, and keeps the whole recordings for `--trace` and `--json`. Both operations are given
     /// by their numbers.

@@ -175,7 +175,17 @@ impl Device {
     /// Whether the device allocates in stream order, from memory pools
     /// (`CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`).
     pub fn has_memory_pools(&self) -> Result<bool> {
-        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        self.supports(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
+    }
+
+    /// Whether a launch can promise that all its blocks are resident at the same time
+    /// (`CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH`).
+    pub fn has_cooperative_launch(&self) -> Result<bool> {
+        self.supports(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)
+    }
+
+    /// A property that cust has no name for, which is there or not.
+    fn supports(&self, attribute: sys::CUdevice_attribute) -> Result<bool> {
         let mut value = 0;
         // SAFETY: `value` outlives the call, which stores the attribute in it.
         let result = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.raw()) };

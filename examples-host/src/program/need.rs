@@ -11,6 +11,10 @@ pub enum Need {
     MemoryPools,
     /// Streams of more than one priority.
     StreamPriorities,
+    /// Launches whose blocks are all resident at the same time.
+    CooperativeLaunch,
+    /// This compute capability at least.
+    ComputeCapability(u32, u32),
     /// So many multiprocessors at least.
     Multiprocessors(u32),
 }
@@ -23,6 +27,12 @@ impl fmt::Display for Need {
             }
             Self::StreamPriorities => {
                 f.write_str("stream priorities (cuCtxGetStreamPriorityRange)")
+            }
+            Self::CooperativeLaunch => {
+                f.write_str("cooperative launch (CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)")
+            }
+            Self::ComputeCapability(major, minor) => {
+                write!(f, "compute capability {major}.{minor}")
             }
             Self::Multiprocessors(count) => write!(f, "{count} multiprocessors"),
         }
@@ -40,6 +50,10 @@ impl Need {
             Self::StreamPriorities => {
                 let range = device.stream_priorities()?;
                 Ok(range.start() < range.end())
+            }
+            Self::CooperativeLaunch => device.has_cooperative_launch(),
+            Self::ComputeCapability(major, minor) => {
+                Ok(device.compute_capability()? >= (major, minor))
             }
             Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
         }
@@ -73,6 +87,12 @@ mod tests {
             Need::Multiprocessors(8),
         ];
         check_all(&has, &device).unwrap();
+        check_all(
+            &[Need::CooperativeLaunch, Need::ComputeCapability(9, 0)],
+            &device,
+        )
+        .unwrap();
+        assert_eq!(Need::ComputeCapability(9, 1).is_met(&device), Ok(false));
         let lacks = [Need::MemoryPools, Need::Multiprocessors(1000)];
         let error = check_all(&lacks, &device).unwrap_err();
         assert_eq!(exit::of(&error), Exit::DeviceLacks);

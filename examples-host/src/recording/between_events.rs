@@ -24,7 +24,9 @@ thread_local! {
 /// Records an event before an operation.
 #[cold]
 pub(super) fn begin(action: &Action) {
-    let event = action.enqueues_in().map(recorded_event);
+    // What is captured does not run now, and neither would the events.
+    let stream = action.enqueues_in().filter(|stream| !captures(*stream));
+    let event = stream.map(recorded_event);
     BEGIN.set(event.and_then(Result::ok));
 }
 
@@ -56,6 +58,14 @@ pub(super) fn end(action: &Action, place: usize) {
         begin,
         end,
     });
+}
+
+fn captures(stream: StreamHandle) -> bool {
+    let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the program uses the handle, and `status` outlives the call.
+    let result = unsafe { sys::cuStreamIsCapturing(stream.0 as sys::CUstream, &mut status) };
+    let idle = status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    result == sys::CUresult::CUDA_SUCCESS && !idle
 }
 
 fn recorded_event(stream: StreamHandle) -> CudaResult<Event> {

@@ -33,6 +33,29 @@ impl Part<'_> {
         self.say(table);
     }
 
+    /// Prints what each outcome took for one of `steps` steps: in all, and the host's thread.
+    pub fn show_enqueued<const N: usize>(
+        &mut self,
+        what: &str,
+        steps: usize,
+        outcomes: &[Outcome; N],
+    ) {
+        let titles = ["time", "speed-up", "host's thread", "host, speed-up"];
+        let mut table = Table::of([what].into_iter().chain(titles));
+        let first = outcomes.first().map(|first| first.issuing.median());
+        for outcome in outcomes {
+            let issuing = outcome.issuing.median();
+            table.row([
+                outcome.name.to_string(),
+                units::time(outcome.median() / steps as u32),
+                units::ratio(measure::speedup(outcomes, outcome.median())),
+                units::time(issuing / steps as u32),
+                units::ratio(first.map_or(1.0, |first| first.div_duration_f64(issuing))),
+            ]);
+        }
+        self.say(table);
+    }
+
     /// Says which of two orders of issuing the same work is faster on this device, if either is.
     pub fn say_whether_order_matters(&mut self, [one, other]: &[Outcome; 2]) {
         let ratio = one.median().div_duration_f64(other.median());

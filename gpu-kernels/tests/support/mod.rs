@@ -65,6 +65,41 @@ impl Device {
             .with_context(|| format!("wait for {kernel}"))
     }
 
+    /// Runs a kernel whose blocks are all resident at the same time, and waits for it.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub unsafe fn run_cooperatively(
+        &self,
+        kernel: &str,
+        shape: Shape,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let function = self.module.get_function(kernel)?;
+        let mut parameters: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
+        let [x, y, z] = shape.grid;
+        // SAFETY: the caller's; the parameters live until the call returns.
+        let code = unsafe {
+            sys::cuLaunchCooperativeKernel(
+                function.to_raw(),
+                x,
+                y,
+                z,
+                shape.threads,
+                1,
+                1,
+                shape.shared_bytes,
+                self.stream.as_inner(),
+                parameters.as_mut_ptr(),
+            )
+        };
+        ensure!(
+            code == sys::cudaError_enum::CUDA_SUCCESS,
+            "cuLaunchCooperativeKernel of {kernel} gave {code:?}"
+        );
+        Ok(self.stream.synchronize()?)
+    }
+
     /// Launches a kernel.
     ///
     /// # Safety
@@ -105,6 +140,7 @@ impl Device {
 pub enum Argument {
     Pointer(u64),
     U32(u32),
+    Usize(usize),
     F32(f32),
 }
 
@@ -113,6 +149,7 @@ impl Argument {
         match self {
             Self::Pointer(value) => std::ptr::from_ref(value).cast_mut().cast(),
             Self::U32(value) => std::ptr::from_ref(value).cast_mut().cast(),
+            Self::Usize(value) => std::ptr::from_ref(value).cast_mut().cast(),
             Self::F32(value) => std::ptr::from_ref(value).cast_mut().cast(),
         }
     }

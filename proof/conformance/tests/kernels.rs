@@ -29,6 +29,8 @@ const TESTED_BY_SHAPE: &[&str] = &[
     gpu_kernels::paged_attention::NAME,
     gpu_kernels::fma_tiles_unspecialised::NAME,
     gpu_kernels::fma_tiles_named_barriers::NAME,
+    gpu_kernels::relax::NAME,
+    gpu_kernels::relax_persistent::NAME,
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.
@@ -100,6 +102,7 @@ fn cases() -> Vec<Case> {
         case(gpu_kernels::sum::NAME, 1, &[x, terms, y], Y),
         case(gpu_kernels::dot::NAME, 1, &[x, terms, x, y], Y),
         case(gpu_kernels::spin::NAME, 7, &[ns, y], Y),
+        case(gpu_kernels::hold::NAME, 7, &[ns, y], Y),
     ]
 }
 

@@ -12,7 +12,8 @@
 //! - [`barrier`][mod@barrier]: named barriers, for a part of the block
 //! - [`mbarrier`][mod@mbarrier], [`async_copy`][mod@async_copy] (sm_80): copies into shared memory that nobody waits for
 //!   at once, and who is told of them
-//! - [`bulk`][mod@bulk], [`cluster`][mod@cluster], [`fence`][mod@fence] (sm_90): copies of whole tiles, clusters of blocks
+//! - [`bulk`][mod@bulk], [`cluster`][mod@cluster], [`fence`][mod@fence], [`grid_dependency`][mod@grid_dependency] (sm_90):
+//!   copies of whole tiles, clusters of blocks, grids that begin before the one before them has ended
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -65,6 +66,8 @@ pub mod cluster;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub mod fence;
 pub mod float;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+pub mod grid_dependency;
 #[cfg(target_os = "cuda")]
 mod intrinsics;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]

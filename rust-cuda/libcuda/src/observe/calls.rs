@@ -152,6 +152,16 @@ observed! { |on|
         as "cuStreamAddCallback" => Action::HostFunction { stream: on(stream) };
     Around [cuGraphLaunch cuGraphLaunch_ptsz] (graph: usize, stream: usize)
         as "cuGraphLaunch" => Action::Graph { stream: on(stream) };
+    Around [cuStreamBeginCapture_v2 cuStreamBeginCapture_v2_ptsz] (stream: usize, mode: c_uint)
+        as "cuStreamBeginCapture" => Action::Other;
+    Around [cuStreamEndCapture cuStreamEndCapture_ptsz] (stream: usize, graph: *mut usize)
+        as "cuStreamEndCapture" => Action::Other;
+    Around [cuGraphInstantiate_v2] (exec: *mut usize, graph: usize, node: Pointer, log: Pointer, bytes: usize)
+        as "cuGraphInstantiate" => Action::Other;
+    Around [cuGraphExecUpdate] (exec: usize, graph: usize, node: Pointer, result: Pointer)
+        as "cuGraphExecUpdate" => Action::Other;
+    Around [cuGraphExecKernelNodeSetParams] (exec: usize, node: usize, parameters: Pointer)
+        as "cuGraphExecKernelNodeSetParams" => Action::Other;
 
     Around [cuMemcpyHtoDAsync_v2 cuMemcpyHtoDAsync_v2_ptsz] (to: u64, from: Pointer, bytes: usize, stream: usize)
         as "cuMemcpyHtoDAsync" => copy(Copied::HostToDevice, bytes, on(stream));

@@ -1,0 +1,72 @@
+//! The kernels of many small steps, compared with the CPU's bit for bit.
+
+mod support;
+
+use anyhow::{Result, ensure};
+use gpu_kernels::{
+    FLAG_WORDS, SM_70, SM_90, Signature as _, relax, relax_dependent, relax_persistent,
+};
+use support::{Argument::U32, Argument::Usize, Device, blocks, download, numbers, pointer, upload};
+
+const THREADS: u32 = 64;
+
+/// A step on the CPU.
+fn relaxed(x: &[f32]) -> Vec<f32> {
+    let n = x.len();
+    let at = |i: usize| (x[(i + n - 1) % n] + x[(i + 1) % n]).mul_add(0.25, 0.5 * x[i]);
+    (0..n).map(at).collect()
+}
+
+/// Fewer elements than threads, and as many; one block and several.
+const LENGTHS: [usize; 4] = [1, 63, 128, 1000];
+
+#[test]
+fn a_step_per_launch() -> Result<()> {
+    for (ptx, kernel) in [(SM_70, relax::NAME), (SM_90, relax_dependent::NAME)] {
+        let device = Device::open(ptx)?;
+        for n in LENGTHS {
+            let given = numbers(n as u32, n);
+            let (x, y) = (upload(&given)?, upload(&vec![0f32; n])?);
+            // A slice is pointer and length, with the output behind it; the dependent kernel has the length at the end.
+            let arguments = match kernel {
+                relax::NAME => [pointer(&x), Usize(n), pointer(&y)],
+                _ => [pointer(&x), pointer(&y), Usize(n)],
+            };
+            let grid = blocks((n as u32).div_ceil(THREADS), THREADS);
+            // SAFETY: the parameters are the kernel's, and both buffers have n elements.
+            unsafe { device.run(kernel, grid, &arguments)? };
+            ensure!(download(&y)? == relaxed(&given), "{kernel} of {n} elements");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn all_steps_in_one_launch() -> Result<()> {
+    let device = Device::open(SM_70)?;
+    for (n, steps) in LENGTHS.into_iter().zip([1, 2, 7, 12]) {
+        let given = numbers(n as u32, n);
+        let expected = (0..steps).fold(given.clone(), |before, _| relaxed(&before));
+        // One block more than the elements need: it waits with the others.
+        let count = (n as u32).div_ceil(THREADS) + 1;
+        let (x, y) = (upload(&given)?, upload(&vec![0f32; n])?);
+        let flags = upload(&vec![0u32; (count * FLAG_WORDS) as usize])?;
+        let arguments = [
+            pointer(&x),
+            pointer(&y),
+            Usize(n),
+            pointer(&flags),
+            U32(steps),
+        ];
+        // SAFETY: the parameters are the kernel's; there is a flag for each block.
+        unsafe {
+            device.run_cooperatively(relax_persistent::NAME, blocks(count, THREADS), &arguments)?
+        };
+        let found = download(if steps % 2 == 0 { &x } else { &y })?;
+        ensure!(found == expected, "{steps} steps of {n} elements");
+        let flags = download(&flags)?;
+        let came = flags.iter().step_by(FLAG_WORDS as usize);
+        ensure!(came.copied().eq((0..count).map(|_| steps)), "{flags:?}");
+    }
+    Ok(())
+}

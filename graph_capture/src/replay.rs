@@ -1,0 +1,208 @@
+//! replay: what does the host save when streams and events become a graph?
+//!
+//! One iteration is a kernel on all numbers, a fork into three streams with four kernels each on a third of the numbers,
+//! a join, and a kernel on all numbers again:
+//!
+//! ```text
+//! a  |K e  K K K K w  K|     e: the fork: the other streams wait for this event
+//! b  |  w  K K K K e   |     w: a wait; at the join, stream a waits for the events of the others
+//! c  |  w  K K K K e   |
+//! ```
+//!
+//! Enqueued call by call, an iteration costs the host 14 launches and 7 calls for events. The same calls, captured once,
+//! make a graph of 14 nodes, and an iteration costs one `cuGraphLaunch`. With short kernels the host was what all waited
+//! for, so everything becomes faster; with long ones the device does the same in the same time, and only the host is
+//! free. A graph whose kernels do not overlap as they did in the streams, or that keeps the host as busy, would prove this
+//! wrong.
+
+use cuda_host::capture::{self, GraphExec};
+use cuda_host::{kernels, launch, prelude::*};
+use cust::event::{Event, EventFlags};
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::stream::Stream;
+use examples_host::prelude::*;
+use gpu_kernels::{FACTOR, SUMMAND};
+
+kernels! { use gpu_kernels::affine_rounds; }
+
+const BRANCHES: usize = 3;
+const PER_BRANCH: usize = 4;
+const KERNELS: usize = 2 + BRANCHES * PER_BRANCH;
+/// Numbers of a branch, one for each thread of a warp.
+const BRANCH: usize = 32;
+const NUMBERS: usize = BRANCHES * BRANCH;
+const ITERATIONS: usize = 50;
+/// Multiply-adds of a kernel: some 3 and 12 µs on an H200, less and more than its launch takes.
+const SHORT: u32 = 1000;
+const LONG: u32 = 5000;
+const DATA: Seed = Seed::new(12);
+
+/// The numbers, the events of an iteration, and what must come out of all iterations.
+struct Work {
+    rounds: u32,
+    kernels: Kernels,
+    numbers: DeviceBuffer<f32>,
+    forked: Event,
+    joined: [Event; BRANCHES],
+    expected: Vec<f32>,
+}
+
+impl Work {
+    fn new(rounds: u32) -> anyhow::Result<Self> {
+        let event = || Event::new(EventFlags::DISABLE_TIMING);
+        let all = (ITERATIONS * (2 + PER_BRANCH)) as u32 * rounds;
+        let result = |i| (0..all).fold(DATA.f32(i), |x: f32, _| x.mul_add(FACTOR, SUMMAND));
+        Ok(Self {
+            rounds,
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            numbers: DeviceBuffer::zeroed(NUMBERS)?,
+            forked: event()?,
+            joined: [event()?, event()?, event()?],
+            expected: (0..NUMBERS).map(result).collect(),
+        })
+    }
+
+    /// A kernel on all numbers.
+    fn whole(&mut self, stream: &Stream) -> anyhow::Result<()> {
+        let (kernels, numbers) = (&self.kernels, &mut self.numbers);
+        // SAFETY: the buffer outlives the run, and events order the kernels that share numbers.
+        unsafe {
+            launch!(kernels.affine_rounds<<<1, 96, 0, stream>>>(numbers, FACTOR, SUMMAND, self.rounds))?
+        };
+        Ok(())
+    }
+
+    /// A kernel on a branch's numbers.
+    fn third(&mut self, branch: usize, stream: &Stream) -> anyhow::Result<()> {
+        let kernels = &self.kernels;
+        let mut numbers = self.numbers.index(branch * BRANCH..(branch + 1) * BRANCH);
+        // SAFETY: as above.
+        unsafe {
+            launch!(kernels.affine_rounds<<<1, 32, 0, stream>>>(&mut numbers, FACTOR, SUMMAND, self.rounds))?
+        };
+        Ok(())
+    }
+
+    /// One iteration: fork, four kernels in each stream, join.
+    fn iteration(&mut self, streams: [&Stream; BRANCHES]) -> anyhow::Result<()> {
+        let [a, others @ ..] = streams;
+        self.whole(a)?;
+        self.forked.record(a)?;
+        for stream in others {
+            stream.wait(&self.forked)?;
+        }
+        for _ in 0..PER_BRANCH {
+            for (branch, stream) in streams.into_iter().enumerate() {
+                self.third(branch, stream)?;
+            }
+        }
+        for (stream, joined) in others.into_iter().zip(&self.joined) {
+            joined.record(stream)?;
+            a.wait(joined)?;
+        }
+        self.whole(a)
+    }
+
+    /// Every iteration call by call.
+    fn launches(&mut self, streams: [&Stream; BRANCHES]) -> anyhow::Result<()> {
+        (0..ITERATIONS).try_for_each(|_| self.iteration(streams))
+    }
+
+    /// The same calls, captured: the graph has a node for each kernel, and an edge where a stream waited.
+    fn capture(&mut self, streams: [&Stream; BRANCHES]) -> anyhow::Result<capture::Graph> {
+        capture::begin(streams[0])?;
+        self.iteration(streams)?;
+        Ok(capture::end(streams[0])?)
+    }
+}
+
+/// Every iteration with one call.
+fn graph(graph: &GraphExec, stream: &Stream) -> anyhow::Result<()> {
+    for _ in 0..ITERATIONS {
+        // SAFETY: the numbers outlive the run, and the launches of a graph follow one another.
+        unsafe { graph.launch(stream)? };
+    }
+    Ok(())
+}
+
+impl Workload for Work {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        let given: Vec<f32> = (0..NUMBERS).map(|i| DATA.f32(i)).collect();
+        Ok(self.numbers.copy_from(&given)?)
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        let found = self.numbers.as_host_vec()?;
+        Ok(check::equal("the numbers", 0, &found, |i| self.expected[i])?)
+    }
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let [a, b, c] = &stream::non_blocking_named(["a", "b", "c"])?;
+    let streams = [a, b, c];
+    part.predict(format!(
+        "An iteration has {KERNELS} kernels, six of them one after the other. Call by call it costs the\n\
+         host {KERNELS} launches; as a graph, one. The device needs six kernels' time in any case."
+    ));
+
+    let plan = Plan::new().kernels(ITERATIONS * KERNELS, ITERATIONS * (2 + PER_BRANCH) * NUMBERS);
+    let mut found = Vec::new();
+    for (group, what, rounds) in [("short", "short kernels", SHORT), ("long", "long kernels", LONG)]
+    {
+        let mut work = Work::new(rounds)?;
+        let captured = work.capture(streams)?;
+        let nodes = captured.nodes()?;
+        let exec = captured.instantiate()?;
+        let variants = [
+            variant("launches", streams, |work: &mut Work| work.launches(streams)),
+            variant("graph", [a], |_: &mut Work| graph(&exec, a)),
+        ];
+        let outcomes = part.compare(group, plan, &mut work, variants)?;
+        part.show_enqueued(what, ITERATIONS, &outcomes);
+        found.push((nodes, outcomes));
+    }
+    let [(nodes, short), (_, long)] = &found[..] else {
+        anyhow::bail!("kernels of two lengths");
+    };
+    for ((group, of), text) in [("short", short), ("long", long)].into_iter().zip(["short", "long"])
+    {
+        for outcome in of {
+            let label = Label::new(
+                format!("{group}-{}", outcome.name.id),
+                format!("{text} kernels, {}", outcome.name),
+            );
+            part.chart_start(label, outcome, 2 * KERNELS);
+        }
+    }
+
+    let is = truth(*nodes == KERNELS, nodes, KERNELS);
+    part.expect("nodes", "a node for each kernel, and none for an event", is);
+    let host = |of: &[Outcome; 2]| of[0].issuing.median().div_duration_f64(of[1].issuing.median());
+    for (group, of) in [("short", short), ("long", long)] {
+        let saves = ratio(host(of)).at_least(5.0);
+        part.expect(
+            format!("host/{group}"),
+            &format!("{group} kernels: host's time, launches to graph"),
+            saves,
+        );
+        let together = of[1].recording.max_concurrency(Engine::Kernel);
+        let least = if group == "long" { BRANCHES } else { 2 };
+        let all = truth(together >= least, together, format!("at least {least}"));
+        part.expect(
+            format!("together/{group}"),
+            &format!("{group} kernels: the graph's branches run together"),
+            all,
+        );
+    }
+    let faster = |of: &[Outcome; 2]| of[0].median().div_duration_f64(of[1].median());
+    let gain = ratio(faster(short)).at_least(1.4);
+    part.expect("faster/short", "short kernels: the graph is faster", gain);
+    let gain = ratio(faster(long));
+    part.expect("as-fast/long", "long kernels: the device takes no longer", gain.at_least(0.95));
+    part.expect("no-faster/long", "long kernels: and hardly less", gain.at_most(1.25));
+    part.take_away(
+        "Capture once, launch often: a graph costs the host one call, whatever its size.",
+    );
+    Ok(())
+}

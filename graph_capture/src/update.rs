@@ -1,0 +1,234 @@
+//! update: what does it cost to launch a graph with other arguments?
+//!
+//! A graph keeps the arguments of the launches that it was captured from. Here eight kernels follow one another, and each
+//! iteration works on another batch: the first kernel reads from another place, and the last one writes to another. Four
+//! ways to get there:
+//!
+//! ```text
+//! launches        L L L L L L L L
+//! instantiate     begin L L L L L L L L end  cuGraphInstantiate              cuGraphLaunch
+//! update          begin L L L L L L L L end  cuGraphExecUpdate               cuGraphLaunch
+//! set parameters                             cuGraphExecKernelNodeSetParams 2x cuGraphLaunch
+//! ```
+//!
+//! A capture takes as many calls as launching. So capturing again gains nothing on the host; changing the two nodes does.
+//! A launch that had the arguments of another iteration would prove this wrong, and the results with it.
+
+use cuda_host::capture::{self, Graph, GraphExec, Node};
+use cuda_host::{kernels, launch, prelude::*};
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::stream::Stream;
+use examples_host::prelude::*;
+use gpu_kernels::{FACTOR, SUMMAND};
+
+kernels! { use gpu_kernels::{affine_rounds, fma_chain}; }
+
+const BATCHES: usize = 64;
+/// Numbers of a batch, one for each thread of a warp.
+const BATCH: usize = 32;
+/// Kernels of an iteration, the first and the last among them.
+const KERNELS: usize = 8;
+/// Multiply-adds of a kernel: less than 1 µs on an H200.
+const ROUNDS: u32 = 200;
+const DATA: Seed = Seed::new(13);
+
+/// The batches, what they become, and where one of them is worked on.
+struct Batches {
+    kernels: Kernels,
+    given: DeviceBuffer<f32>,
+    scratch: DeviceBuffer<f32>,
+    results: DeviceBuffer<f32>,
+    expected: Vec<f32>,
+}
+
+/// A graph that is ready to launch, and the nodes that tell batches apart.
+struct Captured {
+    graph: Graph,
+    first: Node,
+    last: Node,
+}
+
+impl Batches {
+    fn new() -> anyhow::Result<Self> {
+        let given: Vec<f32> = (0..BATCHES * BATCH).map(|i| DATA.f32(i)).collect();
+        let steps = KERNELS as u32 * ROUNDS;
+        let result = |&x: &f32| (0..steps).fold(x, |x, _| x.mul_add(FACTOR, SUMMAND));
+        Ok(Self {
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            given: DeviceBuffer::from_slice(&given)?,
+            scratch: DeviceBuffer::zeroed(BATCH)?,
+            results: DeviceBuffer::zeroed(given.len())?,
+            expected: given.iter().map(result).collect(),
+        })
+    }
+
+    /// From the batch to where it is worked on.
+    fn first(&mut self, batch: usize, stream: &Stream) -> anyhow::Result<()> {
+        let given = self.given.index(batch * BATCH..(batch + 1) * BATCH);
+        // SAFETY: the buffers outlive the run, and one stream keeps the order.
+        unsafe {
+            launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&given, &mut self.scratch, ROUNDS))?
+        };
+        Ok(())
+    }
+
+    /// In place: the same in each iteration.
+    fn middle(&mut self, stream: &Stream) -> anyhow::Result<()> {
+        let (kernels, scratch) = (&self.kernels, &mut self.scratch);
+        // SAFETY: as above.
+        unsafe {
+            launch!(kernels.affine_rounds<<<1, 32, 0, stream>>>(scratch, FACTOR, SUMMAND, ROUNDS))?
+        };
+        Ok(())
+    }
+
+    /// From there to the batch's result.
+    fn last(&mut self, batch: usize, stream: &Stream) -> anyhow::Result<()> {
+        let mut result = self.results.index(batch * BATCH..(batch + 1) * BATCH);
+        // SAFETY: as above.
+        unsafe {
+            launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&self.scratch, &mut result, ROUNDS))?
+        };
+        Ok(())
+    }
+
+    /// All kernels of a batch, call by call.
+    fn launch(&mut self, batch: usize, stream: &Stream) -> anyhow::Result<()> {
+        self.first(batch, stream)?;
+        for _ in 0..KERNELS - 2 {
+            self.middle(stream)?;
+        }
+        self.last(batch, stream)
+    }
+
+    /// The same calls, captured; the nodes are those that were captured last at the time.
+    fn capture(&mut self, batch: usize, stream: &Stream) -> anyhow::Result<Captured> {
+        capture::begin(stream)?;
+        self.first(batch, stream)?;
+        let first = capture::latest_node(stream)?;
+        for _ in 0..KERNELS - 2 {
+            self.middle(stream)?;
+        }
+        self.last(batch, stream)?;
+        let last = capture::latest_node(stream)?;
+        Ok(Captured { graph: capture::end(stream)?, first, last })
+    }
+
+    fn launches(&mut self, stream: &Stream) -> anyhow::Result<()> {
+        (0..BATCHES).try_for_each(|batch| self.launch(batch, stream))
+    }
+
+    /// A new graph for each batch.
+    fn instantiate(&mut self, stream: &Stream) -> anyhow::Result<()> {
+        for batch in 0..BATCHES {
+            let exec = self.capture(batch, stream)?.graph.instantiate()?;
+            // SAFETY: the buffers outlive the run.
+            unsafe { exec.launch(stream)? };
+        }
+        Ok(())
+    }
+
+    /// A new graph for each batch, whose arguments the one instance takes over.
+    fn update(&mut self, exec: &GraphExec, stream: &Stream) -> anyhow::Result<()> {
+        for batch in 0..BATCHES {
+            exec.update(&self.capture(batch, stream)?.graph)?;
+            // SAFETY: as above.
+            unsafe { exec.launch(stream)? };
+        }
+        Ok(())
+    }
+
+    /// Other arguments for two nodes of the one instance.
+    fn set_parameters(
+        &mut self,
+        exec: &GraphExec,
+        captured: &Captured,
+        stream: &Stream,
+    ) -> anyhow::Result<()> {
+        let kernel = &self.kernels.fma_chain;
+        for batch in 0..BATCHES {
+            let numbers = batch * BATCH..(batch + 1) * BATCH;
+            let (given, mut result) =
+                (self.given.index(numbers.clone()), self.results.index(numbers));
+            // SAFETY: the buffers outlive the run; launches that were enqueued keep their arguments.
+            unsafe {
+                exec.set_kernel(
+                    captured.first,
+                    kernel,
+                    1,
+                    32,
+                    0,
+                    (&given, &mut self.scratch, ROUNDS),
+                )?;
+                exec.set_kernel(
+                    captured.last,
+                    kernel,
+                    1,
+                    32,
+                    0,
+                    (&self.scratch, &mut result, ROUNDS),
+                )?;
+                exec.launch(stream)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Batches {
+    fn poison(&mut self) -> anyhow::Result<()> {
+        self.scratch.set_8(0xFF)?;
+        Ok(self.results.set_8(0xFF)?)
+    }
+
+    fn check(&mut self) -> anyhow::Result<Checked> {
+        let mut found = vec![0.0; BATCHES * BATCH];
+        self.results.copy_to(&mut found)?;
+        Ok(check::equal("the results", 0, &found, |i| self.expected[i])?)
+    }
+}
+
+/// The part.
+pub fn run(part: &mut Part) -> anyhow::Result<()> {
+    let [stream] = &stream::non_blocking_named(["stream"])?;
+    let mut batches = Batches::new()?;
+    part.predict(format!(
+        "{BATCHES} iterations of {KERNELS} kernels, so short that the device waits for the host. Capturing takes\n\
+         as many calls as launching, and instantiating comes on top; two changed nodes and a\n\
+         launch are three calls."
+    ));
+
+    let captured = batches.capture(0, stream)?;
+    let [updated, set] = [captured.graph.instantiate()?, captured.graph.instantiate()?];
+    let plan = Plan::new().kernels(BATCHES * KERNELS, BATCHES * KERNELS * BATCH);
+    let variants = [
+        variant("launches", [stream], |work: &mut Batches| work.launches(stream)),
+        variant(("instantiate", "capture, instantiate"), [stream], |work: &mut Batches| {
+            work.instantiate(stream)
+        }),
+        variant(("update", "capture, update"), [stream], |work: &mut Batches| {
+            work.update(&updated, stream)
+        }),
+        variant(("set-parameters", "set two nodes"), [stream], |work: &mut Batches| {
+            work.set_parameters(&set, &captured, stream)
+        }),
+    ];
+    let outcomes = part.compare("variants", plan, &mut batches, variants)?;
+    part.show_enqueued("a batch", BATCHES, &outcomes);
+    for outcome in &outcomes {
+        part.keep(&outcome.name, &outcome.recording);
+    }
+
+    let [launches, instantiate, update, set] = &outcomes;
+    let host = |one: &Outcome, other: &Outcome| {
+        ratio(one.issuing.median().div_duration_f64(other.issuing.median()))
+    };
+    let sentence = "two changed nodes cost the host less than launches";
+    part.expect("cheaper/set-parameters", sentence, host(launches, set).at_least(2.0));
+    let sentence = "instantiating each time costs the host more than changing nodes";
+    part.expect("dearer/instantiate", sentence, host(instantiate, set).at_least(3.0));
+    let sentence = "updating from a new capture costs no more than instantiating it";
+    part.expect("no-dearer/update", sentence, host(update, instantiate).at_most(1.0));
+    part.take_away("Keep the instance: change the nodes that differ, and launch it again.");
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! What does it take to make a thousand tiny steps, each of which needs the one before?
+//!
+//! A step takes about a microsecond, and a launch costs the host more than that. This example asks who should keep the order
+//! of such steps: the stream, a graph, the kernels themselves, or a barrier inside of one kernel that never goes away; and
+//! what the last one demands. Each part predicts, measures, and says whether its lesson holds on this device.
+
+mod residency;
+mod steps;
+
+use examples_host::part_option::PartOption::Iterations;
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Example::new("persistent_kernel", "A thousand dependent steps")
+        .part(
+            "steps",
+            "What does a step cost when each needs the one before?",
+            &[Iterations],
+            steps::run,
+        )
+        .needs(&[Need::CooperativeLaunch, Need::ComputeCapability(9, 0)])
+        .part("residency", "How many blocks may wait for each other?", &[], residency::run)
+        .needs(&[Need::CooperativeLaunch])
+        .main()
+}
