@@ -73,6 +73,11 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
                 (0..kv::LAYERS).flat_map(|layer| (0..3).map(move |step| (layer, step, kv::PROMPT)));
             Reference::attention(all)
         }
+        "22" => Reference::exact(1 << 20, added(512)),
+        "23" => Reference::exact(1_000_003, |i| {
+            let right = if i + 1 < 1_000_003 { i + 1 } else { i };
+            (given(0, i.saturating_sub(1)) + given(0, i) + given(0, right)) / 3.0
+        }),
         "20" => Reference::exact(8 << 18, |i| repeated(256, given(0, i))),
         "21" => Reference::exact(1 << 20, |i| repeated(32, given(0, i))),
         _ => return None,

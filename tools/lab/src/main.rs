@@ -7,6 +7,7 @@ mod commands;
 mod compiler;
 #[cfg(target_os = "linux")]
 mod confine;
+mod device;
 mod edges;
 mod goal;
 mod judge;

@@ -2,7 +2,7 @@
 
 use crate::attempt::{Attempt, Device, Place};
 use crate::catalogue::{self, Catalogue, Lab};
-use crate::compiler::Compiler;
+use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Session {
     /// The labs.
     pub catalogue: Catalogue,
-    compiler: Compiler,
+    compilers: Compilers,
     folder: PathBuf,
     /// The device.
     pub device: Device,
@@ -26,13 +26,13 @@ impl Session {
     /// Either is not possible.
     pub fn open(device: Device) -> Result<Self> {
         let catalogue = Catalogue::read(&catalogue::root())?;
-        let compiler = Compiler::prepare(&catalogue.root)?;
+        let compilers = Compilers::prepare(&catalogue.root)?;
         let folder = catalogue.root.join("target/labs");
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self {
             catalogue,
-            compiler,
+            compilers,
             folder,
             device,
         })
@@ -44,8 +44,13 @@ impl Session {
     }
 
     /// The compiler and the libraries.
-    pub fn compiler(&self) -> &Compiler {
-        &self.compiler
+    pub fn compilers(&self) -> &Compilers {
+        &self.compilers
+    }
+
+    /// Where trusted files are tried.
+    fn place(&self) -> Place<'_> {
+        Place::trusted(&self.compilers, &self.folder, self.device)
     }
 
     /// Tries a file of a lab.
@@ -53,8 +58,15 @@ impl Session {
     /// # Errors
     /// The tools fail, and not the file.
     pub fn attempt(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
-        let place = Place::trusted(&self.compiler, &self.folder, self.device, self.root());
-        place.attempt(lab, source)
+        self.place().attempt(lab, source)
+    }
+
+    /// Runs the program that the questions of a lab are about.
+    ///
+    /// # Errors
+    /// The tools fail, and not the program.
+    pub fn explained(&self, lab: &Lab) -> Result<Attempt> {
+        self.place().explained(lab)
     }
 
     /// Judges what became of it.

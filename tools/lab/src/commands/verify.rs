@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::attempt::{Attempt, Device};
-use crate::catalogue::Lab;
+use crate::catalogue::{Kind, Lab};
 use crate::goal::Goal;
 use crate::show;
 use anyhow::{Context, Result};
@@ -71,7 +71,10 @@ fn verify(session: &Session, lab: &Lab, update: bool) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     let solution = session.attempt(lab, &lab.solution(session.root()))?;
     if session.device == Device::Software {
-        problems.extend(goal(session, lab, &solution, update)?);
+        problems.extend(match lab.kind {
+            Kind::Explain => goal(session, lab, &session.explained(lab)?, update)?,
+            _ => goal(session, lab, &solution, update)?,
+        });
     }
     let (reached, verdict) = session.judge(lab, &solution);
     if let Attempt::Lacks(what) = &solution {
