@@ -20,7 +20,7 @@ use chapter_terminal::UsageError;
 use chapter_terminal::exit::complain;
 use chapter_terminal::output;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use commands::{check, diff, hint, list, reset, run, verify};
+use commands::{check, diff, hint, list, reset, run, verify, watch};
 use std::process::ExitCode;
 
 /// Exercises on CUDA streams, graded by what the device did
@@ -39,6 +39,8 @@ enum Command {
     Next,
     /// Build, run and judge one lab
     Run(run::Arguments),
+    /// Judge a lab whenever its file is saved
+    Watch(watch::Arguments),
     /// Show a hint; each call shows one more
     Hint(hint::Arguments),
     /// Judge all labs, and note what was reached
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Next => commands::next::run(),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Hint(arguments) => hint::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
