@@ -11,6 +11,7 @@ mod device;
 mod edges;
 mod goal;
 mod judge;
+mod mistakes;
 mod originals;
 mod process;
 mod progress;

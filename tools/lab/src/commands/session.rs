@@ -6,7 +6,9 @@ use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
 use anyhow::{Context, Result};
+use crate::process::Limits;
 use std::fs;
+use std::time::Duration;
 use std::path::{Path, PathBuf};
 
 /// The labs of this workspace, ready to be tried.
@@ -59,6 +61,21 @@ impl Session {
     /// The tools fail, and not the file.
     pub fn attempt(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
         self.place().attempt(lab, source)
+    }
+
+    /// As [`Self::attempt`], of a file that may never end.
+    ///
+    /// # Errors
+    /// The tools fail, and not the file.
+    pub fn attempt_briefly(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
+        let mut place = self.place();
+        place.limits = Limits::time(Duration::from_secs(5));
+        place.attempt(lab, source)
+    }
+
+    /// A file in the folder for programs.
+    pub fn scratch(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// Runs the program that the questions of a lab are about.
