@@ -1,7 +1,8 @@
 //! Compiling and running one file of one lab.
 
-use crate::catalogue::Lab;
-use crate::compiler::Compiler;
+use crate::answers;
+use crate::catalogue::{Kind, Lab};
+use crate::compiler::Compilers;
 use crate::process::{self, Ended, Limits};
 use anyhow::{Context, Result};
 use chapter_results::lab::LabRecord;
@@ -50,8 +51,6 @@ pub enum Attempt {
 pub struct Run {
     /// How it ended.
     pub ended: Ended,
-    /// What it printed.
-    pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,
     /// What the recorder wrote, if it came to that.
@@ -62,10 +61,10 @@ pub struct Run {
 
 /// Where a file is tried.
 pub struct Place<'a> {
-    /// The compiler and the libraries.
-    pub compiler: &'a Compiler,
+    /// The compilers and the libraries.
+    pub compilers: &'a Compilers,
     /// A folder for the program and its record.
-    pub folder: &'a Path,
+    pub folder: PathBuf,
     /// The device.
     pub device: Device,
     /// The program's limits.
@@ -78,19 +77,14 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// A place for a file that is trusted.
-    pub fn trusted(
-        compiler: &'a Compiler,
-        folder: &'a Path,
-        device: Device,
-        shown_from: &Path,
-    ) -> Self {
+    pub fn trusted(compilers: &'a Compilers, folder: &Path, device: Device) -> Self {
         Self {
-            compiler,
-            folder,
+            compilers,
+            folder: folder.to_owned(),
             device,
             limits: Limits::time(Duration::from_secs(30)),
             compiler_limits: Limits::time(Duration::from_secs(120)),
-            shown_from: shown_from.to_owned(),
+            shown_from: compilers.root.clone(),
         }
     }
 
@@ -99,41 +93,67 @@ impl<'a> Place<'a> {
     /// # Errors
     /// The tools fail, and not the file.
     pub fn attempt(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
-        use crate::catalogue::Kind;
         match lab.kind {
             Kind::Explain => {
                 let text = fs::read_to_string(source)
                     .with_context(|| format!("cannot read {}", source.display()))?;
-                Ok(Attempt::Answered(crate::answers::read(
-                    &text,
-                    lab.answers.len(),
-                )))
+                let given = answers::read(&text, lab.answers.len());
+                Ok(Attempt::Answered(given))
             }
-            _ => self.compile_and_run(lab, source),
+            Kind::Kernel => self.compile_kernel(lab, source),
+            _ => self.compile(lab, source, None),
         }
     }
 
-    fn compile_and_run(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
-        let program = self
-            .folder
-            .join(format!("{}{}", lab.name, env::consts::EXE_SUFFIX));
-        let relative = source.strip_prefix(&self.shown_from).unwrap_or(source);
-        let compiled =
-            self.compiler
-                .compile(relative, &program, &self.shown_from, &self.compiler_limits)?;
-        let warnings = match compiled {
-            Ok(warnings) => warnings,
-            Err(refused) => return Ok(Attempt::Refused(refused)),
-        };
-        self.run(lab, &program, warnings)
+    /// Runs the program whose run the questions of a lab are about.
+    ///
+    /// # Errors
+    /// The tools fail, and not the program.
+    pub fn explained(&self, lab: &Lab) -> Result<Attempt> {
+        self.compile(lab, &lab.host(&self.compilers.root), None)
     }
 
-    fn run(&self, lab: &Lab, program: &Path, warnings: String) -> Result<Attempt> {
+    fn compile_kernel(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
+        let device = match self.compilers.device()? {
+            Ok(device) => device,
+            Err(lacks) => return Ok(Attempt::Lacks(lacks)),
+        };
+        let ptx = self.folder.join(&lab.name).with_extension("ptx");
+        let _ = fs::remove_file(&ptx);
+        let (shown, from) = (self.shown(source), &self.shown_from);
+        match device.compile(shown, &ptx, from, &self.compiler_limits)? {
+            Err(refused) => Ok(Attempt::Refused(refused)),
+            Ok(_) => self.compile(lab, &lab.host(&self.compilers.root), Some(&ptx)),
+        }
+    }
+
+    fn shown<'b>(&self, source: &'b Path) -> &'b Path {
+        source.strip_prefix(&self.shown_from).unwrap_or(source)
+    }
+
+    fn compile(&self, lab: &Lab, source: &Path, ptx: Option<&Path>) -> Result<Attempt> {
+        let program = format!("{}{}", lab.name, env::consts::EXE_SUFFIX);
+        let program = self.folder.join(program);
+        let (shown, from) = (self.shown(source), &self.shown_from);
+        let host = &self.compilers.host;
+        match host.compile(shown, &program, from, &self.compiler_limits)? {
+            Ok(warnings) => self.run(lab, &program, warnings, ptx),
+            Err(refused) => Ok(Attempt::Refused(refused)),
+        }
+    }
+
+    fn run(
+        &self,
+        lab: &Lab,
+        program: &Path,
+        warnings: String,
+        ptx: Option<&Path>,
+    ) -> Result<Attempt> {
         let record = self.folder.join(format!("{}.record.json", lab.name));
         let _ = fs::remove_file(&record);
         let mut command = Command::new(program);
         command
-            .current_dir(self.folder)
+            .current_dir(&self.folder)
             .env("LAB", &lab.name)
             .env("LAB_RECORD", &record)
             .env("CUDA_DRIVER", self.device.word())
@@ -142,20 +162,27 @@ impl<'a> Place<'a> {
             // What is loaded late would be loaded within the time that is graded.
             .env("CUDA_MODULE_LOADING", "EAGER")
             .env("RUST_BACKTRACE", "0");
+        if let Some(ptx) = ptx {
+            command.env("LAB_PTX", ptx);
+        }
         let done = process::run(command, &self.limits)
             .with_context(|| format!("cannot start {}", program.display()))?;
-        let text = fs::read_to_string(&record).ok();
-        let mut record: Option<LabRecord> = text.and_then(|text| serde_json::from_str(&text).ok());
-        let here = format!("{}/", self.shown_from.display());
-        for report in record.iter_mut().flat_map(|record| &mut record.reports) {
-            *report = report.replace(&here, "");
-        }
         Ok(Attempt::Ran(Box::new(Run {
+            record: self.read(&record),
             ended: done.ended,
-            stdout: done.stdout,
             stderr: done.stderr,
-            record,
             warnings,
         })))
+    }
+
+    /// The record, with paths as the student knows them.
+    fn read(&self, path: &Path) -> Option<LabRecord> {
+        let text = fs::read_to_string(path).ok()?;
+        let mut record: LabRecord = serde_json::from_str(&text).ok()?;
+        let here = format!("{}/", self.shown_from.display());
+        for report in &mut record.reports {
+            *report = report.replace(&here, "");
+        }
+        Some(record)
     }
 }

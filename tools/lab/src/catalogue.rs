@@ -285,6 +285,12 @@ impl Lab {
         root.join("labs/solutions").join(self.file())
     }
 
+    /// The program that runs a student's kernel, or that questions are about.
+    pub fn host(&self, root: &Path) -> PathBuf {
+        let folder = root.join("labs/hosts");
+        folder.join(&self.name).with_extension("rs")
+    }
+
     /// The goal: what the solution did on the software GPU.
     pub fn goal(&self, root: &Path) -> PathBuf {
         root.join("labs/goals")

@@ -3,6 +3,7 @@
 //! Cargo builds the libraries. The file itself is given to rustc directly: that takes less than a second, needs no manifest, and
 //! a submission brings nothing but that one file.
 
+use crate::device::DeviceCompiler;
 use crate::process::{self, Ended, Limits};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// What a lab may use.
 const LIBRARIES: [&str; 7] = [
@@ -23,6 +25,44 @@ const LIBRARIES: [&str; 7] = [
     "libcuda",
     "cuda_std",
 ];
+
+/// Both compilers. The one for device code is prepared when a lab first needs it.
+pub struct Compilers {
+    /// For host code.
+    pub host: Compiler,
+    device: OnceLock<Result<DeviceCompiler, String>>,
+    /// The workspace's folder.
+    pub root: PathBuf,
+}
+
+impl Compilers {
+    /// Brings the host's libraries up to date.
+    ///
+    /// # Errors
+    /// They do not build; cargo has said why.
+    pub fn prepare(root: &Path) -> Result<Self> {
+        Ok(Self {
+            host: Compiler::prepare(root)?,
+            device: OnceLock::new(),
+            root: root.to_owned(),
+        })
+    }
+
+    /// The device compiler, or what is missing.
+    ///
+    /// # Errors
+    /// Its libraries do not build.
+    pub fn device(&self) -> Result<Result<&DeviceCompiler, String>> {
+        let device = match self.device.get() {
+            Some(device) => device,
+            None => {
+                let prepared = DeviceCompiler::prepare(&self.root)?;
+                self.device.get_or_init(|| prepared)
+            }
+        };
+        Ok(device.as_ref().map_err(String::clone))
+    }
+}
 
 /// How a file is compiled.
 #[derive(Clone, Debug)]

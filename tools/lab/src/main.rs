@@ -7,9 +7,11 @@ mod commands;
 mod compiler;
 #[cfg(target_os = "linux")]
 mod confine;
+mod device;
 mod edges;
 mod goal;
 mod judge;
+mod mistakes;
 mod originals;
 mod process;
 mod progress;
@@ -19,7 +21,7 @@ use chapter_terminal::UsageError;
 use chapter_terminal::exit::complain;
 use chapter_terminal::output;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use commands::{check, diff, hint, list, reset, run, verify};
+use commands::{check, diff, hint, list, reset, run, verify, watch};
 use std::process::ExitCode;
 
 /// Exercises on CUDA streams, graded by what the device did
@@ -38,6 +40,8 @@ enum Command {
     Next,
     /// Build, run and judge one lab
     Run(run::Arguments),
+    /// Judge a lab whenever its file is saved
+    Watch(watch::Arguments),
     /// Show a hint; each call shows one more
     Hint(hint::Arguments),
     /// Judge all labs, and note what was reached
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Next => commands::next::run(),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Hint(arguments) => hint::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -6,6 +6,7 @@ use crate::edges;
 use crate::goal::{Goal, counted};
 use crate::judge::{Mark, Verdict};
 use chapter_results::intervals::{Engine, Recording};
+use chapter_results::units;
 use chapter_terminal::gantt::{Gantt, Rows};
 use chapter_terminal::{output, style, wrap};
 use std::fmt::Write as _;
@@ -39,6 +40,11 @@ pub fn verdict(lab: &Lab, goal: Option<&Goal>, attempt: &Attempt, verdict: &Verd
                 0,
             );
         }
+    }
+    if let (Attempt::Answered(_), Some(goal), false) = (attempt, goal, verdict.passed()) {
+        let run = counted(lab, &goal.recording);
+        let chart = timeline("the run, modelled", &run, run.makespan().as_nanos());
+        let _ = writeln!(text, "\n{chart}\n{}", operations(&run));
     }
     if let Attempt::Ran(run) = attempt
         && !verdict.passed()
@@ -97,6 +103,23 @@ fn explain(text: &mut String, lab: &Lab, goal: Option<&Goal>, run: &Run, verdict
         lines(text, &edge, 2);
     }
     let _ = writeln!(text);
+}
+
+/// A recording as a list of its operations.
+pub fn operations(recording: &Recording) -> String {
+    let mut text =
+        String::from("   #  stream     engine   start       end         length      bytes\n");
+    let at = |ns: u64| format!("{:.1} µs", ns as f64 / 1e3);
+    for (number, interval) in (1..).zip(&recording.intervals) {
+        let (span, engine) = (interval.span, interval.engine.to_string());
+        let _ = write!(text, "  {number:2}  {:9}  {engine:7}", interval.stream);
+        for time in [span.start, span.end, span.nanoseconds()] {
+            let _ = write!(text, "  {:10}", at(time));
+        }
+        let bytes = (interval.bytes > 0).then(|| units::bytes(interval.bytes));
+        let _ = writeln!(text, "  {}", bytes.unwrap_or_default());
+    }
+    text
 }
 
 /// Both timelines, on one scale.

@@ -14,7 +14,12 @@ pub struct Arguments {}
 /// # Errors
 /// The catalogue cannot be read.
 pub fn run(_: &Arguments) -> Result<Exit> {
-    let catalogue = Catalogue::read(&catalogue::root())?;
+    show(&Catalogue::read(&catalogue::root())?);
+    Ok(Exit::LessonHolds)
+}
+
+/// Shows the table.
+pub fn show(catalogue: &Catalogue) {
     let progress = Progress::read(&catalogue.root);
     let width = catalogue
         .labs
@@ -42,5 +47,4 @@ pub fn run(_: &Arguments) -> Result<Exit> {
         of += all;
     }
     output::line(format!("\n{reached} of {of} points. Next: cargo lab next"));
-    Ok(Exit::LessonHolds)
 }

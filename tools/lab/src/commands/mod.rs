@@ -9,3 +9,4 @@ pub mod reset;
 pub mod run;
 pub mod session;
 pub mod verify;
+pub mod watch;

@@ -1,6 +1,6 @@
 //! `cargo lab next`.
 
-use crate::catalogue::{self, Catalogue, Lab};
+use crate::catalogue::{self, Catalogue, Kind, Lab};
 use crate::goal::{Goal, counted};
 use crate::progress::Progress;
 use crate::show;
@@ -38,34 +38,41 @@ pub fn introduce(lab: &Lab, root: &Path) -> Result<()> {
     let path = lab.exercise(root);
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let (name, points) = (&lab.name, lab.points());
     output::line(style::bold(format!(
-        "{}: {} ({} points)",
-        lab.name,
-        lab.title,
-        lab.points()
+        "{name}: {} ({points} points)",
+        lab.title
     )));
     let shown = path.strip_prefix(root).unwrap_or(&path);
     output::line(format!("{}, {}\n", shown.display(), lab.kind.word()));
-    for line in text
-        .lines()
-        .take_while(|line| line.starts_with("//!") || line.starts_with('#'))
-    {
-        let line = line.trim_start_matches(['/', '!', '#']);
-        if !line.trim_start().starts_with("```") {
-            output::line(format!(" {line}").trim_end());
-        }
+    for line in task(lab, &text) {
+        output::line(line);
     }
     if let Ok(goal) = Goal::read(lab, root) {
         let goal = counted(lab, &goal.recording);
-        output::line(format!(
-            "\n{}",
-            show::timeline("the goal, modelled", &goal, goal.makespan().as_nanos())
-        ));
+        let title = match lab.kind {
+            Kind::Explain => "the run, modelled",
+            _ => "the goal, modelled",
+        };
+        let chart = show::timeline(title, &goal, goal.makespan().as_nanos());
+        output::line(format!("\n{chart}"));
         output::line(style::quiet(show::legend(&goal)));
+        if lab.kind == Kind::Explain {
+            output::line(format!("\n{}", show::operations(&goal).trim_end()));
+        }
     }
+    let lesson = &lab.lesson;
     output::line(format!(
-        "\ncargo lab run {0} · cargo lab hint {0} · lesson: {1}",
-        lab.name, lab.lesson
+        "\ncargo lab run {name} · cargo lab hint {name} · lesson: {lesson}"
     ));
     Ok(())
+}
+
+/// The task: what stands at the top of the file.
+fn task<'a>(lab: &'a Lab, text: &'a str) -> impl Iterator<Item = String> + 'a {
+    let of_task = |line: &&str| lab.kind == Kind::Explain || line.starts_with("//!");
+    let lines = text.lines().take_while(of_task);
+    let lines = lines.map(|line| line.strip_prefix("//!").unwrap_or(line));
+    let shown = lines.filter(|line| !line.trim_start().starts_with("```"));
+    shown.map(|line| format!(" {line}").trim_end().to_owned())
 }

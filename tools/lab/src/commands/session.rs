@@ -2,18 +2,20 @@
 
 use crate::attempt::{Attempt, Device, Place};
 use crate::catalogue::{self, Catalogue, Lab};
-use crate::compiler::Compiler;
+use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
 use anyhow::{Context, Result};
+use crate::process::Limits;
 use std::fs;
+use std::time::Duration;
 use std::path::{Path, PathBuf};
 
 /// The labs of this workspace, ready to be tried.
 pub struct Session {
     /// The labs.
     pub catalogue: Catalogue,
-    compiler: Compiler,
+    compilers: Compilers,
     folder: PathBuf,
     /// The device.
     pub device: Device,
@@ -26,13 +28,13 @@ impl Session {
     /// Either is not possible.
     pub fn open(device: Device) -> Result<Self> {
         let catalogue = Catalogue::read(&catalogue::root())?;
-        let compiler = Compiler::prepare(&catalogue.root)?;
+        let compilers = Compilers::prepare(&catalogue.root)?;
         let folder = catalogue.root.join("target/labs");
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self {
             catalogue,
-            compiler,
+            compilers,
             folder,
             device,
         })
@@ -44,8 +46,13 @@ impl Session {
     }
 
     /// The compiler and the libraries.
-    pub fn compiler(&self) -> &Compiler {
-        &self.compiler
+    pub fn compilers(&self) -> &Compilers {
+        &self.compilers
+    }
+
+    /// Where trusted files are tried.
+    fn place(&self) -> Place<'_> {
+        Place::trusted(&self.compilers, &self.folder, self.device)
     }
 
     /// Tries a file of a lab.
@@ -53,8 +60,30 @@ impl Session {
     /// # Errors
     /// The tools fail, and not the file.
     pub fn attempt(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
-        let place = Place::trusted(&self.compiler, &self.folder, self.device, self.root());
+        self.place().attempt(lab, source)
+    }
+
+    /// As [`Self::attempt`], of a file that may never end.
+    ///
+    /// # Errors
+    /// The tools fail, and not the file.
+    pub fn attempt_briefly(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
+        let mut place = self.place();
+        place.limits = Limits::time(Duration::from_secs(5));
         place.attempt(lab, source)
+    }
+
+    /// A file in the folder for programs.
+    pub fn scratch(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Runs the program that the questions of a lab are about.
+    ///
+    /// # Errors
+    /// The tools fail, and not the program.
+    pub fn explained(&self, lab: &Lab) -> Result<Attempt> {
+        self.place().explained(lab)
     }
 
     /// Judges what became of it.

@@ -2,8 +2,9 @@
 
 use super::session::Session;
 use crate::attempt::{Attempt, Device};
-use crate::catalogue::Lab;
+use crate::catalogue::{Kind, Lab};
 use crate::goal::Goal;
+use crate::mistakes;
 use crate::show;
 use anyhow::{Context, Result};
 use chapter_terminal::{Exit, output, style};
@@ -20,6 +21,9 @@ pub struct Arguments {
     /// Write the goals anew from the solutions
     #[arg(long)]
     update_goals: bool,
+    /// Leave out the wrong solutions
+    #[arg(long)]
+    without_mistakes: bool,
 }
 
 /// Verifies labs, a line each.
@@ -59,6 +63,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         "{} of {all} labs: the exercise fails as stated and the solution has full points",
         all - wrong
     ));
+    if !arguments.without_mistakes && arguments.device == Device::Software {
+        wrong += mistakes(&session, &labs)?;
+    }
     Ok(if wrong == 0 {
         Exit::LessonHolds
     } else {
@@ -66,12 +73,48 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     })
 }
 
+/// Grades the wrong solutions, a line each, and returns how many are not graded as declared.
+fn mistakes(session: &Session, labs: &[&Lab]) -> Result<usize> {
+    let (mut all, mut wrong) = (0, 0);
+    for mistake in mistakes::read(&session.catalogue)? {
+        let Some(lab) = labs.iter().find(|lab| lab.name == mistake.lab) else {
+            continue;
+        };
+        all += 1;
+        let file = session.scratch(&format!("{}.{}", mistake.name, lab.file()));
+        fs::write(&file, mistake.text(lab, session.root())?)?;
+        let attempt = session.attempt_briefly(lab, &file)?;
+        let (goal, verdict) = session.judge(lab, &attempt);
+        let right = verdict.missed() == mistake.missed;
+        let sign = if right { style::good("+") } else { style::bad("-") };
+        let (points, of) = (verdict.points(), verdict.of());
+        let missed = verdict.missed().join(", ");
+        output::line(format!(
+            "{sign} {:20} {points:2}/{of:<2}  {}: {missed}",
+            lab.name, mistake.what
+        ));
+        if !right {
+            wrong += 1;
+            output::line(format!("    misses {missed}, not {}", mistake.missed.join(", ")));
+            output::line(show::verdict(lab, goal.as_ref(), &attempt, &verdict));
+        }
+    }
+    output::line(format!(
+        "{} of {all} wrong solutions miss what they should",
+        all - wrong
+    ));
+    Ok(wrong)
+}
+
 /// What is wrong with a lab.
 fn verify(session: &Session, lab: &Lab, update: bool) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     let solution = session.attempt(lab, &lab.solution(session.root()))?;
     if session.device == Device::Software {
-        problems.extend(goal(session, lab, &solution, update)?);
+        problems.extend(match lab.kind {
+            Kind::Explain => goal(session, lab, &session.explained(lab)?, update)?,
+            _ => goal(session, lab, &solution, update)?,
+        });
     }
     let (reached, verdict) = session.judge(lab, &solution);
     if let Attempt::Lacks(what) = &solution {
