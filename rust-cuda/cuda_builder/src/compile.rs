@@ -4,90 +4,151 @@
 //! leaves only what the kernels need. The assembly that LLVM writes is the PTX; nothing is linked (the linker is
 //! `true`).
 
+use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::{CudaBuilderError, NvvmArch, Toolchain};
+use crate::inputs::Inputs;
+use crate::options::{EmitOption, Options};
+use crate::sysroot::Shared;
+use crate::{CudaBuilderError, Toolchain};
 
-const TARGET: &str = "nvptx64-nvidia-cuda";
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// Features of rustc that `#[kernel]` expands to. They are switched on here so that a kernel's source does not depend
-/// on the backend.
-const FEATURES: &str = "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)";
-
-/// How cargo compiles the kernels and what they use.
-const PROFILE: [&str; 8] = [
-    "opt-level=3",
-    "debug=false",
-    "debug-assertions=false",
-    "overflow-checks=false",
-    "incremental=false",
-    "lto='fat'",
-    "codegen-units=1",
-    "panic='abort'",
-];
+/// Features of rustc that the macros of `cuda_std` expand to. They are switched on here so that a kernel's source does not
+/// depend on the backend.
+const FEATURES: [&str; 2] = ["abi_ptx", "asm_experimental_arch"];
 
 /// Everything that the compiler is told and that the PTX depends on: what [`compile`] uses, in words.
-pub(crate) fn settings(arch: NvvmArch) -> Vec<String> {
-    let fixed = [TARGET, FEATURES].into_iter().chain(PROFILE);
-    fixed.map(str::to_owned).chain(flags(arch)).collect()
+pub(crate) fn settings(options: &Options) -> Vec<String> {
+    let fixed = [TARGET].into_iter().chain(FEATURES).map(str::to_owned);
+    let profile = options.profile().into_iter().chain(options.flags());
+    let own = options
+        .code_generation()
+        .into_iter()
+        .chain(options.build_args.clone());
+    fixed.chain(profile).chain(own).collect()
 }
 
-fn flags(arch: NvvmArch) -> Vec<String> {
-    let mut flags = vec![
-        format!("-Ctarget-cpu={}", arch.target_cpu()),
-        // No source locations: a panic is a trap, and paths of one machine must not reach the module.
-        "-Zlocation-detail=none".into(),
-    ];
-    flags.extend(
-        arch.target_feature()
-            .map(|feature| format!("-Ctarget-feature={feature}")),
-    );
-    flags
-}
-
-/// Compiles a crate and returns the path of its PTX.
+/// Compiles a crate: its PTX, and the files that it was made of.
 pub(crate) fn compile(
     toolchain: &Toolchain,
     path_to_crate: &Path,
-    arch: NvvmArch,
+    options: &Options,
     out_dir: &Path,
-) -> Result<String, CudaBuilderError> {
-    let assembly = out_dir.join(arch.target_cpu()).with_extension("s");
+) -> Result<(String, Inputs), CudaBuilderError> {
+    let shared = Shared::lock(out_dir)?;
+    let sysroot = shared.sysroot(toolchain, options)?;
+    let target_dir = shared.folder.join("target");
+    let output = out_dir.join(options.arch.target_cpu());
+    let assembly = output.with_extension("s");
+
+    let mut flags = options.flags();
+    flags.push(format!("--sysroot={}", sysroot.display()));
+    let mut command = cargo(
+        toolchain,
+        path_to_crate,
+        &target_dir,
+        &options.profile(),
+        &flags,
+    );
+    command
+        .arg("--message-format=json-render-diagnostics")
+        .args(&options.build_args)
+        .env("CUDA_ARCH", options.cuda_arch())
+        .args(["--", "-Clinker=true"])
+        .args(features(path_to_crate))
+        .args(options.code_generation())
+        .arg(format!("--emit=asm={}", assembly.display()));
+    if let Some(emit) = options.emit {
+        let (kind, extension) = match emit {
+            EmitOption::LlvmIr => ("llvm-ir", "ll"),
+            EmitOption::Bitcode => ("llvm-bc", "bc"),
+        };
+        command.arg(format!(
+            "--emit={kind}={}",
+            output.with_extension(extension).display()
+        ));
+    }
+    if let Some(path) = &options.final_module_path {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        command.arg(format!("--emit=llvm-ir={}", path.display()));
+    }
+    // Written anew: an old one must not pass for it.
+    let _ = fs::remove_file(&assembly);
+    let messages = run(command, toolchain, path_to_crate, options.arch.target_cpu())?;
+    let inputs = Inputs::of_build(
+        &messages,
+        &target_dir.join(TARGET).join("release"),
+        path_to_crate,
+    )?;
+    Ok((crate::read(&assembly)?, inputs))
+}
+
+/// The attribute that switches features on, without those that the crate itself switches on: rustc takes each once.
+fn features(path_to_crate: &Path) -> Option<String> {
+    let source = crate::read(&path_to_crate.join("src/lib.rs")).unwrap_or_default();
+    let own = |name: &&&str| {
+        source.split("feature(").skip(1).any(|list| {
+            let list = list.split(')').next().unwrap_or_default();
+            list.split(',').any(|feature| feature.trim() == **name)
+        })
+    };
+    let missing: Vec<&str> = FEATURES.iter().filter(|name| !own(name)).copied().collect();
+    (!missing.is_empty()).then(|| format!("-Zcrate-attr=feature({})", missing.join(",")))
+}
+
+/// cargo, about to compile a crate for the GPU.
+pub(crate) fn cargo(
+    toolchain: &Toolchain,
+    path_to_crate: &Path,
+    target_dir: &Path,
+    profile: &[String],
+    flags: &[String],
+) -> Command {
     let mut command = Command::new(&toolchain.cargo);
     command
         .args(["rustc", "--lib", "--release", "--crate-type=cdylib"])
-        .args(["--target", TARGET, "-Zbuild-std=core"])
+        .args(["--target", TARGET])
         .arg("--manifest-path")
         .arg(path_to_crate.join("Cargo.toml"))
         .arg("--target-dir")
-        .arg(out_dir.join("device"));
-    for setting in PROFILE {
+        .arg(target_dir);
+    for setting in profile {
         command.args(["--config", &format!("profile.release.{setting}")]);
     }
-    command
-        .args(["--", "-Clinker=true", FEATURES])
-        .arg(format!("--emit=asm={}", assembly.display()));
-
     isolate(&mut command);
     command
         .env("RUSTC", &toolchain.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(arch).join("\x1f"));
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    command
+}
 
-    let status = command.status().map_err(|source| CudaBuilderError::Io {
-        action: "start",
-        path: toolchain.cargo.clone(),
-        source,
-    })?;
-    if !status.success() {
+/// Runs cargo and gives what it wrote to standard output.
+pub(crate) fn run(
+    mut command: Command,
+    toolchain: &Toolchain,
+    path_to_crate: &Path,
+    arch: &'static str,
+) -> Result<String, CudaBuilderError> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|source| CudaBuilderError::Io {
+            action: "start",
+            path: toolchain.cargo.clone(),
+            source,
+        })?;
+    if !output.status.success() {
         return Err(CudaBuilderError::Compile {
             path: path_to_crate.to_owned(),
-            arch: arch.target_cpu(),
-            status,
+            arch,
+            status: output.status,
         });
     }
-    crate::read(&assembly)
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Takes from the nested build what the surrounding one put into the environment: its profile, target, flags and

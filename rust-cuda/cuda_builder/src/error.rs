@@ -1,5 +1,6 @@
 //! What can go wrong, in words that say what to do.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -7,7 +8,7 @@ use std::process::ExitStatus;
 use crate::toolchain::DEVICE_RUSTC;
 
 /// Why [`CudaBuilder::build`](crate::CudaBuilder::build) failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
     /// The PTX has to be compiled, and there is nothing to compile it with.
@@ -50,6 +51,19 @@ pub enum CudaBuilderError {
         kernel: String,
     },
 
+    /// `shared_array!` in a generic function, with types or lengths that differ.
+    #[error(
+        "the shared array {name} has more than one size: `shared_array!` in a generic function is one array"
+    )]
+    SharedArray {
+        /// Its name in the module.
+        name: String,
+    },
+
+    /// There is no crate in the folder.
+    #[error("{} holds no crate: there is no Cargo.toml", .0.display())]
+    CratePathDoesntExist(PathBuf),
+
     /// A file could not be read or written, or a program not started.
     #[error("cannot {action} {path}: {source}", path = .path.display())]
     Io {
@@ -64,6 +78,13 @@ pub enum CudaBuilderError {
     /// The builder works inside cargo's build scripts.
     #[error("OUT_DIR is not set: cuda_builder runs in a build script, started by cargo")]
     NotInBuildScript,
+}
+
+/// What `unwrap` in a build script shows: the same sentences.
+impl fmt::Debug for CudaBuilderError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl CudaBuilderError {

@@ -12,8 +12,11 @@
 //! ```
 //!
 //! The backend needs one version of the compiler, [`DEVICE_RUSTC`], with the sources of `core`, and most machines do
-//! not have it. So PTX is meant to be kept beside its sources: its first lines carry a digest of everything it was
-//! made of and one of the rest of its text. While both match, [`CudaBuilder::build`] is done after reading a few files.
+//! not have it. So PTX is meant to be kept beside its sources: its first lines name every file that it was compiled from, with
+//! a digest of them and one of the rest of its text. While both match, [`CudaBuilder::build`] is done after reading a few
+//! files. Files that were not compiled, such as those for the host alone, do not count.
+//!
+//! `core` and `alloc` are compiled once for all crates and architectures of a target folder.
 //!
 //! Environment:
 //!
@@ -26,25 +29,27 @@ mod arch;
 mod compile;
 mod error;
 mod inputs;
+mod options;
 mod ptx;
+mod sysroot;
 mod toolchain;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use arch::NvvmArch;
 pub use error::CudaBuilderError;
-use inputs::Digest;
+use inputs::{Digest, Inputs};
+use options::Options;
+pub use options::{DebugInfo, EmitOption};
 pub use toolchain::{DEVICE_RUSTC, Toolchain};
 
 /// How to build one PTX module from one crate.
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
-    arch: NvvmArch,
     copy_to: Option<PathBuf>,
-    inputs: Vec<PathBuf>,
     rebuild: bool,
+    options: Options,
 }
 
 impl CudaBuilder {
@@ -52,17 +57,16 @@ impl CudaBuilder {
     pub fn new(path_to_crate: impl AsRef<Path>) -> Self {
         Self {
             path_to_crate: path_to_crate.as_ref().to_owned(),
-            arch: NvvmArch::default(),
             copy_to: None,
-            inputs: Vec::new(),
             rebuild: false,
+            options: Options::default(),
         }
     }
 
     /// The oldest architecture the module has to run on.
     #[must_use]
     pub fn arch(mut self, arch: NvvmArch) -> Self {
-        self.arch = arch;
+        self.options.arch = arch;
         self
     }
 
@@ -73,13 +77,6 @@ impl CudaBuilder {
         self
     }
 
-    /// Another crate's folder that the PTX is made of: a change there makes the PTX stale.
-    #[must_use]
-    pub fn depends_on(mut self, path_to_crate: impl AsRef<Path>) -> Self {
-        self.inputs.push(path_to_crate.as_ref().to_owned());
-        self
-    }
-
     /// Compile even if the PTX is up to date.
     #[must_use]
     pub fn rebuild(mut self, rebuild: bool) -> Self {
@@ -87,72 +84,197 @@ impl CudaBuilder {
         self
     }
 
+    /// Without it, arithmetic overflow and debug assertions are checked. The default is `true`. The code is optimised in
+    /// both cases: unoptimised, `core` exceeds what PTX can express.
+    #[must_use]
+    pub fn release(mut self, release: bool) -> Self {
+        self.options.release = release;
+        self
+    }
+
+    /// Whether LLVM optimises as much as it can, the default, or a little.
+    #[must_use]
+    pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
+        self.options.nvvm_opts = nvvm_opts;
+        self
+    }
+
+    /// Whether a build that is not [`release`](Self::release) has the source's lines, as [`DebugInfo::LineTables`]. The
+    /// default is `true`.
+    #[must_use]
+    pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
+        self.options.generate_line_info = generate_line_info;
+        self
+    }
+
+    /// What debuggers and profilers learn. The default is nothing.
+    #[must_use]
+    pub fn debug(mut self, debug_info: DebugInfo) -> Self {
+        self.options.debug = debug_info;
+        self
+    }
+
+    /// Flushing denormal numbers to zero, which this backend cannot do: `true` is answered with a warning.
+    #[must_use]
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.options.ftz = ftz;
+        self
+    }
+
+    /// Approximate square roots of `f32` (PTX `sqrt.approx`). The default is `false`.
+    #[must_use]
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.options.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// Approximate division of `f32` (PTX `div.approx`). The default is `false`.
+    #[must_use]
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.options.fast_div = fast_div;
+        self
+    }
+
+    /// Whether `a * b + c` becomes one instruction with one rounding (PTX `fma.rn`), as nvcc's does. The default is `true`.
+    #[must_use]
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.options.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Also writes LLVM's intermediate language as text into `OUT_DIR`.
+    #[must_use]
+    pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
+        self.options.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Also writes LLVM's bitcode into `OUT_DIR`.
+    #[must_use]
+    pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
+        self.options.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
+        self
+    }
+
+    /// Also writes LLVM's intermediate language, as text, to that file.
+    #[must_use]
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.options.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the cfg `optix`. Nothing else differs, and a warning says so.
+    #[must_use]
+    pub fn optix(mut self, optix: bool) -> Self {
+        self.options.optix = optix;
+        self
+    }
+
+    /// Whether `libm`'s functions are replaced by NVIDIA's libdevice, which this backend does not link: `true` is answered with a
+    /// warning.
+    #[must_use]
+    pub fn override_libm(mut self, override_libm: bool) -> Self {
+        self.options.override_libm = Some(override_libm);
+        self
+    }
+
+    /// Whether statics go to constant memory, which this backend cannot do: `true` is answered with a warning.
+    #[must_use]
+    pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
+        self.options.use_constant_memory_space = use_constant_memory_space;
+        self
+    }
+
+    /// More arguments for `cargo`, such as `["--features", "optix"]`.
+    #[must_use]
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        let args = args.iter().map(|arg| arg.as_ref().to_owned());
+        self.options.build_args.extend(args);
+        self
+    }
+
     /// Brings the PTX up to date and returns its path. Tells cargo, on standard output, which files and variables to
     /// watch.
     ///
     /// # Errors
-    /// An input cannot be read, the PTX is stale and there is no device toolchain, the kernels do not compile, or the
-    /// PTX cannot be written.
+    /// There is no such crate, the PTX is stale and there is no device toolchain, the kernels do not compile, or a file cannot be
+    /// read or written.
     pub fn build(&self) -> Result<PathBuf, CudaBuilderError> {
-        for path in self.crates() {
-            println!("cargo::rerun-if-changed={}", path.join("src").display());
-            println!(
-                "cargo::rerun-if-changed={}",
-                path.join("Cargo.toml").display()
-            );
+        if !self.manifest().exists() {
+            return Err(CudaBuilderError::CratePathDoesntExist(
+                self.path_to_crate.clone(),
+            ));
+        }
+        for warning in self.options.warnings() {
+            println!("cargo::warning={warning}");
         }
         println!("cargo::rerun-if-env-changed={}", toolchain::VARIABLE);
         let destination = self.destination()?;
         println!("cargo::rerun-if-changed={}", destination.display());
 
-        let header = self.header()?;
-        if !self.rebuild && header.is_of(&destination) {
-            return Ok(destination);
+        let inputs = match self.current(&destination) {
+            Some(inputs) if !self.rebuild && !self.options.emits_more() => inputs,
+            _ => self.compile(&destination)?,
+        };
+        for path in inputs.watched(&self.path_to_crate) {
+            println!("cargo::rerun-if-changed={}", path.display());
         }
-        let toolchain = Toolchain::find().map_err(|tried| CudaBuilderError::NoToolchain {
-            module: destination.clone(),
-            present: destination.exists(),
-            tried,
-        })?;
-        let assembly = compile::compile(&toolchain, &self.path_to_crate, self.arch, &out_dir()?)?;
-        ptx::write(&destination, &header, &assembly)?;
         Ok(destination)
     }
 
     /// Whether the PTX is what the sources give, as far as its header tells; nothing is built.
     ///
     /// # Errors
-    /// An input cannot be read.
+    /// There is no place for the PTX.
     pub fn is_up_to_date(&self) -> Result<bool, CudaBuilderError> {
-        Ok(self.header()?.is_of(&self.destination()?))
+        Ok(self.current(&self.destination()?).is_some())
     }
 
-    fn crates(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.path_to_crate).chain(&self.inputs)
+    /// What the module in `file` was made of, if that is still the same.
+    fn current(&self, file: &Path) -> Option<Inputs> {
+        let (header, inputs) = ptx::read(file)?;
+        let digest = self.digest(&inputs).ok()?;
+        let same_target = header.arch.target_cpu() == self.options.arch.target_cpu();
+        (same_target && header.digest == digest).then_some(inputs)
     }
 
-    /// What the first lines of the module must say.
-    fn header(&self) -> Result<ptx::Header, CudaBuilderError> {
+    fn compile(&self, destination: &Path) -> Result<Inputs, CudaBuilderError> {
+        let toolchain = Toolchain::find().map_err(|tried| CudaBuilderError::NoToolchain {
+            module: destination.to_owned(),
+            present: destination.exists(),
+            tried,
+        })?;
+        let (assembly, inputs) =
+            compile::compile(&toolchain, &self.path_to_crate, &self.options, &out_dir()?)?;
+        let header = ptx::Header {
+            arch: self.options.arch,
+            digest: self.digest(&inputs)?,
+        };
+        ptx::write(destination, &header, &inputs, &assembly)?;
+        Ok(inputs)
+    }
+
+    /// The digest of the compiler, its settings and the inputs.
+    fn digest(&self, inputs: &Inputs) -> Result<Digest, CudaBuilderError> {
         let mut digest = Digest::new();
         digest.text(DEVICE_RUSTC);
         digest.text(ptx::FORMAT);
-        for setting in compile::settings(self.arch) {
+        for setting in compile::settings(&self.options) {
             digest.text(&setting);
         }
-        for path in self.crates() {
-            digest.crate_folder(path)?;
-        }
-        Ok(ptx::Header {
-            arch: self.arch,
-            digest,
-        })
+        inputs.add_to(&mut digest, &self.path_to_crate)?;
+        Ok(digest)
+    }
+
+    fn manifest(&self) -> PathBuf {
+        self.path_to_crate.join("Cargo.toml")
     }
 
     fn destination(&self) -> Result<PathBuf, CudaBuilderError> {
         match &self.copy_to {
             Some(path) => Ok(path.clone()),
             None => Ok(out_dir()?
-                .join(self.arch.target_cpu())
+                .join(self.options.arch.target_cpu())
                 .with_extension("ptx")),
         }
     }
@@ -166,7 +288,7 @@ fn out_dir() -> Result<PathBuf, CudaBuilderError> {
 }
 
 fn read(path: &Path) -> Result<String, CudaBuilderError> {
-    fs::read_to_string(path).map_err(|source| CudaBuilderError::Io {
+    std::fs::read_to_string(path).map_err(|source| CudaBuilderError::Io {
         action: "read",
         path: path.to_owned(),
         source,

@@ -4,22 +4,24 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::inputs::Digest;
+use crate::inputs::{Digest, Inputs};
 use crate::toolchain::DEVICE_RUSTC;
 use crate::{CudaBuilderError, NvvmArch};
 
 /// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
-pub(crate) const FORMAT: &str = "2: launch bounds in their entries, digest of the text";
+pub(crate) const FORMAT: &str =
+    "3: launch bounds in their entries, shared arrays in the head, a list of inputs";
 
-/// What the first lines of a module say.
+/// What the first lines of a module say beside its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) arch: NvvmArch,
     pub(crate) digest: Digest,
 }
 
 impl Header {
-    fn lines(&self, body: &str) -> String {
-        format!(
+    fn lines(&self, inputs: &Inputs, body: &str) -> String {
+        let mut lines = format!(
             "// Kernels for {}, compiled by cuda_builder. Do not edit.\n\
              // compiler: rustc {DEVICE_RUSTC}\n\
              // sources: fnv1a {}\n\
@@ -27,29 +29,60 @@ impl Header {
             self.arch.target_cpu(),
             self.digest,
             Digest::of(body)
-        )
-    }
-
-    /// Whether `file` holds a module with this header, as [`write`] left it.
-    pub(crate) fn is_of(&self, file: &Path) -> bool {
-        fs::read_to_string(file).is_ok_and(|text| {
-            let text = text.replace('\r', "");
-            let end_of_header = text.match_indices('\n').nth(LINES - 1);
-            end_of_header.is_some_and(|(end, _)| {
-                let (header, body) = text.split_at(end + 1);
-                header == self.lines(body)
-            })
-        })
+        );
+        for file in &inputs.files {
+            lines += &format!("{FILE}{file}\n");
+        }
+        for package in &inputs.packages {
+            lines += &format!("{PACKAGE}{package}\n");
+        }
+        lines
     }
 }
 
-/// Lines of a header.
-const LINES: usize = 4;
+const FILE: &str = "// file: ";
+const PACKAGE: &str = "// package: ";
+
+/// The header and the inputs of a module, if it is as [`write`] left it.
+pub(crate) fn read(file: &Path) -> Option<(Header, Inputs)> {
+    let text = fs::read_to_string(file).ok()?.replace('\r', "");
+    let mut inputs = Inputs::default();
+    for line in text.lines().skip(FIXED_LINES) {
+        if let Some(file) = line.strip_prefix(FILE) {
+            inputs.files.insert(file.into());
+        } else if let Some(package) = line.strip_prefix(PACKAGE) {
+            inputs.packages.insert(package.into());
+        } else {
+            break;
+        }
+    }
+    let arch = NvvmArch::ALL.iter().copied().rev().find(|arch| {
+        let title = text.lines().next().unwrap_or_default();
+        title.contains(&format!(" {},", arch.target_cpu()))
+    })?;
+    let digest = text.lines().nth(2)?.strip_prefix("// sources: fnv1a ")?;
+    let header = Header {
+        arch,
+        digest: Digest::parse(digest)?,
+    };
+    let lines = FIXED_LINES + inputs.files.len() + inputs.packages.len();
+    let (end, _) = text.match_indices('\n').nth(lines - 1)?;
+    let (found, body) = text.split_at(end + 1);
+    (found == header.lines(&inputs, body)).then_some((header, inputs))
+}
+
+/// Lines of a header before the inputs.
+const FIXED_LINES: usize = 4;
 
 /// Writes the module. A reader never sees half of it: it is renamed into place when it is complete.
-pub(crate) fn write(file: &Path, header: &Header, assembly: &str) -> Result<(), CudaBuilderError> {
-    let body = place_launch_bounds(assembly)?;
-    let text = header.lines(&body) + &body;
+pub(crate) fn write(
+    file: &Path,
+    header: &Header,
+    inputs: &Inputs,
+    assembly: &str,
+) -> Result<(), CudaBuilderError> {
+    let body = place_launch_bounds(&declare_shared_arrays(assembly)?)?;
+    let text = header.lines(inputs, &body) + &body;
     // Two builds at the same time write two files.
     let partial = file.with_extension(format!("ptx.{}.partial", std::process::id()));
     file.parent()
@@ -65,6 +98,49 @@ pub(crate) fn write(file: &Path, header: &Header, assembly: &str) -> Result<(), 
                 source,
             }
         })
+}
+
+/// What `shared_array!` leaves in the assembly: this, the array's name, its alignment and its bytes.
+const SHARED_ARRAY: &str = "// shared_array ";
+
+/// Declares the shared arrays of the comments in front of the first function, each once.
+fn declare_shared_arrays(assembly: &str) -> Result<String, CudaBuilderError> {
+    let mut arrays: BTreeMap<(usize, &str), &str> = BTreeMap::new();
+    let comments = assembly
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(SHARED_ARRAY)?.split_once(' '));
+    for (name, size) in comments {
+        // In the order of the source, which numbers them.
+        let number = name
+            .rsplit('_')
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0);
+        let known = arrays.entry((number, name)).or_insert(size);
+        if *known != size {
+            return Err(CudaBuilderError::SharedArray { name: name.into() });
+        }
+    }
+    let declarations: String = arrays
+        .iter()
+        .filter_map(|((_, name), size)| {
+            let (align, bytes) = size.split_once(' ')?;
+            Some(format!(".shared .align {align} .b8 {name}[{bytes}];\n"))
+        })
+        .collect();
+    let mut text = String::with_capacity(assembly.len() + declarations.len());
+    for line in assembly
+        .lines()
+        .filter(|line| !line.trim().starts_with(SHARED_ARRAY))
+    {
+        text.push_str(line);
+        text.push('\n');
+        if line.starts_with(".address_size") && !declarations.is_empty() {
+            text.push('\n');
+            text.push_str(&declarations);
+        }
+    }
+    Ok(text)
 }
 
 /// What `#[kernel(launch_bounds(..))]` leaves in the assembly: this, the kernel's name, its directives.
@@ -151,43 +227,68 @@ mod tests {
     }
 
     #[test]
-    fn a_header_knows_its_own_module() {
+    fn shared_arrays_are_declared_once_in_the_order_of_the_source() {
+        let assembly = "\
+.address_size 64
+.visible .entry f()
+{
+\t// shared_array k_shared_10 4 64
+\tcvta.shared.u64 %rd1, k_shared_10;
+\t// shared_array k_shared_9 8 512
+\tcvta.shared.u64 %rd2, k_shared_9;
+\t// shared_array k_shared_10 4 64
+\tcvta.shared.u64 %rd3, k_shared_10;
+}
+";
+        let expected = "\
+.address_size 64
+
+.shared .align 8 .b8 k_shared_9[512];
+.shared .align 4 .b8 k_shared_10[64];
+.visible .entry f()
+{
+\tcvta.shared.u64 %rd1, k_shared_10;
+\tcvta.shared.u64 %rd2, k_shared_9;
+\tcvta.shared.u64 %rd3, k_shared_10;
+}
+";
+        assert_eq!(declare_shared_arrays(assembly).unwrap(), expected);
+        let error =
+            declare_shared_arrays("// shared_array a 4 8\n// shared_array a 4 16\n").unwrap_err();
+        assert!(error.to_string().contains("generic"), "{error}");
+    }
+
+    #[test]
+    fn a_module_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("module.ptx");
         let header = Header {
-            arch: NvvmArch::Compute70,
-            digest: Digest::new(),
+            arch: NvvmArch::Compute90a,
+            digest: Digest::of("sources"),
         };
-        assert!(!header.is_of(&file), "there is no file yet");
-        write(&file, &header, ".version 6.0\n").unwrap();
-        assert!(header.is_of(&file));
+        let inputs = Inputs {
+            files: ["Cargo.toml", "src/a b.rs"].map(str::to_owned).into(),
+            packages: ["libm 0.2.16".to_owned()].into(),
+        };
+        assert_eq!(read(&file), None, "there is no file yet");
+        write(&file, &header, &inputs, ".version 6.0\n").unwrap();
+        let known = Some((header, inputs.clone()));
+        assert_eq!(read(&file), known);
 
         let windows = fs::read_to_string(&file).unwrap().replace('\n', "\r\n");
         fs::write(&file, windows).unwrap();
-        assert!(header.is_of(&file), "line endings");
+        assert_eq!(read(&file), known, "line endings");
 
         let whole = fs::read_to_string(&file).unwrap();
         fs::write(&file, whole.replace("6.0", "6.1")).unwrap();
-        assert!(!header.is_of(&file), "edited by hand");
+        assert_eq!(read(&file), None, "edited by hand");
         fs::write(&file, whole.lines().next().unwrap()).unwrap();
-        assert!(!header.is_of(&file), "cut off");
-        write(&file, &header, ".version 6.0\n").unwrap();
+        assert_eq!(read(&file), None, "cut off");
+        write(&file, &header, &inputs, ".version 6.0\n").unwrap();
         let names: Vec<_> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(names, ["module.ptx"], "nothing else is left");
-
-        let mut digest = Digest::new();
-        digest.text("an edit");
-        assert!(!Header { digest, ..header }.is_of(&file), "other sources");
-        assert!(
-            !Header {
-                arch: NvvmArch::Compute90,
-                ..header
-            }
-            .is_of(&file),
-            "another architecture"
-        );
     }
 }

@@ -35,7 +35,7 @@ macro_rules! atom {
         macro_rules! ordered {
             ($name:literal) => {
                 // Where LLVM knows the address to be in global memory, one of the two is left.
-                if crate::intrinsics::is_global(address.cast_const().cast()) {
+                if crate::llvm::is_global(address.cast_const().cast()) {
                     ordered!($name, ".global.")
                 } else {
                     ordered!($name, ".")

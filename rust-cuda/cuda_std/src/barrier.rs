@@ -14,7 +14,7 @@
 
 use crate::gpu_only;
 #[cfg(target_os = "cuda")]
-use crate::intrinsics;
+use crate::llvm;
 
 /// Arrives at barrier number `barrier` and waits until `threads` threads have come (PTX `bar.sync`).
 ///
@@ -23,7 +23,7 @@ use crate::intrinsics;
 #[gpu_only]
 pub unsafe fn sync(barrier: u32, threads: u32) {
     // SAFETY: the caller keeps the contract.
-    unsafe { intrinsics::barrier_sync(barrier, threads) }
+    unsafe { llvm::barrier_sync(barrier, threads) }
 }
 
 /// Arrives at barrier number `barrier` and goes on (PTX `bar.arrive`).
@@ -33,5 +33,5 @@ pub unsafe fn sync(barrier: u32, threads: u32) {
 #[gpu_only]
 pub unsafe fn arrive(barrier: u32, threads: u32) {
     // SAFETY: the caller keeps the contract.
-    unsafe { intrinsics::barrier_arrive(barrier, threads) }
+    unsafe { llvm::barrier_arrive(barrier, threads) }
 }

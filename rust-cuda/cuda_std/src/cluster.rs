@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 
 use crate::gpu_only;
 #[cfg(target_os = "cuda")]
-use crate::intrinsics;
+use crate::llvm;
 use crate::shared::SharedPtr;
 
 macro_rules! special_register {
@@ -62,7 +62,7 @@ pub unsafe fn sync() {
 #[gpu_only]
 pub unsafe fn arrive() {
     // SAFETY: the caller's.
-    unsafe { intrinsics::cluster_arrive() }
+    unsafe { llvm::cluster_arrive() }
 }
 
 /// Waits until all threads of the cluster have arrived (PTX `barrier.cluster.wait`).
@@ -72,7 +72,7 @@ pub unsafe fn arrive() {
 #[gpu_only]
 pub unsafe fn wait() {
     // SAFETY: the caller's.
-    unsafe { intrinsics::cluster_wait() }
+    unsafe { llvm::cluster_wait() }
 }
 
 /// Where the variable at `place` of this block is in the block with the number `rank` (PTX `mapa.shared::cluster`).

@@ -10,6 +10,8 @@
 //!
 //! PTX ISA, *Floating Point Instructions*.
 
+pub(crate) use private::Sealed;
+
 mod private {
     pub trait Sealed {}
     impl Sealed for f32 {}

@@ -55,24 +55,32 @@
 // The macros name this crate by its path, also inside it.
 extern crate self as cuda_std;
 
+#[cfg(any(not(target_os = "cuda"), feature = "alloc"))]
+extern crate alloc;
+
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
 pub mod async_copy;
 pub mod atomic;
 pub mod barrier;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub mod bulk;
+pub mod cfg;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub mod cluster;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub mod fence;
 pub mod float;
+mod float_ext;
+pub mod io;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub mod grid_dependency;
 #[cfg(target_os = "cuda")]
-mod intrinsics;
+mod llvm;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
 pub mod mbarrier;
+pub mod mem;
 pub mod misc;
+pub mod ptr;
 #[cfg(target_os = "cuda")]
 mod rt;
 pub mod shared;
@@ -81,10 +89,29 @@ pub mod signature;
 pub mod thread;
 pub mod warp;
 
-pub use cuda_std_macros::{gpu_only, kernel, shared_array};
+pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel, shared_array};
+pub use float::GpuFloat;
+pub use float_ext::FloatExt;
+pub use glam;
+#[cfg(feature = "half")]
+pub use half::{self, bf16, f16};
+#[cfg(feature = "vek")]
+pub use vek;
 
 /// What a kernel's source usually imports.
 pub mod prelude {
+    #[cfg(feature = "half")]
+    pub use crate::f16;
     pub use crate::float::{FastFloat, GpuFloat};
+    pub use crate::{assert_eq, assert_ne, print, println};
     pub use crate::{atomic, barrier, gpu_only, kernel, misc, shared, shared_array, thread, warp};
+    #[cfg(any(not(target_os = "cuda"), feature = "alloc"))]
+    pub use alloc::{
+        borrow::ToOwned,
+        boxed::Box,
+        format,
+        rc::Rc,
+        string::{String, ToString},
+        vec::Vec,
+    };
 }

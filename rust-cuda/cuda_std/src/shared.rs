@@ -13,6 +13,9 @@
 #[cfg(target_os = "cuda")]
 use core::arch::{asm, global_asm};
 
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
 mod pointer;
 
 pub use pointer::SharedPtr;
@@ -37,6 +40,43 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
         );
     }
     address
+}
+
+/// Where a static in shared memory lies. `#[address_space(shared)]` implements it.
+#[doc(hidden)]
+pub trait Place {
+    type Value;
+    fn address() -> *mut Self::Value;
+}
+
+/// A static under [`#[address_space(shared)]`](macro@crate::address_space) outside of a kernel: it dereferences to the memory.
+#[derive(Debug)]
+pub struct Static<P>(PhantomData<P>);
+
+impl<P> Static<P> {
+    #[doc(hidden)]
+    pub const NEW: Self = Self(PhantomData);
+}
+
+// SAFETY: it holds nothing; whoever declares the static vouches for how threads use the memory behind it.
+unsafe impl<P> Sync for Static<P> {}
+
+impl<P: Place> Deref for Static<P> {
+    type Target = P::Value;
+
+    #[inline(always)]
+    fn deref(&self) -> &P::Value {
+        // SAFETY: the address is of shared memory of that type; the declaration vouches for its contents.
+        unsafe { &*P::address() }
+    }
+}
+
+impl<P: Place> DerefMut for Static<P> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut P::Value {
+        // SAFETY: as above; only a `static mut` can be borrowed mutably.
+        unsafe { &mut *P::address() }
+    }
 }
 
 /// What [`shared_array!`](crate::shared_array) is on the host.

@@ -8,29 +8,9 @@ use core::arch::nvptx;
 
 use crate::gpu_only;
 #[cfg(target_os = "cuda")]
-use crate::intrinsics;
+use crate::llvm;
 
-/// Two coordinates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct UVec2 {
-    /// The fastest-running coordinate.
-    pub x: u32,
-    /// The slowest-running coordinate.
-    pub y: u32,
-}
-
-/// Three coordinates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct UVec3 {
-    /// The fastest-running coordinate.
-    pub x: u32,
-    /// The middle coordinate.
-    pub y: u32,
-    /// The slowest-running coordinate.
-    pub z: u32,
-}
+pub use glam::{UVec2, UVec3};
 
 macro_rules! special_register {
     ($($function:ident, $intrinsic:ident, $doc:literal;)*) => {$(
@@ -129,7 +109,7 @@ pub fn index() -> u32 {
 /// Whether this is the thread number 0 of the launch: true in one thread only.
 #[inline(always)]
 pub fn first() -> bool {
-    block_idx() == UVec3::default() && thread_idx() == UVec3::default()
+    block_idx() == UVec3::ZERO && thread_idx() == UVec3::ZERO
 }
 
 /// Waits until all threads of the block have arrived; what they stored before is visible after (PTX `bar.sync 0`,
@@ -144,28 +124,28 @@ pub fn sync_threads() {
 #[gpu_only]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     // SAFETY: as for `sync_threads`.
-    unsafe { intrinsics::barrier_count(0, predicate != 0) }
+    unsafe { llvm::barrier_count(0, predicate != 0) }
 }
 
 /// [`sync_threads`] that says (1 or 0) whether no thread's `predicate` is 0 (PTX `bar.red.and`).
 #[gpu_only]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     // SAFETY: as for `sync_threads`.
-    unsafe { intrinsics::barrier_and(0, predicate != 0) as u32 }
+    unsafe { llvm::barrier_and(0, predicate != 0) as u32 }
 }
 
 /// [`sync_threads`] that says (1 or 0) whether any thread's `predicate` is not 0 (PTX `bar.red.or`).
 #[gpu_only]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     // SAFETY: as for `sync_threads`.
-    unsafe { intrinsics::barrier_or(0, predicate != 0) as u32 }
+    unsafe { llvm::barrier_or(0, predicate != 0) as u32 }
 }
 
 /// Orders this thread's memory accesses as the block sees them (PTX `membar.cta`, CUDA C++ `__threadfence_block`).
 #[gpu_only]
 pub fn block_fence() {
     // SAFETY: a fence has no preconditions.
-    unsafe { intrinsics::fence_block() }
+    unsafe { llvm::fence_block() }
 }
 
 /// Orders this thread's memory accesses as the whole grid sees them. PTX has no scope between a block and the device:
@@ -179,7 +159,7 @@ pub fn grid_fence() {
 #[gpu_only]
 pub fn device_fence() {
     // SAFETY: a fence has no preconditions.
-    unsafe { intrinsics::fence_device() }
+    unsafe { llvm::fence_device() }
 }
 
 /// Orders this thread's memory accesses as the host and all devices see them (PTX `membar.sys`, CUDA C++
@@ -187,7 +167,7 @@ pub fn device_fence() {
 #[gpu_only]
 pub fn system_fence() {
     // SAFETY: a fence has no preconditions.
-    unsafe { intrinsics::fence_system() }
+    unsafe { llvm::fence_system() }
 }
 
 /// Suspends the thread for about `nanoseconds`: anything from 0 to twice as long, at most 1 ms (PTX `nanosleep.u32`,
@@ -198,7 +178,7 @@ pub fn nanosleep(nanoseconds: u32) {
     #[cfg(target_feature = "ptx63")]
     // SAFETY: no preconditions.
     unsafe {
-        intrinsics::nanosleep(nanoseconds)
+        llvm::nanosleep(nanoseconds)
     }
     #[cfg(not(target_feature = "ptx63"))]
     {

@@ -7,7 +7,7 @@
 //! PTX ISA, *Parallel Synchronization and Communication Instructions*.
 
 #[cfg(target_os = "cuda")]
-use crate::intrinsics;
+use crate::llvm;
 
 use crate::gpu_only;
 
@@ -18,7 +18,7 @@ const LANES: u32 = 32;
 #[gpu_only]
 pub fn lane_id() -> u32 {
     // SAFETY: reads a special register.
-    unsafe { intrinsics::lane_id() }
+    unsafe { llvm::lane_id() }
 }
 
 /// The lanes that execute this together now (PTX `activemask`; before PTX 6.2, as in the baseline module,
@@ -29,12 +29,12 @@ pub fn activemask() -> u32 {
     #[cfg(target_feature = "ptx62")]
     // SAFETY: no preconditions.
     unsafe {
-        intrinsics::active_mask()
+        llvm::active_mask()
     }
     #[cfg(not(target_feature = "ptx62"))]
     // SAFETY: no preconditions.
     unsafe {
-        intrinsics::ballot(true)
+        llvm::ballot(true)
     }
 }
 
@@ -45,7 +45,7 @@ pub fn activemask() -> u32 {
 #[gpu_only]
 pub unsafe fn sync_warp(mask: u32) {
     // SAFETY: the caller keeps the contract.
-    unsafe { intrinsics::sync_warp(mask) }
+    unsafe { llvm::sync_warp(mask) }
 }
 
 /// Whether `predicate` holds in all lanes of `mask` (PTX `vote.sync.all`).
@@ -55,7 +55,7 @@ pub unsafe fn sync_warp(mask: u32) {
 #[gpu_only]
 pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
     // SAFETY: the caller keeps the contract.
-    unsafe { intrinsics::vote_all(mask, predicate) }
+    unsafe { llvm::vote_all(mask, predicate) }
 }
 
 /// Whether `predicate` holds in any lane of `mask` (PTX `vote.sync.any`).
@@ -65,7 +65,7 @@ pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
 #[gpu_only]
 pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
     // SAFETY: the caller keeps the contract.
-    unsafe { intrinsics::vote_any(mask, predicate) }
+    unsafe { llvm::vote_any(mask, predicate) }
 }
 
 /// The lanes of `mask` in which `predicate` holds (PTX `vote.sync.ballot`).
@@ -75,7 +75,7 @@ pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
 #[gpu_only]
 pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
     // SAFETY: the caller keeps the contract.
-    unsafe { intrinsics::vote_ballot(mask, predicate) }
+    unsafe { llvm::vote_ballot(mask, predicate) }
 }
 
 /// The lanes of `mask` whose `value` is this lane's, bit for bit (PTX `match.any.sync`).
@@ -88,16 +88,15 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     unsafe { value.match_any(mask) }
 }
 
-/// `(mask, true)` if all lanes of `mask` have the same `value`, else `(0, false)`: what PTX `match.all.sync` gives, by
-/// one `match.any.sync`.
+/// `Some(mask)` if all lanes of `mask` have the same `value`: what PTX `match.all.sync` gives, by one `match.any.sync`.
 ///
 /// # Safety
 /// The module's contract.
 #[inline(always)]
-pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> (u32, bool) {
+pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
     // SAFETY: the caller keeps the contract.
     let all = unsafe { value.match_any(mask) } == mask;
-    (if all { mask } else { 0 }, all)
+    all.then_some(mask)
 }
 
 /// A value that lanes can compare: 32 or 64 bits.
@@ -113,7 +112,7 @@ macro_rules! match_value {
             unsafe fn match_any(self, mask: u32) -> u32 {
                 let bits: $bits = $to_bits(self);
                 // SAFETY: the caller keeps the contract.
-                unsafe { intrinsics::$intrinsic(mask, bits) }
+                unsafe { llvm::$intrinsic(mask, bits) }
             }
         }
     )*};
@@ -218,14 +217,14 @@ const fn group(width: u32) -> u32 {
 mod shuffle_word {
     use super::gpu_only;
     #[cfg(target_os = "cuda")]
-    use super::intrinsics;
+    use super::llvm;
 
     macro_rules! shuffle {
         ($($function:ident, $intrinsic:ident;)*) => {$(
             #[gpu_only]
             pub(super) unsafe fn $function(mask: u32, word: u32, lane: u32, control: u32) -> u32 {
                 // SAFETY: the caller keeps the module's contract.
-                unsafe { intrinsics::$intrinsic(mask, word, lane, control) }
+                unsafe { llvm::$intrinsic(mask, word, lane, control) }
             }
         )*};
     }
@@ -283,6 +282,12 @@ integer! {
 shuffle_value! {
     f32, 1, |value: f32| u128::from(value.to_bits()), |bits| f32::from_bits(bits as u32);
     f64, 2, |value: f64| u128::from(value.to_bits()), |bits| f64::from_bits(bits as u64);
+}
+
+#[cfg(feature = "half")]
+shuffle_value! {
+    half::f16, 1, |value: half::f16| u128::from(value.to_bits()), |bits| half::f16::from_bits(bits as u16);
+    half::bf16, 1, |value: half::bf16| u128::from(value.to_bits()), |bits| half::bf16::from_bits(bits as u16);
 }
 
 /// How [`warp_reduce`] combines two values.

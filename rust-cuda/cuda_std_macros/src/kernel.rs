@@ -6,9 +6,10 @@
 //! rustc has no attribute for launch bounds. They travel to `cuda_builder` as a comment in the module's assembly,
 //! which writes the directives into the entry's header.
 //!
-//! On the host the function is only checked. What remains of it there is a type of its name that implements
-//! `cuda_std::signature::Signature`: a launch is checked against it. An enum without variants, because it lives in the
-//! namespace of types alone: a unit struct would forbid its user a variable of the kernel's name.
+//! On the host the function stays a function, as with Rust-CUDA: it is checked, and host code can name and re-export it.
+//! With the feature `signatures` there is also a type of its name that implements `cuda_std::signature::Signature`: a launch
+//! is checked against it. An enum without variants, because it lives in the namespace of types alone: a unit struct would
+//! forbid its user a variable of the kernel's name.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -18,6 +19,8 @@ use syn::{
     Error, FnArg, Ident, ItemFn, LitInt, Pat, PatType, ReturnType, Safety, Token, Type,
     parenthesized, parse_quote,
 };
+
+use crate::address_space;
 
 /// What stands in the parentheses of `#[kernel(..)]`.
 #[derive(Default)]
@@ -106,11 +109,14 @@ pub(crate) fn expand(arguments: &Arguments, function: ItemFn) -> syn::Result<Tok
         block,
         ..
     } = &function;
-    let (name, statements) = (&sig.ident, &block.stmts);
-    let docs = attrs
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("doc"));
-    let (exported, declared) = (name.to_string(), sig.inputs.iter().filter_map(declared));
+    let name = &sig.ident;
+    let copied = parameters.iter().filter_map(|p| p.value.as_ref());
+    let check = quote! {
+        { fn a_kernel_s_parameter_has_to_be_copy<T: Copy>() {} #(a_kernel_s_parameter_has_to_be_copy::<#copied>();)* }
+    };
+    let statements: TokenStream = block.stmts.iter().map(ToTokens::to_token_stream).collect();
+    let statements = address_space::in_function(statements)?;
+    let signature = cfg!(feature = "signatures").then(|| signature(&function));
     Ok(quote! {
         #bounds
 
@@ -118,16 +124,34 @@ pub(crate) fn expand(arguments: &Arguments, function: ItemFn) -> syn::Result<Tok
         #(#attrs)*
         #[unsafe(no_mangle)]
         #vis unsafe extern "ptx-kernel" fn #name(#(#raw),*) {
+            #check
             #(#slices)*
-            #(#statements)*
+            #statements
         }
 
         #[cfg(not(target_os = "cuda"))]
-        const _: () = {
-            #[allow(dead_code)]
-            #function
-        };
+        #(#attrs)*
+        #[allow(dead_code, clippy::missing_safety_doc, clippy::too_many_arguments)]
+        #vis #sig {
+            #check
+            #statements
+        }
 
+        #signature
+    })
+}
+
+/// The type that a host with the feature `signatures` has for the kernel.
+fn signature(function: &ItemFn) -> TokenStream {
+    let ItemFn {
+        attrs, vis, sig, ..
+    } = function;
+    let docs = attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("doc"));
+    let name = &sig.ident;
+    let (exported, declared) = (name.to_string(), sig.inputs.iter().filter_map(declared));
+    quote! {
         #[cfg(not(target_os = "cuda"))]
         #(#docs)*
         #[allow(non_camel_case_types)]
@@ -138,7 +162,7 @@ pub(crate) fn expand(arguments: &Arguments, function: ItemFn) -> syn::Result<Tok
             const NAME: &'static str = #exported;
             type Parameters = (#(#declared,)*);
         }
-    })
+    }
 }
 
 /// The type of a parameter as it is declared; a reference is `'static`, since an associated type needs a lifetime.
@@ -197,6 +221,8 @@ impl LaunchBounds {
 struct Parameter {
     raw: TokenStream,
     slice: TokenStream,
+    /// The type of what is passed by value.
+    value: Option<Type>,
 }
 
 impl Parameter {
@@ -208,13 +234,32 @@ impl Parameter {
             return Ok(Self {
                 raw: argument.to_token_stream(),
                 slice: TokenStream::new(),
+                value: Some((*argument.ty).clone()),
             });
         };
-        let Type::Slice(slice) = &*reference.elem else {
-            return Err(Error::new_spanned(
-                reference,
-                "a reference cannot cross the bus: take a slice, a raw pointer or a value",
-            ));
+        let slice = match &*reference.elem {
+            Type::Slice(slice) => slice,
+            Type::TraitObject(_) => {
+                return Err(Error::new_spanned(
+                    reference,
+                    "a trait object cannot be a kernel's parameter: its table of methods holds addresses of host functions; \
+                     take a generic device function and one kernel per type, or an enum",
+                ));
+            }
+            Type::Path(path) if path.path.is_ident("str") => {
+                return Err(Error::new_spanned(
+                    reference,
+                    "a `&str` cannot be a kernel's parameter: take `&[u8]`, its bytes in device memory",
+                ));
+            }
+            // One pointer to a value in device memory.
+            _ => {
+                return Ok(Self {
+                    raw: argument.to_token_stream(),
+                    slice: TokenStream::new(),
+                    value: None,
+                });
+            }
         };
         Self::from_slice(argument, &slice.elem, reference.mutability.is_some())
     }
@@ -241,6 +286,7 @@ impl Parameter {
             slice: quote! {
                 let #pattern = unsafe { ::core::slice::#build(#pointer, #length) };
             },
+            value: None,
         })
     }
 }

@@ -1,8 +1,9 @@
-//! `shared_array!`.
+//! `shared_array!`, and the statics of `#[address_space(shared)]`.
 //!
-//! rustc cannot place a static in the shared state space. The array is therefore declared in assembly, at module scope
-//! (a declaration inside a function would be another array each time LLVM duplicates the code around it), under a name
-//! that counts the arrays of the crate.
+//! rustc cannot place a static in the shared state space. The instruction that takes the array's address therefore carries
+//! the declaration in a comment, and `cuda_builder` writes it into the module's head, once for each name. So the length and
+//! the type may be those of the function around the macro, which assembly at module scope could not see. The name counts
+//! the arrays of the crate.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -28,34 +29,36 @@ impl Parse for Input {
 
 static ARRAYS: AtomicUsize = AtomicUsize::new(0);
 
-pub(crate) fn expand(input: &Input) -> TokenStream {
-    let number = ARRAYS.fetch_add(1, Ordering::Relaxed);
-    let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
-    declare(input, &format!("{crate_name}_shared_{number}"))
+pub(crate) fn expand(Input { element, length }: &Input) -> TokenStream {
+    let bytes = quote!(::core::mem::size_of::<#element>() * (#length));
+    let address = address(&quote!(#element), &bytes);
+    quote! {{
+        #[cfg(not(target_os = "cuda"))]
+        const _: usize = ::core::mem::size_of::<[#element; #length]>();
+        #address
+    }}
 }
 
-fn declare(Input { element, length }: &Input, name: &str) -> TokenStream {
-    let declaration = format!(".shared .align {{align}} .b8 {name}[{{bytes}}];");
-    let address = format!("cvta.shared.u64 {{address}}, {name};");
+/// An expression of type `*mut element`: the address of `bytes` bytes of the block's shared memory, which are this place's
+/// own.
+pub(crate) fn address(element: &TokenStream, bytes: &TokenStream) -> TokenStream {
+    let number = ARRAYS.fetch_add(1, Ordering::Relaxed);
+    let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
+    let name = format!("{crate_name}_shared_{number}");
+    let declaration = format!("// shared_array {name} {{align}} {{bytes}}");
+    let address = format!("\tcvta.shared.u64 {{address}}, {name};");
     quote! {{
-        #[cfg(target_os = "cuda")]
-        mod declaration {
-            #[allow(unused_imports)]
-            use super::*;
-            ::core::arch::global_asm!(
-                #declaration,
-                align = const ::core::mem::align_of::<#element>(),
-                bytes = const ::core::mem::size_of::<#element>() * (#length),
-            );
-        }
         #[cfg(target_os = "cuda")]
         {
             let address: *mut #element;
             // SAFETY: takes an address; touches no memory.
             unsafe {
                 ::core::arch::asm!(
+                    #declaration,
                     #address,
                     address = out(reg64) address,
+                    align = const ::core::mem::align_of::<#element>(),
+                    bytes = const #bytes,
                     options(pure, nomem, nostack, preserves_flags),
                 );
             }
@@ -63,7 +66,6 @@ fn declare(Input { element, length }: &Input, name: &str) -> TokenStream {
         }
         #[cfg(not(target_os = "cuda"))]
         {
-            const _: usize = ::core::mem::size_of::<[#element; #length]>();
             ::cuda_std::shared::absent::<#element>()
         }
     }}

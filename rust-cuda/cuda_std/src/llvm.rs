@@ -6,8 +6,6 @@
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
     pub(crate) fn lane_id() -> u32;
-    #[link_name = "llvm.nvvm.read.ptx.sreg.clock"]
-    pub(crate) fn clock() -> u32;
     #[link_name = "llvm.nvvm.read.ptx.sreg.clock64"]
     pub(crate) fn clock64() -> u64;
     #[link_name = "llvm.nvvm.read.ptx.sreg.globaltimer"]

@@ -1,0 +1,3 @@
+use cuda_std::prelude::*;
+#[kernel]
+pub unsafe fn todo() {}

@@ -1,0 +1,1 @@
+//! Programs as users of Rust-CUDA write them: see `kernels/` and the tests.

@@ -1,0 +1,122 @@
+//! `core` and `alloc` for the GPU, compiled once.
+//!
+//! They do not depend on the architecture: LLVM generates all code where the kernels are compiled. So one folder, in the form
+//! that rustc expects of a sysroot, serves all crates and architectures of a target folder.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::compile::{self, TARGET};
+use crate::inputs::Digest;
+use crate::options::Options;
+use crate::{CudaBuilderError, Toolchain};
+
+/// A folder for what all build scripts of a target folder share, and the lock on it.
+pub(crate) struct Shared {
+    pub(crate) folder: PathBuf,
+    /// Released when it is closed.
+    _lock: File,
+}
+
+impl Shared {
+    /// The folder beside what cargo builds, or `out_dir` itself where that is in no target folder. Waits until no other build
+    /// script uses it.
+    pub(crate) fn lock(out_dir: &Path) -> Result<Self, CudaBuilderError> {
+        let target = out_dir
+            .ancestors()
+            .find(|folder| folder.join(".rustc_info.json").exists());
+        let folder = target.unwrap_or(out_dir).join("cuda_builder");
+        let io = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| CudaBuilderError::Io {
+                action,
+                path,
+                source,
+            }
+        };
+        fs::create_dir_all(&folder).map_err(io("create", &folder))?;
+        let path = folder.join("lock");
+        let lock = File::create(&path).map_err(io("create", &path))?;
+        lock.lock().map_err(io("lock", &path))?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// The sysroot, built if it is not there.
+    pub(crate) fn sysroot(
+        &self,
+        toolchain: &Toolchain,
+        options: &Options,
+    ) -> Result<PathBuf, CudaBuilderError> {
+        // Of the settings only these reach `core`.
+        let profile = options.profile();
+        let mut digest = Digest::new();
+        digest.text(&toolchain.rustc.display().to_string());
+        digest.text(crate::DEVICE_RUSTC);
+        profile.iter().for_each(|setting| digest.text(setting));
+        let sysroot = self.folder.join(format!("sysroot-{digest}"));
+        if sysroot.exists() {
+            return Ok(sysroot);
+        }
+        self.build(toolchain, &profile, &sysroot)?;
+        Ok(sysroot)
+    }
+
+    fn build(
+        &self,
+        toolchain: &Toolchain,
+        profile: &[String],
+        sysroot: &Path,
+    ) -> Result<(), CudaBuilderError> {
+        let empty = self.folder.join("core");
+        let libraries = self
+            .folder
+            .join("partial")
+            .join("lib/rustlib")
+            .join(TARGET)
+            .join("lib");
+        let io = |source| CudaBuilderError::Io {
+            action: "prepare",
+            path: empty.clone(),
+            source,
+        };
+        let prepare = || {
+            fs::create_dir_all(empty.join("src"))?;
+            fs::write(
+                empty.join("Cargo.toml"),
+                "[package]\nname = \"empty\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n",
+            )?;
+            fs::write(
+                empty.join("src/lib.rs"),
+                "#![no_std]\n#[panic_handler]\nfn panic(_: &core::panic::PanicInfo) -> ! {\n    loop {}\n}\n",
+            )?;
+            let _ = fs::remove_dir_all(self.folder.join("partial"));
+            let _ = fs::remove_dir_all(empty.join("target"));
+            fs::create_dir_all(&libraries)
+        };
+        prepare().map_err(io)?;
+
+        let mut command = compile::cargo(toolchain, &empty, &empty.join("target"), profile, &[]);
+        command
+            .arg("-Zbuild-std=core,alloc")
+            .args(["--", "-Clinker=true"]);
+        compile::run(command, toolchain, &empty, "every architecture")?;
+
+        let deps = empty.join("target").join(TARGET).join("release/deps");
+        let collect = || {
+            for entry in fs::read_dir(&deps)? {
+                let path = entry?.path();
+                if let (Some(name), true) = (
+                    path.file_name(),
+                    path.extension().is_some_and(|end| end == "rlib"),
+                ) {
+                    fs::copy(&path, libraries.join(name))?;
+                }
+            }
+            fs::rename(self.folder.join("partial"), sysroot)
+        };
+        collect().map_err(io)
+    }
+}
