@@ -3,6 +3,7 @@
 pub mod before;
 pub mod beside;
 pub mod chain;
+pub mod communication;
 pub mod exposed;
 pub mod gaps;
 pub mod host_waits;

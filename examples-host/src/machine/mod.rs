@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod capability;
+pub(crate) mod contexts;
 pub mod device;
 pub mod error;
 pub(crate) mod fingerprint;

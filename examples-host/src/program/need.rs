@@ -7,6 +7,8 @@ use std::fmt;
 /// A property without which a part has nothing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
+    /// So many devices at least.
+    Devices(u32),
     /// Allocation in stream order.
     MemoryPools,
     /// So many multiprocessors at least.
@@ -16,6 +18,7 @@ pub enum Need {
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Devices(count) => write!(f, "{count} devices (cuDeviceGetCount)"),
             Self::MemoryPools => {
                 f.write_str("memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)")
             }
@@ -31,6 +34,7 @@ impl Need {
     /// When the driver does not answer.
     pub fn is_met(self, device: &Device) -> Result<bool> {
         match self {
+            Self::Devices(count) => Ok(device.count() >= count),
             Self::MemoryPools => device.has_memory_pools(),
             Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
         }

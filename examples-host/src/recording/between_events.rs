@@ -1,12 +1,17 @@
 //! Recording without records: timing events around each operation, on a machine that has an NVIDIA GPU and no CUPTI.
+//!
+//! Events of two devices cannot be compared. Each device has an origin of its own, which the host waits for: what the host
+//! needs to notice it, some microseconds, is how far the clocks of two devices may be apart.
 
 use super::engine;
 use super::mode::{Mode, Observing};
 use super::notes::{self, Operation};
 use super::record::name_of;
 use super::records::{self, Ran};
+use crate::contexts;
 use crate::device::Device;
 use crate::error::{Error, failed};
+use crate::host_clock;
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
 use cuda_host::stream;
 use cust::error::{CudaError, CudaResult};
@@ -17,6 +22,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 thread_local! {
     /// The event before the operation that is being enqueued.
@@ -50,7 +56,9 @@ pub(super) fn end(action: &Action, place: usize) {
         Action::Set { bytes, .. } => ("set".to_owned(), bytes),
         _ => (name_of(engine).to_owned(), 0),
     };
+    let context = contexts::of_stream(stream.0 as sys::CUstream).map(|context| context as usize);
     notes::notes().operations.push(Operation {
+        context,
         engine,
         name,
         stream: place,
@@ -61,7 +69,11 @@ pub(super) fn end(action: &Action, place: usize) {
 }
 
 fn recorded_event(stream: StreamHandle) -> CudaResult<Event> {
-    let event = Event::new(EventFlags::DEFAULT)?;
+    let new = || Event::new(EventFlags::DEFAULT);
+    let event = match contexts::of_stream(stream.0 as sys::CUstream) {
+        Some(context) => contexts::within(context, new)?,
+        None => new()?,
+    };
     let raw = cuda_host::EventExt::raw(&event);
     // SAFETY: both handles live.
     let result = unsafe { sys::cuEventRecord(raw, stream.0 as sys::CUstream) };
@@ -95,14 +107,7 @@ pub(super) fn recorded<R, E: From<Error>>(
     why: String,
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<(R, Recording), E> {
-    let origin = unobserved(|| {
-        let clock = stream::non_blocking()?;
-        let origin = Event::new(EventFlags::DEFAULT)?;
-        origin.record(&clock)?;
-        origin.synchronize()?;
-        Ok(origin)
-    });
-    let origin = origin.map_err(of_clock)?;
+    let origins = unobserved(|| origins(device)).map_err(of_clock)?;
     let observing = Observing::start(Mode::Events);
     let result = body()?;
     drop(observing);
@@ -113,11 +118,17 @@ pub(super) fn recorded<R, E: From<Error>>(
         .into_iter()
         .zip(0..)
         .map(|(operation, enqueued)| {
-            let since_origin =
-                |event: &Event| event.elapsed(&origin).map(|time| time.as_nanos() as u64);
+            let own = |origin: &&Origin| Some(origin.context) == operation.context;
+            let origin = origins.iter().find(own).unwrap_or(&origins[0]);
+            let since_origin = |event: &Event| {
+                let time = event.elapsed(&origin.event)?;
+                Ok::<_, CudaError>((origin.later + time).as_nanos() as u64)
+            };
             let start = since_origin(&operation.begin)?;
             let end = since_origin(&operation.end)?.max(start);
             let interval = Interval {
+                device: origin.device,
+
                 engine: operation.engine,
                 name: operation.name,
                 stream: notes.stream_name(operation.stream).to_owned(),
@@ -133,6 +144,37 @@ pub(super) fn recorded<R, E: From<Error>>(
     let ran = ran.collect::<CudaResult<Vec<Ran>>>().map_err(of_clock)?;
     let (recording, _) = records::assembled(Source::Events(why), &notes, ran);
     Ok((result, recording))
+}
+
+/// Where the clock of a device begins.
+struct Origin {
+    device: u32,
+    context: usize,
+    event: Event,
+    /// By how much later than that of the first device.
+    later: Duration,
+}
+
+/// The origins of the devices in use; there is one at least.
+fn origins(device: &Device) -> CudaResult<Vec<Origin>> {
+    let mut first = None;
+    let origin = |(device, context)| {
+        let event = contexts::within(context, || {
+            let clock = stream::non_blocking()?;
+            let event = Event::new(EventFlags::DEFAULT)?;
+            event.record(&clock)?;
+            event.synchronize()?;
+            Ok(event)
+        })?;
+        let now = host_clock::now();
+        Ok(Origin {
+            device,
+            context: context as usize,
+            event,
+            later: now - *first.get_or_insert(now),
+        })
+    };
+    device.in_use().into_iter().map(origin).collect()
 }
 
 fn of_clock(error: CudaError) -> Error {
