@@ -8,6 +8,7 @@ mod all_reduce;
 mod gpus;
 mod nccl;
 mod one_host;
+mod pipeline;
 mod ring;
 mod sums;
 
@@ -33,6 +34,13 @@ fn main() -> ExitCode {
             "How much of a sum over all GPUs can be hidden behind the work that makes its terms?",
             &[Iterations, Size],
             all_reduce::run,
+        )
+        .needs(&[Need::Devices(2)])
+        .part(
+            "pipeline",
+            "How busy are GPUs that work on one micro-batch after the other?",
+            &[Iterations, Size],
+            pipeline::run,
         )
         .needs(&[Need::Devices(2)])
         .main()

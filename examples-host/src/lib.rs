@@ -25,7 +25,7 @@ mod timing;
 mod work;
 
 pub use findings::{
-    before, beside, chain, communication, exposed, gaps, host_waits, idle, stretch,
+    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, stretch,
 };
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
 pub(crate) use machine::{contexts, nvml, profiler_names};

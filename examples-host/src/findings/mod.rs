@@ -2,6 +2,7 @@
 
 pub mod before;
 pub mod beside;
+pub mod bubble;
 pub mod chain;
 pub mod communication;
 pub mod exposed;
