@@ -2,10 +2,19 @@
 
 use crate::result::ToResult;
 use cust::context::Context;
+use cust::device::Device;
 use cust::error::CudaResult;
 use cust::memory::{DeviceCopy, DeviceSlice};
 use cust::stream::Stream;
 use cust::sys;
+
+/// Whether `device` can use `peer`'s memory directly (`cuDeviceCanAccessPeer`).
+pub fn can_access(device: Device, peer: Device) -> CudaResult<bool> {
+    let mut can = 0;
+    // SAFETY: `can` outlives the call, which stores the answer in it.
+    unsafe { sys::cuDeviceCanAccessPeer(&mut can, device.as_raw(), peer.as_raw()) }.to_result()?;
+    Ok(can != 0)
+}
 
 /// Lets kernels and copies of the current context use memory of `peer`'s device directly (`cuCtxEnablePeerAccess`).
 pub fn enable_access(peer: &Context) -> CudaResult<()> {

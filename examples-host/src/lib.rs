@@ -24,9 +24,12 @@ mod tables;
 mod timing;
 mod work;
 
-pub use findings::{before, beside, chain, exposed, gaps, host_waits, idle, step_costs, stretch};
+pub use findings::{
+    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, step_costs,
+    stretch,
+};
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
-pub(crate) use machine::{cpu_time, nvml, profiler_names};
+pub(crate) use machine::{contexts, cpu_time, nvml, profiler_names};
 pub use memory::{pool_log, pool_use, reuse};
 pub use order::{ordered, races, twins, unreported};
 pub use program::{
@@ -36,11 +39,14 @@ pub use program::{
 pub(crate) use program::{describe, failed_call, host_memory, own_options};
 pub use tables::{by_size, show};
 pub use timing::{
-    ahead, alone, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    load_latency, measure, points, requests, round_trip, scaling, settings, sweep, variant, ways,
+    ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
+    load_latency, measure, points, rates, requests, round_trip, scaling, settings, sweep, variant,
+    ways,
 };
 pub(crate) use work::uncached;
-pub use work::{check, chunks, data, distance, few_values, lent, letters, plan, split, tally};
+pub use work::{
+    check, chunks, data, distance, few_values, lent, letters, periodic, plan, split, tally,
+};
 
 pub use chapter_results::{intervals, label, new_file, statistics, units};
 pub use chapter_terminal::{gantt, output, table};

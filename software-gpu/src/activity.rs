@@ -15,6 +15,8 @@ pub struct Activity {
     pub kind: Kind,
     /// The kernel's name; for everything else the kind's.
     pub name: String,
+    /// The ordinal of the stream's device.
+    pub device: usize,
     /// The stream's number, as `cuStreamGetId` gives it: each thread's default stream has its own.
     pub stream: u64,
     /// When the device began it, in nanoseconds.

@@ -39,6 +39,7 @@ mod tests {
     #[test]
     fn an_operation_that_begins_too_soon_or_is_missing_is_counted() {
         let interval = |name: &str, start, end| Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: name.to_owned(),
             stream: "stream".to_owned(),

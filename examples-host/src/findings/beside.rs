@@ -27,6 +27,7 @@ mod tests {
 
     fn recording(spans: &[(&str, u64, u64)]) -> Recording {
         let interval = |&(stream, start, end): &(&str, u64, u64)| Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: "kernel".to_owned(),
             stream: stream.to_owned(),

@@ -237,6 +237,7 @@ mod tests {
 
     fn interval(stream: &str, start: u64, end: u64) -> Interval {
         Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: "k".into(),
             stream: stream.into(),

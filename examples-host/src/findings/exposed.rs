@@ -71,6 +71,7 @@ mod tests {
     #[test]
     fn the_first_copy_does_not_count_and_every_later_one_does() {
         let interval = |engine, start, end| Interval {
+            device: 0,
             engine,
             name: "name".into(),
             stream: "stream".into(),

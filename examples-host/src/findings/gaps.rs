@@ -67,6 +67,7 @@ mod tests {
     #[test]
     fn a_gap_lies_between_operations_of_the_same_number() {
         let interval = |engine, start, end| Interval {
+            device: 0,
             engine,
             name: "copy".into(),
             stream: "s".into(),

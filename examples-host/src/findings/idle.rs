@@ -68,6 +68,7 @@ mod tests {
 
     fn recording(spans: &[(&str, u64, u64)]) -> Recording {
         let interval = |&(name, start, end): &(&str, u64, u64)| Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: name.to_owned(),
             stream: "stream".to_owned(),

@@ -2,7 +2,9 @@
 
 pub mod before;
 pub mod beside;
+pub mod bubble;
 pub mod chain;
+pub mod communication;
 pub mod exposed;
 pub mod gaps;
 pub mod host_waits;

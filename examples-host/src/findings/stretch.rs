@@ -68,6 +68,7 @@ mod tests {
     #[test]
     fn a_stretch_holds_what_began_in_it_and_begins_at_zero() {
         let interval = |(name, start, end): (&str, u64, u64)| Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: name.to_owned(),
             stream: "stream".to_owned(),

@@ -23,6 +23,7 @@ struct Inner {
     driver: Driver,
     reason: String,
     limits: Limits,
+    count: u32,
 }
 
 /// What bounds every launch.
@@ -96,6 +97,8 @@ impl Device {
             .name()
             .map_err(|error| of_cust("cuDeviceGetName", error))?;
         let limits = Limits::of(device)?;
+        let count = cust::device::Device::num_devices()
+            .map_err(|error| of_cust("cuDeviceGetCount", error))?;
         Ok(Self(Arc::new(Inner {
             context,
             device,
@@ -103,12 +106,18 @@ impl Device {
             driver,
             reason,
             limits,
+            count,
         })))
     }
 
     /// The device's name, as its driver gives it.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// How many devices the driver has, of which this is the first (`cuDeviceGetCount`).
+    pub fn count(&self) -> u32 {
+        self.0.count
     }
 
     /// Whether the device's times are measured or modelled.
@@ -131,8 +140,12 @@ impl Device {
             Driver::Software => {
                 let figures =
                     modelled_figures().map_or(String::new(), |figures| format!("{figures}; "));
+                let who = match self.0.count {
+                    1 => "Software GPU".to_owned(),
+                    more => format!("{more} software GPUs"),
+                };
                 format!(
-                    "Software GPU, modelled on {} ({figures}{}). Times are modelled.",
+                    "{who}, modelled on {} ({figures}{}). Times are modelled.",
                     self.name(),
                     self.0.reason
                 )
@@ -226,8 +239,12 @@ impl Device {
         check("cuCtxSetCurrent", result, || self.name().to_owned())
     }
 
-    /// Blocks the host until the device has nothing left to do (`cuCtxSynchronize`).
+    /// Blocks the host until the device, and every other one that the program uses, has nothing left to do
+    /// (`cuCtxSynchronize`).
     pub fn synchronize(&self) -> Result<()> {
+        if self.0.count > 1 {
+            return self.synchronize_all();
+        }
         // SAFETY: the call takes nothing.
         let result = unsafe { sys::cuCtxSynchronize() };
         check("cuCtxSynchronize", result, || self.name().to_owned())

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod capability;
+pub(crate) mod contexts;
 pub(crate) mod cpu_time;
 pub mod device;
 pub mod error;

@@ -30,6 +30,7 @@ pub struct Example<'a> {
     name: &'static str,
     about: &'static str,
     parts: Vec<(PartInfo, Body<'a>)>,
+    software_gpus: usize,
 }
 
 impl<'a> Example<'a> {
@@ -39,7 +40,15 @@ impl<'a> Example<'a> {
             name,
             about,
             parts: Vec::new(),
+            software_gpus: 1,
         }
+    }
+
+    /// So many software GPUs where the example runs on them, unless the environment variable `SOFTWARE_GPU_COUNT` says how
+    /// many.
+    pub fn software_gpus(mut self, count: usize) -> Self {
+        self.software_gpus = count;
+        self
     }
 
     /// Adds a part: its name, the question it answers, which of the options it uses that not every part uses, and its
@@ -81,6 +90,7 @@ impl<'a> Example<'a> {
     }
 
     fn run(&self, options: &Options) -> Exit {
+        libcuda::software::use_count(self.software_gpus);
         let done = if options.describe {
             self.describe(options)
         } else {

@@ -9,7 +9,7 @@
 //! unless [`Expected::for_any`] says that its limit follows them. What is right or wrong whatever the parameters
 //! ([`truth`], [`right`]) is always judged.
 
-use crate::check::{Checked, Mismatch, REFERENCE};
+use crate::check::{self, Checked, Mismatch, REFERENCE};
 use crate::part_option::PartOption;
 use crate::results::{Figure, Unit};
 use crate::units;
@@ -70,6 +70,16 @@ pub fn right(checked: &Result<Checked, Mismatch>, things: &str) -> Expected {
         Err(mismatch) => mismatch.to_string(),
     };
     truth(checked.is_ok(), found, REFERENCE)
+}
+
+/// As [`right`], of a check that a lesson makes by itself.
+///
+/// # Errors
+/// The check failed for another reason than a wrong element.
+pub fn checked(checked: anyhow::Result<Checked>, things: &str) -> anyhow::Result<Expected> {
+    let mut found = Ok(Checked::default());
+    check::add(&mut found, checked)?;
+    Ok(right(&found, things))
 }
 
 impl Found {

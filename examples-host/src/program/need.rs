@@ -7,6 +7,8 @@ use std::fmt;
 /// A property without which a part has nothing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
+    /// So many devices at least.
+    Devices(u32),
     /// Allocation in stream order.
     MemoryPools,
     /// Streams of more than one priority.
@@ -22,6 +24,7 @@ pub enum Need {
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Devices(count) => write!(f, "{count} devices (cuDeviceGetCount)"),
             Self::MemoryPools => {
                 f.write_str("memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)")
             }
@@ -46,6 +49,7 @@ impl Need {
     /// When the driver does not answer.
     pub fn is_met(self, device: &Device) -> Result<bool> {
         match self {
+            Self::Devices(count) => Ok(device.count() >= count),
             Self::MemoryPools => device.has_memory_pools(),
             Self::StreamPriorities => {
                 let range = device.stream_priorities()?;

@@ -110,10 +110,15 @@ impl<'a> Part<'a> {
         measured: ByteSize,
         modelled: ByteSize,
     ) -> Result<usize, UsageError> {
-        self.elements::<T>(match self.device.times() {
+        self.elements::<T>(self.by_times(measured, modelled))
+    }
+
+    /// A parameter of the work, for each source of times: a model executes on the CPU what it times.
+    pub fn by_times<T>(&self, measured: T, modelled: T) -> T {
+        match self.device.times() {
             TimeSource::Modelled if !self.options.gpu_sizes => modelled,
             _ => measured,
-        })
+        }
     }
 
     /// Pieces to cut `elements` into: `--chunks`, or the part's default.

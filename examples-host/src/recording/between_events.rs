@@ -1,10 +1,16 @@
 //! Recording without records: timing events around each operation, on a machine that has an NVIDIA GPU and no CUPTI.
+//!
+//! Events of two devices cannot be compared. Each device has an origin of its own, which the host waits for: what the host
+//! needs to notice it, some microseconds, is how far the clocks of two devices may be apart.
 
 use super::engine;
 use super::notes::{self, Operation};
 use super::record::name_of;
 use super::records::{self, Ran};
+use crate::contexts;
+use crate::device::Device;
 use crate::error::{Error, Result, failed};
+use crate::host_clock;
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
 use cuda_host::stream;
 use cust::error::{CudaError, CudaResult};
@@ -15,6 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 thread_local! {
     /// The event before the operation that is being enqueued.
@@ -50,7 +57,9 @@ pub(super) fn end(action: &Action, place: usize) {
         Action::Set { bytes, .. } => ("set".to_owned(), bytes),
         _ => (name_of(engine).to_owned(), 0),
     };
+    let context = contexts::of_stream(stream.0 as sys::CUstream).map(|context| context as usize);
     notes::notes().operations.push(Operation {
+        context,
         engine,
         name,
         stream: place,
@@ -69,7 +78,11 @@ fn captures(stream: StreamHandle) -> bool {
 }
 
 fn recorded_event(stream: StreamHandle) -> CudaResult<Event> {
-    let event = Event::new(EventFlags::DEFAULT)?;
+    let new = || Event::new(EventFlags::DEFAULT);
+    let event = match contexts::of_stream(stream.0 as sys::CUstream) {
+        Some(context) => contexts::within(context, new)?,
+        None => new()?,
+    };
     let raw = cuda_host::EventExt::raw(&event);
     // SAFETY: both handles live.
     let result = unsafe { sys::cuEventRecord(raw, stream.0 as sys::CUstream) };
@@ -99,39 +112,36 @@ fn kernel_name(function: usize) -> String {
 
 /// What the recording's clock begins with.
 pub(super) struct Origin {
-    event: Event,
+    of_devices: Vec<OfDevice>,
     /// Why there are no records.
     why: String,
 }
 
 /// Begins the recording's clock.
-pub(super) fn origin(why: String) -> Result<Origin> {
-    let event = unobserved(|| {
-        let clock = stream::non_blocking()?;
-        let origin = Event::new(EventFlags::DEFAULT)?;
-        origin.record(&clock)?;
-        origin.synchronize()?;
-        Ok(origin)
-    });
-    let event = event.map_err(of_clock)?;
-    Ok(Origin { event, why })
+pub(super) fn origin(device: &Device, why: String) -> Result<Origin> {
+    let of_devices = unobserved(|| of_devices(device)).map_err(of_clock)?;
+    Ok(Origin { of_devices, why })
 }
 
-/// What ran since, by the events around the operations. The device is idle.
+/// What ran since, by the events around the operations. The devices are idle.
 pub(super) fn recording(origin: &Origin) -> Result<Recording> {
+    let origins = &origin.of_devices;
     let mut notes = notes::take();
     let operations = std::mem::take(&mut notes.operations);
     let ran = operations
         .into_iter()
         .zip(0..)
         .map(|(operation, enqueued)| {
+            let own = |origin: &&OfDevice| Some(origin.context) == operation.context;
+            let origin = origins.iter().find(own).unwrap_or(&origins[0]);
             let since_origin = |event: &Event| {
                 let time = event.elapsed(&origin.event)?;
-                Ok(time.as_nanos() as u64)
+                Ok::<_, CudaError>((origin.later + time).as_nanos() as u64)
             };
             let start = since_origin(&operation.begin)?;
             let end = since_origin(&operation.end)?.max(start);
             let interval = Interval {
+                device: origin.device,
                 engine: operation.engine,
                 name: operation.name,
                 stream: notes.stream_name(operation.stream).to_owned(),
@@ -147,6 +157,37 @@ pub(super) fn recording(origin: &Origin) -> Result<Recording> {
     let ran = ran.collect::<CudaResult<Vec<Ran>>>().map_err(of_clock)?;
     let (recording, _) = records::assembled(Source::Events(origin.why.clone()), &notes, ran);
     Ok(recording)
+}
+
+/// Where the clock of a device begins.
+struct OfDevice {
+    device: u32,
+    context: usize,
+    event: Event,
+    /// By how much later than that of the first device.
+    later: Duration,
+}
+
+/// The clocks of the devices in use; there is one at least.
+fn of_devices(device: &Device) -> CudaResult<Vec<OfDevice>> {
+    let mut first = None;
+    let origin = |(device, context)| {
+        let event = contexts::within(context, || {
+            let clock = stream::non_blocking()?;
+            let event = Event::new(EventFlags::DEFAULT)?;
+            event.record(&clock)?;
+            event.synchronize()?;
+            Ok(event)
+        })?;
+        let now = host_clock::now();
+        Ok(OfDevice {
+            device,
+            context: context as usize,
+            event,
+            later: now - *first.get_or_insert(now),
+        })
+    };
+    device.in_use().into_iter().map(origin).collect()
 }
 
 fn of_clock(error: CudaError) -> Error {

@@ -26,6 +26,7 @@ pub(crate) struct Cupti {
     flush_all: unsafe extern "C" fn(flags: u32) -> Status,
     next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status,
     stream_id: unsafe extern "C" fn(CUcontext, CUstream, per_thread: u8, *mut u32) -> Status,
+    context_id: unsafe extern "C" fn(CUcontext, *mut u32) -> Status,
     timestamp: unsafe extern "C" fn(*mut u64) -> Status,
     _library: Library,
 }
@@ -34,7 +35,9 @@ pub(crate) struct Cupti {
 const MEMCPY: u32 = 1;
 const MEMSET: u32 = 2;
 const CONCURRENT_KERNEL: u32 = 10;
-const KINDS: [u32; 3] = [MEMCPY, MEMSET, CONCURRENT_KERNEL];
+/// Copies between devices.
+const MEMCPY2: u32 = 22;
+const KINDS: [u32; 4] = [MEMCPY, MEMSET, CONCURRENT_KERNEL, MEMCPY2];
 /// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: hand back buffers that are not full, too.
 const FLUSH_FORCED: u32 = 1;
 /// Where the records that are read have their start, and behind it their end. A stream's operations start in the order in
@@ -93,6 +96,7 @@ impl Cupti {
                 flush_all: *library.get(b"cuptiActivityFlushAll")?,
                 next_record: *library.get(b"cuptiActivityGetNextRecord")?,
                 stream_id: *library.get(b"cuptiGetStreamIdEx")?,
+                context_id: *library.get(b"cuptiGetContextId")?,
                 timestamp: *library.get(b"cuptiGetTimestamp")?,
                 _library: library,
             })
@@ -137,19 +141,27 @@ impl Cupti {
         (status == 0).then_some(now)
     }
 
-    /// The number that records have for a stream of the context; for a default stream, give the
+    /// The number that records have for a stream of the context, as [`stream_number`] makes it; for a default stream, give the
     /// null handle and whether the calling thread's own is meant.
     pub(crate) fn stream_id(
         &self,
         context: CUcontext,
         stream: CUstream,
         per_thread: bool,
-    ) -> Option<u32> {
-        let mut id = 0;
-        // SAFETY: context and stream live, and `id` outlives the call.
-        let status = unsafe { (self.stream_id)(context, stream, per_thread.into(), &mut id) };
-        (status == 0).then_some(id)
+    ) -> Option<u64> {
+        let (mut of_context, mut id) = (0, 0);
+        // SAFETY: context and stream live, and both numbers outlive the calls.
+        let status = unsafe {
+            (self.stream_id)(context, stream, per_thread.into(), &mut id)
+                | (self.context_id)(context, &mut of_context)
+        };
+        (status == 0).then(|| stream_number(of_context, id))
     }
+}
+
+/// CUPTI numbers the streams of each context anew: both numbers together tell all streams apart.
+fn stream_number(context: u32, stream: u32) -> u64 {
+    u64::from(context) << 32 | u64::from(stream)
 }
 
 /// The first CUPTI library that can be loaded, or why none is used.
@@ -247,17 +259,20 @@ unsafe fn read(record: *const u8) -> Option<Record> {
     unsafe {
         let record = match at::<u32>(record, 0) {
             CONCURRENT_KERNEL => Record {
+                device: at(record, 40),
                 engine: Engine::Kernel,
                 name: text(at(record, 104)),
-                stream: at::<u32>(record, 48).into(),
+                stream: stream_number(at(record, 44), at(record, 48)),
                 enqueued: at(record, START),
                 span: span(record, START),
                 bytes: 0,
             },
-            MEMCPY => {
+            MEMCPY | MEMCPY2 => {
                 let (engine, name) = copy_kind(at::<u8>(record, 4));
-                let (stream, bytes) = (at::<u32>(record, 40).into(), at(record, 8));
+                let stream = stream_number(at(record, 36), at(record, 40));
+                let bytes = at(record, 8);
                 Record {
+                    device: at(record, 32),
                     engine,
                     name: name.to_owned(),
                     stream,
@@ -267,8 +282,10 @@ unsafe fn read(record: *const u8) -> Option<Record> {
                 }
             }
             MEMSET => {
-                let (stream, bytes) = (at::<u32>(record, 40).into(), at(record, 8));
+                let stream = stream_number(at(record, 36), at(record, 40));
+                let bytes = at(record, 8);
                 Record {
+                    device: at(record, 32),
                     engine: Engine::Set,
                     name: "set".to_owned(),
                     stream,
@@ -352,6 +369,8 @@ mod tests {
         let raw = Raw::new(CONCURRENT_KERNEL)
             .put(16, &100u64.to_ne_bytes())
             .put(24, &250u64.to_ne_bytes())
+            .put(40, &1u32.to_ne_bytes())
+            .put(44, &2u32.to_ne_bytes())
             .put(48, &7u32.to_ne_bytes())
             .put(104, &(name.as_ptr() as usize).to_ne_bytes());
         let span = Span {
@@ -359,9 +378,10 @@ mod tests {
             end: 250,
         };
         let expected = Record {
+            device: 1,
             engine: Engine::Kernel,
             name: "affine".into(),
-            stream: 7,
+            stream: (2 << 32) + 7,
             enqueued: 100,
             span,
             bytes: 0,
@@ -371,17 +391,23 @@ mod tests {
 
     #[test]
     fn copy_records() {
-        let raw = Raw::new(MEMCPY)
-            .put(4, &[2])
-            .put(8, &4096u64.to_ne_bytes())
-            .put(16, &100u64.to_ne_bytes())
-            .put(24, &250u64.to_ne_bytes())
-            .put(40, &9u32.to_ne_bytes());
-        let record = raw.read().unwrap();
-        assert_eq!(
-            (record.engine, record.stream, record.bytes),
-            (Engine::DeviceToHost, 9, 4096)
-        );
+        for (kind, copy, engine) in [
+            (MEMCPY, 2, Engine::DeviceToHost),
+            (MEMCPY2, 10, Engine::DeviceToDevice),
+        ] {
+            let raw = Raw::new(kind)
+                .put(4, &[copy])
+                .put(8, &4096u64.to_ne_bytes())
+                .put(16, &100u64.to_ne_bytes())
+                .put(24, &250u64.to_ne_bytes())
+                .put(32, &3u32.to_ne_bytes())
+                .put(40, &9u32.to_ne_bytes());
+            let record = raw.read().unwrap();
+            assert_eq!(
+                (record.device, record.engine, record.stream, record.bytes),
+                (3, engine, 9, 4096)
+            );
+        }
     }
 
     #[test]

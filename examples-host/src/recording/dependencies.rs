@@ -189,6 +189,7 @@ mod tests {
             let place = self.intervals.len();
             self.places.entry(stream).or_default().push(place);
             self.intervals.push(Interval {
+                device: 0,
                 engine,
                 name: String::new(),
                 stream: stream.to_string(),

@@ -3,6 +3,7 @@
 
 use super::dependencies::Noted;
 use super::{cupti, software_log};
+use crate::contexts;
 use crate::intervals::{Engine, Range, Span};
 use cust::event::Event;
 use cust::sys;
@@ -44,6 +45,7 @@ pub(super) struct Operation {
     pub(super) name: String,
     pub(super) stream: usize,
     pub(super) bytes: u64,
+    pub(super) context: Option<usize>,
     pub(super) begin: Event,
     pub(super) end: Event,
 }
@@ -144,14 +146,11 @@ fn record_id(stream: StreamHandle) -> Option<u64> {
     if libcuda::selected()?.driver == Driver::Software {
         return software_log::stream_id(stream);
     }
-    let mut context = ptr::null_mut();
-    // SAFETY: `context` outlives the call.
-    unsafe { sys::cuCtxGetCurrent(&mut context) };
+    let context = contexts::of_stream(stream.0 as sys::CUstream)?;
     let (raw, per_thread) = match stream {
         StreamHandle::LEGACY => (ptr::null_mut(), false),
         StreamHandle::PER_THREAD => (ptr::null_mut(), true),
         StreamHandle(raw) => (raw as sys::CUstream, false),
     };
-    let id = cupti::cupti().ok()?.stream_id(context, raw, per_thread);
-    id.map(u64::from)
+    cupti::cupti().ok()?.stream_id(context, raw, per_thread)
 }

@@ -5,6 +5,7 @@ use crate::intervals::{Engine, Span};
 /// What the device's own records say of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
+    pub(super) device: u32,
     pub(super) engine: Engine,
     pub(super) name: String,
     pub(super) stream: u64,

@@ -31,6 +31,7 @@ pub(super) fn recording(source: Source, records: Vec<Record>, reports: Vec<Repor
             stream,
             enqueued: record.enqueued,
             interval: Interval {
+                device: record.device,
                 engine: record.engine,
                 stream: name.unwrap_or_else(|| format!("stream {}", record.stream)),
                 name: record.name,

@@ -52,6 +52,7 @@ fn of_activity(activity: Activity) -> Record {
         end: activity.end_ns,
     };
     Record {
+        device: u32::try_from(activity.device).unwrap_or(u32::MAX),
         engine,
         name,
         stream: activity.stream,

@@ -35,7 +35,10 @@ impl Whole {
             let started = cupti::cupti().map_err(str::to_owned);
             match started.and_then(|cupti| cupti.start().map(|()| cupti)) {
                 Ok(cupti) => (From::Cupti(cupti), Mode::Records),
-                Err(why) => (From::Events(between_events::origin(why)?), Mode::Events),
+                Err(why) => (
+                    From::Events(between_events::origin(device, why)?),
+                    Mode::Events,
+                ),
             }
         };
         Ok(Self {

@@ -7,6 +7,7 @@
 
 use crate::alone::Rounds;
 use crate::check::{Checked, Mismatch, REFERENCE};
+use crate::contexts;
 use crate::cpu_time;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
@@ -45,13 +46,15 @@ pub struct Sample {
     pub cpu: Option<Duration>,
 }
 
-/// Measures regions on one device. Its events and its stream are made once. What it enqueues itself is not observed:
+/// Measures regions on one device, or on several that the program uses when it is made. Its events and its stream are made
+/// once. What it enqueues itself is not observed:
 /// neither counted nor recorded.
 pub struct Stopwatch {
     device: Device,
     origin: cust::stream::Stream,
     start: cust::event::Event,
-    joined: cust::event::Event,
+    /// By context: an event is recorded in streams of its own context only. The device's own is the first.
+    joined: Vec<(sys::CUcontext, cust::event::Event)>,
     end: cust::event::Event,
 }
 
@@ -59,11 +62,17 @@ impl Stopwatch {
     /// A stopwatch for the device.
     pub fn new(device: &Device) -> Result<Self> {
         let made = unobserved(|| {
+            let in_use = device.in_use();
+            if in_use.len() > 1 {
+                device
+                    .make_current()
+                    .map_err(|_| CudaError::InvalidContext)?;
+            }
             Ok::<_, CudaError>(Self {
                 device: device.clone(),
                 origin: cuda_host::stream::non_blocking()?.named("stopwatch"),
                 start: cust::event::Event::new(EventFlags::DEFAULT)?,
-                joined: cust::event::Event::new(EventFlags::DISABLE_TIMING)?,
+                joined: joins(&in_use)?,
                 end: cust::event::Event::new(EventFlags::DEFAULT)?,
             })
         });
@@ -112,11 +121,23 @@ impl Stopwatch {
     fn join<'s, T: Joined + 's>(&self, streams: impl IntoIterator<Item = &'s T>) -> CudaResult<()> {
         for stream in streams {
             // One event is enough: a wait captures the record that is the latest when it is issued.
+            let joined = self.joined_in(stream.handle());
             // SAFETY: both handles live.
-            succeeded(unsafe { sys::cuEventRecord(self.joined.raw(), stream.handle()) })?;
-            self.origin.wait(&self.joined)?;
+            succeeded(unsafe { sys::cuEventRecord(joined.raw(), stream.handle()) })?;
+            self.origin.wait(joined)?;
         }
         self.end.record(&self.origin)
+    }
+
+    /// The event of the stream's context.
+    fn joined_in(&self, stream: sys::CUstream) -> &cust::event::Event {
+        let found = match &self.joined[..] {
+            [_] => None,
+            several => contexts::of_stream(stream)
+                .and_then(|context| several.iter().find(|(own, _)| *own == context)),
+        };
+        let (_, event) = found.unwrap_or(&self.joined[0]);
+        event
     }
 
     /// The median event time of `runs` timed runs of `body`, after one that warms up.
@@ -132,6 +153,20 @@ impl Stopwatch {
             times.push(self.time(streams.clone(), &mut body)?.event);
         }
         Ok(Durations::new(times).map_or(Duration::ZERO, |times| times.median()))
+    }
+}
+
+/// An event for each context.
+fn joins(
+    in_use: &[(u32, sys::CUcontext)],
+) -> CudaResult<Vec<(sys::CUcontext, cust::event::Event)>> {
+    let new = || cust::event::Event::new(EventFlags::DISABLE_TIMING);
+    match in_use {
+        [(_, own)] => Ok(vec![(*own, new()?)]),
+        several => several
+            .iter()
+            .map(|&(_, context)| Ok((context, contexts::within(context, new)?)))
+            .collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod ahead;
 pub mod alone;
+pub mod best;
 pub mod bound;
 pub mod bounded;
 pub mod call_times;
@@ -13,6 +14,7 @@ pub mod latency;
 pub mod load_latency;
 pub mod measure;
 pub mod points;
+pub mod rates;
 pub mod requests;
 pub mod round_trip;
 pub mod scaling;

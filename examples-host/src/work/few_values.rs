@@ -60,6 +60,24 @@ impl Expected {
         Self(values.map(|value| computation(number(value))).collect())
     }
 
+    /// As [`Expected::by`], of the values only that the first `elements` of the batch have.
+    pub fn of_batch(
+        batch: Batch,
+        elements: usize,
+        computation: impl Fn(f32) -> f32 + Sync,
+    ) -> Self {
+        let mut used = vec![false; VALUES];
+        for index in 0..elements {
+            used[batch.value(index)] = true;
+        }
+        let values = used.into_par_iter().enumerate();
+        let expected = |(value, used)| match used {
+            true => computation(number(value)),
+            false => f32::NAN,
+        };
+        Self(values.map(expected).collect())
+    }
+
     /// What must become of element `index` of the batch.
     pub fn of(&self, batch: Batch, index: usize) -> f32 {
         self.0[batch.value(index)]

@@ -7,6 +7,7 @@ pub mod distance;
 pub mod few_values;
 pub mod lent;
 pub mod letters;
+pub mod periodic;
 pub mod plan;
 pub mod split;
 pub mod tally;

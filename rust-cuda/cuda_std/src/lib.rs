@@ -71,9 +71,9 @@ pub mod cluster;
 pub mod fence;
 pub mod float;
 mod float_ext;
-pub mod io;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub mod grid_dependency;
+pub mod io;
 #[cfg(target_os = "cuda")]
 mod llvm;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]

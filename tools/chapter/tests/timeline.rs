@@ -42,6 +42,7 @@ fn refused(file: &str, folder: &Path) -> String {
 fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
     let is_kernel = engine == Engine::Kernel;
     Interval {
+        device: 0,
         engine,
         name: match is_kernel {
             true => "scale".into(),

@@ -96,6 +96,7 @@ impl Report {
             (raw.start, raw.end, raw.engine, stream, name)
         });
         let intervals = raws.iter().map(|raw| Interval {
+            device: 0,
             engine: raw.engine,
             name: raw.name.clone(),
             stream: name(&raw.place),

@@ -207,6 +207,9 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
+    /// The ordinal of the device that it ran on; of a copy between devices, of the one whose stream it was enqueued in.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub device: u32,
     /// What it occupied.
     pub engine: Engine,
     /// The kernel's name, or what kind of copy it was.
@@ -217,6 +220,15 @@ pub struct Interval {
     pub span: Span,
     /// Bytes moved; 0 for kernels.
     pub bytes: u64,
+}
+
+/// Whether a device is the one that most programs use, which files need not name.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_first(device: &u32) -> bool {
+    *device == 0
 }
 
 /// One operation had to wait for another, because an event was recorded behind the one and waited for before the other.
@@ -629,6 +641,7 @@ mod tests {
     #[test]
     fn a_recording_begins_with_its_first_interval_whatever_the_order() {
         let interval = |stream: &str, start, end| Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: "k".into(),
             stream: stream.into(),
@@ -654,6 +667,7 @@ mod tests {
     #[test]
     fn what_is_left_of_a_recording_keeps_its_relations() {
         let interval = |name: &str, start, end| Interval {
+            device: 0,
             engine: Engine::Kernel,
             name: name.into(),
             stream: "a".into(),
@@ -713,6 +727,7 @@ mod tests {
     #[test]
     fn calls_follow_their_operations_and_contradictions_are_found() {
         let interval = |stream: &str, start, end| Interval {
+            device: 0,
             engine: Engine::HostToDevice,
             name: "copy".into(),
             stream: stream.into(),
@@ -762,6 +777,7 @@ mod tests {
     #[test]
     fn operations_of_a_kind_are_numbered_in_their_stream() {
         let interval = |engine, stream: &str, start| Interval {
+            device: 0,
             engine,
             name: "x".into(),
             stream: stream.into(),

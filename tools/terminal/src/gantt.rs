@@ -278,6 +278,7 @@ mod tests {
 
     fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
         Interval {
+            device: 0,
             engine,
             name: "x".into(),
             stream: stream.into(),

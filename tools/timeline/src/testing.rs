@@ -11,6 +11,7 @@ use chapter_results::{Results, VERSION};
 pub fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
     let copy = matches!(engine, Engine::HostToDevice | Engine::DeviceToHost);
     Interval {
+        device: 0,
         engine,
         name: if copy { "copy" } else { "affine" }.into(),
         stream: stream.into(),

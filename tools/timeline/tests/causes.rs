@@ -8,6 +8,7 @@ use chapter_timeline::analysis::occupancy::{Launch, Multiprocessors};
 /// Two kernels, the second right behind the first, in streams of these names.
 fn kernels(first: &str, second: &str) -> Recording {
     let kernel = |stream: &str, start, end| Interval {
+        device: 0,
         engine: Engine::Kernel,
         name: "scale".into(),
         stream: stream.into(),

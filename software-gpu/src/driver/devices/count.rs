@@ -1,17 +1,28 @@
 //! How many software GPUs there are: the environment variable `SOFTWARE_GPU_COUNT`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// The variable's name.
 const VARIABLE: &str = "SOFTWARE_GPU_COUNT";
 /// As many as one NVLink switch of a server joins.
 const MOST: usize = 8;
 
-/// The number that the environment asks for: 1 unless it asks for more.
+/// How many there are where the environment does not say it.
+static DEFAULT: AtomicUsize = AtomicUsize::new(1);
+
+/// Makes the software GPU present `count` devices, 1 to 8, unless the environment variable `SOFTWARE_GPU_COUNT` says how
+/// many. It comes too late behind the first CUDA call.
+pub fn use_count(count: usize) {
+    DEFAULT.store(count.clamp(1, MOST), Ordering::Relaxed);
+}
+
+/// The number that the environment asks for; where it asks for none, that of [`use_count`], else 1.
 ///
 /// # Errors
 /// What is wrong with the variable, in a sentence.
 pub(in crate::driver) fn device_count() -> Result<usize, String> {
     match std::env::var_os(VARIABLE) {
-        None => Ok(1),
+        None => Ok(DEFAULT.load(Ordering::Relaxed)),
         Some(value) => parse(&value.to_string_lossy()),
     }
 }

@@ -227,7 +227,10 @@ impl Simulator {
             | Effect::Allocate(_)
             | Effect::Free(_) => return,
         };
+        let context = self.contexts.get(operation.context);
+        let device = context.map_or(0, |context| context.device);
         self.activities.record(|| Activity {
+            device,
             kind,
             name: if name.is_empty() {
                 kind.to_string()

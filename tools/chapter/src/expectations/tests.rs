@@ -82,6 +82,7 @@ fn measured(variants: &[Vec<f64>]) -> Results {
 fn modelled() -> Results {
     let mut part = part("three-way", &[vec![2000.0; 3], vec![1200.0; 3]]);
     let interval = |engine, start| Interval {
+        device: 0,
         engine,
         name: "scale".into(),
         stream: "one".into(),

@@ -23,6 +23,7 @@ fn results(variant: &str) -> Results {
         samples_us: vec![us; 3],
     };
     let interval = Interval {
+        device: 0,
         engine: Engine::Kernel,
         name: "scale".into(),
         stream: "one".into(),
@@ -148,6 +149,7 @@ fn timelines_are_open_and_share_one_picture() {
     let part = &mut results.parts[0];
     let mut other = part.timelines[0].clone();
     let copy = |stream: &str| Interval {
+        device: 0,
         stream: stream.into(),
         ..other.recording.intervals[0].clone()
     };

@@ -5,11 +5,11 @@ use crate::catalogue::{self, Catalogue, Lab};
 use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
-use anyhow::{Context, Result};
 use crate::process::Limits;
+use anyhow::{Context, Result};
 use std::fs;
-use std::time::Duration;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The labs of this workspace, ready to be tried.
 pub struct Session {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 /// An operation named after its engine.
 pub fn operation(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
     Interval {
+        device: 0,
         engine,
         name: engine.to_string(),
         stream: stream.to_owned(),

@@ -1,0 +1,47 @@
+//! What changes when there is more than one GPU?
+//!
+//! Streams and events are the same: an event of one GPU may be waited for in a stream of another. New are the links: each GPU
+//! has one to the host, and all have one to each other. Data that is needed elsewhere must cross them, and the question is
+//! always the same: how much of that can be hidden behind work?
+
+mod all_reduce;
+mod gpus;
+mod nccl;
+mod one_host;
+mod pipeline;
+mod ring;
+mod sums;
+
+use examples_host::part_option::PartOption::{Iterations, Size};
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+/// Software GPUs where there is no other.
+const SOFTWARE_GPUS: usize = 4;
+
+fn main() -> ExitCode {
+    Example::new("distributed_streams", "Several GPUs, and the links between them")
+        .software_gpus(SOFTWARE_GPUS)
+        .part(
+            "one-host",
+            "Do the GPUs of one host share their links?",
+            &[Iterations, Size],
+            one_host::run,
+        )
+        .needs(&[Need::Devices(2)])
+        .part(
+            "all-reduce",
+            "How much of a sum over all GPUs can be hidden behind the work that makes its terms?",
+            &[Iterations, Size],
+            all_reduce::run,
+        )
+        .needs(&[Need::Devices(2)])
+        .part(
+            "pipeline",
+            "How busy are GPUs that work on one micro-batch after the other?",
+            &[Iterations, Size],
+            pipeline::run,
+        )
+        .needs(&[Need::Devices(2)])
+        .main()
+}

@@ -1,0 +1,59 @@
+//! Sums over all GPUs of a process: NCCL's, or our own ring's.
+
+use crate::nccl::{Communicator, Error, Nccl};
+use crate::ring::Ring;
+use anyhow::Result;
+use cuda_host::StreamExt;
+use cust::context::Context;
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use std::ops::Range;
+
+/// Who adds up.
+pub enum Sums {
+    /// NVIDIA's library. The communicators go before it.
+    Nccl { communicators: Vec<Communicator>, library: Nccl },
+    /// The ring of this program, and why it is not NCCL.
+    Ring { ring: Ring, reason: Error },
+}
+
+impl Sums {
+    /// NCCL, or the ring where there is none, for all-reduces of at most `elements`.
+    pub fn new(contexts: &[Context], elements: usize) -> Result<Self> {
+        let found = Nccl::load().and_then(|library| {
+            let communicators = library.init_all(contexts.len())?;
+            Ok(Self::Nccl { communicators, library })
+        });
+        found.or_else(|reason| Ok(Self::Ring { ring: Ring::new(contexts, elements)?, reason }))
+    }
+
+    /// Who adds up, in a sentence.
+    pub fn introduction(&self) -> Result<String> {
+        Ok(match self {
+            Self::Nccl { library, .. } => format!("Sums by NCCL {}.", library.version()?),
+            Self::Ring { reason, .. } => {
+                format!("Sums by a ring over peer copies (src/ring.rs): {reason}.")
+            }
+        })
+    }
+
+    /// Adds up `range` of the GPUs' data in place, each GPU's part of the work in its own stream.
+    pub fn all_reduce(
+        &mut self,
+        data: &mut [DeviceBuffer<f32>],
+        range: Range<usize>,
+        streams: &[Stream],
+    ) -> Result<()> {
+        match self {
+            Self::Ring { ring, .. } => ring.all_reduce(data, range, streams),
+            Self::Nccl { communicators, library } => Ok(library.group(|| {
+                let gpus = communicators.iter().zip(data).zip(streams);
+                gpus.into_iter().try_for_each(|((communicator, data), stream)| {
+                    let first = data.index(range.clone()).as_device_ptr().as_raw();
+                    // SAFETY: the range lies inside the buffer, which outlives the work.
+                    unsafe { library.all_reduce(communicator, first, range.len(), stream.raw()) }
+                })
+            })?),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Communication between devices that their computing does not hide.
+
+use crate::expect::{Found, share};
+use crate::intervals::{Engine, Interval, Recording, total, union};
+use crate::measure::{Outcome, speedup};
+use crate::part::Part;
+use crate::table::Table;
+use crate::units;
+use std::time::Duration;
+
+/// What bounds work that computes and communicates, each measured alone; and the name of the kernel that computes.
+#[derive(Clone, Debug)]
+pub struct Communication {
+    compute: Duration,
+    alone: Duration,
+    kernel: &'static str,
+}
+
+impl Communication {
+    /// All computing, which `kernel` does, takes `compute`, and all communication takes `alone`.
+    pub fn new(kernel: &'static str, compute: Duration, alone: Duration) -> Self {
+        Self {
+            compute,
+            alone,
+            kernel,
+        }
+    }
+
+    /// No schedule takes less.
+    pub fn bound(&self) -> Duration {
+        self.compute.max(self.alone)
+    }
+
+    /// The share of the bound that a variant reaches.
+    pub fn reached(&self, outcome: &Outcome) -> Found {
+        share(self.bound().div_duration_f64(outcome.median()))
+    }
+
+    /// For how long a device computed nothing, from its first operation to its last, as a share of the time that communication takes alone:
+    /// of the devices the one with the most.
+    pub fn exposed(&self, outcome: &Outcome) -> Found {
+        share(
+            self.exposed_time(&outcome.recording)
+                .div_duration_f64(self.alone),
+        )
+    }
+
+    fn exposed_time(&self, recording: &Recording) -> Duration {
+        let devices: std::collections::BTreeSet<u32> =
+            recording.intervals.iter().map(|own| own.device).collect();
+        let exposed = devices
+            .into_iter()
+            .map(|device| self.exposed_on(recording, device));
+        exposed.max().unwrap_or_default()
+    }
+
+    /// From the first operation to the last, without the time in which something is computed.
+    fn exposed_on(&self, recording: &Recording, device: u32) -> Duration {
+        let computes = |own: &Interval| own.engine == Engine::Kernel && own.name == self.kernel;
+        let computing = recording.spans(|own| own.device == device && computes(own));
+        let all = recording.spans(|own| own.device == device);
+        let start = all.iter().map(|span| span.start).min().unwrap_or(0);
+        let end = all.iter().map(|span| span.end).max().unwrap_or(0);
+        Duration::from_nanos(end - start) - total(&union(computing))
+    }
+}
+
+impl Part<'_> {
+    /// Prints of each variant how much of its communication was exposed, beside the bound, and claims that none is faster
+    /// than that.
+    pub fn show_communication(&mut self, outcomes: &[Outcome], communication: &Communication) {
+        let median = format!("median, {}", self.device().times());
+        let mut table = Table::new(["variant", &median, "speed-up", "exposed", "of the bound"]);
+        for outcome in outcomes {
+            table.row([
+                outcome.name.to_string(),
+                units::time(outcome.median()),
+                units::ratio(speedup(outcomes, outcome.median())),
+                communication.exposed(outcome).to_string(),
+                communication.reached(outcome).to_string(),
+            ]);
+            self.keep(&outcome.name, &outcome.recording);
+        }
+        for (name, time) in [
+            ("computing alone", communication.compute),
+            ("communication alone", communication.alone),
+        ] {
+            table.row([name, &units::time(time), "", "", ""]);
+        }
+        self.say(format!(
+            "{table}\nCommunication is exposed on a GPU while that GPU computes nothing: as a share of what it takes alone."
+        ));
+        for outcome in outcomes {
+            let id = format!("not-below-bound/{}", outcome.name.id);
+            let sentence = format!("{} is not faster than the bound", outcome.name);
+            let limited = communication.reached(outcome).at_most(1.05);
+            self.expect(
+                id,
+                &sentence,
+                limited.for_any(&[crate::part_option::PartOption::Size]),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Source, Span};
+
+    #[test]
+    fn only_the_own_devices_kernels_hide_its_communication() {
+        let interval = |device, engine, name: &str, start, end| Interval {
+            device,
+            engine,
+            name: name.into(),
+            stream: "stream".into(),
+            span: Span { start, end },
+            bytes: 4,
+        };
+        let (copy, kernel) = (Engine::DeviceToDevice, Engine::Kernel);
+        let intervals = vec![
+            interval(0, kernel, "matmul", 0, 100),
+            interval(0, copy, "copy", 50, 120),
+            interval(0, kernel, "saxpy", 120, 130),
+            interval(1, kernel, "matmul", 0, 40),
+            interval(1, copy, "copy", 50, 60),
+        ];
+        let recording = Recording::new(Source::SoftwareGpu, intervals);
+        let ns = Duration::from_nanos;
+        let communication = Communication {
+            compute: ns(100),
+            alone: ns(60),
+            kernel: "matmul",
+        };
+        assert_eq!(communication.exposed_on(&recording, 0), ns(30));
+        assert_eq!(communication.exposed_on(&recording, 1), ns(20));
+        assert_eq!(communication.exposed_time(&recording), ns(30));
+    }
+}
