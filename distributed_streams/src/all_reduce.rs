@@ -115,8 +115,8 @@ impl Work {
     /// The backward pass without the sums.
     fn compute(&mut self, compute: &[Stream]) -> Result<()> {
         for layer in 0..LAYERS {
-            for gpu in 0..compute.len() {
-                self.backward(gpu, layer, &compute[gpu])?;
+            for (gpu, stream) in compute.iter().enumerate() {
+                self.backward(gpu, layer, stream)?;
             }
         }
         Ok(())
@@ -140,8 +140,8 @@ impl Work {
         let (layer, all) = (self.layer(), LAYERS * self.layer());
         for start in (0..all).step_by(bucket) {
             let end = (start + bucket).min(all);
-            for gpu in 0..sums.len() {
-                sums[gpu].wait(&self.computed[(end - 1) / layer][gpu])?;
+            for (gpu, stream) in sums.iter().enumerate() {
+                stream.wait(&self.computed[(end - 1) / layer][gpu])?;
             }
             self.sums.all_reduce(&mut self.gradients, start..end, sums)?;
         }
@@ -253,6 +253,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         "buckets: little of the sum is exposed",
         alone.exposed(buckets).at_most(0.15).not_of_the_model(SMALL),
     );
+    let added = alone.added(buckets).at_most(0.5).not_of_the_model(SMALL);
+    part.expect("added/buckets", "buckets: the sum adds at most half of its own time", added);
     let faster = ratio(after.median().div_duration_f64(buckets.median()))
         .at_least(1.05)
         .not_of_the_model(SMALL);

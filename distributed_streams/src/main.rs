@@ -6,20 +6,35 @@
 
 mod all_reduce;
 mod gpus;
+mod launch;
 mod nccl;
 mod one_host;
 mod pipeline;
+mod processes;
+mod rank;
+mod rendezvous;
 mod ring;
 mod sums;
 
+use examples_host::exit;
+use examples_host::options::UsageError;
 use examples_host::part_option::PartOption::{Iterations, Size};
 use examples_host::prelude::*;
+use launch::Launch;
 use std::process::ExitCode;
 
 /// Software GPUs where there is no other.
-const SOFTWARE_GPUS: usize = 4;
+const SOFTWARE_GPUS: usize = 2;
 
 fn main() -> ExitCode {
+    match Launch::from_environment() {
+        Ok(None) => lessons(),
+        Ok(Some(launch)) => exit::code_of(rank::run(&launch)),
+        Err(error) => exit::code_of(Err(UsageError(error.to_string()).into())),
+    }
+}
+
+fn lessons() -> ExitCode {
     Example::new("distributed_streams", "Several GPUs, and the links between them")
         .software_gpus(SOFTWARE_GPUS)
         .part(
@@ -42,6 +57,8 @@ fn main() -> ExitCode {
             &[Iterations, Size],
             pipeline::run,
         )
+        .needs(&[Need::Devices(2)])
+        .part("processes", "What changes with one process per GPU?", &[], processes::run)
         .needs(&[Need::Devices(2)])
         .main()
 }

@@ -59,12 +59,14 @@ impl Work {
 
     fn copy_in(&mut self, gpu: usize, stream: &Stream) -> Result<()> {
         // SAFETY: both memories outlive the copy.
-        Ok(unsafe { self.data[gpu].async_copy_from(&self.host[gpu], stream)? })
+        unsafe { self.data[gpu].async_copy_from(&self.host[gpu], stream)? };
+        Ok(())
     }
 
     fn copy_out(&mut self, gpu: usize, stream: &Stream) -> Result<()> {
         // SAFETY: as above; the host reads behind the copy.
-        Ok(unsafe { self.data[gpu].async_copy_to(&mut self.host[gpu], stream)? })
+        unsafe { self.data[gpu].async_copy_to(&mut self.host[gpu], stream)? };
+        Ok(())
     }
 
     /// To the next GPU (`cuMemcpyPeerAsync`).
@@ -72,41 +74,42 @@ impl Work {
         let next = (gpu + 1) % self.contexts.len();
         let to = (&mut *self.arrived[next], &self.contexts[next]);
         // SAFETY: both buffers outlive the copy, and nothing else uses them.
-        Ok(unsafe { peer::copy_async(to, (&self.data[gpu], &self.contexts[gpu]), stream)? })
+        unsafe { peer::copy_async(to, (&self.data[gpu], &self.contexts[gpu]), stream)? };
+        Ok(())
     }
 
     /// Each copy waits for that of the GPU before.
     fn in_turn(&mut self, streams: &[Stream]) -> Result<()> {
-        for gpu in 0..streams.len() {
+        for (gpu, stream) in streams.iter().enumerate() {
             if gpu > 0 {
-                streams[gpu].wait(&self.copied[gpu - 1])?;
+                stream.wait(&self.copied[gpu - 1])?;
             }
-            self.copy_in(gpu, &streams[gpu])?;
-            self.copied[gpu].record(&streams[gpu])?;
+            self.copy_in(gpu, stream)?;
+            self.copied[gpu].record(stream)?;
         }
         Ok(())
     }
 
     /// No copy waits for another.
     fn at_once(&mut self, streams: &[Stream]) -> Result<()> {
-        for gpu in 0..streams.len() {
-            self.copy_in(gpu, &streams[gpu])?;
+        for (gpu, stream) in streams.iter().enumerate() {
+            self.copy_in(gpu, stream)?;
         }
         Ok(())
     }
 
     /// The same to the host.
     fn out_at_once(&mut self, streams: &[Stream]) -> Result<()> {
-        for gpu in 0..streams.len() {
-            self.copy_out(gpu, &streams[gpu])?;
+        for (gpu, stream) in streams.iter().enumerate() {
+            self.copy_out(gpu, stream)?;
         }
         Ok(())
     }
 
     /// From each of these GPUs to the next.
-    fn over_at_once(&mut self, gpus: usize, streams: &[Stream]) -> Result<()> {
-        for gpu in 0..gpus {
-            self.copy_over(gpu, &streams[gpu])?;
+    fn over_at_once(&mut self, streams: &[Stream]) -> Result<()> {
+        for (gpu, stream) in streams.iter().enumerate() {
+            self.copy_over(gpu, stream)?;
         }
         Ok(())
     }
@@ -187,12 +190,12 @@ pub fn run(part: &mut Part) -> Result<()> {
         Rate::new(
             ("over-one", "GPU 0 to GPU 1"),
             bytes,
-            part.alone(first, || work.over_at_once(1, streams))?,
+            part.alone(first, || work.over_at_once(&streams[..1]))?,
         ),
         Rate::new(
             ("over-all", "each GPU to the next"),
             gpus * bytes,
-            part.alone(streams, || work.over_at_once(gpus, streams))?,
+            part.alone(streams, || work.over_at_once(streams))?,
         ),
     ];
     part.show_rates(&rates);

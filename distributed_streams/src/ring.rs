@@ -63,26 +63,26 @@ impl Ring {
     ) -> Result<()> {
         let gpus = self.contexts.len();
         let chunks = chunks_of(range, gpus)?;
+        let chunk = |number: usize| chunks[number % gpus].clone();
         for step in 0..gpus - 1 {
-            for gpu in 0..gpus {
-                let chunk = chunks[(gpu + gpus - step) % gpus].clone();
-                self.send_to_inbox(gpu, step, &data[gpu].index(chunk), &streams[gpu])?;
+            for (gpu, stream) in streams.iter().enumerate() {
+                let partial = data[gpu].index(chunk(gpu + gpus - step));
+                self.send_to_inbox(gpu, step, &partial, stream)?;
             }
-            for gpu in 0..gpus {
-                let chunk = chunks[(gpu + gpus - step - 1) % gpus].clone();
-                self.add(gpu, step, &mut data[gpu].index(chunk), &streams[gpu])?;
+            for (gpu, stream) in streams.iter().enumerate() {
+                let mut own = data[gpu].index(chunk(gpu + gpus - step - 1));
+                self.add(gpu, step, &mut own, stream)?;
             }
         }
-        for gpu in 0..gpus {
-            self.taken[gpu].record(&streams[gpu])?;
+        for (taken, stream) in self.taken.iter().zip(streams) {
+            taken.record(stream)?;
         }
         for step in 0..gpus - 1 {
-            for gpu in 0..gpus {
-                let chunk = chunks[(gpu + 1 + gpus - step) % gpus].clone();
-                self.send(gpu, data, chunk, &streams[gpu])?;
+            for (gpu, stream) in streams.iter().enumerate() {
+                self.send(gpu, data, chunk(gpu + 1 + gpus - step), stream)?;
             }
-            for gpu in 0..gpus {
-                streams[gpu].wait(&self.sent[predecessor(gpu, gpus)])?;
+            for (gpu, stream) in streams.iter().enumerate() {
+                stream.wait(&self.sent[predecessor(gpu, gpus)])?;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Communication between devices that their computing does not hide.
 
 use crate::expect::{Found, share};
-use crate::intervals::{Engine, Interval, Recording, total, union};
+use crate::intervals::{Engine, Interval, Recording, Span};
 use crate::measure::{Outcome, speedup};
 use crate::part::Part;
 use crate::table::Table;
@@ -36,8 +36,8 @@ impl Communication {
         share(self.bound().div_duration_f64(outcome.median()))
     }
 
-    /// For how long a device computed nothing, from its first operation to its last, as a share of the time that communication takes alone:
-    /// of the devices the one with the most.
+    /// For how long communication goes on when a device has nothing left to compute, as a share of the time that communication
+    /// takes alone: of the devices the one with the most.
     pub fn exposed(&self, outcome: &Outcome) -> Found {
         share(
             self.exposed_time(&outcome.recording)
@@ -54,14 +54,19 @@ impl Communication {
         exposed.max().unwrap_or_default()
     }
 
-    /// From the first operation to the last, without the time in which something is computed.
+    /// From the end of the last computing kernel to the end of everything.
     fn exposed_on(&self, recording: &Recording, device: u32) -> Duration {
         let computes = |own: &Interval| own.engine == Engine::Kernel && own.name == self.kernel;
-        let computing = recording.spans(|own| own.device == device && computes(own));
-        let all = recording.spans(|own| own.device == device);
-        let start = all.iter().map(|span| span.start).min().unwrap_or(0);
-        let end = all.iter().map(|span| span.end).max().unwrap_or(0);
-        Duration::from_nanos(end - start) - total(&union(computing))
+        let end = |spans: Vec<Span>| spans.iter().map(|span| span.end).max().unwrap_or(0);
+        let all = end(recording.spans(|own| own.device == device));
+        let computed = end(recording.spans(|own| own.device == device && computes(own)));
+        Duration::from_nanos(all - computed)
+    }
+
+    /// What communication adds to the time of computing, as a share of the time that it takes alone.
+    pub fn added(&self, outcome: &Outcome) -> Found {
+        let added = outcome.median().as_secs_f64() - self.compute.as_secs_f64();
+        share(added / self.alone.as_secs_f64())
     }
 }
 
@@ -70,13 +75,21 @@ impl Part<'_> {
     /// than that.
     pub fn show_communication(&mut self, outcomes: &[Outcome], communication: &Communication) {
         let median = format!("median, {}", self.device().times());
-        let mut table = Table::new(["variant", &median, "speed-up", "exposed", "of the bound"]);
+        let mut table = Table::new([
+            "variant",
+            &median,
+            "speed-up",
+            "exposed",
+            "added",
+            "of the bound",
+        ]);
         for outcome in outcomes {
             table.row([
                 outcome.name.to_string(),
                 units::time(outcome.median()),
                 units::ratio(speedup(outcomes, outcome.median())),
                 communication.exposed(outcome).to_string(),
+                communication.added(outcome).to_string(),
                 communication.reached(outcome).to_string(),
             ]);
             self.keep(&outcome.name, &outcome.recording);
@@ -85,10 +98,10 @@ impl Part<'_> {
             ("computing alone", communication.compute),
             ("communication alone", communication.alone),
         ] {
-            table.row([name, &units::time(time), "", "", ""]);
+            table.row([name, &units::time(time), "", "", "", ""]);
         }
         self.say(format!(
-            "{table}\nCommunication is exposed on a GPU while that GPU computes nothing: as a share of what it takes alone."
+            "{table}\nExposed: communication behind the last computing kernel. Added: what it adds to computing alone. Both are shares of communication alone."
         ));
         for outcome in outcomes {
             let id = format!("not-below-bound/{}", outcome.name.id);
@@ -106,7 +119,7 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intervals::{Source, Span};
+    use crate::intervals::Source;
 
     #[test]
     fn only_the_own_devices_kernels_hide_its_communication() {

@@ -14,6 +14,17 @@ pub fn of(error: &Error) -> Exit {
     found.unwrap_or(Exit::LessonFails)
 }
 
+/// The end of a program that is no example: an error is printed, and its code returned.
+pub fn code_of(done: Result<(), Error>) -> std::process::ExitCode {
+    match done {
+        Ok(()) => Exit::LessonHolds.into(),
+        Err(error) => {
+            complain(&error);
+            of(&error).into()
+        }
+    }
+}
+
 fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     let select = match cause.downcast_ref() {
         Some(OpenError::Select(error)) => Some(error),
