@@ -46,6 +46,7 @@ pub use c_abi::errors::CudaError;
 pub use c_abi::symbols::{entry_point, entry_points};
 pub(crate) use checkers::ordering::{host_accessed, name_stream};
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
+pub use simulation::finish::finish;
 pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };

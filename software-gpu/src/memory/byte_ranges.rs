@@ -63,6 +63,13 @@ impl ByteRanges {
         range.is_empty() || known.is_some_and(|known| known.start <= range.start)
     }
 
+    /// Whether any address of `range` is in the set.
+    pub fn meets(&self, range: &Range<u64>) -> bool {
+        let candidate = self.ranges.partition_point(|known| known.end <= range.start);
+        let known = self.ranges.get(candidate);
+        known.is_some_and(|known| known.start < range.end)
+    }
+
     /// The set less the addresses of `range`.
     pub fn without(&self, range: Range<u64>) -> Self {
         let parts = |known: &Range<u64>| {
@@ -138,6 +145,8 @@ mod tests {
         assert_eq!(ranges.without(6..12), set(&[4..6, 12..20]));
         assert_eq!(ranges.without(0..4), ranges);
         assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
+        assert!(ranges.meets(&(7..11)) && ranges.meets(&(0..5)) && !ranges.meets(&(8..10)));
+        assert!(!ranges.meets(&(20..22)) && !ranges.meets(&(0..4)));
         assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
     }
 }

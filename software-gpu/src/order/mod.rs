@@ -50,6 +50,7 @@ mod finding;
 mod happens_before;
 mod ids;
 mod kinds;
+mod known;
 #[cfg(test)]
 mod long_runs;
 mod memory;
@@ -61,7 +62,7 @@ mod site;
 
 pub use checker::{Checker, HostAccess};
 pub(crate) use description::identity_of;
-pub use description::{Description, Locate};
+pub use description::{Description, Locate, SourceLine};
 pub use finding::{Finding, Owner, Party, Rule};
-pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
+pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
 pub use site::Place;

@@ -10,7 +10,7 @@ use crate::driver::launch::kernel::Launch;
 use crate::driver::memory::boxes::Rows;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::streams::memory_values::{Value, ValueWait};
-use crate::memory::{Accesses, ByteRanges};
+use crate::memory::{is_device_address, Accesses, ByteRanges};
 use crate::timeline::{CopyKind, Time, Work};
 
 /// An operation between its submission and its end.
@@ -176,6 +176,21 @@ impl Callback {
 }
 
 impl Effect {
+    /// Whether the host can notice its end without a call. Of a kernel that is not known here.
+    pub(in crate::driver) fn is_noticeable(&self) -> bool {
+        let of_host = |place: Place| match place {
+            Place::Mapped(address) => !is_device_address(address),
+            Place::Pageable(_) => true,
+        };
+        match self {
+            Self::HostFunction(_) => true,
+            Self::Copy(copy) => of_host(copy.to.place),
+            Self::Set(set) => of_host(set.to),
+            Self::WriteValue(value) => !is_device_address(value.address),
+            _ => false,
+        }
+    }
+
     /// What the timeline has to simulate.
     pub(in crate::driver) fn work(&self) -> Work {
         match self {

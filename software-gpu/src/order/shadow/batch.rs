@@ -93,16 +93,12 @@ mod tests {
             chain: position as usize % 3,
             position,
         };
-        Arc::new(Site {
-            epoch,
-            place: Place::Host {
-                thread: ThreadId::UNREGISTERED,
-                access: position,
-            },
-            description: "access".into(),
-            thread: ThreadId::UNREGISTERED,
-            called: position,
-        })
+        let thread = ThreadId::UNREGISTERED;
+        let place = Place::Host {
+            thread,
+            access: position,
+        };
+        Arc::new(Site::new(epoch, place, "access".into(), thread, position))
     }
 
     /// Ranges of a row of bits: one where it is set.

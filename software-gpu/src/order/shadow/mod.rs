@@ -109,6 +109,18 @@ impl Shadow {
         }
     }
 
+    /// The writes and atomic accesses of bytes of the range.
+    pub(in crate::order) fn writers(&self, range: Range<u64>) -> impl Iterator<Item = &Entry> {
+        let first = self.cells.range(..=range.start).next_back();
+        let first = first.map_or(range.start, |(start, _)| *start);
+        let touched = self
+            .cells
+            .range(first..range.end)
+            .filter(move |(_, cell)| cell.end > range.start);
+        let entries = touched.flat_map(|(_, cell)| &cell.entries);
+        entries.filter(|entry| entry.kinds.has(Kinds::WRITE | Kinds::ATOMIC))
+    }
+
     /// Drops all history of these bytes.
     pub(in crate::order) fn forget(&mut self, range: Range<u64>) {
         self.split(range.start);
@@ -266,16 +278,12 @@ mod tests {
             let epoch = Epoch { chain, position };
             let mut clock = Clock::default();
             clock.learn(epoch);
-            let site = Arc::new(Site {
-                epoch,
-                place: Place::Host {
-                    thread: ThreadId::UNREGISTERED,
-                    access: position,
-                },
-                description: "access".into(),
-                thread: ThreadId::UNREGISTERED,
-                called: position,
-            });
+            let thread = ThreadId::UNREGISTERED;
+            let place = Place::Host {
+                thread,
+                access: position,
+            };
+            let site = Arc::new(Site::new(epoch, place, "access".into(), thread, position));
             let by = Accessor {
                 site: &site,
                 clock: &clock,
