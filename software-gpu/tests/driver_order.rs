@@ -196,7 +196,9 @@ fn the_write_of_a_value_is_an_access() {
     assert_eq!(found.len(), 1, "against a memset: {found:#?}");
     let found = flag.found(|| {
         write_value(flag.a, flag.flag, 1);
-        driver.to_host(seen.pointer(), flag.flag, 4, flag.b).unwrap();
+        driver
+            .to_host(seen.pointer(), flag.flag, 4, flag.b)
+            .unwrap();
     });
     assert_eq!(found.len(), 1, "against a copy: {found:#?}");
     let found = flag.found(|| {
@@ -312,7 +314,12 @@ fn a_programmatic_launch_without_a_wait_in_the_kernel_is_a_race() {
     let module = flag.driver.module(KERNELS).unwrap();
     let function = |name| flag.driver.function(module, name).unwrap();
     let plain = function("plain");
-    for (name, races) in [("plain", 1), ("waits", 0), ("one_waits", 0), ("waits_late", 1)] {
+    for (name, races) in [
+        ("plain", 1),
+        ("waits", 0),
+        ("one_waits", 0),
+        ("waits_late", 1),
+    ] {
         let found = flag.found(|| {
             flag.driver
                 .launch(plain, 1, 1, flag.a, &[&flag.data])
@@ -353,7 +360,9 @@ fn a_host_function_wakes_a_host_that_waits_outside_of_the_driver() {
         flag.driver.host_function(flag.a, signal, data).unwrap();
         let waiting = done.done.lock().unwrap();
         let patience = Duration::from_secs(100);
-        let result = done.changed.wait_timeout_while(waiting, patience, |done| !*done);
+        let result = done
+            .changed
+            .wait_timeout_while(waiting, patience, |done| !*done);
         let timed_out = result.unwrap().1.timed_out();
         assert!(!timed_out, "the host function was not called");
         software_gpu::host::reads(host.pointer(), 64);

@@ -65,7 +65,9 @@ impl ByteRanges {
 
     /// Whether any address of `range` is in the set.
     pub fn meets(&self, range: &Range<u64>) -> bool {
-        let candidate = self.ranges.partition_point(|known| known.end <= range.start);
+        let candidate = self
+            .ranges
+            .partition_point(|known| known.end <= range.start);
         let known = self.ranges.get(candidate);
         known.is_some_and(|known| known.start < range.end)
     }

@@ -193,7 +193,9 @@ impl Node {
     fn steps(&self, height: u32, first: usize, steps: &mut Vec<Epoch>) {
         match self {
             Self::Leaf(positions) => {
-                let known = (first..).zip(positions).filter(|(_, position)| **position > 0);
+                let known = (first..)
+                    .zip(positions)
+                    .filter(|(_, position)| **position > 0);
                 steps.extend(known.map(|(chain, position)| Epoch {
                     chain,
                     position: *position,
@@ -234,13 +236,13 @@ fn joined(own: &Arc<Node>, other: &Arc<Node>) -> Result {
     }
     match (&**own, &**other) {
         (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::max),
-        (Node::Branch(mine), Node::Branch(theirs)) => branches(mine, theirs, |mine, theirs| {
-            match (mine, theirs) {
+        (Node::Branch(mine), Node::Branch(theirs)) => {
+            branches(mine, theirs, |mine, theirs| match (mine, theirs) {
                 (_, None) => Result::Own,
                 (None, Some(_)) => Result::Other,
                 (Some(mine), Some(theirs)) => joined(mine, theirs),
-            }
-        }),
+            })
+        }
         _ => Result::Own,
     }
 }
@@ -259,13 +261,13 @@ fn met(own: &Arc<Node>, other: &Arc<Node>) -> Result {
     }
     match (&**own, &**other) {
         (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::min),
-        (Node::Branch(mine), Node::Branch(theirs)) => branches(mine, theirs, |mine, theirs| {
-            match (mine, theirs) {
+        (Node::Branch(mine), Node::Branch(theirs)) => {
+            branches(mine, theirs, |mine, theirs| match (mine, theirs) {
                 (None, _) => Result::Own,
                 (Some(_), None) => Result::Other,
                 (Some(mine), Some(theirs)) => met(mine, theirs),
-            }
-        }),
+            })
+        }
         _ => Result::Own,
     }
 }

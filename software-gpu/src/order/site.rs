@@ -65,7 +65,8 @@ impl Site {
 
     /// Whether it came after the other one, which has run.
     pub(super) fn came_after(&self, other: &Self) -> bool {
-        self.ran_after().is_some_and(|clock| clock.knows(other.epoch))
+        self.ran_after()
+            .is_some_and(|clock| clock.knows(other.epoch))
     }
 }
 

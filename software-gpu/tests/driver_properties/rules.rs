@@ -74,9 +74,9 @@ impl Rules {
         let ordered = |a: Node, b: Node| closure[a].contains(&b) || closure[b].contains(&a);
         self.accesses.iter().enumerate().any(|(index, a)| {
             let earlier = &self.accesses[..index];
-            earlier.iter().any(|b| {
-                a.place == b.place && (a.writes || b.writes) && !ordered(a.node, b.node)
-            })
+            earlier
+                .iter()
+                .any(|b| a.place == b.place && (a.writes || b.writes) && !ordered(a.node, b.node))
         })
     }
 

@@ -15,29 +15,91 @@ pub const PINNED: usize = 2;
 /// of a program is a program.
 #[derive(Clone, Debug)]
 pub enum Step {
-    Set { stream: usize, buffer: usize, value: u8 },
-    Copy { stream: usize, from: usize, to: usize },
-    ToHost { stream: usize, buffer: usize, pinned: usize },
-    ToDevice { stream: usize, pinned: usize, buffer: usize },
+    Set {
+        stream: usize,
+        buffer: usize,
+        value: u8,
+    },
+    Copy {
+        stream: usize,
+        from: usize,
+        to: usize,
+    },
+    ToHost {
+        stream: usize,
+        buffer: usize,
+        pinned: usize,
+    },
+    ToDevice {
+        stream: usize,
+        pinned: usize,
+        buffer: usize,
+    },
     /// From pageable memory, in a stream or with the synchronous call.
-    PageableIn { stream: Option<usize>, buffer: usize, value: u8 },
-    PageableOut { stream: Option<usize>, buffer: usize },
-    Kernel { stream: usize, buffer: usize, value: u8, waits: Waits, programmatic: bool },
-    Record { stream: usize, event: usize },
-    Wait { stream: usize, event: usize },
-    SynchroniseStream { stream: usize },
-    SynchroniseEvent { event: usize },
-    QueryEvent { event: usize },
-    QueryStream { stream: usize },
-    Elapsed { start: usize, end: usize },
+    PageableIn {
+        stream: Option<usize>,
+        buffer: usize,
+        value: u8,
+    },
+    PageableOut {
+        stream: Option<usize>,
+        buffer: usize,
+    },
+    Kernel {
+        stream: usize,
+        buffer: usize,
+        value: u8,
+        waits: Waits,
+        programmatic: bool,
+    },
+    Record {
+        stream: usize,
+        event: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    SynchroniseStream {
+        stream: usize,
+    },
+    SynchroniseEvent {
+        event: usize,
+    },
+    QueryEvent {
+        event: usize,
+    },
+    QueryStream {
+        stream: usize,
+    },
+    Elapsed {
+        start: usize,
+        end: usize,
+    },
     SynchroniseContext,
-    WriteValue { stream: usize, flag: usize },
-    WaitValue { stream: usize, flag: usize },
+    WriteValue {
+        stream: usize,
+        flag: usize,
+    },
+    WaitValue {
+        stream: usize,
+        flag: usize,
+    },
     /// Waits for the stream afterwards.
-    HostFunction { stream: usize, pinned: usize, write: bool },
-    HostAccess { pinned: usize, write: bool },
+    HostFunction {
+        stream: usize,
+        pinned: usize,
+        write: bool,
+    },
+    HostAccess {
+        pinned: usize,
+        write: bool,
+    },
     /// Host threads with streams of their own, each with memsets and a wait at its end.
-    Threads { memsets: [(usize, u8); 2], waits: bool },
+    Threads {
+        memsets: [(usize, u8); 2],
+        waits: bool,
+    },
     /// The program ends here, and nobody waits for what is left.
     Exit,
 }

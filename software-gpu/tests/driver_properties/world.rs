@@ -455,9 +455,7 @@ impl<'w> Run<'w> {
         let node = self.submit(stream, &[]);
         let own = &mut self.flags[flag];
         own.value += 1;
-        let (_, released_by) = own
-            .writer
-            .get_or_insert_with(|| (Some(stream), vec![node]));
+        let (_, released_by) = own.writer.get_or_insert_with(|| (Some(stream), vec![node]));
         if let Some(wait) = own.open.take() {
             self.rules.comes_after(wait, released_by.clone());
         }

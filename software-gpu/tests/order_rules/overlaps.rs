@@ -5,12 +5,7 @@ use software_gpu::memory::Accesses;
 use software_gpu::order::{OperationId, StreamId};
 
 impl Program {
-    fn launch(
-        &mut self,
-        stream: StreamId,
-        what: &'static str,
-        programmatic: bool,
-    ) -> OperationId {
+    fn launch(&mut self, stream: StreamId, what: &'static str, programmatic: bool) -> OperationId {
         let operation = self.submit(stream, what);
         self.checker.launched(HOST, operation, programmatic);
         operation

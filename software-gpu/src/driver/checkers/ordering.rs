@@ -322,12 +322,7 @@ pub(crate) fn name_stream(handle: usize, name: &str) {
 }
 
 /// The program says that its own code reads or writes memory.
-pub(crate) fn host_accessed(
-    access: HostAccess,
-    start: u64,
-    bytes: usize,
-    caller: SourceLine,
-) {
+pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller: SourceLine) {
     let range = start..start.saturating_add(bytes as u64);
     if current::in_host_function() {
         let mut simulator = lock();

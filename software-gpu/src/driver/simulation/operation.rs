@@ -10,7 +10,7 @@ use crate::driver::launch::kernel::Launch;
 use crate::driver::memory::boxes::Rows;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::streams::memory_values::{Value, ValueWait};
-use crate::memory::{is_device_address, Accesses, ByteRanges};
+use crate::memory::{Accesses, ByteRanges, is_device_address};
 use crate::timeline::{CopyKind, Time, Work};
 
 /// An operation between its submission and its end.

@@ -110,7 +110,11 @@ impl Simulator {
             let Some(history) = self.watched.histories.get_mut(&value.place()) else {
                 continue;
             };
-            if history.writes.back().is_some_and(|(last, _)| *last == found) {
+            if history
+                .writes
+                .back()
+                .is_some_and(|(last, _)| *last == found)
+            {
                 continue;
             }
             self.ordering.value_written(write, writer);

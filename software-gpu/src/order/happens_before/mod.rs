@@ -267,7 +267,10 @@ impl Order {
         let operations = self.operations.values().flat_map(|operation| {
             let early = operation.overlaps.as_ref();
             // What a kernel may begin before is not known to it, but for its beginning.
-            [Some(&operation.known.clock), early.map(|(_, known)| &known.clock)]
+            [
+                Some(&operation.known.clock),
+                early.map(|(_, known)| &known.clock),
+            ]
         });
         let mut clocks = threads.chain(operations.flatten());
         let mut known = clocks.next().cloned().unwrap_or_default();
@@ -329,7 +332,9 @@ impl Order {
     /// The events that were recorded in the stream lately.
     pub(super) fn recorded_in(&self, stream: StreamId) -> impl Iterator<Item = EventId> + '_ {
         let stream = self.streams.get(&stream);
-        stream.into_iter().flat_map(|stream| stream.recorded.iter().copied())
+        stream
+            .into_iter()
+            .flat_map(|stream| stream.recorded.iter().copied())
     }
 
     pub(super) fn thread_waits(&self, thread: ThreadId) -> Option<&VecDeque<Note>> {
