@@ -19,6 +19,21 @@ impl ByteRanges {
         self.ranges.iter().cloned()
     }
 
+    /// The same.
+    pub(crate) fn as_slice(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Whether all addresses of these ranges, which are in rising order, are in the set.
+    pub(crate) fn covers_all(&self, ranges: &[Range<u64>]) -> bool {
+        let mut known = self.ranges.iter().peekable();
+        ranges.iter().all(|range| {
+            while known.next_if(|known| known.end < range.end).is_some() {}
+            let candidate = known.peek();
+            range.is_empty() || candidate.is_some_and(|known| known.start <= range.start)
+        })
+    }
+
     /// Whether there is no address in the set.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -149,6 +164,7 @@ mod tests {
         assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
         assert!(ranges.meets(&(7..11)) && ranges.meets(&(0..5)) && !ranges.meets(&(8..10)));
         assert!(!ranges.meets(&(20..22)) && !ranges.meets(&(0..4)));
+        assert!(ranges.covers_all(&[4..6, 6..8, 12..20]) && !ranges.covers_all(&[4..6, 9..12]));
         assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
     }
 }

@@ -85,6 +85,20 @@ impl Clock {
         }
     }
 
+    /// As [`join`](Self::join), if this clock has joined `before` already, which `other` has grown from: costs as much as
+    /// those two differ.
+    pub(super) fn join_since(&mut self, other: &Self, before: &Self) {
+        let (Some(root), Some(known)) = (&other.root, &before.root) else {
+            return self.join(other);
+        };
+        if self.root.is_none() || other.height != before.height {
+            return self.join(other);
+        }
+        for step in Node::news(root, known, other.height, 0) {
+            self.learn(step);
+        }
+    }
+
     /// Only what both clocks know.
     pub(super) fn meet(&mut self, other: &Self) {
         let (Some(own), Some(root)) = (&self.root, &other.root) else {
@@ -188,6 +202,31 @@ impl Node {
             node = children[0].as_ref()?;
         }
         Some(node)
+    }
+
+    /// The steps of `node` in those parts that are not `known`'s own.
+    fn news(node: &Arc<Self>, known: &Arc<Self>, height: u32, first: usize) -> Vec<Epoch> {
+        let mut news = Vec::new();
+        if Arc::ptr_eq(node, known) {
+            return news;
+        }
+        match (&**node, &**known) {
+            (Self::Branch(children), Self::Branch(before)) => {
+                let below = reach(height - 1);
+                for (index, (child, before)) in children.iter().zip(before).enumerate() {
+                    let first = first + index * below;
+                    match (child, before) {
+                        (None, _) => {}
+                        (Some(child), None) => child.steps(height - 1, first, &mut news),
+                        (Some(child), Some(before)) => {
+                            news.extend(Self::news(child, before, height - 1, first));
+                        }
+                    }
+                }
+            }
+            _ => node.steps(height, first, &mut news),
+        }
+        news
     }
 
     fn steps(&self, height: u32, first: usize, steps: &mut Vec<Epoch>) {
@@ -380,7 +419,16 @@ mod tests {
             let (other, others) = clocks[from].clone();
             let (clock, positions) = &mut clocks[at];
             let theirs = positions.iter_mut().zip(others);
-            match random(8) {
+            match random(9) {
+                8 => {
+                    // What the other clock is now, and then what it has become.
+                    let mut grown = other.clone();
+                    clock.join(&other);
+                    grown.learn(epoch(CHAINS[at], 7));
+                    clock.join_since(&grown, &other);
+                    theirs.for_each(|(own, other)| *own = (*own).max(other));
+                    positions[at] = positions[at].max(7);
+                }
                 0 => {
                     clock.meet(&other);
                     theirs.for_each(|(own, other)| *own = (*own).min(other));

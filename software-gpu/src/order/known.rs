@@ -14,7 +14,7 @@ use super::clock::{Clock, Epoch};
 pub(super) struct Known {
     pub(super) clock: Clock,
     /// Of each chain the last step before that learns something when it runs.
-    late: Clock,
+    pub(super) late: Clock,
 }
 
 /// What operations have learned when they ran.
@@ -26,6 +26,13 @@ impl Known {
     pub(super) fn join(&mut self, other: &Self) {
         self.clock.join(&other.clock);
         self.late.join(&other.late);
+    }
+
+    /// As [`join`](Self::join) with what grows and was joined before, when it was `fed`: costs as much as it has grown.
+    pub(super) fn follow(&mut self, other: &Self, fed: &mut Clock) {
+        self.clock.join_since(&other.clock, fed);
+        self.late.join(&other.late);
+        *fed = other.clock.clone();
     }
 
     /// The step learns something when it runs, and this comes after it.

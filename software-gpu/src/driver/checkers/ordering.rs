@@ -257,7 +257,7 @@ impl Ordering {
     pub(in crate::driver) fn allocated(&mut self, start: u64, bytes: usize, what: &'static str) {
         let range = start..start + bytes as u64;
         self.tell(|checker| {
-            checker.allocated(range, Description::new(what).at(Arc::new(CallSite::here())))
+            checker.allocated(range, Description::new(what).at(CallSite::here()))
         });
     }
 
@@ -270,7 +270,7 @@ impl Ordering {
     pub(in crate::driver) fn freed_by_host(&mut self, start: u64, bytes: usize) {
         self.tell(|checker| {
             let free = Description::new(format!("cuMemFree of {bytes} bytes"));
-            let free = free.at(Arc::new(CallSite::here()));
+            let free = free.at(CallSite::here());
             checker.pool_freed_by_host(thread(), start, free);
         });
     }
@@ -384,8 +384,8 @@ impl Operation {
             Effect::Free(memory) => format!("free of {} bytes", memory.bytes),
         };
         let description = Description::new(what);
-        match self.call_site {
-            Some(site) => description.at(Arc::new(site)),
+        match self.call_site.clone() {
+            Some(site) => description.at(site),
             None => description,
         }
     }
@@ -424,7 +424,7 @@ impl From<OpId> for OperationId {
 
 impl Simulator {
     /// Where the present call comes from, if reports want to know.
-    pub(in crate::driver) fn call_site(&self) -> Option<CallSite> {
+    pub(in crate::driver) fn call_site(&self) -> Option<Arc<CallSite>> {
         self.ordering.is_on().then(CallSite::here)
     }
 }

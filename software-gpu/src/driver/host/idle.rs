@@ -6,11 +6,13 @@
 //!
 //! - soon, if all threads of the process are blocked: nothing but the device can wake them;
 //! - after a while, if some run: they may be waiting in a loop, and cannot be told from those that compute. Then it says so.
+//!   A program that declares what its own work costs ([`host::work`](crate::host::work)) gets much more time: its threads
+//!   compute.
 //!
 //! It goes on until something has happened that the host can notice, and gives the host a moment to do so. Programs that
 //! wait inside the driver are never affected, so their times do not depend on the machine.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -25,19 +27,28 @@ const MOMENT: Duration = Duration::from_millis(2);
 const REACTION: Duration = Duration::from_millis(20);
 /// How long all threads have to be blocked.
 const BLOCKED: Duration = Duration::from_millis(20);
-/// How long there must have been no call while threads run.
+/// How much the processors must have worked for the process without a call.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The same in a program that declares its work.
+const LONG_PATIENCE: Duration = Duration::from_secs(60);
 /// The same in a program that is known to wait like this.
 const EXPECTED: Duration = Duration::from_millis(4);
 
 /// Counts calls of the driver.
 static CALLS: AtomicU64 = AtomicU64::new(0);
+/// The program declares what its own work costs.
+static DECLARES_WORK: AtomicBool = AtomicBool::new(false);
 /// The watching thread rests until there is work.
 static RESTS: AtomicBool = AtomicBool::new(false);
 
 /// A thread has come into the driver or leaves it.
 pub(super) fn called() {
     CALLS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The program asks for the modelled time or says what its work costs.
+pub(super) fn declares_work() {
+    DECLARES_WORK.store(true, Ordering::Relaxed);
 }
 
 /// A stream was given something to do, or a call waits for its turn.
@@ -67,9 +78,10 @@ fn start() -> Option<Thread> {
 struct Watcher {
     seen: u64,
     quiet_since: Instant,
-    /// How long there must be no call when all threads are blocked, and when some run.
+    worked: Duration,
+    /// How long there must be no call when all threads are blocked, and how much they must have worked if they are not.
     blocked: Duration,
-    patience: Duration,
+    patience: Option<Duration>,
     has_said: bool,
 }
 
@@ -78,8 +90,9 @@ impl Watcher {
         Self {
             seen: CALLS.load(Ordering::Relaxed),
             quiet_since: Instant::now(),
+            worked: processor_time(),
             blocked: BLOCKED,
-            patience: PATIENCE,
+            patience: None,
             has_said: false,
         }
     }
@@ -91,7 +104,7 @@ impl Watcher {
                 continue;
             }
             match try_lock().map(|simulator| !is_needed(&simulator)) {
-                None => self.quiet_since = Instant::now(),
+                None => self.start_again(),
                 Some(true) => self.rest(),
                 Some(false) => self.look(),
             }
@@ -103,9 +116,14 @@ impl Watcher {
         let called = calls != self.seen;
         if called {
             self.seen = calls;
-            self.quiet_since = Instant::now();
+            self.start_again();
         }
         called
+    }
+
+    fn start_again(&mut self) {
+        self.quiet_since = Instant::now();
+        self.worked = processor_time();
     }
 
     /// Sleeps until there is work.
@@ -121,27 +139,28 @@ impl Watcher {
         while RESTS.load(Ordering::Relaxed) {
             thread::park();
         }
-        self.quiet_since = Instant::now();
+        self.start_again();
     }
 
     /// Work is under way, and nobody has called for a while.
     fn look(&mut self) {
         let quiet = self.quiet_since.elapsed();
+        let patience = self.patience.unwrap_or_else(patience);
         if quiet >= self.blocked && all_blocked() {
             if self.advance(true) {
                 self.blocked = EXPECTED;
             }
-        } else if quiet >= self.patience && !all_blocked() {
+        } else if quiet >= patience && processor_time().saturating_sub(self.worked) >= patience {
             if !self.has_said {
                 self.has_said = true;
                 crate::say!(
                     "software GPU: no call of the driver for {} s while work is under way: the modelled clock goes on, in \
                      case that the program waits for the work",
-                    PATIENCE.as_secs()
+                    quiet.as_secs()
                 );
             }
             if self.advance(false) {
-                self.patience = EXPECTED;
+                self.patience = Some(EXPECTED);
             }
         }
     }
@@ -206,6 +225,31 @@ fn is_needed(simulator: &Simulator) -> bool {
     !simulator.operations.is_empty() || simulator.sleepers > 0
 }
 
+fn patience() -> Duration {
+    match DECLARES_WORK.load(Ordering::Relaxed) {
+        true => LONG_PATIENCE,
+        false => PATIENCE,
+    }
+}
+
+/// How long processors have worked for the process; the real clock where that is not known.
+fn processor_time() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let status = std::fs::read_to_string("/proc/self/stat").ok();
+    let ticks = status.as_deref().and_then(ticks);
+    ticks.map_or_else(|| START.elapsed(), |ticks| Duration::from_millis(ticks * 10))
+}
+
+/// User and system time in a line of `/proc/PID/stat`, in hundredths of a second.
+fn ticks(status: &str) -> Option<u64> {
+    let (_, rest) = status.rsplit_once(')')?;
+    // The state is the third field of the line, the times are the 14th and 15th.
+    let mut times = rest.split_whitespace().skip(11);
+    let user: u64 = times.next()?.parse().ok()?;
+    let system: u64 = times.next()?.parse().ok()?;
+    Some(user + system)
+}
+
 /// Whether all threads of the process but this one are blocked. Not known outside of Linux.
 fn all_blocked() -> bool {
     let own = std::fs::read_link("/proc/thread-self").ok();
@@ -237,5 +281,7 @@ mod tests {
         assert!(is_sleeping("17 (a) R (b) S 1 17 17 0"));
         assert!(!is_sleeping("17 (S) R 1 17 17 0"));
         assert!(!is_sleeping("17 (S) D 1") && !is_sleeping(""));
+        let status = "17 (a b) R 1 2 3 4 5 6 7 8 9 10 30 12 0 0";
+        assert_eq!((ticks(status), ticks("17 (a b) R 1")), (Some(42), None));
     }
 }

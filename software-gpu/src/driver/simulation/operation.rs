@@ -1,6 +1,7 @@
 //! What was given to a stream and has not ended.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::call_site::CallSite;
 use crate::driver::c_abi::types::{
@@ -21,7 +22,7 @@ pub(in crate::driver) struct Operation {
     pub(in crate::driver) correlation: u64,
     pub(in crate::driver) started: Time,
     /// Where the program asked for it, when the checkers are on.
-    pub(in crate::driver) call_site: Option<CallSite>,
+    pub(in crate::driver) call_site: Option<Arc<CallSite>>,
     pub(in crate::driver) effect: Effect,
 }
 

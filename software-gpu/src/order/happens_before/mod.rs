@@ -49,6 +49,8 @@ struct Context {
     blocking: Known,
     /// All operations of all streams.
     all: Known,
+    /// What each thread knew that `blocking` and `all` have taken over.
+    fed: BTreeMap<ThreadId, [Clock; 2]>,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,15 @@ struct Stream {
     kernel: Option<Arc<Site>>,
     /// The same of the operation before.
     kernel_before: Option<Arc<Site>>,
+    fed: Fed,
+}
+
+/// What a stream has taken over of what grows, and what its context has taken over of the stream.
+#[derive(Debug, Default)]
+struct Fed {
+    thread: (Option<ThreadId>, Clock),
+    implied: Clock,
+    by_context: Option<Clock>,
 }
 
 /// What the event stands for.
@@ -162,6 +173,7 @@ impl Order {
             recorded: VecDeque::new(),
             kernel: None,
             kernel_before: None,
+            fed: Fed::default(),
         };
         self.streams.insert(stream, created);
     }

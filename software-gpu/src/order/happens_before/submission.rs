@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Operation, Order};
+use crate::order::clock::Clock;
 use crate::order::description::Description;
 use crate::order::ids::{EventId, OperationId, StreamId, StreamKind, ThreadId};
 use crate::order::known::Known;
@@ -196,28 +197,54 @@ impl Order {
         more: impl FnOnce(&Self, &mut Known),
     ) -> Option<()> {
         self.settle_thread(thread);
+        let thread = self.registered(thread);
         let own = self.streams.get_mut(&stream)?;
-        let mut known = std::mem::take(&mut own.known);
-        known.join(&self.thread(thread).known);
+        let (mut known, mut fed) = (std::mem::take(&mut own.known), std::mem::take(&mut own.fed));
+        if fed.thread.0 != Some(thread) {
+            fed.thread = (Some(thread), Clock::default());
+        }
+        known.follow(&self.thread(thread).known, &mut fed.thread.1);
         if let Some(implied) = self.implied(stream) {
-            known.join(implied);
+            known.follow(implied, &mut fed.implied);
         }
         more(self, &mut known);
         known.settle(&self.learned);
-        self.streams.get_mut(&stream)?.known = known;
+        let own = self.streams.get_mut(&stream)?;
+        (own.known, own.fed) = (known, fed);
         Some(())
     }
 
     /// Tells the stream's context of what was just submitted.
     fn depart(&mut self, stream: StreamId) -> Option<()> {
-        let stream = self.streams.get(&stream)?;
-        let context = self.contexts.entry(stream.context).or_default();
-        context.all.join(&stream.known);
-        match stream.kind {
-            StreamKind::Legacy => context.legacy = stream.known.clone(),
-            StreamKind::Blocking => context.blocking.join(&stream.known),
+        let own = self.streams.get_mut(&stream)?;
+        let context = self.contexts.entry(own.context).or_default();
+        let (known, fed) = (&own.known, &mut own.fed);
+        let is_blocking = own.kind == StreamKind::Blocking;
+        // What the thread knows is most of what a new stream knows.
+        if fed.by_context.is_none()
+            && let (Some(thread), snapshot) = &fed.thread
+        {
+            let [blocking, all] = context.fed.entry(*thread).or_default();
+            context.all.clock.join_since(snapshot, all);
+            *all = snapshot.clone();
+            if is_blocking {
+                context.blocking.clock.join_since(snapshot, blocking);
+                *blocking = snapshot.clone();
+            }
+            fed.by_context = Some(snapshot.clone());
+        }
+        let before = fed.by_context.get_or_insert_default();
+        context.all.clock.join_since(&known.clock, before);
+        context.all.late.join(&known.late);
+        match own.kind {
+            StreamKind::Legacy => context.legacy = known.clone(),
+            StreamKind::Blocking => {
+                context.blocking.clock.join_since(&known.clock, before);
+                context.blocking.late.join(&known.late);
+            }
             StreamKind::NonBlocking => {}
         }
+        *before = known.clock.clone();
         Some(())
     }
 }
