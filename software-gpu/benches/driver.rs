@@ -93,7 +93,10 @@ fn scattered_stores(bencher: Bencher) {
     let driver = Driver::new();
     let module = driver.module(SCATTERED).unwrap();
     let kernel = driver.function(module, "scattered").unwrap();
-    let (data, stream) = (driver.allocate(4096 * 64).unwrap(), driver.stream(NON_BLOCKING));
+    let (data, stream) = (
+        driver.allocate(4096 * 64).unwrap(),
+        driver.stream(NON_BLOCKING),
+    );
     bencher.bench_local(|| {
         driver.launch(kernel, 16, 256, stream, &[&data]).unwrap();
         driver.stream_synchronize(stream).unwrap();

@@ -137,7 +137,9 @@ impl Stack {
             site: Arc::new(CallSite { addresses }),
         };
         // The outermost frame has no return address.
-        stack.slots.truncate(stack.site.addresses.len().saturating_sub(1));
+        stack
+            .slots
+            .truncate(stack.site.addresses.len().saturating_sub(1));
         if !cfg!(target_arch = "x86_64") || !stack.is_present() {
             stack.slots.clear();
         }
@@ -149,9 +151,8 @@ impl Stack {
         let mut slots = self.slots.iter().zip(&self.site.addresses);
         // SAFETY: the slots lie in this thread's stack, above the frame of the caller: that memory stays readable. They are
         // aligned, as return addresses are.
-        let same = slots.all(|(slot, address)| unsafe {
-            (*slot as *const usize).read_volatile() == *address
-        });
+        let same = slots
+            .all(|(slot, address)| unsafe { (*slot as *const usize).read_volatile() == *address });
         same && !self.slots.is_empty()
     }
 }

@@ -96,7 +96,7 @@ impl World {
             run.end()
         });
         let races = result.has_race();
-        if races != !found.is_empty() {
+        if races == found.is_empty() {
             return Err(format!("races: {races}, reports: {found:#?}"));
         }
         let expected = result.values(PLACES);

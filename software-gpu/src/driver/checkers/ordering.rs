@@ -256,9 +256,7 @@ impl Ordering {
     /// Memory exists from now on.
     pub(in crate::driver) fn allocated(&mut self, start: u64, bytes: usize, what: &'static str) {
         let range = start..start + bytes as u64;
-        self.tell(|checker| {
-            checker.allocated(range, Description::new(what).at(CallSite::here()))
-        });
+        self.tell(|checker| checker.allocated(range, Description::new(what).at(CallSite::here())));
     }
 
     /// Memory is gone, after everything that could use it.

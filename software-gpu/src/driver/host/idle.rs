@@ -12,8 +12,8 @@
 //! It goes on until something has happened that the host can notice, and gives the host a moment to do so. Programs that
 //! wait inside the driver are never affected, so their times do not depend on the machine.
 
-use std::sync::{LazyLock, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -237,7 +237,10 @@ fn processor_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let status = std::fs::read_to_string("/proc/self/stat").ok();
     let ticks = status.as_deref().and_then(ticks);
-    ticks.map_or_else(|| START.elapsed(), |ticks| Duration::from_millis(ticks * 10))
+    ticks.map_or_else(
+        || START.elapsed(),
+        |ticks| Duration::from_millis(ticks * 10),
+    )
 }
 
 /// User and system time in a line of `/proc/PID/stat`, in hundredths of a second.
