@@ -1,5 +1,8 @@
 //! What a program leaves to run when it ends is checked, and decides its exit code.
 
+// The symbols come from it.
+use libcuda as _;
+
 use cust::sys::{self, CUstream, cudaError_enum as Code};
 use std::env;
 use std::process::{Command, Output};
