@@ -5,6 +5,7 @@ mod driver_support;
 
 use divan::Bencher;
 use driver_support::*;
+use software_gpu::driver::entry_point;
 
 fn main() {
     divan::main();
@@ -51,4 +52,73 @@ fn copy_16_mib(bencher: Bencher) {
     bencher
         .counter(divan::counter::BytesCount::new(bytes))
         .bench_local(copy);
+}
+
+/// Streams that are made for one memset each and destroyed at once: the time for each must not depend on their number.
+///
+/// With `SOFTWARE_GPU_RACES=off` this and the next show what the checker adds.
+#[divan::bench(args = [1_000, 10_000, 40_000], sample_count = 3)]
+fn a_stream_for_each_operation(bencher: Bencher, streams: usize) {
+    let driver = Driver::new();
+    let data = driver.allocate(streams).unwrap();
+    bencher
+        .counter(divan::counter::ItemsCount::new(streams))
+        .bench_local(|| {
+            for index in 0..streams {
+                let stream = driver.stream(NON_BLOCKING);
+                driver.set(data + index as u64, 1, 1, stream).unwrap();
+                cu!(cuStreamDestroy_v2(stream => Handle)).unwrap();
+            }
+            driver.synchronize().unwrap();
+        });
+}
+
+const SCATTERED: &str = "
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry scattered(.param .u64 to)
+{
+    .reg .b64 %to, %offset; .reg .b32 %t, %b;
+    ld.param.u64 %to, [to];
+    mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; shl.b32 %b, %b, 8; add.u32 %t, %t, %b;
+    mul.wide.u32 %offset, %t, 64; add.s64 %to, %to, %offset;
+    st.global.u32 [%to], %t;
+    ret;
+}";
+
+/// A kernel of 4096 threads, each of which stores 4 bytes into a line of its own.
+#[divan::bench]
+fn scattered_stores(bencher: Bencher) {
+    let driver = Driver::new();
+    let module = driver.module(SCATTERED).unwrap();
+    let kernel = driver.function(module, "scattered").unwrap();
+    let (data, stream) = (
+        driver.allocate(4096 * 64).unwrap(),
+        driver.stream(NON_BLOCKING),
+    );
+    bencher.bench_local(|| {
+        driver.launch(kernel, 16, 256, stream, &[&data]).unwrap();
+        driver.stream_synchronize(stream).unwrap();
+    });
+}
+
+/// What an allocator's example does most: an allocation and a free in stream order, and a launch between them.
+#[divan::bench]
+fn allocate_launch_free(bencher: Bencher) {
+    let driver = Driver::new();
+    let module = driver
+        .module(include_str!("../tests/driver_support/kernels.ptx"))
+        .unwrap();
+    let kernel = driver.function(module, "store_after").unwrap();
+    let stream = driver.stream(NON_BLOCKING);
+    bencher.bench_local(|| {
+        let mut memory: Address = 0;
+        cu!(cuMemAllocAsync(&mut memory => *mut Address, 4096 => usize, stream => Handle)).unwrap();
+        driver
+            .launch(kernel, 1, 32, stream, &[&memory, &1_u32, &1_u32])
+            .unwrap();
+        cu!(cuMemFreeAsync(memory => Address, stream => Handle)).unwrap();
+        driver.stream_synchronize(stream).unwrap();
+    });
 }

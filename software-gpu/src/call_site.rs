@@ -1,14 +1,17 @@
 //! Where in the program a call of the driver was made.
 //!
-//! A call only notes return addresses, which costs about a microsecond; symbols are looked up when a report is
-//! written. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do those of the C
+//! A call only notes return addresses; symbols are looked up when a report is written. Walking the stack costs microseconds, so
+//! a thread remembers the stacks that it has walked, and where in the stack each return address was: if all of them are
+//! still there, it is the same stack. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do those of the C
 //! library that start the program and its threads: the first frame outside of them is the call site. Where no frame is
 //! left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
 //! return addresses.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::order::{Locate, identity_of};
 
@@ -46,32 +49,59 @@ pub fn add_wrapper(folder: &'static str) {
 }
 
 /// The return addresses of a call of the driver.
-#[derive(Clone, Copy)]
 pub(crate) struct CallSite {
-    addresses: [usize; DEPTH],
-    len: usize,
+    addresses: Vec<usize>,
+}
+
+thread_local! {
+    /// Stacks that this thread has walked, by where they end. The last one found is the first.
+    static WALKED: RefCell<HashMap<usize, Vec<Stack>>> = RefCell::default();
+}
+
+/// How many stacks with one end a thread remembers, and how many ends.
+const STACKS: usize = 16;
+const ENDS: usize = 256;
+
+/// A stack that was walked.
+struct Stack {
+    /// Where its return addresses are.
+    slots: Vec<usize>,
+    site: Arc<CallSite>,
 }
 
 impl CallSite {
     /// The present call's.
-    pub(crate) fn here() -> Self {
-        let mut site = Self {
-            addresses: [0; DEPTH],
-            len: 0,
-        };
-        backtrace::trace(|frame| {
-            site.addresses[site.len] = frame.ip() as usize;
-            site.len += 1;
-            site.len < DEPTH
+    #[inline(never)]
+    pub(crate) fn here() -> Arc<Self> {
+        let end = 0_u8;
+        let end = &raw const end as usize;
+        let known = WALKED.try_with(|walked| {
+            let mut walked = walked.borrow_mut();
+            if walked.len() > ENDS {
+                walked.clear();
+            }
+            let stacks = walked.entry(end).or_default();
+            if let Some(index) = stacks.iter().position(Stack::is_present) {
+                stacks.swap(0, index);
+                return Arc::clone(&stacks[0].site);
+            }
+            let stack = Stack::walk(end);
+            let site = Arc::clone(&stack.site);
+            if !stack.slots.is_empty() {
+                stacks.truncate(STACKS - 1);
+                stacks.insert(0, stack);
+            }
+            site
         });
-        site
+        // The thread is about to end.
+        known.unwrap_or_else(|_| Stack::walk(end).site)
     }
 
     /// `file:line` in the program, where symbols allow.
     fn resolve(&self) -> Option<String> {
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = None;
-        for address in &self.addresses[..self.len] {
+        for address in &self.addresses {
             backtrace::resolve(*address as *mut _, |symbol| {
                 if let (None, Some(file), Some(line)) = (&found, symbol.filename(), symbol.lineno())
                     && !is_wrapper(file, &wrappers)
@@ -85,6 +115,45 @@ impl CallSite {
             }
         }
         found
+    }
+}
+
+impl Stack {
+    /// The frames whose return addresses are above `end`. Where these are is not known of every processor: then there are
+    /// no slots.
+    fn walk(end: usize) -> Self {
+        let (mut addresses, mut slots) = (Vec::with_capacity(DEPTH), Vec::new());
+        backtrace::trace(|frame| {
+            let address = frame.ip() as usize;
+            let slot = (frame.sp() as usize).wrapping_sub(size_of::<usize>());
+            if slot > end || frame.sp().is_null() {
+                addresses.push(address);
+                slots.push(slot);
+            }
+            addresses.len() < DEPTH
+        });
+        let mut stack = Self {
+            slots,
+            site: Arc::new(CallSite { addresses }),
+        };
+        // The outermost frame has no return address.
+        stack
+            .slots
+            .truncate(stack.site.addresses.len().saturating_sub(1));
+        if !cfg!(target_arch = "x86_64") || !stack.is_present() {
+            stack.slots.clear();
+        }
+        stack
+    }
+
+    /// Whether the return addresses are where they were.
+    fn is_present(&self) -> bool {
+        let mut slots = self.slots.iter().zip(&self.site.addresses);
+        // SAFETY: the slots lie in this thread's stack, above the frame of the caller: that memory stays readable. They are
+        // aligned, as return addresses are.
+        let same = slots
+            .all(|(slot, address)| unsafe { (*slot as *const usize).read_volatile() == *address });
+        same && !self.slots.is_empty()
     }
 }
 
@@ -124,13 +193,13 @@ impl Locate for CallSite {
     }
 
     fn identity(&self) -> u64 {
-        identity_of(&self.addresses[..self.len])
+        identity_of(&self.addresses)
     }
 }
 
 impl fmt::Debug for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.addresses[..self.len]).finish()
+        f.debug_list().entries(&self.addresses).finish()
     }
 }
 
@@ -183,14 +252,35 @@ mod tests {
     /// Reports merge by call site: sites without a line must differ where their addresses do.
     #[test]
     fn calls_without_a_line_are_told_apart_by_their_addresses() {
-        let site = |address: usize| {
-            let mut addresses = [0; DEPTH];
-            addresses[0] = address;
-            CallSite { addresses, len: 1 }
+        let site = |address: usize| CallSite {
+            addresses: vec![address],
         };
         let (one, other) = (site(1), site(2));
         assert_eq!((one.locate(), other.locate()), (None, None));
         assert_ne!(one.identity(), other.identity());
         assert_eq!(one.identity(), site(1).identity());
+    }
+
+    /// A remembered stack is taken for another one only if they are the same.
+    #[test]
+    fn the_same_call_has_the_same_site_and_another_call_another_one() {
+        #[inline(never)]
+        fn deep(levels: u32) -> Arc<CallSite> {
+            match levels {
+                0 => CallSite::here(),
+                _ => std::hint::black_box(deep(levels - 1)),
+            }
+        }
+        let mut loops = Vec::new();
+        // One call in the machine's code, too.
+        for _ in 0..std::hint::black_box(3) {
+            loops.push(deep(2).identity());
+        }
+        assert_eq!(loops, [loops[0]; 3]);
+        let (one, other) = (deep(2).identity(), deep(2).identity());
+        assert_ne!(one, other, "from two places");
+        assert_ne!(deep(3).identity(), one, "through another caller");
+        let unremembered = Stack::walk(0).site.addresses.len();
+        assert!(unremembered > 3);
     }
 }

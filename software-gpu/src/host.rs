@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use crate::driver;
-use crate::order::HostAccess;
+use crate::order::{HostAccess, SourceLine};
 
 /// The calling thread's virtual clock, since the start of the simulation.
 pub fn now() -> Duration {
@@ -33,13 +33,27 @@ pub fn counting_work(bytes: u64) {
 /// device writes. Elsewhere it means nothing.
 #[track_caller]
 pub fn reads(start: *const u8, bytes: usize) {
-    driver::host_accessed(HostAccess::Read, start as u64, bytes, Location::caller());
+    let caller = Location::caller().into();
+    driver::host_accessed(HostAccess::Read, start as u64, bytes, caller);
 }
 
 /// As [`reads`]: the calling code writes.
 #[track_caller]
 pub fn writes(start: *const u8, bytes: usize) {
-    driver::host_accessed(HostAccess::Write, start as u64, bytes, Location::caller());
+    let caller = Location::caller().into();
+    driver::host_accessed(HostAccess::Write, start as u64, bytes, caller);
+}
+
+/// As [`reads`], for code in another language, at this line of its file.
+pub fn reads_at(start: *const u8, bytes: usize, file: &str, line: u32) {
+    let caller = SourceLine::new(file, line);
+    driver::host_accessed(HostAccess::Read, start as u64, bytes, caller);
+}
+
+/// As [`writes`], for code in another language, at this line of its file.
+pub fn writes_at(start: *const u8, bytes: usize, file: &str, line: u32) {
+    let caller = SourceLine::new(file, line);
+    driver::host_accessed(HostAccess::Write, start as u64, bytes, caller);
 }
 
 /// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.

@@ -26,4 +26,4 @@ pub mod streams;
 pub mod timeline;
 
 pub use call_site::add_wrapper;
-pub use driver::{last_fault, last_refusal};
+pub use driver::{finish, last_fault, last_refusal};

@@ -225,3 +225,22 @@ fn activities_tell_what_ran() {
     assert!(log[0].end_ns <= log[2].start_ns);
     assert_eq!(activity::take(), []);
 }
+
+/// Threads of the modelled host may wait for each other outside of the driver.
+#[test]
+fn modelled_threads_may_wait_for_each_other() {
+    let driver = Driver::new();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let (sender, receiver) = (Mutex::new(sender), Mutex::new(receiver));
+    let context = driver.context;
+    host::threads(2, |index| {
+        driver.set_current(context);
+        if index == 0 {
+            receiver.lock().unwrap().recv().unwrap();
+        } else {
+            host::work(Duration::from_millis(1));
+            driver.synchronize().unwrap();
+            sender.lock().unwrap().send(()).unwrap();
+        }
+    });
+}

@@ -20,6 +20,7 @@ pub(crate) fn fail_on_reports() {
 }
 
 extern "C" fn at_exit() {
+    software_gpu::finish();
     let found = reports::all().len();
     if found == 0 || reports::mode() != Mode::Fail {
         return;

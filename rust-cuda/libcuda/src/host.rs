@@ -96,6 +96,6 @@ fn real_threads<R: Send>(count: usize, body: &(impl Fn(usize) -> R + Sync)) -> V
     })
 }
 
-fn is_modelled() -> bool {
+pub(crate) fn is_modelled() -> bool {
     selected().is_some_and(|selected| selected.driver == Driver::Software)
 }

@@ -21,6 +21,7 @@
 //! - `unsupported` is what they hold for symbols that the chosen driver lacks:
 //!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
 //! - `observe` shows a program's calls to an observer. Without an observer, a slot leads directly to the driver.
+//! - `annotations` takes what C programs say about their own accesses to host memory.
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
 //! # As a shared library
@@ -35,6 +36,7 @@
 //! every executable whose crate graph contains this crate; and [`select`] reaches each of them,
 //! so that the order of archives does not matter to linkers that read every archive once.
 
+mod annotations;
 mod before_selection;
 mod exit;
 mod exports;

@@ -50,6 +50,7 @@ pub use devices::profile_choice::{ChoiceError, profile, use_profile};
 pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
+pub use simulation::finish::finish;
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.
 pub fn last_fault() -> Option<String> {

@@ -43,4 +43,4 @@ pub use cost::{BlockCost, Class, GridCost};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
 pub use program::{Executable, ExecutableKernel};
-pub use watch::{DivergentBarrier, NeverWritten, Observed, SharedRace};
+pub use watch::{Dependent, DivergentBarrier, NeverWritten, Observed, SharedRace};

@@ -168,6 +168,8 @@ pub(super) struct Program {
     pub ordered: bool,
     /// It has instructions of the kind `cp.async`.
     pub copies_asynchronously: bool,
+    /// Whether it has `griddepcontrol`.
+    pub depends_on_grids: bool,
 }
 
 /// One function.

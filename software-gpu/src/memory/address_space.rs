@@ -235,6 +235,13 @@ impl AddressSpace {
         }
     }
 
+    /// Replaces the program's memory by copies: the program may have taken it back.
+    pub(crate) fn detach_registered(&mut self) {
+        for allocation in &mut self.allocations {
+            allocation.detach();
+        }
+    }
+
     /// Free and total bytes of a device's memory: `cuMemGetInfo`. None are those of a device that does not exist.
     pub fn device_memory(&self, device: usize) -> (u64, u64) {
         self.devices

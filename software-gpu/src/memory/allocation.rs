@@ -109,6 +109,16 @@ impl Allocation {
         self.backing.owned.is_none()
     }
 
+    /// Gives the program's memory back and goes on with a copy of it, as far as it can still be read.
+    pub(super) fn detach(&mut self) {
+        if let (true, Some(copy)) = (self.is_registered(), Backing::zeroed(self.len)) {
+            // SAFETY: the copy has that many bytes, and nobody else knows it yet.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(copy.start.as_ptr(), self.len) };
+            read_own_memory(self.base, bytes);
+            self.backing = copy;
+        }
+    }
+
     /// Memory of the same size, with undefined contents.
     pub(super) fn take_shadow(&self) -> Shadow {
         let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,6 +183,19 @@ impl Drop for Backing {
         }
     }
 }
+
+/// Reads memory of this process that may be gone: then the bytes stay as they are.
+#[cfg(target_os = "linux")]
+fn read_own_memory(address: u64, bytes: &mut [u8]) {
+    use std::os::unix::fs::FileExt;
+    if let Ok(memory) = std::fs::File::open("/proc/self/mem") {
+        let _ = memory.read_exact_at(bytes, address);
+    }
+}
+
+/// As on Linux, but nothing tells whether the memory is still there.
+#[cfg(not(target_os = "linux"))]
+fn read_own_memory(_: u64, _: &mut [u8]) {}
 
 /// Memory of an allocation's size in which other versions of its bytes are kept, each at its own offset.
 #[derive(Debug)]

@@ -19,6 +19,21 @@ impl ByteRanges {
         self.ranges.iter().cloned()
     }
 
+    /// The same.
+    pub(crate) fn as_slice(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Whether all addresses of these ranges, which are in rising order, are in the set.
+    pub(crate) fn covers_all(&self, ranges: &[Range<u64>]) -> bool {
+        let mut known = self.ranges.iter().peekable();
+        ranges.iter().all(|range| {
+            while known.next_if(|known| known.end < range.end).is_some() {}
+            let candidate = known.peek();
+            range.is_empty() || candidate.is_some_and(|known| known.start <= range.start)
+        })
+    }
+
     /// Whether there is no address in the set.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -61,6 +76,15 @@ impl ByteRanges {
         let candidate = self.ranges.partition_point(|known| known.end < range.end);
         let known = self.ranges.get(candidate);
         range.is_empty() || known.is_some_and(|known| known.start <= range.start)
+    }
+
+    /// Whether any address of `range` is in the set.
+    pub fn meets(&self, range: &Range<u64>) -> bool {
+        let candidate = self
+            .ranges
+            .partition_point(|known| known.end <= range.start);
+        let known = self.ranges.get(candidate);
+        known.is_some_and(|known| known.start < range.end)
     }
 
     /// The set less the addresses of `range`.
@@ -138,6 +162,9 @@ mod tests {
         assert_eq!(ranges.without(6..12), set(&[4..6, 12..20]));
         assert_eq!(ranges.without(0..4), ranges);
         assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
+        assert!(ranges.meets(&(7..11)) && ranges.meets(&(0..5)) && !ranges.meets(&(8..10)));
+        assert!(!ranges.meets(&(20..22)) && !ranges.meets(&(0..4)));
+        assert!(ranges.covers_all(&[4..6, 6..8, 12..20]) && !ranges.covers_all(&[4..6, 9..12]));
         assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
     }
 }

@@ -71,7 +71,7 @@ impl AddressSpace {
             while let Some(next) = ranges.next_if(|next| next.start < allocation.end()) {
                 here.push(inside(next));
             }
-            if !allocation.is_written() {
+            if !allocation.is_written() && !allocation.written().covers_all(&here) {
                 allocation.mark(here.into_iter());
             }
             if range.end > allocation.end() {

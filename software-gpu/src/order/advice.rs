@@ -103,6 +103,9 @@ pub(super) fn lack(earlier: Access<'_>, later: Access<'_>) -> String {
             format!("{first} does not wait for {second}")
         }
         (None, Some(_)) => format!("{second} does not wait for {first}"),
+        _ if overlap(earlier, later) => {
+            format!("{second} may begin before {first} has ended")
+        }
         _ => format!("nothing makes {second} wait for {first}"),
     }
 }
@@ -125,6 +128,10 @@ pub(super) fn order(earlier: Access<'_>, later: Access<'_>, names: &Names) -> St
             later.site.thread
         ),
         (None, Some(_)) => synchronise(earlier, later, names),
+        (None, None) if overlap(earlier, later) => format!(
+            "execute griddepcontrol.wait (cudaGridDependencySynchronize) in {second} before it {}, or launch it without programmatic stream serialization",
+            later.object()
+        ),
         (None, None) if of_one_launch(earlier, later) => {
             format!("make {second} depend on {first} in the graph")
         }
@@ -156,6 +163,11 @@ fn synchronise(operation: Access<'_>, host: Access<'_>, names: &Names) -> String
         host.name(),
         host.object()
     )
+}
+
+/// Whether the later one is a kernel that may begin before the earlier one, in the same stream, has ended.
+fn overlap(earlier: Access<'_>, later: Access<'_>) -> bool {
+    earlier.site.place.is_before_in_stream(&later.site.place)
 }
 
 fn of_one_launch(a: Access<'_>, b: Access<'_>) -> bool {

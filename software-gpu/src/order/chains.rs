@@ -1,11 +1,18 @@
 //! Chains: the totally ordered sequences that a vector clock has one place for.
 
+use std::collections::VecDeque;
+
 use super::clock::{Clock, Epoch};
+
+/// How many chains that nobody owns are looked at for one to continue.
+const LOOKED_AT: usize = 8;
 
 /// All chains. A stream or host thread owns one as long as it lives; nodes of graphs share those that nobody owns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chains {
     chains: Vec<Chain>,
+    /// Those that nobody owns. They are looked at in turn.
+    free: VecDeque<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -16,11 +23,37 @@ struct Chain {
 
 impl Chains {
     /// A chain that nobody owns and all of whose steps are in `known`: continuing it adds no order that is not there.
-    /// Without one, a new chain.
-    pub(super) fn find(&mut self, known: &Clock) -> usize {
-        let free = |(index, chain): (usize, &Chain)| !chain.owned && known.of(index) >= chain.last;
-        if let Some(found) = self.chains.iter().enumerate().position(free) {
-            return found;
+    /// `behind` is a step to begin with. If none is found, a new chain.
+    pub(super) fn share(&mut self, known: &Clock, behind: Option<Epoch>) -> usize {
+        let behind = behind.filter(|step| {
+            let chain = &self.chains[step.chain];
+            !chain.owned && chain.last == step.position
+        });
+        if let Some(step) = behind {
+            return step.chain;
+        }
+        let chain = self.take(known);
+        self.free.push_back(chain);
+        chain
+    }
+
+    /// A chain for an owner that knows `known` and will [release](Self::release) it.
+    pub(super) fn own(&mut self, known: &Clock) -> usize {
+        let chain = self.take(known);
+        self.chains[chain].owned = true;
+        chain
+    }
+
+    /// Takes a chain out of those that nobody owns, or makes one.
+    fn take(&mut self, known: &Clock) -> usize {
+        for _ in 0..LOOKED_AT.min(self.free.len()) {
+            let Some(chain) = self.free.pop_front() else {
+                break;
+            };
+            if known.of(chain) >= self.chains[chain].last {
+                return chain;
+            }
+            self.free.push_back(chain);
         }
         self.chains.push(Chain {
             last: 0,
@@ -29,21 +62,15 @@ impl Chains {
         self.chains.len() - 1
     }
 
-    /// As [`find`](Self::find), for an owner that will [release](Self::release) it.
-    pub(super) fn own(&mut self, known: &Clock) -> usize {
-        let chain = self.find(known);
-        self.chains[chain].owned = true;
-        chain
-    }
-
     /// Its owner is gone. What still runs keeps its place in the chain.
     pub(super) fn release(&mut self, chain: usize) {
-        if let Some(chain) = self.chains.get_mut(chain) {
-            chain.owned = false;
+        if let Some(released) = self.chains.get_mut(chain) {
+            released.owned = false;
+            self.free.push_back(chain);
         }
     }
 
-    /// The next step of a chain that [`find`](Self::find) or [`own`](Self::own) returned.
+    /// The next step of a chain that [`share`](Self::share) or [`own`](Self::own) returned.
     pub(super) fn step(&mut self, chain: usize) -> Epoch {
         let last = &mut self.chains[chain].last;
         *last += 1;
@@ -72,11 +99,25 @@ mod tests {
         chains.release(chain);
         let mut partly = Clock::default();
         partly.learn(first);
-        assert_ne!(chains.find(&partly), chain);
+        assert_ne!(chains.share(&partly, Some(first)), chain);
         let mut fully = Clock::default();
         fully.learn(second);
         assert_eq!(chains.own(&fully), chain);
-        assert_ne!(chains.find(&fully), chain);
+        assert_ne!(chains.share(&fully, None), chain);
         assert_eq!(chains.step(chain).position, 3);
+    }
+
+    #[test]
+    fn a_shared_chain_goes_on_behind_its_last_step() {
+        let mut chains = Chains::default();
+        let mut known = Clock::default();
+        let chain = chains.share(&known, None);
+        let first = chains.step(chain);
+        known.learn(first);
+        assert_eq!(chains.share(&known, Some(first)), chain);
+        let second = chains.step(chain);
+        assert_ne!(chains.share(&known, Some(first)), chain);
+        known.learn(second);
+        assert_eq!(chains.share(&known, Some(second)), chain);
     }
 }

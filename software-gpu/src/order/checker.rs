@@ -1,5 +1,6 @@
 //! The checker's doors.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,8 +9,9 @@ use super::clock::Clock;
 use super::description::Description;
 use super::finding::{Finding, Owner, Party, Rule};
 use super::happens_before::Order;
-use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
+use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
 use super::memory::{Conflict, Death, How, Life, Memory, Outside};
+use super::owners::RegionId;
 use super::shadow::Accessor;
 use super::site::Site;
 use crate::memory::Accesses;
@@ -35,6 +37,8 @@ pub struct Checker {
     memory: Memory,
     findings: Vec<Finding>,
     executions: u64,
+    /// Frees of which it is known when they run what they come after.
+    open_frees: BTreeMap<OperationId, RegionId>,
     /// How many ranges may be added before what has become useless is dropped.
     room: usize,
     /// The least that `room` can be.
@@ -55,6 +59,7 @@ impl Checker {
             memory: Memory::default(),
             findings: Vec::new(),
             executions: 0,
+            open_frees: BTreeMap::new(),
             room: ranges,
             least_room: ranges,
         }
@@ -132,9 +137,101 @@ impl Checker {
             .submitted_node(thread, launch, operation, after, description);
     }
 
+    /// The operation, submitted just now, is a host function or a wait for a value: it learns when it runs what it comes
+    /// after, and what comes behind it learns it too.
+    pub fn learns(&mut self, operation: OperationId) {
+        self.order.learns(operation);
+    }
+
+    /// The operation of a stream, submitted just now, is a kernel. With programmatic stream serialisation it may begin
+    /// before the kernel before it in its stream has ended, if nothing was given to the stream in between.
+    pub fn launched(&mut self, thread: ThreadId, operation: OperationId, programmatic: bool) {
+        self.order.launched(thread, operation, programmatic);
+    }
+
     /// The node, submitted just now, waits for what the event stands for: an event wait node.
     pub fn node_waited(&mut self, node: OperationId, event: EventId) {
         self.order.node_waited(node, event);
+    }
+
+    /// The operation begins. To be called before anything else is told of its execution.
+    pub fn began(&mut self, operation: OperationId) {
+        let Some((site, clock)) = self.order.runs(operation) else {
+            return;
+        };
+        if let Some(region) = self.open_frees.remove(&operation) {
+            let death = Death { site, clock };
+            let found = self.memory.freed_by(region, &death);
+            self.died(&death, found);
+        }
+    }
+
+    /// What a kernel touches before it waits for the kernel before it (`griddepcontrol.wait`), as far as it may overlap
+    /// that one. `waits` says that all its threads wait before it lets the next kernel begin.
+    pub fn accessed_early(&mut self, operation: OperationId, accesses: &Accesses, waits: bool) {
+        let Some((site, clock)) = self.order.begins(operation) else {
+            return self.accessed(operation, accesses);
+        };
+        if !waits {
+            site.begins_after(&clock);
+        }
+        self.note(operation, accesses, &site, &clock);
+    }
+
+    /// A host function begins. It comes after whatever the host's threads have done by now: they may have agreed with it
+    /// through a lock.
+    pub fn host_function_began(&mut self, operation: OperationId) {
+        self.order.host_function_begins(operation);
+    }
+
+    /// A host function has returned: what it came after, host threads come after from now on.
+    pub fn host_function_returned(&mut self, operation: OperationId) {
+        self.order.host_function_ends(operation);
+    }
+
+    /// From now on the checker is told who writes the value at `range`: streams wait for it. What is there now counts as
+    /// this write.
+    pub fn value_watched(&mut self, write: ValueId, range: Range<u64>) {
+        let called = self.order.call();
+        let order = &self.order;
+        let over = |site: &Site| {
+            let operation = site.place.operation();
+            operation.is_none_or(|operation| order.operation(operation).is_none())
+        };
+        if let Some(writer) = self.memory.last_writer(range, called, over) {
+            self.order.value_written(write, &writer);
+        }
+    }
+
+    /// A watched value has another content from now on: this operation has written it, which has not
+    /// [ended](Self::ended); without one, one of the host's threads.
+    pub fn value_written(&mut self, write: ValueId, operation: Option<OperationId>) {
+        let writer = operation.and_then(|operation| self.order.operation(operation));
+        match writer.map(|writer| Arc::clone(&writer.site)) {
+            Some(writer) => self.order.value_written(write, &writer),
+            None => self.order.value_written_by_host(write),
+        }
+    }
+
+    /// The write is not named again.
+    pub fn value_forgotten(&mut self, write: ValueId) {
+        self.order.value_forgotten(write);
+    }
+
+    /// The wait is over, after that write of the value at `range`.
+    pub fn value_found(
+        &mut self,
+        operation: OperationId,
+        range: Range<u64>,
+        write: Option<ValueId>,
+    ) {
+        self.order.value_found(operation, write);
+        let atomics = range.into();
+        let accesses = Accesses {
+            atomics,
+            ..Accesses::default()
+        };
+        self.accessed(operation, &accesses);
     }
 
     /// The operation has ended, and is not named again.
@@ -180,21 +277,27 @@ impl Checker {
 
     /// What the operation touches, when it is executed. A host function's accesses are its operation's.
     pub fn accessed(&mut self, operation: OperationId, accesses: &Accesses) {
-        let Some(found) = self.order.operation_mut(operation) else {
-            return;
-        };
-        let executed = *found.executed.get_or_insert_with(|| {
-            self.executions += 1;
-            self.executions
-        });
-        let found = found.clone();
+        if let Some((site, clock)) = self.order.runs(operation) {
+            self.note(operation, accesses, &site, &clock);
+        }
+    }
+
+    fn note(
+        &mut self,
+        operation: OperationId,
+        accesses: &Accesses,
+        site: &Arc<Site>,
+        clock: &Clock,
+    ) {
+        let executed = self.order.executed(operation, self.executions + 1);
+        self.executions = self.executions.max(executed);
         let by = Accessor {
-            site: &found.site,
-            clock: &found.clock,
+            site,
+            clock,
             executed,
         };
-        let (outside, conflict) = self.memory.accessed(accesses, by);
-        self.found(&found.site, outside, conflict);
+        let (outside, conflicts) = self.memory.accessed(accesses, by);
+        self.found(site, outside, conflicts);
         self.tidy();
     }
 
@@ -218,8 +321,8 @@ impl Checker {
             HostAccess::Read => accesses.reads = range.into(),
             HostAccess::Write => accesses.writes = range.into(),
         }
-        let (outside, conflict) = self.memory.accessed(&accesses, by);
-        self.found(&site, outside, conflict);
+        let (outside, conflicts) = self.memory.accessed(&accesses, by);
+        self.found(&site, outside, conflicts);
         self.tidy();
     }
 
@@ -253,8 +356,18 @@ impl Checker {
 
     /// The stream-ordered free of the allocation that begins at `start`, directly after its operation was submitted.
     pub fn pool_freed(&mut self, operation: OperationId, start: u64) {
-        if let Some(operation) = self.order.operation(operation).cloned() {
-            self.die(operation.site, operation.clock, start);
+        let Some(own) = self.order.operation(operation) else {
+            return;
+        };
+        let death = Death {
+            site: Arc::clone(&own.site),
+            clock: own.known.clock.clone(),
+        };
+        if own.known.is_settled() {
+            let found = self.memory.pool_freed(start, &death);
+            self.died(&death, found);
+        } else if let Some(region) = self.memory.pool_freed_later(start, &death) {
+            self.open_frees.insert(operation, region);
         }
     }
 
@@ -262,16 +375,16 @@ impl Checker {
     /// a pool's memory, whose uses the host has to have waited for.
     pub fn pool_freed_by_host(&mut self, thread: ThreadId, start: u64, description: Description) {
         let (site, clock) = self.order.host_access(thread, description);
-        self.die(site, Arc::new(clock), start);
+        let death = Death { site, clock };
+        let found = self.memory.pool_freed(start, &death);
+        self.died(&death, found);
     }
 
-    fn die(&mut self, site: Arc<Site>, clock: Arc<Clock>, start: u64) {
-        let death = Death { site, clock };
-        let (outside, conflict) = self.memory.pool_freed(start, &death);
+    fn died(&mut self, death: &Death, (outside, conflicts): (Option<Outside>, Vec<Conflict>)) {
         if let Some(outside) = outside {
             self.outside(&death.site, "frees", outside);
         }
-        if let Some(conflict) = conflict {
+        for conflict in conflicts {
             self.conflict(Rule::FreedWithoutOrder, &death.site, "frees", conflict);
         }
     }
@@ -288,8 +401,8 @@ impl Checker {
         (self.memory.len(), chains, operations)
     }
 
-    fn found(&mut self, second: &Site, outside: Option<Outside>, conflict: Option<Conflict>) {
-        if let Some(conflict) = conflict {
+    fn found(&mut self, second: &Site, outside: Option<Outside>, conflicts: Vec<Conflict>) {
+        for conflict in conflicts {
             self.conflict(Rule::Race, second, conflict.kinds.verb(), conflict);
         }
         if let Some(outside) = outside {
@@ -399,7 +512,8 @@ impl Checker {
         }
         let everyone = self.order.known_to_all();
         self.memory.prune(&everyone, self.order.oldest_call());
-        self.room = self.memory.len().max(self.least_room);
+        let history = self.memory.len().max(self.order.unended());
+        self.room = history.max(self.least_room);
     }
 }
 

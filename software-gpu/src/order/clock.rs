@@ -1,22 +1,59 @@
 //! Vector clocks.
+//!
+//! A clock is a tree of small arrays that clocks share: a copy costs nothing, and joining two clocks costs as much as they
+//! differ. So a program with many streams costs as much per operation as one with few.
+
+use std::sync::Arc;
+
+/// Children of a node, and positions of a leaf.
+const WIDTH: usize = 16;
 
 /// One step of one chain: `chain`'s steps are totally ordered, and `position` counts them from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Epoch {
     pub(super) chain: usize,
     pub(super) position: u64,
 }
 
-/// How much of each chain came before. Chains beyond the end are at 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How much of each chain came before. Chains that are not in the tree are at 0.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
-    positions: Vec<u64>,
+    root: Option<Arc<Node>>,
+    /// How many levels of branches are above the leaves.
+    height: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Leaf([u64; WIDTH]),
+    Branch([Option<Arc<Node>>; WIDTH]),
+}
+
+/// Which of two nodes is the result of joining or meeting them.
+enum Result {
+    Own,
+    Other,
+    New(Node),
 }
 
 impl Clock {
     /// The last step of `chain` that came before, or 0.
     pub(super) fn of(&self, chain: usize) -> u64 {
-        self.positions.get(chain).copied().unwrap_or(0)
+        if chain >= reach(self.height) {
+            return 0;
+        }
+        let mut node = self.root.as_deref();
+        let mut height = self.height;
+        loop {
+            match node {
+                None => return 0,
+                Some(Node::Leaf(positions)) => return positions[chain % WIDTH],
+                Some(Node::Branch(children)) => {
+                    height -= 1;
+                    node = children[chain / reach(height) % WIDTH].as_deref();
+                }
+            }
+        }
     }
 
     /// Whether this step came before, or is this clock's own.
@@ -24,31 +61,305 @@ impl Clock {
         self.of(epoch.chain) >= epoch.position
     }
 
+    /// Whether it knows nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+
     /// Everything that either clock knows.
     pub(super) fn join(&mut self, other: &Self) {
-        if self.positions.len() < other.positions.len() {
-            self.positions.resize(other.positions.len(), 0);
+        let Some(root) = &other.root else { return };
+        if self.root.is_none() {
+            *self = other.clone();
+            return;
         }
-        for (own, other) in self.positions.iter_mut().zip(&other.positions) {
-            *own = (*own).max(*other);
+        if self.height < other.height {
+            self.grow(other.height);
+        }
+        let mut other_root = Arc::clone(root);
+        for _ in other.height..self.height {
+            other_root = Arc::new(Node::above(other_root));
+        }
+        if let Some(own) = &mut self.root {
+            join(own, &other_root);
+        }
+    }
+
+    /// As [`join`](Self::join), if this clock has joined `before` already, which `other` has grown from: costs as much as
+    /// those two differ.
+    pub(super) fn join_since(&mut self, other: &Self, before: &Self) {
+        let (Some(root), Some(known)) = (&other.root, &before.root) else {
+            return self.join(other);
+        };
+        if self.root.is_none() || other.height != before.height {
+            return self.join(other);
+        }
+        for step in Node::news(root, known, other.height, 0) {
+            self.learn(step);
         }
     }
 
     /// Only what both clocks know.
     pub(super) fn meet(&mut self, other: &Self) {
-        self.positions.truncate(other.positions.len());
-        for (own, other) in self.positions.iter_mut().zip(&other.positions) {
-            *own = (*own).min(*other);
-        }
+        let (Some(own), Some(root)) = (&self.root, &other.root) else {
+            self.root = None;
+            return;
+        };
+        let height = self.height.min(other.height);
+        let own = own.first_at(self.height - height);
+        let root = root.first_at(other.height - height);
+        self.height = height;
+        self.root = match (own, root) {
+            (Some(own), Some(root)) => Some(meet(own, root)),
+            _ => None,
+        };
     }
 
     /// Adds a step.
     pub(super) fn learn(&mut self, epoch: Epoch) {
-        if self.positions.len() <= epoch.chain {
-            self.positions.resize(epoch.chain + 1, 0);
+        if self.of(epoch.chain) < epoch.position {
+            *self.position(epoch.chain) = epoch.position;
         }
-        let own = &mut self.positions[epoch.chain];
-        *own = (*own).max(epoch.position);
+    }
+
+    /// The clock directly before a step that it knows and that was the last of its chain.
+    pub(super) fn before(&self, epoch: Epoch) -> Self {
+        let mut clock = self.clone();
+        if clock.knows(epoch) {
+            *clock.position(epoch.chain) = epoch.position - 1;
+        }
+        clock
+    }
+
+    /// The last step of each chain.
+    pub(super) fn steps(&self) -> Vec<Epoch> {
+        let mut steps = Vec::new();
+        if let Some(root) = &self.root {
+            root.steps(self.height, 0, &mut steps);
+        }
+        steps
+    }
+
+    fn grow(&mut self, height: u32) {
+        while self.height < height {
+            self.root = self.root.take().map(|root| Arc::new(Node::above(root)));
+            self.height += 1;
+        }
+    }
+
+    fn position(&mut self, chain: usize) -> &mut u64 {
+        while chain >= reach(self.height) {
+            self.grow(self.height + 1);
+        }
+        let mut height = self.height;
+        let mut slot = &mut self.root;
+        loop {
+            let node = slot.get_or_insert_with(|| Arc::new(Node::empty(height)));
+            match Arc::make_mut(node) {
+                Node::Leaf(positions) => return &mut positions[chain % WIDTH],
+                Node::Branch(children) => {
+                    height -= 1;
+                    slot = &mut children[chain / reach(height) % WIDTH];
+                }
+            }
+        }
+    }
+}
+
+impl PartialEq for Clock {
+    fn eq(&self, other: &Self) -> bool {
+        self.steps() == other.steps()
+    }
+}
+
+/// How many chains a tree of that height has room for.
+fn reach(height: u32) -> usize {
+    WIDTH.saturating_pow(height + 1)
+}
+
+impl Node {
+    fn empty(height: u32) -> Self {
+        match height {
+            0 => Self::Leaf([0; WIDTH]),
+            _ => Self::Branch(Default::default()),
+        }
+    }
+
+    /// A branch whose first child is `node`.
+    fn above(node: Arc<Self>) -> Self {
+        let mut children: [Option<Arc<Self>>; WIDTH] = Default::default();
+        children[0] = Some(node);
+        Self::Branch(children)
+    }
+
+    /// The node so many levels below that has the lowest chains.
+    fn first_at(self: &Arc<Self>, levels: u32) -> Option<&Arc<Self>> {
+        let mut node = self;
+        for _ in 0..levels {
+            let Self::Branch(children) = &**node else {
+                return None;
+            };
+            node = children[0].as_ref()?;
+        }
+        Some(node)
+    }
+
+    /// The steps of `node` in those parts that are not `known`'s own.
+    fn news(node: &Arc<Self>, known: &Arc<Self>, height: u32, first: usize) -> Vec<Epoch> {
+        let mut news = Vec::new();
+        if Arc::ptr_eq(node, known) {
+            return news;
+        }
+        match (&**node, &**known) {
+            (Self::Branch(children), Self::Branch(before)) => {
+                let below = reach(height - 1);
+                for (index, (child, before)) in children.iter().zip(before).enumerate() {
+                    let first = first + index * below;
+                    match (child, before) {
+                        (None, _) => {}
+                        (Some(child), None) => child.steps(height - 1, first, &mut news),
+                        (Some(child), Some(before)) => {
+                            news.extend(Self::news(child, before, height - 1, first));
+                        }
+                    }
+                }
+            }
+            _ => node.steps(height, first, &mut news),
+        }
+        news
+    }
+
+    fn steps(&self, height: u32, first: usize, steps: &mut Vec<Epoch>) {
+        match self {
+            Self::Leaf(positions) => {
+                let known = (first..)
+                    .zip(positions)
+                    .filter(|(_, position)| **position > 0);
+                steps.extend(known.map(|(chain, position)| Epoch {
+                    chain,
+                    position: *position,
+                }));
+            }
+            Self::Branch(children) => {
+                for (index, child) in children.iter().enumerate() {
+                    if let Some(child) = child {
+                        child.steps(height - 1, first + index * reach(height - 1), steps);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Joins nodes of one height into the first one, which becomes the other's where that knows all that it does.
+fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
+    if Arc::ptr_eq(own, other) {
+        return;
+    }
+    if let (Some(Node::Leaf(mine)), Node::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
+        mine.iter_mut()
+            .zip(theirs)
+            .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+        return;
+    }
+    match joined(own, other) {
+        Result::Own => {}
+        Result::Other => *own = Arc::clone(other),
+        Result::New(node) => *own = Arc::new(node),
+    }
+}
+
+fn joined(own: &Arc<Node>, other: &Arc<Node>) -> Result {
+    if Arc::ptr_eq(own, other) {
+        return Result::Own;
+    }
+    match (&**own, &**other) {
+        (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::max),
+        (Node::Branch(mine), Node::Branch(theirs)) => {
+            branches(mine, theirs, |mine, theirs| match (mine, theirs) {
+                (_, None) => Result::Own,
+                (None, Some(_)) => Result::Other,
+                (Some(mine), Some(theirs)) => joined(mine, theirs),
+            })
+        }
+        _ => Result::Own,
+    }
+}
+
+fn meet(own: &Arc<Node>, other: &Arc<Node>) -> Arc<Node> {
+    match met(own, other) {
+        Result::Own => Arc::clone(own),
+        Result::Other => Arc::clone(other),
+        Result::New(node) => Arc::new(node),
+    }
+}
+
+fn met(own: &Arc<Node>, other: &Arc<Node>) -> Result {
+    if Arc::ptr_eq(own, other) {
+        return Result::Own;
+    }
+    match (&**own, &**other) {
+        (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::min),
+        (Node::Branch(mine), Node::Branch(theirs)) => {
+            branches(mine, theirs, |mine, theirs| match (mine, theirs) {
+                (None, _) => Result::Own,
+                (Some(_), None) => Result::Other,
+                (Some(mine), Some(theirs)) => met(mine, theirs),
+            })
+        }
+        _ => Result::Own,
+    }
+}
+
+fn leaves(mine: &[u64; WIDTH], theirs: &[u64; WIDTH], best: impl Fn(u64, u64) -> u64) -> Result {
+    let both: [u64; WIDTH] = std::array::from_fn(|index| best(mine[index], theirs[index]));
+    if both == *mine {
+        Result::Own
+    } else if both == *theirs {
+        Result::Other
+    } else {
+        Result::New(Node::Leaf(both))
+    }
+}
+
+type Children = [Option<Arc<Node>>; WIDTH];
+
+fn branches(
+    mine: &Children,
+    theirs: &Children,
+    each: impl Fn(&Option<Arc<Node>>, &Option<Arc<Node>>) -> Result,
+) -> Result {
+    let same = |index: usize| match (&mine[index], &theirs[index]) {
+        (None, None) => true,
+        (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
+        _ => false,
+    };
+    let (mut all_mine, mut all_theirs) = (true, true);
+    let children: Children = std::array::from_fn(|index| {
+        if same(index) {
+            return mine[index].clone();
+        }
+        match each(&mine[index], &theirs[index]) {
+            Result::Own => {
+                all_theirs = false;
+                mine[index].clone()
+            }
+            Result::Other => {
+                all_mine = false;
+                theirs[index].clone()
+            }
+            Result::New(node) => {
+                (all_mine, all_theirs) = (false, false);
+                Some(Arc::new(node))
+            }
+        }
+    });
+    if all_mine {
+        Result::Own
+    } else if all_theirs {
+        Result::Other
+    } else {
+        Result::New(Node::Branch(children))
     }
 }
 
@@ -56,25 +367,31 @@ impl Clock {
 mod tests {
     use super::*;
 
-    fn clock(positions: &[u64]) -> Clock {
-        let positions = positions.to_vec();
-        Clock { positions }
+    fn clock(steps: &[(usize, u64)]) -> Clock {
+        let mut clock = Clock::default();
+        for (chain, position) in steps {
+            clock.learn(epoch(*chain, *position));
+        }
+        clock
+    }
+
+    fn epoch(chain: usize, position: u64) -> Epoch {
+        Epoch { chain, position }
     }
 
     #[test]
     fn a_join_knows_what_either_knows_and_a_meet_what_both_know() {
-        let (a, b) = (clock(&[3, 1]), clock(&[2, 4, 5]));
+        let (a, b) = (clock(&[(0, 3), (1, 1)]), clock(&[(0, 2), (1, 4), (2, 5)]));
         let (mut join, mut meet) = (a.clone(), a);
         join.join(&b);
         meet.meet(&b);
-        assert_eq!(join, clock(&[3, 4, 5]));
-        assert_eq!(meet, clock(&[2, 1]));
+        assert_eq!(join, clock(&[(0, 3), (1, 4), (2, 5)]));
+        assert_eq!(meet, clock(&[(0, 2), (1, 1)]));
     }
 
     #[test]
     fn a_step_is_known_with_all_before_it() {
         let mut clock = Clock::default();
-        let epoch = |chain, position| Epoch { chain, position };
         clock.learn(epoch(2, 7));
         assert!(clock.knows(epoch(2, 7)) && clock.knows(epoch(2, 6)));
         assert!(
@@ -82,5 +399,71 @@ mod tests {
         );
         clock.learn(epoch(2, 3));
         assert_eq!(clock.of(2), 7);
+        assert_eq!((clock.before(epoch(2, 7)).of(2), clock.of(2)), (6, 7));
+    }
+
+    /// The tree does what an array of positions does, whatever the sizes of the two clocks.
+    #[test]
+    fn trees_do_what_arrays_do() {
+        const CHAINS: [usize; 8] = [0, 1, 15, 16, 255, 256, 4095, 70_000];
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = |bound: u64| {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            bits % bound
+        };
+        let mut clocks = vec![(Clock::default(), [0_u64; 8]); 6];
+        for _ in 0..20_000 {
+            let (at, from) = (random(6) as usize, random(6) as usize);
+            let (other, others) = clocks[from].clone();
+            let (clock, positions) = &mut clocks[at];
+            let theirs = positions.iter_mut().zip(others);
+            match random(9) {
+                8 => {
+                    // What the other clock is now, and then what it has become.
+                    let mut grown = other.clone();
+                    clock.join(&other);
+                    grown.learn(epoch(CHAINS[at], 7));
+                    clock.join_since(&grown, &other);
+                    theirs.for_each(|(own, other)| *own = (*own).max(other));
+                    positions[at] = positions[at].max(7);
+                }
+                0 => {
+                    clock.meet(&other);
+                    theirs.for_each(|(own, other)| *own = (*own).min(other));
+                }
+                1..4 => {
+                    clock.join(&other);
+                    theirs.for_each(|(own, other)| *own = (*own).max(other));
+                }
+                4 => (*clock, *positions) = (other, others),
+                _ => {
+                    let (index, position) = (random(8) as usize, 1 + random(9));
+                    clock.learn(epoch(CHAINS[index], position));
+                    positions[index] = positions[index].max(position);
+                }
+            }
+            let (clock, positions) = &clocks[at];
+            assert_eq!(CHAINS.map(|chain| clock.of(chain)), *positions);
+            let known = CHAINS.iter().zip(positions).filter(|(_, own)| **own > 0);
+            let known: Vec<_> = known.map(|(chain, own)| epoch(*chain, *own)).collect();
+            assert_eq!(clock.steps(), known);
+        }
+    }
+
+    #[test]
+    fn equal_parts_are_shared() {
+        let many: Vec<(usize, u64)> = (0..1000).map(|chain| (chain, 1)).collect();
+        let (all, mut later) = (clock(&many), clock(&many[..3]));
+        later.join(&all);
+        let same = |a: &Clock, b: &Clock| match (&a.root, &b.root) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        assert!(same(&later, &all));
+        let mut own = all.clone();
+        own.join(&clock(&many[5..9]));
+        assert!(same(&own, &all));
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Finds the place in the program from which an operation was submitted, when a report needs it: resolving symbols
@@ -20,6 +21,40 @@ pub trait Locate: Send + Sync {
 impl<F: Fn() -> Option<String> + Send + Sync> Locate for F {
     fn locate(&self) -> Option<String> {
         self()
+    }
+}
+
+/// A line of a program's source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLine {
+    file: Cow<'static, str>,
+    line: u32,
+}
+
+impl SourceLine {
+    /// A line of a file of any language.
+    pub fn new(file: &str, line: u32) -> Self {
+        let file = Cow::Owned(file.to_owned());
+        Self { file, line }
+    }
+}
+
+impl From<&'static Location<'static>> for SourceLine {
+    fn from(location: &'static Location<'static>) -> Self {
+        Self {
+            file: location.file().into(),
+            line: location.line(),
+        }
+    }
+}
+
+impl Locate for SourceLine {
+    fn locate(&self) -> Option<String> {
+        Some(format!("{}:{}", self.file, self.line))
+    }
+
+    fn identity(&self) -> u64 {
+        identity_of(self)
     }
 }
 

@@ -39,6 +39,10 @@ pub struct ContextId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(pub u64);
 
+/// One write of a value that streams wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub u64);
+
 /// How a stream behaves towards the legacy stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {

@@ -1,5 +1,6 @@
 //! The memory that the checker knows of: allocations with their lives and their [shadows](Shadow).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,15 +40,20 @@ pub(super) struct Life {
     pub(super) birth: Option<Arc<Site>>,
     /// The operation that frees.
     pub(super) death: Option<Death>,
+    /// What the free comes after is known when it runs.
+    death_is_open: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Death {
     pub(super) site: Arc<Site>,
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Clock,
 }
 
-/// Two accesses without order: the earlier one that was executed last, and the lowest bytes.
+/// At most so many earlier accesses are told of one access.
+const TOLD: usize = 16;
+
+/// Two accesses without order, and the lowest bytes of both.
 #[derive(Debug)]
 pub(super) struct Conflict {
     pub(super) earlier: Entry,
@@ -78,12 +84,9 @@ pub(super) enum How {
     DeathUnordered(Arc<Site>),
 }
 
-/// The earlier access that was executed last among those found, and where it is met.
+/// The earlier accesses found, by the number of their execution, and where they are met.
 #[derive(Default)]
-struct Latest {
-    found: Option<Entry>,
-    met: Vec<Met>,
-}
+struct Unordered(BTreeMap<u64, (Entry, Vec<Met>)>);
 
 struct Met {
     bytes: Range<u64>,
@@ -143,6 +146,7 @@ impl Memory {
             description,
             birth,
             death: None,
+            death_is_open: false,
         });
         let shadow = Shadow::default();
         self.regions.insert(region, Region { shadow, life });
@@ -153,13 +157,35 @@ impl Memory {
         &mut self,
         start: u64,
         death: &Death,
-    ) -> (Option<Outside>, Option<Conflict>) {
-        let Some(id) = self.owners.newest(start) else {
-            return (None, None);
-        };
+    ) -> (Option<Outside>, Vec<Conflict>) {
+        match self.owners.newest(start) {
+            Some(region) => self.freed_by(region, death),
+            None => (None, Vec::new()),
+        }
+    }
+
+    /// The operation `death` will free the allocation at `start`, and what it comes after is known when it runs.
+    pub(super) fn pool_freed_later(&mut self, start: u64, death: &Death) -> Option<RegionId> {
+        let id = self.owners.newest(start)?;
+        let life = self.regions.get_mut(&id)?.life.as_mut()?;
+        life.death_is_open = life.death.is_none();
+        life.death.get_or_insert_with(|| death.clone());
+        Some(id)
+    }
+
+    /// What comes after what is known of the free of that allocation by now.
+    pub(super) fn freed_by(
+        &mut self,
+        id: RegionId,
+        death: &Death,
+    ) -> (Option<Outside>, Vec<Conflict>) {
         let Some(region) = self.regions.get_mut(&id) else {
-            return (None, None);
+            return (None, Vec::new());
         };
+        if let Some(life) = region.life.as_mut().filter(|life| life.death_is_open) {
+            life.death_is_open = false;
+            life.death = None;
+        }
         let outside = region.life.as_ref().and_then(|life| {
             let how = life.misses(&death.site, &death.clock)?;
             Some(Outside {
@@ -169,35 +195,36 @@ impl Memory {
                 newer: None,
             })
         });
-        let mut latest = Latest::default();
+        let mut unordered = Unordered::default();
         region.shadow.unknown_to(&death.clock, |entry, bytes| {
-            latest.add(entry, id, bytes, Kinds::WRITE);
+            unordered.add(entry, id, bytes, Kinds::WRITE);
         });
         if let Some(life) = &mut region.life {
             life.death.get_or_insert_with(|| death.clone());
         }
-        (outside, latest.conflict(&self.regions))
+        (outside, unordered.conflicts(&self.regions))
     }
 
-    /// Notes accesses: the first one outside of an allocation's life, and the latest conflict.
+    /// Notes accesses: the first one outside of an allocation's life, and the conflicts that tell all: those with
+    /// accesses that no other one came after, the latest first.
     pub(super) fn accessed(
         &mut self,
         accesses: &Accesses,
         by: Accessor<'_>,
-    ) -> (Option<Outside>, Option<Conflict>) {
+    ) -> (Option<Outside>, Vec<Conflict>) {
         let mut outside: Option<(Owned, How)> = None;
-        let mut latest = Latest::default();
+        let mut unordered = Unordered::default();
         let all = [
             (&accesses.writes, Kinds::WRITE),
             (&accesses.reads, Kinds::READ),
             (&accesses.atomics, Kinds::ATOMIC),
         ];
         for (ranges, kinds) in all {
-            self.touch(ranges, kinds, by, &mut outside, &mut latest);
+            self.touch(ranges, kinds, by, &mut outside, &mut unordered);
         }
         let outside =
             outside.and_then(|(owned, how)| self.outside(owned, how, accesses, by.site.called));
-        (outside, latest.conflict(&self.regions))
+        (outside, unordered.conflicts(&self.regions))
     }
 
     fn touch(
@@ -206,16 +233,16 @@ impl Memory {
         kinds: Kinds,
         by: Accessor<'_>,
         outside: &mut Option<(Owned, How)>,
-        latest: &mut Latest,
+        unordered: &mut Unordered,
     ) {
         for (owned, ranges) in self.by_owner(ranges, by.site.called) {
-            self.growth += ranges.len();
             let region = self.regions.entry(owned.region).or_default();
-            region
+            let pieces = region
                 .shadow
                 .access_all(&ranges, kinds, by, |entry, bytes| {
-                    latest.add(entry, owned.region, bytes, kinds);
+                    unordered.add(entry, owned.region, bytes, kinds);
                 });
+            self.growth += pieces;
             let lowest = outside.as_ref().map(|(first, _)| first.range.start);
             if lowest.is_none_or(|lowest| owned.range.start < lowest)
                 && let Some(life) = &region.life
@@ -227,13 +254,25 @@ impl Memory {
     }
 
     /// The ranges in rising order, in groups that belong to one allocation; of each group, whose its first range is.
-    fn by_owner(&self, ranges: &ByteRanges, called: u64) -> Vec<(Owned, Vec<Range<u64>>)> {
-        let mut groups: Vec<(Owned, Vec<Range<u64>>)> = Vec::new();
+    fn by_owner<'r>(
+        &self,
+        ranges: &'r ByteRanges,
+        called: u64,
+    ) -> Vec<(Owned, Cow<'r, [Range<u64>]>)> {
+        if let [first, .., last] = ranges.as_slice()
+            && let Some(mut owned) = self.owners.of_one(first.start..last.end, called)
+        {
+            owned.range = first.clone();
+            return vec![(owned, ranges.as_slice().into())];
+        }
+        let mut groups: Vec<(Owned, Cow<'_, [Range<u64>]>)> = Vec::new();
         self.owners
             .of_all(ranges.iter(), called, |owned| match groups.last_mut() {
-                Some((first, ranges)) if first.region == owned.region => ranges.push(owned.range),
+                Some((first, ranges)) if first.region == owned.region => {
+                    ranges.to_mut().push(owned.range);
+                }
                 _ => {
-                    let ranges = vec![owned.range.clone()];
+                    let ranges = vec![owned.range.clone()].into();
                     groups.push((owned, ranges));
                 }
             });
@@ -258,6 +297,28 @@ impl Memory {
             life: self.life(first.region)?.clone(),
             newer: first.newer.and_then(|newer| self.life(newer)).cloned(),
         })
+    }
+
+    /// The last writer of the bytes that `counts`, for what the program called at `called`.
+    pub(super) fn last_writer(
+        &self,
+        range: Range<u64>,
+        called: u64,
+        counts: impl Fn(&Site) -> bool,
+    ) -> Option<Arc<Site>> {
+        let mut last: Option<&Entry> = None;
+        self.owners.of(range, called, |owned| {
+            let Some(region) = self.regions.get(&owned.region) else {
+                return;
+            };
+            for entry in region.shadow.writers(owned.range) {
+                let newer = last.is_none_or(|last| last.executed < entry.executed);
+                if newer && counts(&entry.site) {
+                    last = Some(entry);
+                }
+            }
+        });
+        last.map(|entry| Arc::clone(&entry.site))
     }
 
     fn life(&self, region: RegionId) -> Option<&Life> {
@@ -302,46 +363,55 @@ impl Life {
         if clock.knows(death.site.epoch) {
             return Some(How::AfterDeath(Arc::clone(&death.site)));
         }
-        let ordered = death.clock.knows(site.epoch);
+        let ordered = self.death_is_open || death.clock.knows(site.epoch);
         (!ordered).then(|| How::DeathUnordered(Arc::clone(&death.site)))
     }
 }
 
-impl Latest {
+impl Unordered {
     fn add(&mut self, earlier: &Entry, region: RegionId, bytes: Range<u64>, kinds: Kinds) {
-        let known = self.found.as_ref().map(|entry| entry.executed);
-        if known.is_some_and(|known| known > earlier.executed) {
-            return;
-        }
-        if known != Some(earlier.executed) {
-            self.met.clear();
-            self.found = Some(earlier.clone());
-        }
-        self.met.push(Met {
+        let met = Met {
             bytes,
             region,
             theirs: earlier.kinds,
             own: kinds,
-        });
+        };
+        let found = self.0.entry(earlier.executed);
+        let (_, all) = found.or_insert_with(|| (earlier.clone(), Vec::new()));
+        all.push(met);
     }
 
-    fn conflict(self, regions: &BTreeMap<RegionId, Region>) -> Option<Conflict> {
-        let mut earlier = self.found?;
-        let lowest = self.met.iter().min_by_key(|met| met.bytes.start)?;
-        let within = self.met.iter().filter(|met| met.region == lowest.region);
-        let ranges: ByteRanges = within.clone().map(|met| met.bytes.clone()).collect();
-        let mut kinds = lowest.own;
-        earlier.kinds = lowest.theirs;
-        for met in within.filter(|met| met.bytes.start == lowest.bytes.start) {
-            kinds = kinds | met.own;
-            earlier.kinds = earlier.kinds | met.theirs;
+    fn conflicts(self, regions: &BTreeMap<RegionId, Region>) -> Vec<Conflict> {
+        let mut told: Vec<Conflict> = Vec::new();
+        for (earlier, met) in self.0.into_values().rev() {
+            let is_covered = |later: &Conflict| later.earlier.site.came_after(&earlier.site);
+            if told.len() < TOLD && !told.iter().any(is_covered) {
+                told.extend(conflict(earlier, &met, regions));
+            }
         }
-        let region = regions.get(&lowest.region);
-        Some(Conflict {
-            earlier,
-            kinds,
-            bytes: ranges.iter().next()?,
-            life: region.and_then(|region| region.life.clone()),
-        })
+        told
     }
+}
+
+fn conflict(
+    mut earlier: Entry,
+    met: &[Met],
+    regions: &BTreeMap<RegionId, Region>,
+) -> Option<Conflict> {
+    let lowest = met.iter().min_by_key(|met| met.bytes.start)?;
+    let within = met.iter().filter(|met| met.region == lowest.region);
+    let ranges: ByteRanges = within.clone().map(|met| met.bytes.clone()).collect();
+    let mut kinds = lowest.own;
+    earlier.kinds = lowest.theirs;
+    for met in within.filter(|met| met.bytes.start == lowest.bytes.start) {
+        kinds = kinds | met.own;
+        earlier.kinds = earlier.kinds | met.theirs;
+    }
+    let region = regions.get(&lowest.region);
+    Some(Conflict {
+        earlier,
+        kinds,
+        bytes: ranges.iter().next()?,
+        life: region.and_then(|region| region.life.clone()),
+    })
 }

@@ -7,7 +7,12 @@
 //! - the legacy stream: its operations come after all earlier ones of the context's blocking streams, and those after
 //!   its earlier ones. Non-blocking streams take no part;
 //! - host threads: an operation comes after what its submitting thread has waited for, and a successful query is a wait;
+//! - values in memory: a wait for one comes after the write that released it;
+//! - host functions: one comes after whatever the host's threads have done when it runs, and they go on after it;
 //! - graphs: explicit dependencies.
+//!
+//! A kernel with programmatic stream serialisation may begin before the kernel before it has ended: what it touches before
+//! its `griddepcontrol.wait` does not come after that one.
 //!
 //! Host threads that are not registered share one clock: the program's own locks and channels are invisible here, and a
 //! false report is worse than a missing one. Times play no part: a race whose result was right is reported as well.
@@ -16,17 +21,22 @@
 //!
 //! | call | what the checker is told |
 //! |---|---|
-//! | a copy, memset, launch or host function | `submitted`, `accessed` when it is executed, `ended` |
+//! | a copy, memset or launch | `submitted`, `accessed` when it is executed, `ended` |
+//! | a launch, beside that | `launched`, and `accessed_early` before `accessed` |
+//! | `cuLaunchHostFunc` | `submitted`, `learns`, `host_function_began`, `accessed`, `host_function_returned`, `ended` |
+//! | `cuStreamWaitValue32` | `value_watched`, `submitted`, `learns`, `value_found`, `ended` |
+//! | `cuStreamWriteValue32` | `value_watched`, `submitted`, `accessed`, `value_written`, `ended` |
+//! | anything else that changes a watched value | `value_written` |
 //! | `cuEventRecord` | `submitted`, `recorded` |
 //! | `cuStreamWaitEvent` | `waited`; an own operation for the wait is allowed and not needed |
 //! | `cuStreamSynchronize`, `cuStreamQuery` that succeeds | `stream_synchronized` |
-//! | `cuEventSynchronize`, `cuEventQuery` that succeeds | `event_synchronized` |
+//! | `cuEventSynchronize`; `cuEventQuery` and `cuEventElapsedTime` that succeed | `event_synchronized` |
 //! | `cuCtxSynchronize` | `context_synchronized` |
 //! | a copy that returns when it is done | `submitted`, `operation_synchronized` |
 //! | `cuMemAlloc`, `cuMemHostAlloc`, `cuMemHostRegister` | `allocated` |
 //! | `cuMemFree`, `cuMemFreeHost`, `cuMemHostUnregister`, trimming a pool | `freed` |
 //! | `cuMemAllocAsync` | `submitted`, `pool_allocated` at once |
-//! | `cuMemFreeAsync` | `submitted`, `pool_freed` at once |
+//! | `cuMemFreeAsync` | `submitted`, `pool_freed` at once, `began` when it runs |
 //! | `cuMemFree` of a pool's memory | `pool_freed_by_host` |
 //! | `cuGraphLaunch` | `submitted` (beginning), `submitted_node` for each node, `submitted` (end, after the last nodes) |
 //!
@@ -37,7 +47,7 @@
 //! ([`EventId::of_the_driver`]), recorded at the end of each launch and waited for before the next one.
 //!
 //! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks
-//! (`clock`, `happens_before`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
+//! (`clock`, `happens_before`). What is known only when an operation runs comes later (`known`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
 //! allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict becomes a [`Finding`]
 //! that says what to add (`advice`) and what almost was the right thing (`notes`).
 
@@ -50,6 +60,7 @@ mod finding;
 mod happens_before;
 mod ids;
 mod kinds;
+mod known;
 #[cfg(test)]
 mod long_runs;
 mod memory;
@@ -61,7 +72,7 @@ mod site;
 
 pub use checker::{Checker, HostAccess};
 pub(crate) use description::identity_of;
-pub use description::{Description, Locate};
+pub use description::{Description, Locate, SourceLine};
 pub use finding::{Finding, Owner, Party, Rule};
-pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
+pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
 pub use site::Place;

@@ -50,6 +50,9 @@ impl Order {
     /// Says in words what the program did that looks like the missing order between two accesses, if anything.
     pub(super) fn nearly(&self, first: &Site, second: &Site) -> Option<String> {
         stream_of(first)?;
+        if first.place.is_before_in_stream(&second.place) {
+            return None;
+        }
         let (waiter, waits) = match second.place {
             Place::Host { .. } => (second.thread.to_string(), self.thread_waits(second.thread)),
             _ => {
@@ -64,6 +67,13 @@ impl Order {
         let early = before
             .iter()
             .find_map(|wait| self.misses(wait, first, &waiter));
+        let submitter = || {
+            let waits = self.thread_waits(second.thread).into_iter().flatten();
+            let before = waits.rev().filter(|wait| wait.called < second.called);
+            let waiter = second.thread.to_string();
+            let mut missed = before.filter_map(|wait| self.misses(wait, first, &waiter));
+            missed.next().filter(|_| !second.place.is_host())
+        };
         let late = || {
             let late = behind
                 .iter()
@@ -81,16 +91,20 @@ impl Order {
             let covers = |records: &VecDeque<Record>| {
                 records.back().is_some_and(|record| record.covers(first))
             };
-            let (event, _) = self
-                .events
-                .iter()
-                .find(|(_, event)| covers(&event.records))?;
-            let stream = self.names.of(stream_of(first)?);
+            let stream = stream_of(first)?;
+            let mut recorded = self.recorded_in(stream);
+            let is_recorded = |event: &EventId| {
+                let event = self.events.get(event);
+                event.is_some_and(|event| covers(&event.records))
+            };
+            let event = recorded.find(is_recorded)?;
+            let stream = self.names.of(stream);
             Some(format!(
                 "{event} was recorded on {stream} after {what}, but {waiter} does not wait for it"
             ))
         };
         early
+            .or_else(submitter)
             .or_else(late)
             .or_else(unused)
             .or_else(|| self.apart(first, second))

@@ -141,6 +141,17 @@ impl Owners {
         }
     }
 
+    /// As [`of`](Self::of), if the whole range lies in one piece.
+    pub(super) fn of_one(&self, range: Range<u64>, called: u64) -> Option<Owned> {
+        let (_, piece) = self.pieces.range(..=range.start).next_back()?;
+        let (region, newer) = piece.owner(called);
+        (range.end <= piece.end).then_some(Owned {
+            range,
+            region,
+            newer,
+        })
+    }
+
     fn piece_at(&self, address: u64) -> Option<Range<u64>> {
         let (start, piece) = self.pieces.range(..=address).next_back()?;
         (address < piece.end).then_some(*start..piece.end)

@@ -1,6 +1,8 @@
 //! Who touches memory: operations of streams, nodes of graphs, host threads.
 
-use super::clock::Epoch;
+use std::sync::OnceLock;
+
+use super::clock::{Clock, Epoch};
 use super::description::Description;
 use super::ids::{OperationId, StreamId, StreamKind, ThreadId};
 use super::names::Names;
@@ -15,6 +17,57 @@ pub(super) struct Site {
     pub(super) thread: ThreadId,
     /// Its place among all calls of the program.
     pub(super) called: u64,
+    /// What it comes after, once it runs.
+    runs_after: OnceLock<Clock>,
+    /// What it begins after, if that is less.
+    begins_after: OnceLock<Clock>,
+}
+
+impl Site {
+    pub(super) fn new(
+        epoch: Epoch,
+        place: Place,
+        description: Description,
+        thread: ThreadId,
+        called: u64,
+    ) -> Self {
+        Self {
+            epoch,
+            place,
+            description,
+            thread,
+            called,
+            runs_after: OnceLock::new(),
+            begins_after: OnceLock::new(),
+        }
+    }
+
+    /// It runs now; the first time counts.
+    pub(super) fn runs_after(&self, clock: &Clock) {
+        let _ = self.runs_after.set(clock.clone());
+    }
+
+    /// Some of it runs after no more than this.
+    pub(super) fn begins_after(&self, clock: &Clock) {
+        let _ = self.begins_after.set(clock.clone());
+    }
+
+    /// What it came after when it ran; nothing before that.
+    pub(super) fn ran_after(&self) -> Option<&Clock> {
+        self.runs_after.get()
+    }
+
+    /// What all of it came after when it ran.
+    pub(super) fn began_after(&self) -> Option<Clock> {
+        let begun = self.begins_after.get().cloned();
+        begun.or_else(|| Some(self.runs_after.get()?.before(self.epoch)))
+    }
+
+    /// Whether it came after the other one, which has run.
+    pub(super) fn came_after(&self, other: &Self) -> bool {
+        self.ran_after()
+            .is_some_and(|clock| clock.knows(other.epoch))
+    }
 }
 
 /// Where an operation or an access runs.
@@ -53,6 +106,31 @@ impl Place {
     /// Whether it is an access of the host.
     pub(super) fn is_host(&self) -> bool {
         matches!(self, Self::Host { .. })
+    }
+
+    /// The operation, unless it is an access of the host.
+    pub(super) fn operation(&self) -> Option<OperationId> {
+        match self {
+            Self::Stream { operation, .. } | Self::Node { operation, .. } => Some(*operation),
+            Self::Host { .. } => None,
+        }
+    }
+
+    /// Whether both are operations of one stream, this one the earlier.
+    pub(super) fn is_before_in_stream(&self, later: &Self) -> bool {
+        match (self, later) {
+            (
+                Self::Stream {
+                    stream, position, ..
+                },
+                Self::Stream {
+                    stream: other,
+                    position: later,
+                    ..
+                },
+            ) => stream == other && position < later,
+            _ => false,
+        }
     }
 
     /// The stream that an event can be recorded in.

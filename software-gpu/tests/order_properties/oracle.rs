@@ -95,19 +95,19 @@ impl Oracle {
         if let Some((rule, first)) = self.life(allocation, death, all.start) {
             found.push(expected(rule, first, death, all));
         }
+        let mut told: Vec<Node> = Vec::new();
         for earlier in self.executed.iter().rev() {
             let own = |(byte, _, owner): &(u64, Touch, Option<usize>)| {
                 (*owner == Some(allocation)).then_some((*byte, *owner))
             };
             let bytes: Vec<_> = earlier.bytes.iter().filter_map(own).collect();
-            if !bytes.is_empty() && !self.is_before(earlier.node, death) {
+            if !bytes.is_empty() && self.is_told(earlier.node, death, &mut told) {
                 found.push(expected(
                     Rule::FreedWithoutOrder,
                     earlier.node,
                     death,
                     lowest(&bytes),
                 ));
-                break;
             }
         }
         self.allocations[allocation].death = Some(death);
@@ -117,12 +117,11 @@ impl Oracle {
     /// The operation `node`, submitted after `called` calls, is executed.
     pub fn accessed(&mut self, node: Node, called: usize, accesses: &Accesses) -> Vec<Expected> {
         let bytes = self.touched(called, accesses);
-        let mut found = Vec::new();
+        let (mut found, mut told) = (Vec::new(), Vec::new());
         for earlier in self.executed.iter().rev() {
             let common = common(earlier, &bytes);
-            if !common.is_empty() && !self.is_before(earlier.node, node) {
+            if !common.is_empty() && self.is_told(earlier.node, node, &mut told) {
                 found.push(expected(Rule::Race, earlier.node, node, lowest(&common)));
-                break;
             }
         }
         for (at, (byte, _, owner)) in bytes.iter().enumerate() {
@@ -136,6 +135,17 @@ impl Oracle {
         }
         self.executed.push(Executed { node, bytes });
         found
+    }
+
+    /// Whether an earlier access that conflicts with that of `later` is to be told: no order makes up for it, and no
+    /// conflicting access that came after it was told before.
+    fn is_told(&self, earlier: Node, later: Node, told: &mut Vec<Node>) -> bool {
+        let covered = |other: &Node| self.is_before(earlier, *other);
+        let is_told = !self.is_before(earlier, later) && !told.iter().any(covered);
+        if is_told {
+            told.push(earlier);
+        }
+        is_told
     }
 
     fn touched(&self, called: usize, accesses: &Accesses) -> Vec<(u64, Touch, Option<usize>)> {

@@ -123,3 +123,18 @@ fn a_host_function_is_ordered_like_its_operation() {
     let found = program.only_finding();
     assert_eq!(found.first.description.what, "host function");
 }
+
+/// The wait was the host's, and the operation behind it is the device's.
+#[test]
+fn an_event_that_the_host_waited_for_too_early_is_noted() {
+    let mut program = Program::new();
+    program.record(A, EVENT);
+    program.run(A, "kernel", &writes(BYTES));
+    program.checker.event_synchronized(HOST, EVENT);
+    program.run(B, "copy", &reads(BYTES));
+    let found = program.only_finding();
+    assert_eq!(
+        found.nearly.as_deref(),
+        Some("the host waited for event 3, but it had been recorded before the kernel")
+    );
+}

@@ -2,8 +2,10 @@
 
 mod graphs;
 mod hosts;
+mod learned;
 mod legacy;
 mod lifetimes;
+mod overlaps;
 mod program;
 mod robustness;
 mod streams;

@@ -94,15 +94,22 @@ fn reads_and_atomics_meet_their_like() {
 }
 
 #[test]
-fn of_several_the_one_executed_last_is_reported_with_its_lowest_bytes() {
+fn of_several_those_are_reported_that_no_other_one_came_after() {
     let mut program = Program::new();
     program.run(A, "early", &writes(0x1000..0x1010));
     program.run(BLOCKING, "late", &writes(0x1040..0x1050));
     program.run(BLOCKING, "later", &writes(0x1020..0x1030));
     program.run(B, "copy", &reads(BYTES));
-    let found = program.only_finding();
-    assert_eq!(found.first.description.what, "later");
-    assert_eq!(found.bytes, 0x1020..0x1030);
+    let found = program.checker.take_findings();
+    let told = found
+        .iter()
+        .map(|found| (&*found.first.description.what, found.bytes.clone()));
+    let told: Vec<_> = told.collect();
+    assert_eq!(
+        told,
+        [("later", 0x1020..0x1030), ("early", 0x1000..0x1010)],
+        "an event after `later` is one after `late`"
+    );
 }
 
 /// The advice follows the order of the calls, whichever operation happened to run first.

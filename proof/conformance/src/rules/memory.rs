@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
-use crate::scene::Scene;
+use crate::scene::{Scene, is_pending};
 use crate::{cu, gives, holds, ok, rule, same};
 
 const FAMILY: &str = "memory";
@@ -51,6 +51,11 @@ pub const RULES: &[Rule] = &[
         freeing_twice_is_refused,
         "cuMemFree",
         "Freeing memory twice is refused."
+    ),
+    rule!(
+        freeing_waits_for_all_streams,
+        "CUDA programming guide, stream-ordered memory allocator",
+        "Freeing memory waits for the work of all streams, whether or not they use it."
     ),
     rule!(
         freeing_the_middle_is_refused,
@@ -397,5 +402,16 @@ fn unknown_pointer_attribute_is_refused(_: &mut Scene) -> Outcome {
         INVALID_VALUE,
         cuPointerGetAttribute((&raw mut value).cast(), 1000, address)
     );
+    Ok(())
+}
+
+fn freeing_waits_for_all_streams(scene: &mut Scene) -> Outcome {
+    for stream in [scene.stream()?, scene.non_blocking()?] {
+        let unused = allocate(4)?;
+        scene.busy(stream)?;
+        let before = scene.recorded(stream)?;
+        ok!(cuMemFree_v2(unused));
+        holds!(!is_pending(before)?);
+    }
     Ok(())
 }

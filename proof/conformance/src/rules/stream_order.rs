@@ -40,6 +40,11 @@ pub const RULES: &[Rule] = &[
         "Work in the legacy stream between the work of two blocking streams orders these."
     ),
     rule!(
+        waits_in_legacy_for_complete_events_order_blocking_streams,
+        "Stream synchronization behavior, legacy default stream",
+        "A wait in the legacy stream orders blocking streams, even if its event is complete."
+    ),
+    rule!(
         legacy_does_not_wait_for_non_blocking,
         "CU_STREAM_NON_BLOCKING",
         "Work in the legacy stream does not wait for non-blocking streams."
@@ -174,6 +179,17 @@ fn legacy_orders_two_blocking_streams(scene: &mut Scene) -> Outcome {
     scene.launch("nothing", 0, &[])?;
     scene.move_word(to, from, second)?;
     same!(scene.word(to)?, 62);
+    Ok(())
+}
+
+fn waits_in_legacy_for_complete_events_order_blocking_streams(scene: &mut Scene) -> Outcome {
+    let (first, second) = (scene.stream()?, scene.stream()?);
+    let (from, to, complete) = (scene.device(4)?, scene.device(4)?, scene.recorded(first)?);
+    ok!(cuEventSynchronize(complete));
+    scene.slow_store(from, 63, first)?;
+    ok!(cuStreamWaitEvent(0, complete, 0));
+    scene.move_word(to, from, second)?;
+    same!(scene.word(to)?, 63);
     Ok(())
 }
 

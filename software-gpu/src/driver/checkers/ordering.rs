@@ -1,7 +1,6 @@
 //! Tells the ordering checker what the program does, and turns its findings into reports.
 
 use std::ops::Range;
-use std::panic::Location;
 use std::sync::Arc;
 
 use crate::activity::{self, Kind};
@@ -11,14 +10,16 @@ use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraphExec, CUstream};
 use crate::driver::devices::context::Context;
 use crate::driver::host::call::Call;
 use crate::driver::host::threads::{Ordinal, current};
+use crate::driver::launch::kernel::Launch;
 use crate::driver::simulation::operation::{Effect, Operation};
 use crate::driver::simulation::simulator::{Simulator, lock};
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
+use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
-    Checker, ContextId, Description, EventId, HostAccess, Locate, OperationId, StreamId,
-    StreamKind, ThreadId, identity_of,
+    Checker, ContextId, Description, EventId, HostAccess, OperationId, SourceLine, StreamId,
+    StreamKind, ThreadId, ValueId,
 };
 use crate::reports::{self, Mode};
 use crate::timeline::OpId;
@@ -88,36 +89,22 @@ impl Ordering {
     /// What it waits for is known from the stream and from events, but for an allocation, which the driver itself makes
     /// wait for the free whose memory it gets, and for a graph's launch, whose end waits for its last nodes.
     pub(in crate::driver) fn submitted(&mut self, op: OpId, operation: &Operation, after: &[OpId]) {
-        let (stream, description) = (operation.stream.into(), || operation.description());
-        let after = || after.iter().copied().map(OperationId::from);
-        match &operation.effect {
-            Effect::Wait => {}
-            Effect::Mark | Effect::WaitValue(_) => {
-                self.tell(|checker| {
-                    let after: Vec<_> = after().collect();
-                    checker.submitted(thread(), stream, op.into(), &after, description());
-                });
-            }
-            Effect::Allocate(memory) => {
-                let (start, end) = (memory.address, memory.address + memory.bytes as u64);
-                self.tell(|checker| {
-                    let after: Vec<_> = after().collect();
-                    checker.submitted(thread(), stream, op.into(), &after, description());
-                    checker.pool_allocated(op.into(), start..end, description());
-                });
-            }
-            Effect::Free(memory) => {
-                self.tell(|checker| {
-                    checker.submitted(thread(), stream, op.into(), &[], description());
-                    checker.pool_freed(op.into(), memory.address);
-                });
-            }
-            _ => {
-                self.tell(|checker| {
-                    checker.submitted(thread(), stream, op.into(), &[], description())
-                });
-            }
+        if matches!(operation.effect, Effect::Wait) {
+            return;
         }
+        let after = match operation.effect {
+            Effect::Mark | Effect::Allocate(_) => after,
+            _ => &[],
+        };
+        self.tell(|checker| {
+            let after: Vec<_> = after.iter().copied().map(OperationId::from).collect();
+            let (stream, description) = (operation.stream.into(), operation.description());
+            checker.submitted(thread(), stream, op.into(), &after, description);
+            if let Effect::Kernel(launch) = &operation.effect {
+                checker.launched(thread(), op.into(), launch.programmatic);
+            }
+            tell_more(checker, op, operation);
+        });
     }
 
     /// A node of a graph was submitted.
@@ -130,21 +117,9 @@ impl Ordering {
     ) {
         self.tell(|checker| {
             let after: Vec<_> = after.iter().copied().map(OperationId::from).collect();
-            checker.submitted_node(
-                thread(),
-                launch.into(),
-                op.into(),
-                &after,
-                operation.description(),
-            );
-            match &operation.effect {
-                Effect::Allocate(memory) => {
-                    let range = memory.address..memory.address + memory.bytes as u64;
-                    checker.pool_allocated(op.into(), range, operation.description());
-                }
-                Effect::Free(memory) => checker.pool_freed(op.into(), memory.address),
-                _ => {}
-            }
+            let description = operation.description();
+            checker.submitted_node(thread(), launch.into(), op.into(), &after, description);
+            tell_more(checker, op, operation);
         });
     }
 
@@ -173,7 +148,8 @@ impl Ordering {
         self.tell(|checker| checker.event_destroyed(exec.into()));
     }
 
-    /// A copy or memset touches its bytes when it starts. What a kernel touches is known once it has been executed.
+    /// A copy or memset touches its bytes when it starts, as does the write of a value. What a kernel touches is known once
+    /// it has been executed.
     pub(in crate::driver) fn started(&mut self, op: OpId, effect: &Effect) {
         if !self.is_on() {
             return;
@@ -181,9 +157,62 @@ impl Ordering {
         let accesses = match effect {
             Effect::Copy(copy) => copy.accesses(),
             Effect::Set(set) => set.accesses(),
+            Effect::WriteValue(value) => Accesses {
+                atomics: value.range().into(),
+                ..Accesses::default()
+            },
+            Effect::Free(_) => {
+                self.tell(|checker| checker.began(op.into()));
+                return;
+            }
             _ => return,
         };
         self.accessed(op, &accesses);
+    }
+
+    /// What the kernel touched when it was executed.
+    pub(in crate::driver) fn executed(&mut self, op: OpId, launch: &Launch, observed: &Observed) {
+        let (accesses, op) = (&observed.accesses, op.into());
+        self.tell(|checker| match &observed.dependent {
+            Some(dependent) => {
+                checker.accessed_early(op, &dependent.early, dependent.waits);
+                checker.accessed(op, accesses);
+            }
+            None if launch.programmatic => checker.accessed_early(op, accesses, false),
+            None => checker.accessed(op, accesses),
+        });
+    }
+
+    pub(in crate::driver) fn host_function_began(&mut self, op: OpId) {
+        self.tell(|checker| checker.host_function_began(op.into()));
+    }
+
+    pub(in crate::driver) fn host_function_returned(&mut self, op: OpId) {
+        self.tell(|checker| checker.host_function_returned(op.into()));
+    }
+
+    /// Streams wait for the value in this range: what is there counts as `write`.
+    pub(in crate::driver) fn value_watched(&mut self, write: ValueId, range: Range<u64>) {
+        self.tell(|checker| checker.value_watched(write, range));
+    }
+
+    /// The operation has written the value, or the host has.
+    pub(in crate::driver) fn value_written(&mut self, write: ValueId, op: Option<OpId>) {
+        self.tell(|checker| checker.value_written(write, op.map(OperationId::from)));
+    }
+
+    pub(in crate::driver) fn value_forgotten(&mut self, write: ValueId) {
+        self.tell(|checker| checker.value_forgotten(write));
+    }
+
+    /// The wait for a value is over, after this write of it.
+    pub(in crate::driver) fn value_found(
+        &mut self,
+        wait: OpId,
+        range: Range<u64>,
+        write: Option<ValueId>,
+    ) {
+        self.tell(|checker| checker.value_found(wait.into(), range, write));
     }
 
     pub(in crate::driver) fn recorded(&mut self, event: CUevent, stream: CUstream, op: OpId) {
@@ -227,9 +256,7 @@ impl Ordering {
     /// Memory exists from now on.
     pub(in crate::driver) fn allocated(&mut self, start: u64, bytes: usize, what: &'static str) {
         let range = start..start + bytes as u64;
-        self.tell(|checker| {
-            checker.allocated(range, Description::new(what).at(Arc::new(CallSite::here())))
-        });
+        self.tell(|checker| checker.allocated(range, Description::new(what).at(CallSite::here())));
     }
 
     /// Memory is gone, after everything that could use it.
@@ -241,7 +268,7 @@ impl Ordering {
     pub(in crate::driver) fn freed_by_host(&mut self, start: u64, bytes: usize) {
         self.tell(|checker| {
             let free = Description::new(format!("cuMemFree of {bytes} bytes"));
-            let free = free.at(Arc::new(CallSite::here()));
+            let free = free.at(CallSite::here());
             checker.pool_freed_by_host(thread(), start, free);
         });
     }
@@ -263,6 +290,19 @@ impl Ordering {
     }
 }
 
+/// What the checker is told of an operation beside its place.
+fn tell_more(checker: &mut Checker, op: OpId, operation: &Operation) {
+    match &operation.effect {
+        Effect::HostFunction(_) | Effect::WaitValue(_) => checker.learns(op.into()),
+        Effect::Allocate(memory) => {
+            let range = memory.address..memory.address + memory.bytes as u64;
+            checker.pool_allocated(op.into(), range, operation.description());
+        }
+        Effect::Free(memory) => checker.pool_freed(op.into(), memory.address),
+        _ => {}
+    }
+}
+
 /// The program gives a stream a name.
 pub(crate) fn name_stream(handle: usize, name: &str) {
     let mut simulator = lock();
@@ -280,12 +320,7 @@ pub(crate) fn name_stream(handle: usize, name: &str) {
 }
 
 /// The program says that its own code reads or writes memory.
-pub(crate) fn host_accessed(
-    access: HostAccess,
-    start: u64,
-    bytes: usize,
-    caller: &'static Location<'static>,
-) {
+pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller: SourceLine) {
     let range = start..start.saturating_add(bytes as u64);
     if current::in_host_function() {
         let mut simulator = lock();
@@ -301,23 +336,10 @@ pub(crate) fn host_accessed(
             HostAccess::Read => "read",
             HostAccess::Write => "write",
         };
-        let description = Description::new(what).at(Arc::new(HostPlace(caller)));
+        let description = Description::new(what).at(Arc::new(caller));
         call.ordering
             .tell(|checker| checker.host_accessed(thread(), access, range, description));
         call.end();
-    }
-}
-
-/// The line of the program that reads or writes.
-struct HostPlace(&'static Location<'static>);
-
-impl Locate for HostPlace {
-    fn locate(&self) -> Option<String> {
-        Some(format!("{}:{}", self.0.file(), self.0.line()))
-    }
-
-    fn identity(&self) -> u64 {
-        identity_of(self.0)
     }
 }
 
@@ -360,8 +382,8 @@ impl Operation {
             Effect::Free(memory) => format!("free of {} bytes", memory.bytes),
         };
         let description = Description::new(what);
-        match self.call_site {
-            Some(site) => description.at(Arc::new(site)),
+        match self.call_site.clone() {
+            Some(site) => description.at(site),
             None => description,
         }
     }
@@ -400,7 +422,7 @@ impl From<OpId> for OperationId {
 
 impl Simulator {
     /// Where the present call comes from, if reports want to know.
-    pub(in crate::driver) fn call_site(&self) -> Option<CallSite> {
+    pub(in crate::driver) fn call_site(&self) -> Option<Arc<CallSite>> {
         self.ordering.is_on().then(CallSite::here)
     }
 }

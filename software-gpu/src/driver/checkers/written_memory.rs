@@ -22,10 +22,15 @@ impl Simulator {
             return;
         };
         kernel_reports::report(activity::correlation(op.index()), &observed, &self.memory);
-        let accesses = &observed.accesses;
-        self.memory.mark_written(&accesses.writes);
-        self.memory.mark_written(&accesses.atomics);
-        self.ordering.accessed(op, accesses);
+        let early = observed.dependent.iter().map(|dependent| &dependent.early);
+        for accesses in early.chain([&observed.accesses]) {
+            self.memory.mark_written(&accesses.writes);
+            self.memory.mark_written(&accesses.atomics);
+        }
+        let operation = self.operations.get(&op);
+        if let Some(Effect::Kernel(launch)) = operation.map(|operation| &operation.effect) {
+            self.ordering.executed(op, launch, &observed);
+        }
     }
 
     /// Takes note of an operation other than a kernel whose modelled end has come, before it takes effect.

@@ -6,6 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::costs::Cost;
+use super::idle;
 use super::threads::{Ordinal, current};
 use crate::call_site::CallSite;
 use crate::driver::c_abi::errors::CudaError;
@@ -54,21 +55,34 @@ impl Call {
             report_nested_call();
             return Err(CudaError::NotPermitted);
         }
+        idle::called();
         let mut call = Self {
             guard: Some(lock()),
             clock: current::clock(),
         };
+        call.threads.set_queuing(false);
         loop {
             if call.in_host_function || call.must_yield() {
                 call.pause()?;
                 continue;
             }
+            call.host_may_have_written();
             call.clock = call.clock.max(call.now);
             call.publish_clock();
             if !call.step(call.clock) {
                 return Ok(call);
             }
         }
+    }
+
+    /// A call that no thread of the program makes, unless a host function runs.
+    pub(super) fn of_nobody(guard: MutexGuard<'static, Simulator>) -> Option<Self> {
+        let clock = guard.now;
+        let runs = guard.in_host_function;
+        (!runs).then_some(Self {
+            guard: Some(guard),
+            clock,
+        })
     }
 
     /// Gives the turn away, with the simulation at the thread's clock if no other thread can still act before.
@@ -80,6 +94,7 @@ impl Call {
         } = &mut *self;
         effects.before_host(memory);
         self.wake_others();
+        idle::called();
     }
 
     /// The thread's virtual time.
@@ -113,6 +128,20 @@ impl Call {
         for op in &incomplete {
             self.ordering.operation_synchronized(*op);
         }
+        self.linger(incomplete, wake_up)
+    }
+
+    /// As [`wait`](Self::wait), where no program can count on the wait: it orders nothing for the checker.
+    ///
+    /// # Errors
+    /// As `wait`.
+    pub(in crate::driver) fn linger(
+        &mut self,
+        operations: impl IntoIterator<Item = OpId>,
+        wake_up: Time,
+    ) -> Result<(), CudaError> {
+        let incomplete = operations.into_iter().filter(|op| !self.is_complete(*op));
+        let incomplete: BTreeSet<OpId> = incomplete.collect();
         if incomplete.is_empty() {
             return Ok(());
         }
@@ -199,7 +228,7 @@ impl Call {
     }
 
     /// Lets one thing happen, if it is not later than `limit`.
-    fn step(&mut self, limit: Time) -> bool {
+    pub(super) fn step(&mut self, limit: Time) -> bool {
         match (**self).step(limit) {
             Step::Nothing => return false,
             Step::Happened => {}
@@ -211,11 +240,13 @@ impl Call {
                     effects, memory, ..
                 } = &mut **self;
                 effects.before_host(memory);
+                self.ordering.host_function_began(op);
                 self.guard = None;
                 let duration = host_function::run(callback, status, at);
                 self.guard = Some(lock());
                 self.in_host_function = false;
                 self.host_function = None;
+                self.ordering.host_function_returned(op);
                 self.timeline.complete_host_function(op, duration);
             }
         }
@@ -239,6 +270,8 @@ impl Call {
 
     /// Lets other threads act.
     fn pause(&mut self) -> Result<(), CudaError> {
+        self.threads.set_queuing(true);
+        idle::wakes();
         self.wake_others();
         let seen = self.progress;
         self.sleepers += 1;
@@ -249,6 +282,7 @@ impl Call {
         let (guard, timeout) = result.unwrap_or_else(PoisonError::into_inner);
         self.guard = Some(guard);
         self.sleepers -= 1;
+        self.threads.set_queuing(false);
         if timeout.timed_out() && !self.in_host_function && self.progress == seen {
             let holder = self.threads.earliest(current::ordinal());
             report_standstill(self.clock, holder);

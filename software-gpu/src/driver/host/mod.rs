@@ -3,5 +3,6 @@
 
 pub(super) mod call;
 pub(super) mod costs;
+pub(super) mod idle;
 pub(super) mod program;
 pub(super) mod threads;

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use super::call::Call;
 use super::costs;
+use super::idle;
 use super::threads::{Ordinal, ThreadSerial, current};
 use crate::driver::simulation::simulator::lock;
 use crate::timeline::Time;
 
 /// The calling thread's clock. A thread that is not ordered by virtual time is never behind the simulation.
 pub(crate) fn host_now() -> Duration {
+    idle::declares_work();
     let own = current::clock();
     if current::in_host_function() || current::ordinal().is_some() {
         return own.into();
@@ -21,6 +23,7 @@ pub(crate) fn host_now() -> Duration {
 
 /// The calling thread computes for `cost`.
 pub(crate) fn host_work(cost: Time) {
+    idle::declares_work();
     if current::in_host_function() {
         // The simulation stands still; what a host function costs is counted when it returns.
         current::set_clock(current::clock() + cost);

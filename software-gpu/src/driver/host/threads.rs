@@ -98,6 +98,10 @@ struct Registered {
     clock: Time,
     /// Inside a call, waiting for the device or for threads of its own.
     waiting: bool,
+    /// Inside a call, waiting for its turn.
+    queues: bool,
+    /// Blocked outside of the driver: it holds nobody back until it calls.
+    absent: bool,
 }
 
 /// One thread's wait for the end of operations.
@@ -116,9 +120,13 @@ impl HostThreads {
     pub(in crate::driver) fn register(&mut self, clock: Time) -> Ordinal {
         let ordinal = self.given;
         self.given += 1;
-        let waiting = false;
-        self.registered
-            .insert(ordinal, Registered { clock, waiting });
+        let thread = Registered {
+            clock,
+            waiting: false,
+            queues: false,
+            absent: false,
+        };
+        self.registered.insert(ordinal, thread);
         ordinal
     }
 
@@ -139,11 +147,29 @@ impl HostThreads {
         }
     }
 
+    /// Marks the calling thread as waiting for its turn, or as having it.
+    pub(in crate::driver) fn set_queuing(&mut self, queues: bool) {
+        let ordinal = current::ordinal();
+        if let Some(thread) = ordinal.and_then(|ordinal| self.registered.get_mut(&ordinal)) {
+            thread.queues = queues;
+            thread.absent = false;
+        }
+    }
+
+    /// All threads are blocked: those that are outside of the driver wait for something that the others or the device do.
+    pub(in crate::driver) fn leave_out_absent(&mut self) {
+        for thread in self.registered.values_mut() {
+            thread.absent = !thread.waiting && !thread.queues;
+        }
+    }
+
     /// The clock of the earliest thread that may call, other than `except`; and its ordinal.
     pub(in crate::driver) fn earliest(&self, except: Option<Ordinal>) -> Option<(Time, Ordinal)> {
         self.registered
             .iter()
-            .filter(|(ordinal, thread)| !thread.waiting && Some(**ordinal) != except)
+            .filter(|(ordinal, thread)| {
+                !thread.waiting && !thread.absent && Some(**ordinal) != except
+            })
             .map(|(ordinal, thread)| (thread.clock, *ordinal))
             .min()
     }

@@ -3,7 +3,7 @@
 //! Cooperative launch, clusters and priority change what a launch does here. Hints for caches, for the
 //! placement of blocks or for the order of memory operations between domains are checked and have no effect on the
 //! model. Programmatic stream serialisation is a permission to overlap with the kernel before; the model makes no use
-//! of it.
+//! of it, and the ordering checker counts on it.
 //!
 //! Of the instants at which events may be recorded, the model takes those that programs can least rely on: a launch
 //! completion event promises nothing about what the kernel writes, so it is recorded before the kernel. A programmatic
@@ -47,6 +47,8 @@ pub(in crate::driver) struct LaunchAttributes {
     pub(in crate::driver) cooperative: bool,
     /// Instead of the stream's priority.
     pub(in crate::driver) priority: Option<c_int>,
+    /// The kernel may begin before the one before it in its stream has ended.
+    pub(in crate::driver) programmatic: bool,
     /// To be recorded when all blocks have begun.
     pub(in crate::driver) completion_event: Option<CUevent>,
     /// To be recorded when all blocks have triggered it.
@@ -130,7 +132,8 @@ impl LaunchAttributes {
             PRIORITY => self.priority = Some(first.cast_signed()),
             PROGRAMMATIC_EVENT => self.programmatic_event = Some(event(&attribute.value)?),
             LAUNCH_COMPLETION_EVENT => self.completion_event = Some(event(&attribute.value)?),
-            IGNORE | PROGRAMMATIC_STREAM_SERIALIZATION => {}
+            IGNORE => {}
+            PROGRAMMATIC_STREAM_SERIALIZATION => self.programmatic = first != 0,
             ACCESS_POLICY_WINDOW => check_access_policy(&attribute.value)?,
             NVLINK_UTIL_CENTRIC_SCHEDULING | MEM_SYNC_DOMAIN if first <= 1 => {}
             MEM_SYNC_DOMAIN_MAP => check_domains(&attribute.value)?,

@@ -33,6 +33,8 @@ pub(in crate::driver) struct Launch {
     pub(in crate::driver) parameters: Vec<u8>,
     /// Instead of its stream's.
     pub(in crate::driver) priority: Option<c_int>,
+    /// It may begin before the kernel before it in its stream has ended.
+    pub(in crate::driver) programmatic: bool,
     /// Set when the kernel was executed and failed; the context fails at the kernel's end.
     pub(in crate::driver) fault: Option<CudaError>,
 }
@@ -114,6 +116,7 @@ fn launch(
         // SAFETY: the caller passes arguments as the kernel declares them.
         let mut launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
         launch.priority = attributes.priority_on(&call.profile_of(context)?.device);
+        launch.programmatic = attributes.programmatic;
         let clock = call.clock();
         if let Some(event) = attributes.completion_event {
             call.record_with_launch(event, target, clock)?;
@@ -253,6 +256,7 @@ impl Launch {
             shape,
             parameters,
             priority: None,
+            programmatic: false,
             fault: None,
         })
     }
@@ -321,7 +325,10 @@ impl Simulator {
 
     fn kernel_failed(&mut self, op: OpId, fault: &Fault) {
         let explanation = fault.to_string();
-        crate::say!("software GPU: {explanation}");
+        // Nobody asks how a kernel has ended that runs after the program.
+        if !self.finishing {
+            crate::say!("software GPU: {explanation}");
+        }
         self.last_fault = Some(explanation);
         if let Some(Effect::Kernel(launch)) = self
             .operations

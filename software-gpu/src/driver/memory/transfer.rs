@@ -12,7 +12,9 @@
 //! | device → device, the same or another | does not wait | does not wait |
 //! | host → host | waits | waits |
 //!
-//! Where the documentation says that the driver may wait, it does.
+//! Where the documentation says that the driver may wait, it does; but no program may count on that, so it orders nothing
+//! for the checker ([`Promise::Possible`]). The same holds of what a synchronous copy from pageable memory leaves to the
+//! device when it returns: whatever the size, the last of it may still be on its way.
 
 use std::ffi::c_void;
 
@@ -29,6 +31,31 @@ use crate::timeline::CopyKind;
 
 /// Up to this size a pageable source is staged whole.
 const STAGED_BYTES: usize = 64 << 10;
+
+/// What the documentation says of the copy's end when the call returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Promise {
+    /// It has come.
+    Kept,
+    /// It may have come: here it has.
+    Possible,
+    /// The call does not wait.
+    None,
+}
+
+impl Promise {
+    fn of(copy: &Copy, synchronous: bool) -> Self {
+        match copy.kind {
+            CopyKind::HostToHost => Self::Kept,
+            CopyKind::DeviceToHost if synchronous => Self::Kept,
+            CopyKind::DeviceToHost if copy.pageable => Self::Possible,
+            CopyKind::HostToDevice if copy.staged.is_some() => Self::None,
+            CopyKind::HostToDevice if copy.pageable => Self::Possible,
+            CopyKind::HostToDevice if synchronous => Self::Kept,
+            _ => Self::None,
+        }
+    }
+}
 
 /// An address as a copy's caller gives it.
 #[derive(Clone, Copy)]
@@ -55,22 +82,17 @@ impl Call {
     ) -> Result<(), CudaError> {
         let mut copy = self.prepared(to, from);
         copy.staged = self.staged(mode, stream, copy.kind, from)?;
-        let synchronous = matches!(mode, Mode::Sync(_));
-        let waits = match copy.kind {
-            CopyKind::HostToHost => true,
-            CopyKind::DeviceToHost => copy.pageable || synchronous,
-            CopyKind::HostToDevice => copy.staged.is_none() && (copy.pageable || synchronous),
-            CopyKind::DeviceToDevice | CopyKind::PeerToPeer | CopyKind::PeerThroughHost => false,
-        };
+        let promise = Promise::of(&copy, matches!(mode, Mode::Sync(_)));
         let clock = self.clock();
         let context = self.streams.get(stream)?.context;
         let op = self.submit(stream, clock, Effect::Copy(copy))?;
-        if waits {
-            let wake_up = self.wake_up(context)?;
-            self.wait(op, wake_up)?;
-            self.usable(context)?;
+        let wake_up = self.wake_up(context)?;
+        match promise {
+            Promise::Kept => self.wait(op, wake_up)?,
+            Promise::Possible => self.linger(op, wake_up)?,
+            Promise::None => return Ok(()),
         }
-        Ok(())
+        self.usable(context).map(|_| ())
     }
 
     /// The copy of what [`side`](Self::side) has found. Both sides have the same extent, which is not empty.
@@ -88,7 +110,7 @@ impl Call {
     }
 
     /// The source's bytes, if it is pageable and small enough to be staged whole. The host takes the time of the copy
-    /// to the staging buffer; a synchronous call waits for the stream before.
+    /// to the staging buffer. A synchronous call waits for the stream before, whatever the size.
     fn staged(
         &mut self,
         mode: Mode,
@@ -99,7 +121,13 @@ impl Call {
         let (Place::Pageable(address), Some(bytes)) = (from.place, from.rows.bytes()) else {
             return Ok(None);
         };
-        if kind != CopyKind::HostToDevice || bytes > STAGED_BYTES || self.is_capturing(stream) {
+        if kind != CopyKind::HostToDevice || self.is_capturing(stream) {
+            return Ok(None);
+        }
+        if let Mode::Sync(_) = mode {
+            self.ordering.stream_synchronized(stream);
+        }
+        if bytes > STAGED_BYTES {
             return Ok(None);
         }
         if let Mode::Sync(_) = mode {

@@ -69,11 +69,12 @@ impl Effects {
         self.kernels.insert(op, kernel);
     }
 
-    /// The kernel's modelled end has come.
-    pub(in crate::driver) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) {
+    /// The kernel's modelled end has come. Whether it has stored to host memory.
+    pub(in crate::driver) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) -> bool {
         let Some(kernel) = self.kernels.remove(&op) else {
-            return;
+            return false;
         };
+        let of_host = kernel.writes_host();
         if !kernel.showing {
             self.before_kernel(space);
             for reading in self.reading.values_mut() {
@@ -83,6 +84,7 @@ impl Effects {
             }
         }
         kernel.writes.land(space);
+        of_host
     }
 
     /// A copy starts to read mapped memory.
@@ -106,7 +108,7 @@ impl Effects {
     }
 
     /// The copy's modelled end has come: its bytes land.
-    pub(in crate::driver) fn copy_ended(&mut self, op: OpId, copy: Copy, space: &AddressSpace) {
+    pub(in crate::driver) fn copy_ended(&mut self, op: OpId, copy: &Copy, space: &AddressSpace) {
         let early = self.reading.remove(&op).and_then(|reading| reading.staged);
         if let Place::Mapped(from) = copy.from.place {
             self.before_read(from, copy.from.rows.span().unwrap_or(0), space);
@@ -146,11 +148,7 @@ impl Effects {
     /// The program is about to run and may look at page-locked memory.
     pub(in crate::driver) fn before_host(&mut self, space: &AddressSpace) {
         for kernel in self.kernels.values_mut() {
-            if kernel.showing
-                && kernel
-                    .writes
-                    .any_allocation(|base| !is_device_address(base))
-            {
+            if kernel.showing && kernel.writes_host() {
                 kernel.withdraw(space);
             }
         }
@@ -194,6 +192,10 @@ impl Effects {
 }
 
 impl Executed {
+    fn writes_host(&self) -> bool {
+        self.writes.any_allocation(|base| !is_device_address(base))
+    }
+
     fn withdraw(&mut self, space: &AddressSpace) {
         if self.showing {
             self.writes.withdraw(space);
@@ -352,7 +354,7 @@ mod tests {
         }
 
         fn copy_ends(&mut self, op: OpId, copy: Copy) {
-            self.effects.copy_ended(op, copy, &self.space);
+            self.effects.copy_ended(op, &copy, &self.space);
         }
 
         fn set(&mut self, offset: usize, value: u8) {

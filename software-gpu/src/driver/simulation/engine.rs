@@ -6,6 +6,8 @@ use crate::activity::{self, Activity, Kind};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{CUresult, CUstream};
+use crate::driver::checkers::ordering::Ordering;
+use crate::driver::host::idle;
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
@@ -45,16 +47,9 @@ impl Simulator {
         effect: Effect,
         after: &[OpId],
     ) -> Result<OpId, CudaError> {
-        let op = self.enqueue(stream, host, effect, after)?;
-        let Self {
-            ordering,
-            operations,
-            ..
-        } = self;
-        if let Some(operation) = operations.get(&op) {
+        self.submit_told(stream, host, effect, after, |ordering, op, operation| {
             ordering.submitted(op, operation, after);
-        }
-        Ok(op)
+        })
     }
 
     /// Submits a node of a graph whose launch began with `launch`, after `after` alone.
@@ -66,19 +61,27 @@ impl Simulator {
         effect: Effect,
         after: &[OpId],
     ) -> Result<OpId, CudaError> {
-        let op = self.enqueue(stream, host, effect, after)?;
-        let Self {
-            ordering,
-            operations,
-            ..
-        } = self;
-        if let Some(operation) = operations.get(&op) {
+        self.submit_told(stream, host, effect, after, |ordering, op, operation| {
             ordering.submitted_node(launch, op, operation, after);
+        })
+    }
+
+    fn submit_told(
+        &mut self,
+        stream: CUstream,
+        host: Time,
+        effect: Effect,
+        after: &[OpId],
+        tell: impl FnOnce(&mut Ordering, OpId, &Operation),
+    ) -> Result<OpId, CudaError> {
+        let op = self.enqueue(stream, host, effect, after)?;
+        if let Some(operation) = self.operations.get(&op) {
+            tell(&mut self.ordering, op, operation);
         }
         Ok(op)
     }
 
-    pub(in crate::driver) fn enqueue(
+    fn enqueue(
         &mut self,
         stream: CUstream,
         host: Time,
@@ -109,6 +112,7 @@ impl Simulator {
             effect,
         };
         self.operations.insert(op, operation);
+        idle::wakes();
         self.track_order(stream, op);
         Ok(op)
     }
@@ -188,19 +192,25 @@ impl Simulator {
         if !failed {
             self.check_ended(&operation);
         }
-        match operation.effect {
-            Effect::Record(event) => self.event_recorded(event, op, at),
+        let effect = operation.effect;
+        match &effect {
+            Effect::Record(event) => self.event_recorded(*event, op, at),
             _ if failed => self.effects.discard(op),
             Effect::Kernel(launch) => match launch.fault {
                 Some(fault) => {
                     self.effects.discard(op);
                     self.poison(operation.context, fault);
                 }
-                None => self.effects.kernel_ended(op, &self.memory),
+                None => {
+                    let of_host = self.effects.kernel_ended(op, &self.memory);
+                    self.noticeable += u64::from(of_host);
+                }
             },
+            // The program's memory may be gone.
+            Effect::Copy(copy) if self.finishing && copy.pageable => self.effects.discard(op),
             Effect::Copy(copy) => self.effects.copy_ended(op, copy, &self.memory),
-            Effect::Set(set) => self.effects.set_ended(&set, &self.memory),
-            Effect::WriteValue(value) => self.effects.value_written(value, &self.memory),
+            Effect::Set(set) => self.effects.set_ended(set, &self.memory),
+            Effect::WriteValue(value) => self.effects.value_written(*value, &self.memory),
             Effect::HostFunction(_)
             | Effect::WaitValue(_)
             | Effect::Wait
@@ -208,6 +218,8 @@ impl Simulator {
             | Effect::Allocate(_)
             | Effect::Free(_) => {}
         }
+        self.noticeable += u64::from(effect.is_noticeable());
+        self.landed(op, &effect);
         self.ordering.ended(op);
         self.threads.ended(op, at);
         self.forget_some(op);

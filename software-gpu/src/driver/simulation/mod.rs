@@ -3,6 +3,7 @@
 
 pub(super) mod effects;
 pub(super) mod engine;
+pub(super) mod finish;
 pub(super) mod instruction_budget;
 pub(super) mod operation;
 pub(super) mod simulator;

@@ -1,6 +1,7 @@
 //! What was given to a stream and has not ended.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::call_site::CallSite;
 use crate::driver::c_abi::types::{
@@ -10,7 +11,7 @@ use crate::driver::launch::kernel::Launch;
 use crate::driver::memory::boxes::Rows;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::streams::memory_values::{Value, ValueWait};
-use crate::memory::{Accesses, ByteRanges};
+use crate::memory::{Accesses, ByteRanges, is_device_address};
 use crate::timeline::{CopyKind, Time, Work};
 
 /// An operation between its submission and its end.
@@ -21,7 +22,7 @@ pub(in crate::driver) struct Operation {
     pub(in crate::driver) correlation: u64,
     pub(in crate::driver) started: Time,
     /// Where the program asked for it, when the checkers are on.
-    pub(in crate::driver) call_site: Option<CallSite>,
+    pub(in crate::driver) call_site: Option<Arc<CallSite>>,
     pub(in crate::driver) effect: Effect,
 }
 
@@ -176,6 +177,21 @@ impl Callback {
 }
 
 impl Effect {
+    /// Whether the host can notice its end without a call. Of a kernel that is not known here.
+    pub(in crate::driver) fn is_noticeable(&self) -> bool {
+        let of_host = |place: Place| match place {
+            Place::Mapped(address) => !is_device_address(address),
+            Place::Pageable(_) => true,
+        };
+        match self {
+            Self::HostFunction(_) => true,
+            Self::Copy(copy) => of_host(copy.to.place),
+            Self::Set(set) => of_host(set.to),
+            Self::WriteValue(value) => !is_device_address(value.address),
+            _ => false,
+        }
+    }
+
     /// What the timeline has to simulate.
     pub(in crate::driver) fn work(&self) -> Work {
         match self {

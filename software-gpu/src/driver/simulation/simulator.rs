@@ -1,7 +1,7 @@
 //! The state of the simulated devices and of everything that the process has created on them.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::effects::Effects;
 use super::operation::Operation;
@@ -26,8 +26,9 @@ use crate::driver::modules::link::LinkState;
 use crate::driver::modules::module::LoadedModule;
 use crate::driver::streams::attributes::StreamAttributes;
 use crate::driver::streams::event::Event;
-use crate::driver::streams::memory_values::{ValueWait, ValueWrites};
+use crate::driver::streams::memory_values::ValueWait;
 use crate::driver::streams::stream::Stream;
+use crate::driver::streams::watched_values::WatchedValues;
 use crate::memory::AddressSpace;
 use crate::timeline::{OpId, Profile, Time, Timeline};
 
@@ -50,6 +51,10 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) progress: u64,
     /// A host function runs: the simulation stands still and other threads' calls wait.
     pub(in crate::driver) in_host_function: bool,
+    /// Counts what the host can notice without a call: host functions, and what lands in page-locked memory.
+    pub(in crate::driver) noticeable: u64,
+    /// The program has ended.
+    pub(in crate::driver) finishing: bool,
     /// The operation whose function that is.
     pub(in crate::driver) host_function: Option<OpId>,
     pub(in crate::driver) operations: BTreeMap<OpId, Operation>,
@@ -57,8 +62,7 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) stream_attributes: StreamAttributes,
     /// The streams that wait for values in memory, by the operation that waits.
     pub(in crate::driver) value_waits: BTreeMap<OpId, ValueWait>,
-    /// The values that streams were told to write last, by address.
-    pub(in crate::driver) value_writes: ValueWrites,
+    pub(in crate::driver) watched: WatchedValues,
     pub(in crate::driver) ordering: Ordering,
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
@@ -86,6 +90,15 @@ static PROGRESS: Condvar = Condvar::new();
 /// The lock on the simulator. A panic inside a call leaves the state as it was then: later calls see it.
 pub(in crate::driver) fn lock() -> MutexGuard<'static, Simulator> {
     SIMULATOR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same, unless another thread has it.
+pub(in crate::driver) fn try_lock() -> Option<MutexGuard<'static, Simulator>> {
+    match SIMULATOR.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// Begins anew.
@@ -125,12 +138,14 @@ impl Simulator {
             progress: 0,
             in_host_function: false,
             host_function: None,
+            noticeable: 0,
+            finishing: false,
             ordering: Ordering::default(),
             operations: BTreeMap::new(),
             effects: Effects::default(),
             stream_attributes: StreamAttributes::new(),
             value_waits: BTreeMap::new(),
-            value_writes: ValueWrites::default(),
+            watched: WatchedValues::default(),
             contexts: Table::new(),
             owned: BTreeMap::new(),
             pools: Pools::default(),

@@ -141,6 +141,7 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
     call(Cost::Query, |call| {
         call.times_event(start)?;
         call.times_event(end)?;
+        let handles = [start, end];
         let (start, end) = (call.events.get(start)?, call.events.get(end)?);
         call.usable(start.context)?;
         let timed = |event: &Event| event.is_timed() && event.record.is_some();
@@ -150,6 +151,10 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
         let (Some(start), Some(end)) = (start.reached(), end.reached()) else {
             return Err(CudaError::NotReady);
         };
+        // Success says that both are complete, as a query does.
+        for event in handles {
+            call.ordering.event_synchronized(event);
+        }
         let forward = end.since(start).as_millis();
         let backward = start.since(end).as_millis();
         milliseconds.set((forward - backward) as f32)

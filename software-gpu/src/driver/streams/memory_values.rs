@@ -5,9 +5,8 @@
 //! wait, other threads of the program get a moment of real time to write what is waited for; then the waits are called
 //! what they are, a deadlock: their contexts fail with `CUDA_ERROR_LAUNCH_TIMEOUT`.
 //!
-//! The order that such a wait establishes is known to the checkers when the write was submitted before the wait.
+//! A wait comes after the write that released it: see `watched_values`.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_uint;
 use std::fmt;
 use std::ops::Range;
@@ -29,8 +28,6 @@ use crate::timeline::OpId;
 /// How long, on the real clock, other threads may take to write what a stream waits for when nothing else happens.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(fuzzing) { 5 } else { 500 });
 const MOMENT: Duration = Duration::from_millis(5);
-/// Writes to one address that are remembered for the checkers.
-const REMEMBERED: usize = 8;
 
 /// A value of 4 or 8 bytes, at a multiple of its size.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +55,6 @@ enum Condition {
     AnyBit,
     AnyBitMissing,
 }
-
-/// The latest writes to each address.
-#[derive(Debug, Default)]
-pub(in crate::driver) struct ValueWrites(BTreeMap<CUdeviceptr, VecDeque<(OpId, u64)>>);
 
 macro_rules! values {
     ($($wait:ident $wait_ptsz:ident $write:ident $write_ptsz:ident $kind:ty, $wide:literal;)*) => {
@@ -251,12 +244,17 @@ impl Value {
         self.address..self.address + self.bytes() as u64
     }
 
-    fn bytes(self) -> usize {
+    /// Its address and width.
+    pub(super) fn place(self) -> (CUdeviceptr, bool) {
+        (self.address, self.wide)
+    }
+
+    pub(super) fn bytes(self) -> usize {
         if self.wide { 8 } else { 4 }
     }
 
     /// What is there now; `None` when the memory is gone.
-    fn read(self, memory: &AddressSpace) -> Option<u64> {
+    pub(super) fn read(self, memory: &AddressSpace) -> Option<u64> {
         let from = memory.storage(self.address, self.bytes())?;
         // SAFETY: `storage` found that many bytes, aligned. The program may be writing page-locked memory.
         Some(unsafe {
@@ -300,28 +298,17 @@ impl Call {
             context: self.streams.get(stream)?.context,
             stream,
         };
-        let (clock, after) = (self.clock(), self.dependencies(stream)?);
-        let op = self.enqueue(stream, clock, Effect::WaitValue(wait), &after)?;
-        let written = self
-            .value_writes
-            .latest(value.address, |found| condition.holds(found, value));
-        let Simulator {
-            ordering,
-            operations,
-            ..
-        } = &mut **self;
-        if let Some(operation) = operations.get(&op) {
-            ordering.submitted(op, operation, written.as_slice());
-        }
-        Ok(())
+        self.watch_value(value);
+        let clock = self.clock();
+        self.submit(stream, clock, Effect::WaitValue(wait))
+            .map(|_| ())
     }
 
     fn submit_value_write(&mut self, stream: CUstream, value: Value) -> Result<(), CudaError> {
+        self.watch_value(value);
         let clock = self.clock();
-        if let Some(op) = self.submit(stream, clock, Effect::WriteValue(value))? {
-            self.value_writes.remember(value.address, op, value.value);
-        }
-        Ok(())
+        self.submit(stream, clock, Effect::WriteValue(value))
+            .map(|_| ())
     }
 
     /// Nothing happens any more: gives the program's other threads time to write what streams wait for. Returns whether
@@ -366,6 +353,7 @@ impl Simulator {
         if self.value_waits.is_empty() {
             return;
         }
+        self.host_may_have_written();
         for (op, wait) in std::mem::take(&mut self.value_waits) {
             let Value { address, .. } = wait.value;
             self.effects
@@ -376,11 +364,19 @@ impl Simulator {
                 .get(wait.context)
                 .is_ok_and(|context| context.fault.is_some());
             if failed || wait.is_over(&self.memory) {
+                self.value_found(op, wait);
                 self.timeline.value_came(op, self.now);
             } else {
                 self.value_waits.insert(op, wait);
             }
         }
+    }
+
+    /// The checker learns which write has released the wait.
+    fn value_found(&mut self, op: OpId, wait: ValueWait) {
+        let wanted = |found| wait.condition.holds(found, wait.value);
+        let write = self.watched.releasing(wait.value, wanted);
+        self.ordering.value_found(op, wait.value.range(), write);
     }
 
     fn a_value_came(&self) -> bool {
@@ -423,25 +419,6 @@ impl fmt::Display for Found {
             Some(found) => write!(f, "there is {found:#x}"),
             None => f.write_str("the memory was freed"),
         }
-    }
-}
-
-impl ValueWrites {
-    fn remember(&mut self, address: CUdeviceptr, op: OpId, value: u64) {
-        let writes = self.0.entry(address).or_default();
-        if writes.len() == REMEMBERED {
-            writes.pop_front();
-        }
-        writes.push_back((op, value));
-    }
-
-    /// The latest write of a value that is `wanted`.
-    fn latest(&self, address: CUdeviceptr, wanted: impl Fn(u64) -> bool) -> Option<OpId> {
-        let writes = self.0.get(&address)?.iter().rev();
-        writes
-            .filter(|(_, value)| wanted(*value))
-            .map(|(op, _)| *op)
-            .next()
     }
 }
 

@@ -6,3 +6,4 @@ pub(super) mod event;
 pub(super) mod host_function;
 pub(super) mod memory_values;
 pub(super) mod stream;
+pub(super) mod watched_values;

@@ -178,11 +178,17 @@ fn wait_event(
         let recorded = call.events.get(event)?.incomplete();
         call.pools.event_waited(target, event);
         call.ordering.waited(target, event);
-        let Some(recorded) = recorded else {
-            return Ok(());
+        // In the legacy stream a wait is an action like any other, whether or not the event is complete: it comes after
+        // the blocking streams' work, and that comes after it. With nothing left to wait for it takes no time.
+        let is_recorded = call.events.get(event)?.is_recorded();
+        let mut after = match is_recorded {
+            true => call.dependencies(target)?,
+            false => Vec::new(),
         };
-        let mut after = call.dependencies(target)?;
-        after.push(recorded);
+        after.extend(recorded);
+        if after.is_empty() {
+            return Ok(());
+        }
         let clock = call.clock();
         call.submit_after(target, clock, Effect::Wait, &after)
             .map(|_| ())

@@ -32,10 +32,16 @@ impl Lowering<'_> {
                 self.emit(plain_handler::<Fence>(), 0, [0; 3]);
                 Ok(Weight::new(Class::Memory, 1, 0))
             }
-            // Grids of a stream never overlap here.
             "griddepcontrol" => {
-                m.ignore(&["launch_dependents", "wait"]);
+                let waits = m.take("wait");
+                m.ignore(&["launch_dependents"]);
                 m.end()?;
+                self.totals.depends_on_grids = true;
+                if waits {
+                    self.emit(plain_handler::<WaitForGrids>(), 0, [0; 3]);
+                } else {
+                    self.emit(plain_handler::<LaunchDependents>(), 0, [0; 3]);
+                }
                 Ok(Weight::CONTROL)
             }
             // Registers are not a scarce resource here.
@@ -73,6 +79,29 @@ impl Shape for Fence {
     }
 }
 
+struct WaitForGrids;
+
+impl Shape for WaitForGrids {
+    unsafe fn run(cx: &mut Context<'_>, _: &Op) {
+        if let Some(watch) = &mut cx.watch {
+            watch.grids_waited(cx.warp, cx.mask);
+        }
+    }
+}
+
+struct LaunchDependents;
+
+impl Shape for LaunchDependents {
+    unsafe fn run(cx: &mut Context<'_>, _: &Op) {
+        if let Some(watch) = &mut cx.watch {
+            watch.dependents_launched(cx.warp);
+        }
+    }
+}
+
+/// The longest that `nanosleep` sleeps, in nanoseconds.
+const LONGEST_SLEEP: u32 = 1_000_000;
+
 struct Sleep;
 
 impl Shape for Sleep {
@@ -80,6 +109,7 @@ impl Shape for Sleep {
         // SAFETY: lowering made `a` a row of 32-bit cells.
         let times = unsafe { &*cx.row::<u32>(op.a) };
         let nanoseconds = cx.lanes().map(|lane| times[lane]).max().unwrap_or(0);
+        let nanoseconds = nanoseconds.min(LONGEST_SLEEP);
         cx.cycles += (f64::from(nanoseconds) * cx.grid.clock_mhz / 1000.0) as u64;
     }
 }

@@ -100,6 +100,7 @@ pub(super) fn kernel(
             local_bytes,
             ordered: totals.ordered,
             copies_asynchronously: totals.copies_asynchronously,
+            depends_on_grids: totals.depends_on_grids,
         }),
     })
 }
@@ -127,6 +128,7 @@ struct Totals {
     sites: u32,
     ordered: bool,
     copies_asynchronously: bool,
+    depends_on_grids: bool,
     /// The first atomic on global memory.
     reduction: Option<(atomic::Operation, Type)>,
 }

@@ -5,11 +5,13 @@
 //! its end ([`Observed`]) and does not depend on their number.
 //!
 //! - [`accesses`] collects the bytes of global memory that loads, stores and atomics touch.
+//! - [`dependent`] tells apart what a kernel touches before it waits for the grids before it.
 //! - [`unwritten`] finds loads of device memory that was never written.
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
 //! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
 
 mod accesses;
+mod dependent;
 mod divergence;
 mod order;
 mod shared;
@@ -25,11 +27,13 @@ use super::warp::Arrival;
 use super::warp_handlers::LANES;
 
 use accesses::Recorder;
+use dependent::Early;
 use divergence::Divergence;
 use order::Order;
 use shared::Shared;
 use unwritten::Unwritten;
 
+pub use dependent::Dependent;
 pub use divergence::DivergentBarrier;
 pub use shared::SharedRace;
 pub(super) use unwritten::Accessor;
@@ -41,6 +45,8 @@ pub struct Observed {
     /// The bytes of device memory and page-locked host memory that it touched. Strong accesses of a scope wider than
     /// the cluster are in `atomics`; those of smaller scope are as good as plain ones to other operations.
     pub accesses: Accesses,
+    /// What of it came before `griddepcontrol.wait`, and is not in `accesses`; none of a kernel without the instruction.
+    pub dependent: Option<Dependent>,
     /// Loads of device memory that was never written: the first one of each instruction, in the order of blocks.
     pub never_written: Vec<NeverWritten>,
     /// Races in shared memory: the first one of each pair of instructions, in the order of blocks.
@@ -52,6 +58,8 @@ pub struct Observed {
 /// One host thread's checkers.
 pub(super) struct Watch<'g> {
     recorder: Recorder<'g>,
+    /// Of a kernel that executes `griddepcontrol`.
+    early: Option<Box<Early<'g>>>,
     unwritten: Unwritten<'g>,
     /// When there is shared memory.
     shared: Option<(Order, Shared)>,
@@ -72,6 +80,9 @@ impl<'g> Watch<'g> {
         let granule = if narrow { 1 } else { 4 };
         Self {
             recorder: Recorder::new(program.sites),
+            early: program
+                .depends_on_grids
+                .then(|| Box::new(Early::new(program.sites))),
             unwritten: Unwritten::default(),
             shared: (bytes > 0).then(|| (Order::default(), Shared::new(bytes, granule))),
             divergence: Divergence::default(),
@@ -83,6 +94,9 @@ impl<'g> Watch<'g> {
     pub fn start_block(&mut self, rank: u64, warps: usize) {
         self.block = rank;
         self.divergence.start();
+        if let Some(early) = &mut self.early {
+            early.start_block(warps);
+        }
         if let Some((order, shared)) = &mut self.shared {
             order.start(warps);
             shared.start(rank);
@@ -124,6 +138,20 @@ impl<'g> Watch<'g> {
         }
     }
 
+    /// Lanes of a warp wait for the grids before theirs.
+    pub fn grids_waited(&mut self, warp: u32, lanes: u32) {
+        if let Some(early) = &mut self.early {
+            early.wait(warp, lanes);
+        }
+    }
+
+    /// A warp lets the next grid begin.
+    pub fn dependents_launched(&mut self, warp: u32) {
+        if let Some(early) = &mut self.early {
+            early.trigger(warp);
+        }
+    }
+
     /// A warp has executed a fence.
     pub fn fence(&mut self, warp: u32) {
         if let Some((order, _)) = &mut self.shared {
@@ -141,6 +169,9 @@ impl<'g> Watch<'g> {
 
     /// A thread has found a phase of the mbarrier object at an address of the block's shared memory complete.
     pub fn hear_mbarrier(&mut self, warp: u32, address: u32) {
+        if let Some(early) = &mut self.early {
+            early.warp_met(warp, true);
+        }
         if let Some((order, _)) = &mut self.shared {
             order.hear(warp, address, true);
         }
@@ -148,6 +179,9 @@ impl<'g> Watch<'g> {
 
     /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
+        if let Some(early) = &mut self.early {
+            early.warp_met(warp, false);
+        }
         if let Some((order, _)) = &mut self.shared {
             order.warp_barrier(warp, lanes, alive);
         }
@@ -165,6 +199,9 @@ impl<'g> Watch<'g> {
 
     /// A block barrier is complete; `alive` gives the lanes of a warp that have not exited.
     pub fn completed(&mut self, barrier: u32, alive: impl Fn(usize) -> u32) {
+        if let Some(early) = &mut self.early {
+            early.met();
+        }
         if let Some((order, _)) = &mut self.shared {
             order.complete(barrier, &alive);
         }
@@ -173,6 +210,9 @@ impl<'g> Watch<'g> {
 
     /// All threads of the block's cluster have met.
     pub fn cluster_met(&mut self) {
+        if let Some(early) = &mut self.early {
+            early.met();
+        }
         if let Some((order, _)) = &mut self.shared {
             order.all_met();
         }
@@ -187,7 +227,13 @@ impl<'g> Watch<'g> {
         bytes: (&'g Allocation, usize, usize),
         accessor: Accessor,
     ) {
-        if !self.recorder.extends(site, bytes) {
+        if let Some(early) = &mut self.early
+            && early.takes(site, access, bytes, accessor.thread)
+        {
+            if !bytes.0.is_written() {
+                self.unwritten.access(site, access, bytes, accessor);
+            }
+        } else if !self.recorder.extends(site, bytes) {
             self.elsewhere(site, access, bytes, accessor);
         }
     }
@@ -211,6 +257,9 @@ impl<'g> Watch<'g> {
 
     /// The block with linear index `rank` has ended.
     pub fn end_block(&mut self, rank: u64, grid: &Grid<'_>) {
+        if let Some(early) = &mut self.early {
+            early.end_block();
+        }
         self.unwritten.end_block(rank, grid.blocks());
     }
 
@@ -218,14 +267,17 @@ impl<'g> Watch<'g> {
     pub fn observed(watches: Vec<Self>, grid: &Grid<'_>) -> Observed {
         let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
         let (mut shared, mut divergence) = (Vec::new(), Vec::new());
+        let mut early = Vec::new();
         for watch in watches {
             recorders.push(watch.recorder);
+            early.extend(watch.early.map(|early| *early));
             unwritten.push(watch.unwritten);
             shared.extend(watch.shared.map(|(_, shared)| shared));
             divergence.push(watch.divergence);
         }
         Observed {
             accesses: Recorder::accesses(recorders),
+            dependent: Early::dependent(early),
             never_written: Unwritten::never_written(unwritten, grid),
             shared_races: Shared::races(shared.into_iter(), grid),
             divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),

@@ -1,5 +1,6 @@
 //! Happens-before: what each operation, stream, event and host thread comes after.
 
+mod execution;
 mod submission;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use super::chains::Chains;
 use super::clock::Clock;
 use super::description::Description;
-use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId};
+use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
+use super::known::{Known, Learned};
 use super::names::Names;
 use super::notes::{Note, Record, remember};
 use super::site::{Place, Site};
@@ -23,6 +25,9 @@ pub(super) struct Order {
     pub(super) names: Names,
     pub(super) events: BTreeMap<EventId, Event>,
     operations: HashMap<OperationId, Operation>,
+    learned: Learned,
+    /// What the writes of values that streams wait for come after.
+    values: BTreeMap<ValueId, Clock>,
     /// How many calls there were that have a place in the program.
     calls: u64,
     host_accesses: u64,
@@ -32,34 +37,52 @@ pub(super) struct Order {
 struct Thread {
     /// Begins with the thread's first access.
     chain: Option<usize>,
-    clock: Clock,
+    known: Known,
     synchronised: VecDeque<Note>,
 }
 
 #[derive(Debug, Default)]
 struct Context {
     /// The last operation of the legacy stream.
-    legacy: Arc<Clock>,
+    legacy: Known,
     /// All operations of blocking streams, also of destroyed ones.
-    blocking: Clock,
+    blocking: Known,
     /// All operations of all streams.
-    all: Clock,
+    all: Known,
+    /// What each thread knew that `blocking` and `all` have taken over.
+    fed: BTreeMap<ThreadId, [Clock; 2]>,
 }
 
 #[derive(Debug)]
 struct Stream {
     context: ContextId,
     kind: StreamKind,
-    chain: usize,
-    clock: Arc<Clock>,
+    /// Begins with the first operation.
+    chain: Option<usize>,
+    known: Known,
     operations: u64,
     waited: VecDeque<Note>,
+    /// The events that were recorded here, the newest last.
+    recorded: VecDeque<EventId>,
+    /// The last operation, if it is a kernel and nothing was given to the stream since.
+    kernel: Option<Arc<Site>>,
+    /// The same of the operation before.
+    kernel_before: Option<Arc<Site>>,
+    fed: Fed,
+}
+
+/// What a stream has taken over of what grows, and what its context has taken over of the stream.
+#[derive(Debug, Default)]
+struct Fed {
+    thread: (Option<ThreadId>, Clock),
+    implied: Clock,
+    by_context: Option<Clock>,
 }
 
 /// What the event stands for.
 #[derive(Debug, Default)]
 pub(super) struct Event {
-    clock: Arc<Clock>,
+    known: Known,
     /// The newest last.
     pub(super) records: VecDeque<Record>,
 }
@@ -68,14 +91,18 @@ pub(super) struct Event {
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) site: Arc<Site>,
-    pub(super) clock: Arc<Clock>,
+    pub(super) known: Known,
+    /// It learns something when it runs.
+    learns: bool,
+    /// It may begin before this kernel has ended, but not before the other things that it comes after.
+    overlaps: Option<(Arc<Site>, Known)>,
     /// When it first touched memory, as a number that rises.
     pub(super) executed: Option<u64>,
 }
 
 impl Default for Order {
     fn default() -> Self {
-        let unregistered = Thread::new(Clock::default());
+        let unregistered = Thread::new(Known::default());
         Self {
             chains: Chains::default(),
             threads: BTreeMap::from([(ThreadId::UNREGISTERED, unregistered)]),
@@ -84,6 +111,8 @@ impl Default for Order {
             names: Names::default(),
             events: BTreeMap::new(),
             operations: HashMap::new(),
+            learned: Learned::default(),
+            values: BTreeMap::new(),
             calls: 0,
             host_accesses: 0,
         }
@@ -95,8 +124,8 @@ impl Order {
         if thread == ThreadId::UNREGISTERED {
             return;
         }
-        let clock = self.thread(parent).clock.clone();
-        if let Some(earlier) = self.threads.insert(thread, Thread::new(clock)) {
+        let known = self.thread(parent).known.clone();
+        if let Some(earlier) = self.threads.insert(thread, Thread::new(known)) {
             self.release(earlier);
         }
     }
@@ -106,7 +135,7 @@ impl Order {
             return;
         }
         if let Some(ended) = self.threads.remove(&thread) {
-            self.thread(parent).clock.join(&ended.clock);
+            self.thread(parent).known.join(&ended.known);
             self.release(ended);
         }
     }
@@ -134,21 +163,26 @@ impl Order {
         if kind == StreamKind::Legacy {
             self.names.legacy(stream);
         }
-        let clock = Arc::new(self.thread(thread).clock.clone());
         let created = Stream {
             context,
             kind,
-            chain: self.chains.own(&clock),
-            clock,
+            chain: None,
+            known: self.thread(thread).known.clone(),
             operations: 0,
             waited: VecDeque::new(),
+            recorded: VecDeque::new(),
+            kernel: None,
+            kernel_before: None,
+            fed: Fed::default(),
         };
         self.streams.insert(stream, created);
     }
 
     pub(super) fn stream_destroyed(&mut self, stream: StreamId) {
         if let Some(gone) = self.streams.remove(&stream) {
-            self.chains.release(gone.chain);
+            if let Some(chain) = gone.chain {
+                self.chains.release(chain);
+            }
             self.names.forget(stream);
         }
     }
@@ -161,31 +195,27 @@ impl Order {
         self.operations.get(&operation)
     }
 
-    pub(super) fn operation_mut(&mut self, operation: OperationId) -> Option<&mut Operation> {
-        self.operations.get_mut(&operation)
-    }
-
     pub(super) fn stream_synchronized(&mut self, thread: ThreadId, stream: StreamId) {
         let Some(stream) = self.streams.get(&stream) else {
             return;
         };
-        let mut clock = Clock::clone(&stream.clock);
+        let mut known = stream.known.clone();
         if stream.kind == StreamKind::Legacy
             && let Some(context) = self.contexts.get(&stream.context)
         {
-            clock.join(&context.blocking);
+            known.join(&context.blocking);
         }
-        self.thread(thread).clock.join(&clock);
+        self.thread(thread).known.join(&known);
     }
 
     pub(super) fn event_synchronized(&mut self, thread: ThreadId, event: EventId) {
         let called = self.call();
         let recorded = self.events.get(&event);
-        let clock = recorded.map(|event| Arc::clone(&event.clock));
+        let known = recorded.map(|event| event.known.clone());
         let record = recorded.and_then(|event| event.records.back().copied());
         let thread = self.thread(thread);
-        if let Some(clock) = clock {
-            thread.clock.join(&clock);
+        if let Some(known) = known {
+            thread.known.join(&known);
         }
         let note = Note {
             event,
@@ -198,14 +228,14 @@ impl Order {
     pub(super) fn context_synchronized(&mut self, thread: ThreadId, context: ContextId) {
         if let Some(context) = self.contexts.get(&context) {
             let all = context.all.clone();
-            self.thread(thread).clock.join(&all);
+            self.thread(thread).known.join(&all);
         }
     }
 
     pub(super) fn operation_synchronized(&mut self, thread: ThreadId, operation: OperationId) {
         if let Some(operation) = self.operations.get(&operation) {
-            let clock = Arc::clone(&operation.clock);
-            self.thread(thread).clock.join(&clock);
+            let known = operation.knowledge();
+            self.thread(thread).known.join(&known);
         }
     }
 
@@ -218,7 +248,8 @@ impl Order {
         let called = self.call();
         self.host_accesses += 1;
         let access = self.host_accesses;
-        let known = self.thread(thread).clock.clone();
+        self.settle_thread(thread);
+        let known = self.thread(thread).known.clock.clone();
         let chain = match self.thread(thread).chain {
             Some(chain) => chain,
             None => self.chains.own(&known),
@@ -226,16 +257,12 @@ impl Order {
         let epoch = self.chains.step(chain);
         let own = self.thread(thread);
         own.chain = Some(chain);
-        own.clock.learn(epoch);
-        let clock = own.clock.clone();
+        own.known.clock.learn(epoch);
+        let clock = own.known.clock.clone();
         let thread = self.registered(thread);
-        let site = Site {
-            epoch,
-            place: Place::Host { thread, access },
-            description,
-            thread,
-            called,
-        };
+        let place = Place::Host { thread, access };
+        let site = Site::new(epoch, place, description, thread, called);
+        site.runs_after(&clock);
         (Arc::new(site), clock)
     }
 
@@ -246,13 +273,54 @@ impl Order {
     }
 
     /// What no operation and no host access to come can be unordered with.
-    pub(super) fn known_to_all(&self) -> Clock {
-        let threads = self.threads.values().map(|thread| &thread.clock);
-        let operations = self.operations.values().map(|operation| &*operation.clock);
-        let mut clocks = threads.chain(operations);
+    pub(super) fn known_to_all(&mut self) -> Clock {
+        self.settle_all();
+        let threads = self.threads.values().map(|thread| &thread.known.clock);
+        let operations = self.operations.values().flat_map(|operation| {
+            let early = operation.overlaps.as_ref();
+            // What a kernel may begin before is not known to it, but for its beginning.
+            [
+                Some(&operation.known.clock),
+                early.map(|(_, known)| &known.clock),
+            ]
+        });
+        let mut clocks = threads.chain(operations.flatten());
         let mut known = clocks.next().cloned().unwrap_or_default();
         clocks.for_each(|clock| known.meet(clock));
         known
+    }
+
+    /// Everybody takes over what has been learned.
+    fn settle_all(&mut self) {
+        if self.learned.is_empty() {
+            return;
+        }
+        let learned = &self.learned;
+        let threads = self.threads.values_mut().map(|thread| &mut thread.known);
+        let streams = self.streams.values_mut().map(|stream| &mut stream.known);
+        let events = self.events.values_mut().map(|event| &mut event.known);
+        let contexts = self.contexts.values_mut();
+        let contexts = contexts
+            .flat_map(|context| [&mut context.legacy, &mut context.blocking, &mut context.all]);
+        let operations = self.operations.values_mut().flat_map(|operation| {
+            let early = operation.overlaps.as_mut().map(|(_, known)| known);
+            [Some(&mut operation.known), early]
+        });
+        threads
+            .chain(streams)
+            .chain(events)
+            .chain(contexts)
+            .chain(operations.flatten())
+            .for_each(|known| known.settle(learned));
+        self.learned.forget();
+    }
+
+    /// The thread takes over what has been learned.
+    pub(super) fn settle_thread(&mut self, thread: ThreadId) {
+        let thread = self.registered(thread);
+        if let Some(own) = self.threads.get_mut(&thread) {
+            own.known.settle(&self.learned);
+        }
     }
 
     /// The earliest call whose operation has not ended, or the next one.
@@ -266,6 +334,19 @@ impl Order {
 
     pub(super) fn stream_waits(&self, stream: StreamId) -> Option<&VecDeque<Note>> {
         self.streams.get(&stream).map(|stream| &stream.waited)
+    }
+
+    /// How many operations have not ended.
+    pub(super) fn unended(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// The events that were recorded in the stream lately.
+    pub(super) fn recorded_in(&self, stream: StreamId) -> impl Iterator<Item = EventId> + '_ {
+        let stream = self.streams.get(&stream);
+        stream
+            .into_iter()
+            .flat_map(|stream| stream.recorded.iter().copied())
     }
 
     pub(super) fn thread_waits(&self, thread: ThreadId) -> Option<&VecDeque<Note>> {
@@ -286,7 +367,7 @@ impl Order {
     /// The thread, or the one that stands for all unregistered ones.
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
         let thread = self.registered(thread);
-        let new = || Thread::new(Clock::default());
+        let new = || Thread::new(Known::default());
         self.threads.entry(thread).or_insert_with(new)
     }
 
@@ -302,21 +383,32 @@ impl Order {
 }
 
 impl Thread {
-    fn new(clock: Clock) -> Self {
+    fn new(known: Known) -> Self {
         Self {
             chain: None,
-            clock,
+            known,
             synchronised: VecDeque::new(),
         }
     }
 }
 
 impl Operation {
-    fn new(site: Site, clock: Arc<Clock>) -> Self {
+    fn new(site: Arc<Site>, known: Known) -> Self {
         Self {
-            site: Arc::new(site),
-            clock,
+            site,
+            known,
+            learns: false,
+            overlaps: None,
             executed: None,
         }
+    }
+
+    /// What comes behind it knows this.
+    fn knowledge(&self) -> Known {
+        let mut known = self.known.clone();
+        if self.learns {
+            known.expect(self.site.epoch);
+        }
+        known
     }
 }

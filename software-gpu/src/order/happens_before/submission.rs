@@ -6,6 +6,7 @@ use super::{Operation, Order};
 use crate::order::clock::Clock;
 use crate::order::description::Description;
 use crate::order::ids::{EventId, OperationId, StreamId, StreamKind, ThreadId};
+use crate::order::known::Known;
 use crate::order::notes::{Note, Record, remember};
 use crate::order::site::{Place, Site};
 
@@ -20,28 +21,63 @@ impl Order {
         description: Description,
     ) -> Option<()> {
         let called = self.call();
-        self.arrive(thread, stream, |order, clock| order.join_all(after, clock))?;
+        self.arrive(thread, stream, |order, known| order.join_all(after, known))?;
         let own = self.streams.get_mut(&stream)?;
         own.operations += 1;
-        let epoch = self.chains.step(own.chain);
-        Arc::make_mut(&mut own.clock).learn(epoch);
+        own.kernel_before = own.kernel.take();
+        let chain = match own.chain {
+            Some(chain) => chain,
+            None => self.chains.own(&own.known.clock),
+        };
+        own.chain = Some(chain);
+        let epoch = self.chains.step(chain);
+        own.known.clock.learn(epoch);
         let place = Place::Stream {
             operation,
             stream,
             kind: own.kind,
             position: own.operations,
         };
-        let clock = Arc::clone(&own.clock);
-        let site = Site {
-            epoch,
-            place,
-            description,
-            thread: self.registered(thread),
-            called,
-        };
+        let known = own.known.clone();
+        let thread = self.registered(thread);
+        let site = Arc::new(Site::new(epoch, place, description, thread, called));
         self.operations
-            .insert(operation, Operation::new(site, clock));
+            .insert(operation, Operation::new(site, known));
         self.depart(stream)
+    }
+
+    /// The operation, submitted just now, learns something when it runs: what comes behind it learns it too.
+    pub(in crate::order) fn learns(&mut self, operation: OperationId) -> Option<()> {
+        let own = self.operations.get_mut(&operation)?;
+        own.learns = true;
+        if let Place::Stream { stream, .. } = own.site.place {
+            let epoch = own.site.epoch;
+            self.streams.get_mut(&stream)?.known.expect(epoch);
+            self.depart(stream)?;
+        }
+        Some(())
+    }
+
+    /// The operation of a stream, submitted just now, is a kernel. A `programmatic` one may begin before the kernel before
+    /// it has ended, if nothing lies between them.
+    pub(in crate::order) fn launched(
+        &mut self,
+        thread: ThreadId,
+        operation: OperationId,
+        programmatic: bool,
+    ) -> Option<()> {
+        let own = self.operations.get(&operation)?;
+        let stream = own.site.place.stream()?;
+        let site = Arc::clone(&own.site);
+        let state = self.streams.get_mut(&stream)?;
+        state.kernel = Some(site);
+        let before = state.kernel_before.take().filter(|_| programmatic)?;
+        let mut known = self.thread(thread).known.clone();
+        if let Some(implied) = self.implied(stream) {
+            known.join(implied);
+        }
+        self.operations.get_mut(&operation)?.overlaps = Some((before, known));
+        Some(())
     }
 
     /// A new node of a graph whose launch began with the operation `launch`.
@@ -54,34 +90,31 @@ impl Order {
         description: Description,
     ) {
         let called = self.call();
-        let mut clock = Clock::default();
-        self.join_all(&[launch], &mut clock);
-        self.join_all(after, &mut clock);
-        let chain = self.chains.find(&clock);
+        let mut known = Known::default();
+        self.join_all(&[launch], &mut known);
+        self.join_all(after, &mut known);
+        let last = after.last().and_then(|last| self.operations.get(last));
+        let last = last.map(|last| last.site.epoch);
+        let chain = self.chains.share(&known.clock, last);
         let epoch = self.chains.step(chain);
-        clock.learn(epoch);
+        known.clock.learn(epoch);
         let stream = self.operations.get(&launch);
         let place = Place::Node {
             operation,
             launch,
             stream: stream.and_then(|launch| launch.site.place.stream()),
         };
-        let site = Site {
-            epoch,
-            place,
-            description,
-            thread: self.registered(thread),
-            called,
-        };
+        let thread = self.registered(thread);
+        let site = Arc::new(Site::new(epoch, place, description, thread, called));
         self.operations
-            .insert(operation, Operation::new(site, Arc::new(clock)));
+            .insert(operation, Operation::new(site, known));
     }
 
     /// The node comes after what the event stands for.
     pub(in crate::order) fn node_waited(&mut self, node: OperationId, event: EventId) {
         let (node, event) = (self.operations.get_mut(&node), self.events.get(&event));
         if let (Some(node), Some(event)) = (node, event) {
-            Arc::make_mut(&mut node.clock).join(&event.clock);
+            node.known.join(&event.known);
         }
     }
 
@@ -93,9 +126,9 @@ impl Order {
     ) {
         let called = self.call();
         let recorded = self.operations.get(&operation);
-        let clock = match (recorded, self.streams.get(&stream)) {
-            (Some(operation), _) => Arc::clone(&operation.clock),
-            (None, Some(stream)) => Arc::clone(&stream.clock),
+        let event_knows = match (recorded, self.streams.get(&stream)) {
+            (Some(operation), _) => operation.knowledge(),
+            (None, Some(stream)) => stream.known.clone(),
             (None, None) => return,
         };
         // The program does not know the streams that a graph's nodes run in.
@@ -103,9 +136,12 @@ impl Order {
             .and_then(|operation| operation.site.place.stream())
             .unwrap_or(stream);
         let known = self.events.entry(event).or_default();
-        known.clock = clock;
+        known.known = event_knows;
         if !event.is_of_the_driver() {
             remember(&mut known.records, Record { stream, called });
+            if let Some(stream) = self.streams.get_mut(&stream) {
+                remember(&mut stream.recorded, event);
+            }
         }
     }
 
@@ -113,7 +149,7 @@ impl Order {
     pub(in crate::order) fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
         let called = self.call();
         let recorded = self.events.get(&event);
-        let clock = recorded.map(|event| Arc::clone(&event.clock));
+        let known = recorded.map(|event| event.known.clone());
         let record = recorded.and_then(|event| event.records.back().copied());
         if let Some(waiting) = self.streams.get_mut(&stream)
             && !event.is_of_the_driver()
@@ -125,17 +161,31 @@ impl Order {
             };
             remember(&mut waiting.waited, note);
         }
-        if let Some(event) = &clock {
-            self.arrive(thread, stream, |_, clock| clock.join(event))
+        if let Some(event) = &known {
+            self.arrive(thread, stream, |_, known| known.join(event))
                 .and_then(|()| self.depart(stream));
+            if let Some(waiting) = self.streams.get_mut(&stream) {
+                waiting.kernel = None;
+            }
         }
     }
 
-    fn join_all(&self, operations: &[OperationId], clock: &mut Clock) {
+    fn join_all(&self, operations: &[OperationId], known: &mut Known) {
         for operation in operations {
             if let Some(operation) = self.operations.get(operation) {
-                clock.join(&operation.clock);
+                known.join(&operation.knowledge());
             }
+        }
+    }
+
+    /// What the legacy stream's rules put before the next operation of the stream.
+    fn implied(&self, stream: StreamId) -> Option<&Known> {
+        let stream = self.streams.get(&stream)?;
+        let context = self.contexts.get(&stream.context)?;
+        match stream.kind {
+            StreamKind::Legacy => Some(&context.blocking),
+            StreamKind::Blocking => Some(&context.legacy),
+            StreamKind::NonBlocking => None,
         }
     }
 
@@ -144,35 +194,57 @@ impl Order {
         &mut self,
         thread: ThreadId,
         stream: StreamId,
-        more: impl FnOnce(&Self, &mut Clock),
+        more: impl FnOnce(&Self, &mut Known),
     ) -> Option<()> {
+        self.settle_thread(thread);
+        let thread = self.registered(thread);
         let own = self.streams.get_mut(&stream)?;
-        let (context, kind) = (own.context, own.kind);
-        let mut arrived = std::mem::take(&mut own.clock);
-        let clock = Arc::make_mut(&mut arrived);
-        clock.join(&self.thread(thread).clock);
-        if let Some(context) = self.contexts.get(&context) {
-            match kind {
-                StreamKind::Legacy => clock.join(&context.blocking),
-                StreamKind::Blocking => clock.join(&context.legacy),
-                StreamKind::NonBlocking => {}
-            }
+        let (mut known, mut fed) = (std::mem::take(&mut own.known), std::mem::take(&mut own.fed));
+        if fed.thread.0 != Some(thread) {
+            fed.thread = (Some(thread), Clock::default());
         }
-        more(self, clock);
-        self.streams.get_mut(&stream)?.clock = arrived;
+        known.follow(&self.thread(thread).known, &mut fed.thread.1);
+        if let Some(implied) = self.implied(stream) {
+            known.follow(implied, &mut fed.implied);
+        }
+        more(self, &mut known);
+        known.settle(&self.learned);
+        let own = self.streams.get_mut(&stream)?;
+        (own.known, own.fed) = (known, fed);
         Some(())
     }
 
     /// Tells the stream's context of what was just submitted.
     fn depart(&mut self, stream: StreamId) -> Option<()> {
-        let stream = self.streams.get(&stream)?;
-        let context = self.contexts.entry(stream.context).or_default();
-        context.all.join(&stream.clock);
-        match stream.kind {
-            StreamKind::Legacy => context.legacy = Arc::clone(&stream.clock),
-            StreamKind::Blocking => context.blocking.join(&stream.clock),
+        let own = self.streams.get_mut(&stream)?;
+        let context = self.contexts.entry(own.context).or_default();
+        let (known, fed) = (&own.known, &mut own.fed);
+        let is_blocking = own.kind == StreamKind::Blocking;
+        // What the thread knows is most of what a new stream knows.
+        if fed.by_context.is_none()
+            && let (Some(thread), snapshot) = &fed.thread
+        {
+            let [blocking, all] = context.fed.entry(*thread).or_default();
+            context.all.clock.join_since(snapshot, all);
+            *all = snapshot.clone();
+            if is_blocking {
+                context.blocking.clock.join_since(snapshot, blocking);
+                *blocking = snapshot.clone();
+            }
+            fed.by_context = Some(snapshot.clone());
+        }
+        let before = fed.by_context.get_or_insert_default();
+        context.all.clock.join_since(&known.clock, before);
+        context.all.late.join(&known.late);
+        match own.kind {
+            StreamKind::Legacy => context.legacy = known.clone(),
+            StreamKind::Blocking => {
+                context.blocking.clock.join_since(&known.clock, before);
+                context.blocking.late.join(&known.late);
+            }
             StreamKind::NonBlocking => {}
         }
+        *before = known.clock.clone();
         Some(())
     }
 }

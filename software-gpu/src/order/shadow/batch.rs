@@ -16,25 +16,32 @@ struct Left {
 
 impl Shadow {
     /// As [`access`](Self::access) for each of the ranges, which are in rising order and do not overlap; but conflicts
-    /// come in any order.
+    /// come in any order. Returns how many pieces of history that took.
     pub(in crate::order) fn access_all(
         &mut self,
         ranges: &[Range<u64>],
         kinds: Kinds,
         by: Accessor<'_>,
         mut conflict: impl FnMut(&Entry, Range<u64>),
-    ) {
-        let left = match ranges {
-            [] => return,
-            [range] => return self.access(range.clone(), kinds, by, conflict),
-            _ => self.walk(ranges, kinds, by, &mut conflict),
-        };
+    ) -> usize {
+        match ranges {
+            [] => return 0,
+            [range] => {
+                self.access(range.clone(), kinds, by, conflict);
+                return 1;
+            }
+            _ if self.access_group(ranges, kinds, by, &mut conflict) => return 1,
+            _ => self.break_up(ranges),
+        }
+        let left = self.walk(ranges, kinds, by, &mut conflict);
         for range in left.irregular {
             self.access(range, kinds, by, &mut conflict);
         }
         for range in left.alike {
             self.merge(range, 1);
         }
+        self.group(ranges);
+        ranges.len()
     }
 
     /// Notes the accesses to ranges that are cells.
@@ -93,16 +100,12 @@ mod tests {
             chain: position as usize % 3,
             position,
         };
-        Arc::new(Site {
-            epoch,
-            place: Place::Host {
-                thread: ThreadId::UNREGISTERED,
-                access: position,
-            },
-            description: "access".into(),
-            thread: ThreadId::UNREGISTERED,
-            called: position,
-        })
+        let thread = ThreadId::UNREGISTERED;
+        let place = Place::Host {
+            thread,
+            access: position,
+        };
+        Arc::new(Site::new(epoch, place, "access".into(), thread, position))
     }
 
     /// Ranges of a row of bits: one where it is set.
@@ -118,7 +121,11 @@ mod tests {
     fn a_batch_does_what_its_ranges_do_one_by_one() {
         let (mut batch, mut single) = (Shadow::default(), Shadow::default());
         let mut bits = 0x1234_5678_9abc_def1_u64;
-        for position in 1..500 {
+        let mut grouped = 0;
+        for position in 1..2000 {
+            if position % 16 == 1 {
+                (batch, single) = Default::default();
+            }
             bits ^= bits << 13;
             bits ^= bits >> 7;
             bits ^= bits << 17;
@@ -132,12 +139,13 @@ mod tests {
             };
             let kinds = [Kinds::READ, Kinds::WRITE, Kinds::ATOMIC][(bits % 3) as usize];
             // The same ranges follow each other now and then, so that they are cells.
-            let ranges = ranges(if position % 2 == 0 {
+            let ranges = ranges(if position % 4 == 0 {
                 bits
             } else {
                 0x0000_5a5a_55aa_5a5a
             });
             let (mut all, mut each) = (Vec::new(), Vec::new());
+            grouped += usize::from(!batch.groups.is_empty());
             batch.access_all(&ranges, kinds, by, |entry, range| {
                 all.push((range.start, range.end, entry.executed))
             });
@@ -155,7 +163,8 @@ mod tests {
                     .map(|(start, cell)| (*start, cell.end, cell.entries.clone()))
                     .collect()
             };
-            assert_eq!(cells(&batch), cells(&single));
+            assert_eq!(cells(&batch.broken_up()), cells(&single.broken_up()));
         }
+        assert!(grouped > 100, "{grouped}");
     }
 }

@@ -7,10 +7,13 @@
 //! among all those that conflict with a new one is always still there.
 
 mod batch;
+mod group;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+use group::Group;
 
 use crate::order::clock::Clock;
 use crate::order::kinds::Kinds;
@@ -52,6 +55,8 @@ pub(in crate::order) struct Accessor<'a> {
 pub(in crate::order) struct Shadow {
     /// By their start. They do not overlap.
     cells: BTreeMap<u64, Cell>,
+    /// What is in a group is in no cell.
+    groups: Vec<Group>,
 }
 
 impl Shadow {
@@ -63,6 +68,7 @@ impl Shadow {
         by: Accessor<'_>,
         mut conflict: impl FnMut(&Entry, Range<u64>),
     ) {
+        self.break_up(std::slice::from_ref(&range));
         if let Some(cell) = self.cells.get_mut(&range.start)
             && cell.end == range.end
         {
@@ -94,7 +100,7 @@ impl Shadow {
         self.merge(range, pieces);
     }
 
-    /// Gives each access in the range that `clock` does not know to `unordered`, in rising order of addresses.
+    /// Gives each access in the range that `clock` does not know to `unordered`.
     pub(in crate::order) fn unknown_to(
         &self,
         clock: &Clock,
@@ -107,10 +113,35 @@ impl Shadow {
                 }
             }
         }
+        for group in &self.groups {
+            for entry in group.entries() {
+                if !clock.knows(entry.site.epoch) {
+                    let ranges = group.ranges().iter();
+                    ranges.for_each(|range| unordered(entry, range.clone()));
+                }
+            }
+        }
+    }
+
+    /// The writes and atomic accesses of bytes of the range.
+    pub(in crate::order) fn writers(&self, range: Range<u64>) -> impl Iterator<Item = &Entry> {
+        let first = self.cells.range(..=range.start).next_back();
+        let first = first.map_or(range.start, |(start, _)| *start);
+        let start = range.start;
+        let touched = self
+            .cells
+            .range(first..range.end)
+            .filter(move |(_, cell)| cell.end > start);
+        let entries = touched.flat_map(|(_, cell)| &cell.entries);
+        let groups = self.groups.iter();
+        let groups = groups.filter(move |group| group.meets(std::slice::from_ref(&range)));
+        let entries = entries.chain(groups.flat_map(Group::entries));
+        entries.filter(|entry| entry.kinds.has(Kinds::WRITE | Kinds::ATOMIC))
     }
 
     /// Drops all history of these bytes.
     pub(in crate::order) fn forget(&mut self, range: Range<u64>) {
+        self.break_up(std::slice::from_ref(&range));
         self.split(range.start);
         self.split(range.end);
         let starts: Vec<u64> = self.cells.range(range).map(|(start, _)| *start).collect();
@@ -121,6 +152,8 @@ impl Shadow {
 
     /// Drops what `everyone` knows: nothing to come can conflict with it.
     pub(in crate::order) fn prune(&mut self, everyone: &Clock) {
+        let unknown = |entry: &Entry| !everyone.knows(entry.site.epoch);
+        self.groups.retain_mut(|group| group.retain(unknown));
         let mut kept: Vec<(u64, Cell)> = Vec::new();
         for (start, mut cell) in std::mem::take(&mut self.cells) {
             cell.entries
@@ -138,7 +171,7 @@ impl Shadow {
 
     /// How many ranges of bytes have different histories.
     pub(in crate::order) fn len(&self) -> usize {
-        self.cells.len()
+        self.cells.len() + self.groups.len()
     }
 
     /// Makes `at` a border between cells.
@@ -266,16 +299,12 @@ mod tests {
             let epoch = Epoch { chain, position };
             let mut clock = Clock::default();
             clock.learn(epoch);
-            let site = Arc::new(Site {
-                epoch,
-                place: Place::Host {
-                    thread: ThreadId::UNREGISTERED,
-                    access: position,
-                },
-                description: "access".into(),
-                thread: ThreadId::UNREGISTERED,
-                called: position,
-            });
+            let thread = ThreadId::UNREGISTERED;
+            let place = Place::Host {
+                thread,
+                access: position,
+            };
+            let site = Arc::new(Site::new(epoch, place, "access".into(), thread, position));
             let by = Accessor {
                 site: &site,
                 clock: &clock,

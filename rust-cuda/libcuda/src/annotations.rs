@@ -1,0 +1,52 @@
+//! What programs in other languages say about their own accesses to host memory: the exports of `include/software_gpu.h`.
+
+use core::ffi::{CStr, c_char, c_uint, c_void};
+
+use crate::host::is_modelled;
+
+/// `softwareGpuHostReads`: the calling code reads these bytes now. Does nothing with NVIDIA's driver.
+///
+/// # Safety
+/// `file` is null or a string of C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softwareGpuHostReads(
+    start: *const c_void,
+    bytes: usize,
+    file: *const c_char,
+    line: c_uint,
+) {
+    if is_modelled() {
+        // SAFETY: the caller's promise.
+        let file = unsafe { name_of(file) };
+        software_gpu::host::reads_at(start.cast(), bytes, &file, line);
+    }
+}
+
+/// `softwareGpuHostWrites`: as [`softwareGpuHostReads`], the calling code writes.
+///
+/// # Safety
+/// `file` is null or a string of C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softwareGpuHostWrites(
+    start: *const c_void,
+    bytes: usize,
+    file: *const c_char,
+    line: c_uint,
+) {
+    if is_modelled() {
+        // SAFETY: the caller's promise.
+        let file = unsafe { name_of(file) };
+        software_gpu::host::writes_at(start.cast(), bytes, &file, line);
+    }
+}
+
+/// # Safety
+/// `file` is null or a string of C.
+unsafe fn name_of(file: *const c_char) -> String {
+    if file.is_null() {
+        return "unknown file".to_owned();
+    }
+    // SAFETY: the caller's promise.
+    let file = unsafe { CStr::from_ptr(file) };
+    file.to_string_lossy().into_owned()
+}

@@ -1,0 +1,57 @@
+//! The end of the program. What it has left behind is not waited for by anybody, but it is checked: it runs once more
+//! without the host.
+//!
+//! Memory of the program is left alone: registered host memory is replaced by a copy, copies from and to pageable memory move
+//! nothing, and host functions are not called.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::engine::Step;
+use super::simulator::lock;
+use crate::reports::{self, Mode};
+use crate::timeline::Time;
+
+/// How long, on the real clock, the rest may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends, by whoever ends it.
+pub fn finish() {
+    if reports::mode() == Mode::Off || lock().operations.is_empty() {
+        return;
+    }
+    // The calling thread may have lost its thread-local state already.
+    let worker = thread::Builder::new().spawn(run);
+    if let Ok(worker) = worker {
+        // A panic has been printed; the process ends anyway.
+        let _ = worker.join();
+    }
+}
+
+fn run() {
+    let mut simulator = lock();
+    if simulator.in_host_function {
+        return;
+    }
+    simulator.memory.detach_registered();
+    simulator.finishing = true;
+    let start = Instant::now();
+    loop {
+        match simulator.step(Time::MAX) {
+            Step::Nothing => break,
+            Step::Happened => {}
+            Step::Call(op, ..) => {
+                simulator.ordering.host_function_began(op);
+                simulator.timeline.complete_host_function(op, Time::ZERO);
+            }
+        }
+        if start.elapsed() > PATIENCE {
+            crate::say!(
+                "software GPU: the program has ended; what it has left to run takes longer than {} s and is not checked",
+                PATIENCE.as_secs()
+            );
+            break;
+        }
+    }
+    simulator.finishing = false;
+}

@@ -1,0 +1,104 @@
+//! What operations come after when they run, and what is learned then.
+
+use std::sync::Arc;
+
+use super::Order;
+use crate::order::clock::Clock;
+use crate::order::ids::{OperationId, ValueId};
+use crate::order::site::Site;
+
+impl Order {
+    /// The operation runs. `None` for one that has ended.
+    pub(in crate::order) fn runs(&mut self, operation: OperationId) -> Option<(Arc<Site>, Clock)> {
+        let own = self.operations.get_mut(&operation)?;
+        own.known.settle(&self.learned);
+        own.site.runs_after(&own.known.clock);
+        Some((Arc::clone(&own.site), own.known.clock.clone()))
+    }
+
+    /// What of the operation runs before its `griddepcontrol.wait`, and what that part comes after; `None` for an
+    /// operation that does not overlap the one before it.
+    pub(in crate::order) fn begins(
+        &mut self,
+        operation: OperationId,
+    ) -> Option<(Arc<Site>, Clock)> {
+        let own = self.operations.get_mut(&operation)?;
+        let (before, known) = own.overlaps.as_mut()?;
+        known.settle(&self.learned);
+        let mut clock = known.clock.clone();
+        if let Some(begun) = before.began_after() {
+            clock.join(&begun);
+        }
+        // It does not know itself: knowing a step of its stream is to know all before it.
+        Some((Arc::clone(&own.site), clock))
+    }
+
+    /// The number of the operation's execution, which is `next` if it touches memory for the first time.
+    pub(in crate::order) fn executed(&mut self, operation: OperationId, next: u64) -> u64 {
+        let own = self.operations.get_mut(&operation);
+        own.map_or(next, |own| *own.executed.get_or_insert(next))
+    }
+
+    /// A host function begins, after whatever host threads have done by now.
+    pub(in crate::order) fn host_function_begins(&mut self, operation: OperationId) -> Option<()> {
+        let host = self.host();
+        let own = self.operations.get_mut(&operation)?;
+        own.known.clock.join(&host);
+        self.learned_by(operation)
+    }
+
+    /// A host function is over: host threads may know it, and what it came after.
+    pub(in crate::order) fn host_function_ends(&mut self, operation: OperationId) {
+        if let Some(own) = self.operations.get(&operation) {
+            let clock = &own.known.clock;
+            let threads = self.threads.values_mut();
+            threads.for_each(|thread| thread.known.clock.join(clock));
+        }
+    }
+
+    /// The value was written by an operation that has not ended, or by an access of the host.
+    pub(in crate::order) fn value_written(&mut self, write: ValueId, writer: &Site) {
+        if let Some(clock) = writer.ran_after() {
+            self.values.insert(write, clock.clone());
+        }
+    }
+
+    /// The value was written by one of the host's threads.
+    pub(in crate::order) fn value_written_by_host(&mut self, write: ValueId) {
+        let host = self.host();
+        self.values.insert(write, host);
+    }
+
+    pub(in crate::order) fn value_forgotten(&mut self, write: ValueId) {
+        self.values.remove(&write);
+    }
+
+    /// The wait is over, after that write.
+    pub(in crate::order) fn value_found(
+        &mut self,
+        wait: OperationId,
+        write: Option<ValueId>,
+    ) -> Option<()> {
+        let own = self.operations.get_mut(&wait)?;
+        if let Some(clock) = write.and_then(|write| self.values.get(&write)) {
+            own.known.clock.join(clock);
+        }
+        self.learned_by(wait)
+    }
+
+    fn learned_by(&mut self, operation: OperationId) -> Option<()> {
+        let (site, clock) = self.runs(operation)?;
+        self.learned.add(site.epoch, clock);
+        Some(())
+    }
+
+    /// What all host threads together have waited for and done.
+    fn host(&mut self) -> Clock {
+        let mut host = Clock::default();
+        for thread in self.threads.values_mut() {
+            thread.known.settle(&self.learned);
+            host.join(&thread.known.clock);
+        }
+        host
+    }
+}
