@@ -194,8 +194,8 @@ fn what_cannot_be_loaded_is_refused() {
         "ret; }\n",
         "tcgen05.alloc.cta_group::1.sync.aligned.b32 [%r0], 32; ret; }\n",
     );
-    let refused = function(kernel(load(&unknown).unwrap(), "bump").unwrap()).unwrap();
-    let launched = driver.launch(refused, 1, 1, 0, &[&1_u32, &0_u64]);
+    let refused = function(kernel(load(&unknown).unwrap(), "nothing").unwrap()).unwrap();
+    let launched = driver.launch(refused, 1, 1, 0, &[]);
     assert_eq!(launched, Err(NOT_SUPPORTED));
     assert_eq!(
         load_image(c"\x7fELF".as_ptr().cast()),
