@@ -81,7 +81,7 @@ impl BodyParser<'_, '_> {
         if self.parser.peek() == Token::Punctuation(',') {
             return Err(self
                 .parser
-                .refused(self.parser.lexeme(), "tensor and texture coordinates"));
+                .refused(self.parser.lexeme(), "an address with coordinates of a tensor or texture"));
         }
         self.parser.expect(']')?;
         Ok(match base {
