@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use crate::api::*;
-use crate::rule::{Outcome, Rule, out};
+use crate::rule::{Failure, Outcome, Rule, out};
 use crate::scene::{Scene, c_string};
 use crate::{cu, holds, ok, rule, same};
 
@@ -50,6 +50,16 @@ pub const RULES: &[Rule] = &[
         small_floats_are_widened,
         "PTX ISA, cvt",
         "e4m3x2 and e5m2x2 become f16x2 exactly; a NaN becomes 0x7fff."
+    ),
+    rule!(
+        matrices_are_multiplied,
+        "PTX ISA, mma",
+        "mma.m16n8k16 of bf16 multiplies the fragments that the instruction set describes."
+    ),
+    rule!(
+        tiles_are_transposed_on_the_way,
+        "PTX ISA, ldmatrix",
+        "ldmatrix gives each lane two neighbours of a row; with .trans, of a column."
     ),
     rule!(
         ptx_is_found_in_a_fat_binary,
@@ -157,17 +167,84 @@ fn local_memory_has_no_atomics(_: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// Since sm_89 there are formats of 8 bits.
-fn has_small_floats(scene: &Scene) -> Outcome {
+/// Skips a rule on devices before the one that brought what it is about.
+fn needs(scene: &Scene, capability: i32, what: &str) -> Outcome {
     const MAJOR: u32 = 75;
     const MINOR: u32 = 76;
-    let capability = scene.attribute(MAJOR)? * 10 + scene.attribute(MINOR)?;
-    match capability >= 89 {
+    match scene.attribute(MAJOR)? * 10 + scene.attribute(MINOR)? >= capability {
         true => Ok(()),
-        false => Err(crate::rule::Failure::skipped(
-            "the device has no 8-bit formats",
-        )),
+        false => Err(Failure::skipped(what)),
     }
+}
+
+fn has_small_floats(scene: &Scene) -> Outcome {
+    needs(scene, 89, "the device has no 8-bit formats")
+}
+
+/// What each lane of a warp stores that runs this body: `%r0` to `%r3`.
+fn warp(scene: &mut Scene, declarations: &str, body: &str) -> Outcome<Vec<u32>> {
+    let header = HEADER.replace("sm_75", "sm_80");
+    let text = format!(
+        "{header}{declarations}\n.visible .entry k(.param .u64 out) {{
+        .reg .b64 %out, %rd; .reg .b32 %l, %g, %t, %r<8>; .reg .f32 %f<4>; .reg .pred %p;
+        ld.param.u64 %out, [out]; mov.u32 %l, %laneid; mul.wide.u32 %rd, %l, 16; add.u64 %out, %out, %rd;
+        shr.u32 %g, %l, 2; and.b32 %t, %l, 3;\n{body}\nst.global.v4.b32 [%out], {{%r0, %r1, %r2, %r3}}; ret; }}\n"
+    );
+    let module = scene.load(&text)?;
+    let (function, out) = (scene.kernel_of(module, "k")?, scene.device(512)?);
+    let code = scene.try_shaped(function, [1; 3], [32, 1, 1], 0, 0, &[&out]);
+    same!(code, SUCCESS);
+    let bytes = scene.bytes(out, 512)?;
+    let word = |word: &[u8]| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+    Ok(bytes.chunks_exact(4).map(word).collect())
+}
+
+/// A is the identity, so the sums are the elements of B, and one more.
+fn matrices_are_multiplied(scene: &mut Scene) -> Outcome {
+    needs(scene, 80, "the device does not multiply bf16")?;
+    // Lane 4 g + t has columns 2 t and 2 t + 1 of rows g and g + 8 of A, and of column g of B rows 2 t and 2 t + 1. The
+    // element of row k and column n of B is 8 k + n.
+    let identity = "shl.b32 %r4, %t, 1; sub.u32 %r5, %g, %r4; mov.b32 %r0, 0; mov.b32 %r1, 0;
+        setp.eq.u32 %p, %r5, 0; @%p mov.b32 %r0, 0x00003f80; setp.eq.u32 %p, %r5, 1; @%p mov.b32 %r0, 0x3f800000;";
+    let elements = |register: &str, k: u32| {
+        format!(
+            "add.u32 %r6, %r4, {k}; mad.lo.u32 %r6, %r6, 8, %g; cvt.rn.f32.u32 %f0, %r6;
+            add.u32 %r6, %r6, 8; cvt.rn.f32.u32 %f1, %r6; cvt.rn.bf16x2.f32 {register}, %f1, %f0;"
+        )
+    };
+    let body = format!(
+        "{identity} {} {}
+        mov.f32 %f0, 0f3F800000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+        mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+            {{%f0, %f1, %f2, %f3}}, {{%r0, %r1, %r1, %r0}}, {{%r2, %r3}}, {{%f0, %f1, %f2, %f3}};
+        mov.b32 %r0, %f0; mov.b32 %r1, %f1; mov.b32 %r2, %f2; mov.b32 %r3, %f3;",
+        elements("%r2", 0),
+        elements("%r3", 8),
+    );
+    for (index, word) in warp(scene, "", &body)?.into_iter().enumerate() {
+        let (lane, i) = (index as u32 / 4, index as u32 % 4);
+        let (row, column) = (lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
+        same!(f32::from_bits(word), (8 * row + column) as f32 + 1.0);
+    }
+    Ok(())
+}
+
+fn tiles_are_transposed_on_the_way(scene: &mut Scene) -> Outcome {
+    needs(scene, 80, "the device is older than the rule's module")?;
+    // Word w of the tile holds its elements 2 w and 2 w + 1, which are their own numbers.
+    let body = "mov.u32 %r4, tile; mad.lo.u32 %r5, %l, 4, %r4; mul.lo.u32 %r6, %l, 0x00020002;
+        add.u32 %r6, %r6, 0x00010000; st.shared.b32 [%r5], %r6; bar.sync 0;
+        and.b32 %r5, %l, 7; mad.lo.u32 %r5, %r5, 16, %r4; mov.b32 %r2, 0; mov.b32 %r3, 0;
+        ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r5];
+        ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r1}, [%r5];";
+    let words = warp(scene, ".shared .align 16 .b8 tile[128];", body)?;
+    for (lane, words) in words.chunks_exact(4).enumerate() {
+        let (g, t) = (lane as u32 / 4, lane as u32 % 4);
+        let pair = |first: u32, second: u32| first | second << 16;
+        same!(words[0], pair(8 * g + 2 * t, 8 * g + 2 * t + 1));
+        same!(words[1], pair(16 * t + g, 16 * t + 8 + g));
+    }
+    Ok(())
 }
 
 fn small_floats_are_rounded_to_nearest(scene: &mut Scene) -> Outcome {
