@@ -194,7 +194,9 @@ fn what_cannot_be_loaded_is_refused() {
         "ret; }\n",
         "tcgen05.alloc.cta_group::1.sync.aligned.b32 [%r0], 32; ret; }\n",
     );
-    assert_eq!(load(&unknown), Err(NOT_SUPPORTED));
+    let refused = function(kernel(load(&unknown).unwrap(), "nothing").unwrap()).unwrap();
+    let launched = driver.launch(refused, 1, 1, 0, &[]);
+    assert_eq!(launched, Err(NOT_SUPPORTED));
     assert_eq!(
         load_image(c"\x7fELF".as_ptr().cast()),
         Err(NO_BINARY_FOR_GPU)

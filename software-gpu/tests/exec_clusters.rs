@@ -258,3 +258,94 @@ fn clusters_that_do_not_divide_the_grid_are_refused() {
         );
     }
 }
+
+/// Block 0 has an mbarrier object that expects the bytes of all threads of both blocks; each thread sends to it.
+fn sends_to_block_0(send: &str, bytes: u32) -> String {
+    format!(
+        "mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, object; mov.u32 %r4, received;
+        mapa.shared::cluster.u32 %r5, %r3, 0; mapa.shared::cluster.u32 %r6, %r4, 0;
+        setp.ne.u32 %p0, %r2, 0; setp.ne.or.u32 %p1, %t, 0, %p0;
+        @%p1 bra ready;
+        st.shared.v4.u32 [%r4], {{0, 0, 0, 0}};
+        mbarrier.init.shared.b64 [%r3], 1; mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r3], {};
+        ready: barrier.cluster.arrive; barrier.cluster.wait;
+        {send}
+        @%p0 bra done;
+        wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0; @!%p2 bra wait;
+        and.b32 %r7, %t, 3; mul.lo.u32 %r7, %r7, 4; add.u32 %r7, %r7, %r4; ld.shared.u32 %r8, [%r7]; st.global.u32 [%out], %r8;
+        done: barrier.cluster.arrive; barrier.cluster.wait;",
+        8 * bytes
+    )
+}
+
+const RECEIVER: &str = ".shared .align 8 .b64 object; .shared .align 16 .b8 received[256];";
+
+/// `st.async` stores in another block's shared memory and tells an mbarrier object there.
+#[test]
+fn an_asynchronous_store_completes_bytes() {
+    // Thread 3 of block 1 stores last of those that store at the same place: all store the same.
+    for (send, bytes, expected) in [
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r6+4], 7, [%r5];", 4, [0, 7, 0, 0]),
+        ("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r6+8], {8, 9}, [%r5];", 8, [0, 0, 8, 9]),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.s32 [%r6], {1, 2, 3, 4}, [%r5];", 16, [1, 2, 3, 4]),
+        ("mov.b64 %rd2, {5, 6}; st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%r6], {%rd2, %rd2}, [%r5];", 16, [5, 6, 5, 6]),
+        // Generic addresses.
+        ("cvt.u64.u32 %rd2, %r6; cvta.shared.u64 %rd2, %rd2; cvt.u64.u32 %rd3, %r5; cvta.shared.u64 %rd3, %rd3;
+          st.async.mbarrier::complete_tx::bytes.f32 [%rd2], 0f00000003, [%rd3];", 4, [3, 0, 0, 0]),
+    ] {
+        let seen = run_clusters(RECEIVER, &sends_to_block_0(send, bytes), clusters(2, 4, 2)).unwrap();
+        assert_eq!(seen[..4], expected, "{send}");
+    }
+}
+
+/// `red.async` likewise adds up what all eight threads send.
+#[test]
+fn an_asynchronous_reduction_completes_bytes() {
+    let rank = "mad.lo.u32 %r9, %r2, 4, %t; add.u32 %r9, %r9, 1; cvt.u64.u32 %rd2, %r9;";
+    for (operation, operand, bytes, expected) in [
+        ("add.u32", "%r9", 4, 36),
+        ("add.s32", "%r9", 4, 36),
+        ("add.u64", "%rd2", 8, 36),
+        ("max.s32", "%r9", 4, 8),
+        ("or.b32", "%r9", 4, 15),
+        ("inc.u32", "100", 4, 8),
+    ] {
+        let send = format!(
+            "{rank} red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{operation} [%r6], {operand}, [%r5];"
+        );
+        let body = sends_to_block_0(&send, bytes);
+        let seen = run_clusters(RECEIVER, &body, clusters(2, 4, 2)).unwrap();
+        assert_eq!(seen[..4], [expected, 0, 0, 0], "{operation}");
+    }
+}
+
+/// The wait does not end before all bytes have come.
+#[test]
+fn a_wait_for_bytes_that_nobody_sends_does_not_end() {
+    let send = "@%p0 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r6], 7, [%r5];";
+    let launch = Launch {
+        budget: 1 << 14,
+        ..clusters(2, 4, 2)
+    };
+    let fault = run_clusters(RECEIVER, &sends_to_block_0(send, 4), launch).unwrap_err();
+    assert!(matches!(fault, Fault::InstructionBudget { .. }), "{fault}");
+}
+
+/// What `ptxas` refuses, too.
+#[test]
+fn asynchronous_accesses_have_their_forms() {
+    for body in [
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u16 [%r6], %r1, [%r5];",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b64 [%r6], {%rd1, %rd1, %rd1, %rd1}, [%r5];",
+        "st.async.shared::cluster.u32 [%r6], %r1, [%r5];",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r6], %r1;",
+        "red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r6], %r1, [%r5];",
+        "red.async.relaxed.cluster.shared::cluster.add.u32 [%r6], %r1, [%r5];",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.f32 [%r6], %f1, [%r5];",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.u64 [%r6], %rd1, [%r5];",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.and.b64 [%r6], %rd1, [%r5];",
+        "red.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r6], %r1;",
+    ] {
+        assert!(load(&kernel_90(RECEIVER, body)).is_err(), "{body}");
+    }
+}

@@ -28,6 +28,7 @@ mod grid;
 mod group;
 mod lane;
 mod lower;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod op;

@@ -7,6 +7,7 @@ use crate::ptx::{Module, Parameter, PtxError, PtxErrorKind};
 
 use super::cost::Class;
 use super::lower;
+use super::matrix::Multiplication;
 use super::memory::Site;
 use super::op::{Op, Slot};
 use super::special_registers::Special;
@@ -177,6 +178,7 @@ pub(super) struct Code {
     pub blocks: Vec<BasicBlock>,
     pub ops: Vec<Op>,
     pub sites: Vec<Site>,
+    pub multiplications: Vec<Multiplication>,
     /// Size of a frame in bytes, a multiple of 64.
     pub frame_bytes: u32,
     /// Rows that never change while a frame lives.

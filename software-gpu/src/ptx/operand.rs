@@ -79,9 +79,10 @@ impl BodyParser<'_, '_> {
         let base = self.operand(depth + 1)?;
         let offset = self.offset()?;
         if self.parser.peek() == Token::Punctuation(',') {
-            return Err(self
-                .parser
-                .refused(self.parser.lexeme(), "tensor and texture coordinates"));
+            return Err(self.parser.refused(
+                self.parser.lexeme(),
+                "an address with coordinates of a tensor or texture",
+            ));
         }
         self.parser.expect(']')?;
         Ok(match base {

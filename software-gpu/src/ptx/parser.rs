@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
                 "loc" => self.skip_line(lexeme.line),
                 "section" => self.skip_braces()?,
                 "pragma" => self.skip_statement(),
-                "alias" => return Err(self.refused(lexeme, "function aliases")),
+                "alias" => return Err(self.refused(lexeme, "a function alias")),
                 "visible" => {
                     linkage = Linkage::Visible;
                     continue;

@@ -58,6 +58,7 @@ functions! {
     fn cuCtxSynchronize();
     fn cuModuleLoad(module: *mut Handle, fname: *const c_char);
     fn cuModuleLoadData(module: *mut Handle, image: *const c_void);
+    fn cuModuleLoadFatBinary(module: *mut Handle, fat_cubin: *const c_void);
     fn cuModuleLoadDataEx(
         module: *mut Handle, image: *const c_void, num_options: u32, options: *mut u32, option_values: *mut
         *mut c_void

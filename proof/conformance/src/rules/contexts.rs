@@ -118,6 +118,16 @@ pub const RULES: &[Rule] = &[
         "A stack size that was set is at least that large when asked for."
     ),
     rule!(
+        persisting_l2_is_limited,
+        "cuCtxGetLimit",
+        "A fresh context has no persisting lines of L2, and may be given some."
+    ),
+    rule!(
+        limits_of_graphics_sharing_are_known,
+        "cuCtxGetLimit",
+        "The limits of contexts that share the device with graphics may be asked for in every context."
+    ),
+    rule!(
         unknown_limit_is_refused,
         "cuCtxGetLimit",
         "A number that is no limit is refused."
@@ -346,6 +356,30 @@ fn limits_are_kept(_: &mut Scene) -> Outcome {
     ok!(cuCtxSetLimit(STACK_SIZE, 4096));
     let bytes: usize = out(|bytes| cu!(cuCtxGetLimit(bytes, STACK_SIZE)))?;
     holds!(bytes >= 4096);
+    Ok(())
+}
+
+fn persisting_l2_is_limited(_: &mut Scene) -> Outcome {
+    /// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+    const PERSISTING_L2: u32 = 6;
+    same!(
+        out::<usize>(|bytes| cu!(cuCtxGetLimit(bytes, PERSISTING_L2)))?,
+        0
+    );
+    ok!(cuCtxSetLimit(PERSISTING_L2, 1 << 20));
+    holds!(out::<usize>(|bytes| cu!(cuCtxGetLimit(bytes, PERSISTING_L2)))? > 0);
+    Ok(())
+}
+
+fn limits_of_graphics_sharing_are_known(_: &mut Scene) -> Outcome {
+    /// `CU_LIMIT_SHMEM_SIZE` and `CU_LIMIT_CIG_ENABLED`.
+    const SHARED_BYTES: u32 = 7;
+    const ENABLED: u32 = 8;
+    let _: usize = out(|bytes| cu!(cuCtxGetLimit(bytes, SHARED_BYTES)))?;
+    same!(
+        out::<usize>(|enabled| cu!(cuCtxGetLimit(enabled, ENABLED)))?,
+        0
+    );
     Ok(())
 }
 

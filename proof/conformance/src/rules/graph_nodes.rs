@@ -85,6 +85,11 @@ pub const RULES: &[Rule] = &[
         "An executable graph does not report that it uses the priorities of its nodes (seen on an H200)."
     ),
     rule!(
+        device_launch_excludes_automatic_frees,
+        "cuGraphInstantiate",
+        "A graph cannot be instantiated for the device with automatic frees."
+    ),
+    rule!(
         unknown_instantiation_flags_are_refused,
         "cuGraphInstantiate",
         "Flags that do not exist are refused."
@@ -401,6 +406,19 @@ fn priorities_are_not_reported(_: &mut Scene) -> Outcome {
         same!(flags, 0);
         end(executable, graph)?;
     }
+    Ok(())
+}
+
+fn device_launch_excludes_automatic_frees(_: &mut Scene) -> Outcome {
+    /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `_DEVICE_LAUNCH`.
+    const AUTO_FREE_ON_LAUNCH: u64 = 1;
+    const DEVICE_LAUNCH: u64 = 4;
+    let (graph, mut executable) = (new_graph()?, 0);
+    gives!(
+        INVALID_VALUE,
+        cuGraphInstantiateWithFlags(&mut executable, graph, AUTO_FREE_ON_LAUNCH | DEVICE_LAUNCH)
+    );
+    ok!(cuGraphDestroy(graph));
     Ok(())
 }
 

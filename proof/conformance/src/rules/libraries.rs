@@ -23,6 +23,11 @@ pub const RULES: &[Rule] = &[
         "A library's kernel may be launched by its own handle."
     ),
     rule!(
+        occupancy_is_known_of_kernels,
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "A library's kernel may stand for its function in the current context."
+    ),
+    rule!(
         missing_kernel_is_not_found,
         "cuLibraryGetKernel",
         "A name that is no kernel is not found."
@@ -126,6 +131,22 @@ fn kernels_are_launched_directly(scene: &mut Scene) -> Outcome {
         let (address, kernel) = (scene.device(4)?, kernel(library, "count")?);
         same!(scene.try_launch(kernel, 0, &[&address]), SUCCESS);
         same!(scene.word(address)?, 1);
+        Ok(())
+    })
+}
+
+fn occupancy_is_known_of_kernels(scene: &mut Scene) -> Outcome {
+    with_library(scene, |_, library| {
+        let kernel = kernel(library, "nothing")?;
+        let function = function(kernel)?;
+        let blocks = |handle| {
+            out::<i32>(|blocks| {
+                cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    blocks, handle, 256, 0
+                ))
+            })
+        };
+        same!(blocks(kernel)?, blocks(function)?);
         Ok(())
     })
 }

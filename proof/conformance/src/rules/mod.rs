@@ -38,6 +38,7 @@ mod pool_limits;
 mod pool_order;
 mod pools;
 mod primary;
+mod ptx;
 mod sets;
 mod stream_attributes;
 mod stream_order;
@@ -59,6 +60,7 @@ const FAMILIES: &[&[Rule]] = &[
     faults::RULES,
     modules::RULES,
     module_loading::RULES,
+    ptx::RULES,
     libraries::RULES,
     links::RULES,
     launches::RULES,

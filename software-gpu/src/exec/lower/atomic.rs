@@ -1,10 +1,11 @@
-//! Parallel synchronisation: `atom` and `red`.
+//! Parallel synchronisation: `atom`, `red` and `red.async`.
 
 use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Type};
 
 use super::super::cost::{Class, Weight, latency};
 use super::super::memory::{self, Combine};
 use super::liveness;
+use super::load_store::COMPLETES_BYTES;
 use super::load_store::{Access, space};
 use super::memory_ordering;
 use super::modifiers::Modifiers;
@@ -14,9 +15,13 @@ impl Lowering<'_> {
     /// `atom` and `red`.
     pub fn atomic(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
+        let asynchronous = m.take("async");
+        if asynchronous != m.take(COMPLETES_BYTES) || asynchronous && !m.take("relaxed") {
+            return Err(self.malformed(i, "`.async`, `.relaxed` and a completion go together"));
+        }
         m.take("noftz");
         let strength = memory_ordering::of_atomic(&mut m);
-        let space = m.pick(space).unwrap_or(Space::Generic);
+        let named_space = m.pick(space).unwrap_or(Space::Generic);
         let operation = m
             .pick(Operation::named)
             .ok_or_else(|| self.unsupported(i, "this operation is not implemented"))?;
@@ -28,10 +33,15 @@ impl Lowering<'_> {
                 format!("atomic operation {operation:?} of type {kind} is not implemented"),
             )
         })?;
+        if asynchronous && !may_be_asynchronous(operation, kind) {
+            let message = format!("{operation:?} of {kind} cannot be asynchronous");
+            return Err(self.malformed(i, message));
+        }
         let wide = kind.bytes() == 8;
         let (result, operands) = match (i.opcode.as_str(), i.operands.as_slice()) {
-            ("red", operands) => (&Operand::Sink, operands),
-            (_, [result, operands @ ..]) => (result, operands),
+            ("red", [operands @ .., _]) if asynchronous => (&Operand::Sink, operands),
+            ("red", operands) if !asynchronous => (&Operand::Sink, operands),
+            ("atom", [result, operands @ ..]) => (result, operands),
             _ => return Err(self.malformed(i, "operands are missing")),
         };
         let (address, b, c) = match (operands, operation) {
@@ -45,7 +55,7 @@ impl Lowering<'_> {
         let c = c.map_or(Ok(b), |c| self.source(i, c, kind))?;
         let target = self.target(i, result, kind)?;
         let access = Access {
-            space,
+            space: named_space,
             kind,
             count: 1,
             wide,
@@ -63,6 +73,9 @@ impl Lowering<'_> {
             self.note_order(operation, kind, result);
         }
         self.emit_with(memory::atomic(), 0, [address, b, c], site);
+        if asynchronous {
+            self.complete_bytes(i, named_space, kind.bytes())?;
+        }
         let latency = if space == Space::Shared {
             2 * latency::SHARED
         } else {
@@ -94,6 +107,18 @@ impl Lowering<'_> {
             .iter()
             .for_each(|instruction| liveness::read(instruction, &mut read));
         read.contains(&register)
+    }
+}
+
+/// What `red.async` has.
+fn may_be_asynchronous(operation: Operation, kind: Type) -> bool {
+    use Operation::*;
+    match operation {
+        Add => matches!(kind, Type::U32 | Type::S32 | Type::U64 | Type::S64),
+        Minimum | Maximum => matches!(kind, Type::U32 | Type::S32),
+        Increment | Decrement => kind == Type::U32,
+        And | Or | Xor => kind == Type::B32,
+        Exchange | CompareAndSwap => false,
     }
 }
 

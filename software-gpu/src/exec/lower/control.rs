@@ -9,7 +9,7 @@ use super::super::program::{BlockBarrier, Terminator};
 use super::super::warp_handlers::{Shape, plain_handler};
 use super::assertion::Assertion;
 use super::modifiers::Modifiers;
-use super::{Lowering, Result};
+use super::{Lowering, Result, flow};
 
 impl Lowering<'_> {
     /// The row that selects a target of `brx.idx`.
@@ -23,10 +23,8 @@ impl Lowering<'_> {
 
     /// The row of lane masks that a warp-wide instruction waits for.
     pub fn warp_members(&mut self, i: &Instruction) -> Result<Slot> {
-        let members = i
-            .operands
-            .last()
-            .ok_or_else(|| self.malformed(i, "the member mask is missing"))?;
+        let members =
+            flow::members(i).ok_or_else(|| self.malformed(i, "the member mask is missing"))?;
         self.source(i, members, Type::U32)
     }
 

@@ -151,7 +151,7 @@ impl Cutter<'_> {
             match &self.effects[at] {
                 Effect::None => {}
                 Effect::Synchronises => {
-                    let members = instruction.operands.last();
+                    let members = members(instruction);
                     if synchronised != members || members.is_none() {
                         let number = self.blocks.len() as u32 + 1;
                         self.push(
@@ -271,6 +271,7 @@ fn effect(body: &Body, instruction: &Instruction) -> Result<Effect, PtxError> {
         "bra" => Effect::Branch(target(instruction.operands.first())?),
         "brx" => Effect::Table(targets(body, instruction)?),
         "shfl" | "vote" | "match" | "redux" | "elect" if has("sync") => Effect::Synchronises,
+        "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => Effect::Synchronises,
         "bar" | "barrier" if has("warp") => Effect::WarpBarrier,
         "barrier" if has("cluster") => Effect::ClusterBarrier,
         "bar" | "barrier" => Effect::BlockBarrier,
@@ -279,6 +280,15 @@ fn effect(body: &Body, instruction: &Instruction) -> Result<Effect, PtxError> {
         "exit" => Effect::Exit,
         _ => Effect::None,
     })
+}
+
+/// The operand that names the threads of the warp that an instruction needs together: all of them, for a matrix.
+pub(super) fn members(instruction: &Instruction) -> Option<&Operand> {
+    static ALL: Operand = Operand::Integer(u32::MAX as u64);
+    match instruction.opcode.as_str() {
+        "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => Some(&ALL),
+        _ => instruction.operands.last(),
+    }
 }
 
 fn is_reduction(barrier: &Instruction) -> bool {

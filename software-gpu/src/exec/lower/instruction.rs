@@ -36,6 +36,7 @@ impl Lowering<'_> {
             "cp" => self.async_copy(i),
             "mapa" => self.map_address(i),
             "getctarank" => self.rank_of_address(i),
+            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(i),
             "bar" | "barrier" => self.barrier_result(i),
             "atom" | "red" => self.atomic(i),
             "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => self.warp_wide(i),

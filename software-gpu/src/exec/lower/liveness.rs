@@ -146,7 +146,7 @@ fn destinations(instruction: &Instruction) -> usize {
         "st" | "red" | "bra" | "brx" | "membar" | "fence" | "prefetch" | "prefetchu"
         | "nanosleep" | "trap" | "brkpt" | "pmevent" | "ret" | "exit" | "applypriority"
         | "discard" => 0,
-        "cp" | "griddepcontrol" | "setmaxnreg" => 0,
+        "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" => 0,
         "mbarrier" => {
             let operation = instruction.modifiers.first().map_or("", String::as_str);
             usize::from(!matches!(

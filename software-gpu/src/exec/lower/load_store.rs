@@ -1,4 +1,7 @@
-//! `ld`, `ldu` and `st`, and the memory operands that atomics share with them.
+//! `ld`, `ldu`, `st` and `st.async`, and the memory operands that atomics share with them.
+//!
+//! What is asynchronous takes place at once, and its mbarrier object is told so: a program that waits for that object cannot
+//! tell the difference.
 
 use crate::ptx::ir::{Instruction, Operand, Space, Symbol, Type};
 
@@ -12,6 +15,8 @@ use super::{Lowering, Result};
 
 /// Cache operators.
 const CACHE: [&str; 9] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified"];
+/// What an asynchronous access tells its mbarrier object.
+pub(super) const COMPLETES_BYTES: &str = "mbarrier::complete_tx::bytes";
 /// The widest access of one lane.
 const MAX_LANE_BYTES: u32 = 16;
 
@@ -130,6 +135,60 @@ impl Lowering<'_> {
         let (address, site, _) = self.site(i, to, access)?;
         self.emit_with(memory::store(), 0, [address, 0, 0], site);
         Ok(Weight::new(Class::Memory, 1, 0))
+    }
+
+    /// `st.async`: a store to shared memory of the cluster, of which an mbarrier object there is told.
+    pub(super) fn store_async(&mut self, i: &Instruction) -> Result<Weight> {
+        let mut m = Modifiers::of(i);
+        m.ignore(&["async", "weak"]);
+        if !m.take(COMPLETES_BYTES) {
+            let message = "stores without a completion are not implemented";
+            return Err(self.unsupported(i, message));
+        }
+        let space = m.pick(space).unwrap_or(Space::Generic);
+        let count = match (m.take("v2"), m.take("v4")) {
+            (false, false) => 1,
+            (true, _) => 2,
+            (_, true) => 4,
+        };
+        let kind = m.kind()?;
+        m.end()?;
+        let bytes = kind.bytes() * count;
+        if !matches!(kind.bytes(), 4 | 8) || bytes > MAX_LANE_BYTES {
+            return Err(self.malformed(i, format!("no {count} elements of {kind} are stored")));
+        }
+        let [to, from, _] = i.operands.as_slice() else {
+            return Err(self.malformed(i, "3 operands are needed"));
+        };
+        let mut access = Access::plain(space, kind, count);
+        for (row, operand) in access.rows.iter_mut().zip(self.elements(i, from, count)?) {
+            *row = self.source(i, operand, kind)?;
+        }
+        let (address, site, found) = self.site(i, to, access)?;
+        if !matches!(found, Space::Shared | Space::Generic) {
+            return Err(self.malformed(i, "the destination must be in shared memory"));
+        }
+        self.emit_with(memory::store(), 0, [address, 0, 0], site);
+        self.complete_bytes(i, space, bytes)?;
+        Ok(Weight::new(Class::Memory, 1, 0))
+    }
+
+    /// Tells the mbarrier object of the last operand that so many bytes of each thread have arrived.
+    pub(super) fn complete_bytes(
+        &mut self,
+        i: &Instruction,
+        space: Space,
+        bytes: u32,
+    ) -> Result<()> {
+        let object = self.operand(i, i.operands.len() - 1)?;
+        let (address, site) = self.mbarrier_site(i, object, space)?;
+        let (count, state) = (
+            self.literal(bytes.into(), Type::U32)?,
+            self.temporary(true)?,
+        );
+        let update = memory::update_mbarrier(memory::Update::CompleteBytes);
+        self.emit_with(update, state, [address, count, 0], site);
+        Ok(())
     }
 
     /// Space, element type, number of elements and strength of a load or store.

@@ -26,6 +26,7 @@ mod integer;
 mod link;
 mod liveness;
 mod load_store;
+mod matrix;
 mod mbarrier;
 mod memory_ordering;
 mod miscellaneous;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use crate::ptx::ir::{Body, Instruction, Module, Parameter, Type};
 use crate::ptx::{Kernel, PtxError};
 
+use super::matrix::Multiplication;
 use super::memory::Site;
 use super::op::{Handler, Op, Slot};
 use super::program::{
@@ -172,6 +174,7 @@ struct Lowering<'l> {
     /// Operations to be appended when the current instruction's own have been emitted.
     after: Vec<Op>,
     sites: Vec<Site>,
+    multiplications: Vec<Multiplication>,
     /// The line of the current instruction.
     line: u32,
     /// Modelled cycles from the start of the current block.
@@ -202,6 +205,7 @@ impl<'l> Lowering<'l> {
             ops: Vec::new(),
             after: Vec::new(),
             sites: Vec::new(),
+            multiplications: Vec::new(),
             line: 0,
             schedule: Schedule::default(),
         }
@@ -239,6 +243,7 @@ impl<'l> Lowering<'l> {
             blocks,
             ops: self.ops,
             sites: self.sites,
+            multiplications: self.multiplications,
             frame_bytes: self.frame_bytes,
             constants: self.constant_rows,
             zeroed,

@@ -24,6 +24,7 @@ impl Lowering<'_> {
         match i.opcode.as_str() {
             "mov" => self.mov(i),
             "ld" | "ldu" => self.load(i),
+            "st" if i.modifiers.first().is_some_and(|name| name == "async") => self.store_async(i),
             "st" => self.store(i),
             "cvta" => self.convert_address(i),
             "isspacep" => self.is_space(i),

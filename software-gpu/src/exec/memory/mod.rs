@@ -8,12 +8,13 @@
 //! pointer can lie in; everything else is global. Constant space is global memory.
 //!
 //! `target` finds the memory behind an address and checks it; `cells` reads and writes elements and register cells;
-//! `load`, `store`, `atomic`, `copy` and `mbarrier` are the handlers.
+//! `load`, `store`, `atomic`, `copy`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
 mod copy;
 mod load;
+mod matrix;
 mod mbarrier;
 mod store;
 mod target;
@@ -27,6 +28,7 @@ pub(super) use copy::{
     announce_copies, commit_copies, copy_async, copy_bulk, wait_for_all_copies, wait_for_copies,
 };
 pub(super) use load::load;
+pub(super) use matrix::{load_tiles, store_tiles};
 pub(super) use mbarrier::{Update, test_mbarrier, update_mbarrier};
 pub(super) use store::store;
 pub(super) use target::{Cached, lane_address};
