@@ -185,6 +185,8 @@ pub(super) struct BasicBlock {
     pub instructions: u32,
     /// Modelled cycles.
     pub cycles: u32,
+    /// How many fewer they are when all global loads hit the L2 cache.
+    pub saving: u32,
     /// For a loop header: the block behind the loop's last one. 0 otherwise.
     pub loop_end: u32,
     /// Line of the terminator.

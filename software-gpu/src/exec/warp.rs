@@ -123,6 +123,8 @@ pub(super) struct Warp {
     threads: u32,
     exited: u32,
     cycles: u64,
+    /// How many of them would be saved if all global loads hit the L2 cache.
+    saving: u64,
     ready: bool,
     frames: Vec<Frame>,
     registers: Vec<Line>,
@@ -155,6 +157,7 @@ impl Warp {
             threads: u32::MAX >> (LANES as u32 - lanes),
             exited: 0,
             cycles: 0,
+            saving: 0,
             ready: true,
             frames: Vec::with_capacity(1),
             registers: vec![Line([0; 64]); code.frame_bytes as usize / 64],
@@ -177,6 +180,7 @@ impl Warp {
     pub fn start(&mut self, cx: &mut Context<'_>) {
         self.exited = 0;
         self.cycles = 0;
+        self.saving = 0;
         self.ready = true;
         self.arrival = None;
         (self.cluster_arrived, self.cluster_unwaited) = (0, 0);
@@ -209,6 +213,11 @@ impl Warp {
     #[inline]
     pub fn cycles(&self) -> u64 {
         self.cycles
+    }
+
+    /// How many fewer they would be if all global loads hit the L2 cache.
+    pub fn saving(&self) -> u64 {
+        self.saving
     }
 
     /// Lanes whose threads have not exited.
@@ -326,6 +335,7 @@ impl Warp {
                 return Some(Stop::Fault(fault));
             }
             cx.cycles += u64::from(block.cycles);
+            self.saving += u64::from(block.saving);
             for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
                 *total = total.wrapping_add(*issued);
             }

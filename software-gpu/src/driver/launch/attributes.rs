@@ -47,6 +47,8 @@ pub(in crate::driver) struct LaunchAttributes {
     pub(in crate::driver) cooperative: bool,
     /// Instead of the stream's priority.
     pub(in crate::driver) priority: Option<c_int>,
+    /// The kernel may begin before the one before it in its stream has ended.
+    pub(in crate::driver) programmatic: bool,
     /// To be recorded when all blocks have begun.
     pub(in crate::driver) completion_event: Option<CUevent>,
     /// To be recorded when all blocks have triggered it.
@@ -130,7 +132,8 @@ impl LaunchAttributes {
             PRIORITY => self.priority = Some(first.cast_signed()),
             PROGRAMMATIC_EVENT => self.programmatic_event = Some(event(&attribute.value)?),
             LAUNCH_COMPLETION_EVENT => self.completion_event = Some(event(&attribute.value)?),
-            IGNORE | PROGRAMMATIC_STREAM_SERIALIZATION => {}
+            IGNORE => {}
+            PROGRAMMATIC_STREAM_SERIALIZATION => self.programmatic = first != 0,
             ACCESS_POLICY_WINDOW => check_access_policy(&attribute.value)?,
             NVLINK_UTIL_CENTRIC_SCHEDULING | MEM_SYNC_DOMAIN if first <= 1 => {}
             MEM_SYNC_DOMAIN_MAP => check_domains(&attribute.value)?,

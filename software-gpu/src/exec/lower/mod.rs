@@ -238,6 +238,7 @@ impl<'l> Lowering<'l> {
             issue: self.schedule.issue,
             instructions: self.schedule.issue.iter().sum::<u32>().max(1),
             cycles: self.schedule.cycles(),
+            saving: self.schedule.saving(),
             loop_end: 0,
             line: raw.line,
         })

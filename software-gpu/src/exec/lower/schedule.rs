@@ -18,58 +18,84 @@ use super::liveness::{read, written};
 pub(super) struct Schedule {
     /// Warp instructions by class.
     pub issue: [u32; Class::COUNT],
+    missing: Track,
+    hitting: Track,
+}
+
+/// The same instructions when all global loads miss the L2 cache, or when all hit it.
+#[derive(Default)]
+struct Track {
     now: u32,
     ready: HashMap<RegisterId, u32>,
     latest: u32,
 }
 
-impl Schedule {
-    /// Cycles since the start of the block, for clocks read in it.
-    pub fn now(&self) -> u32 {
-        self.now
-    }
-
-    /// Appends an instruction.
-    pub fn add(&mut self, instruction: &Instruction, weight: Weight) {
-        let mut registers = Vec::new();
-        read(instruction, &mut registers);
-        let operands = registers
-            .drain(..)
-            .filter_map(|register| self.ready.get(&register))
-            .max();
-        let start = self.now.max(operands.copied().unwrap_or(0));
-        self.issue[weight.class as usize] += u32::from(weight.issues);
-        self.now = if weight.issues == 0 {
-            self.now
-        } else {
-            start + u32::from(weight.issues)
-        };
-        let done = start + u32::from(weight.latency);
-        written(instruction, &mut registers);
-        for register in registers {
-            self.ready.insert(register, done);
+impl Track {
+    fn add(&mut self, read: &[RegisterId], written: &[RegisterId], issues: u32, latency: u32) {
+        let operands = read.iter().filter_map(|register| self.ready.get(register));
+        let start = self.now.max(operands.copied().max().unwrap_or(0));
+        if issues > 0 {
+            self.now = start + issues;
+        }
+        let done = start + latency;
+        for register in written {
+            self.ready.insert(*register, done);
             self.latest = self.latest.max(done);
         }
     }
 
+    fn end(&mut self, guard: Option<RegisterId>) {
+        let ready = guard.and_then(|guard| self.ready.get(&guard).copied());
+        self.now = self.now.max(ready.unwrap_or(0)) + u32::from(latency::BRANCH);
+    }
+
+    fn cycles(&self) -> u32 {
+        self.now.max(self.latest)
+    }
+}
+
+impl Schedule {
+    /// Cycles since the start of the block, for clocks read in it.
+    pub fn now(&self) -> u32 {
+        self.missing.now
+    }
+
+    /// Appends an instruction.
+    pub fn add(&mut self, instruction: &Instruction, weight: Weight) {
+        self.issue[weight.class as usize] += u32::from(weight.issues);
+        let (mut operands, mut results) = (Vec::new(), Vec::new());
+        read(instruction, &mut operands);
+        written(instruction, &mut results);
+        let issues = u32::from(weight.issues);
+        let cached = match weight.latency {
+            latency::GLOBAL => latency::CACHED,
+            other => other,
+        };
+        self.missing
+            .add(&operands, &results, issues, weight.latency.into());
+        self.hitting.add(&operands, &results, issues, cached.into());
+    }
+
     /// Accounts for the end of the block.
     pub fn end(&mut self, end: &End, body: &Body) {
-        let issues = match end {
+        let (issues, guard) = match end {
             End::Fall(_) | End::WarpBarrier { .. } => return,
-            End::Branch { guard, .. } => {
-                let ready = self.ready.get(&guard.register).copied().unwrap_or(0);
-                self.now = self.now.max(ready);
-                1
-            }
-            End::Call { at, .. } => body.instructions[*at].operands.len() as u32,
-            _ => 1,
+            End::Branch { guard, .. } => (1, Some(guard.register)),
+            End::Call { at, .. } => (body.instructions[*at].operands.len() as u32, None),
+            _ => (1, None),
         };
         self.issue[Class::Control as usize] += issues;
-        self.now += u32::from(latency::BRANCH);
+        self.missing.end(guard);
+        self.hitting.end(guard);
     }
 
     /// Cycles of the whole block.
     pub fn cycles(&self) -> u32 {
-        self.now.max(self.latest)
+        self.missing.cycles()
+    }
+
+    /// How many cycles less it takes when all global loads hit the L2 cache.
+    pub fn saving(&self) -> u32 {
+        self.missing.cycles() - self.hitting.cycles()
     }
 }
