@@ -1,7 +1,7 @@
 //! The phases of a block: what its barriers keep apart cannot overlap.
 //!
 //! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
-//! unit, whichever is longer; what it loads has to come in, and to go through shared memory, before it can go on. A block
+//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. A block
 //! without such barriers has no phases: its warps drift apart and use all units at the same time.
 
 use super::cost::{BlockCost, Class, Coupling};
@@ -75,7 +75,8 @@ impl Phases {
         let hitting = cycles.saturating_sub(saving).max(issue);
         let shared = cost.shared_bytes - self.before.shared_bytes;
         let read = cost.global_read_bytes - self.before.global_read_bytes;
-        let transfers = shared / SHARED_PER_CYCLE + read / GLOBAL_PER_CYCLE;
+        let written = cost.global_write_bytes - self.before.global_write_bytes;
+        let transfers = shared / SHARED_PER_CYCLE + (read + written) / GLOBAL_PER_CYCLE;
         (start + missing + transfers, saved + missing - hitting)
     }
 

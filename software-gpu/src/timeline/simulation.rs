@@ -445,8 +445,8 @@ impl Timeline {
                 rows,
                 pageable,
             } => {
-                let bytes = device.transfers.moved(bytes, rows);
-                (Route::Copy { kind, pageable }, bytes)
+                let route = device.transfers.route(kind, bytes, pageable);
+                (route, device.transfers.moved(bytes, rows))
             }
             Work::Set { bytes } => (Route::Set, bytes),
             _ => return,

@@ -14,7 +14,12 @@ use super::{CopyKind, OpId, StreamId, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// A copy engine's.
-    Copy { kind: CopyKind, pageable: bool },
+    Copy {
+        kind: CopyKind,
+        pageable: bool,
+        /// The driver passes the bytes along with the command.
+        inline: bool,
+    },
     /// A memset's.
     Set,
 }
@@ -132,6 +137,9 @@ impl Transfers {
             }
             false => Time::ZERO,
         };
+        if self.is_inline(kind, bytes, pageable) {
+            return switch + self.copies.inline_setup_us.micros();
+        }
         let staging = match pageable && crosses_link(kind) && bytes > STAGED_WHOLE {
             true => self.copies.pageable_setup_us.micros(),
             false => Time::ZERO,
@@ -150,6 +158,20 @@ impl Transfers {
                         + self.copies.host_to_device_setup_us.micros()
                 }
             }
+    }
+
+    /// Whether the driver passes a copy's bytes along with its command: small ones from pageable memory.
+    fn is_inline(&self, kind: CopyKind, bytes: u64, pageable: bool) -> bool {
+        pageable && kind == CopyKind::HostToDevice && bytes <= STAGED_WHOLE
+    }
+
+    /// The route of a copy.
+    pub fn route(&self, kind: CopyKind, bytes: u64, pageable: bool) -> Route {
+        Route::Copy {
+            kind,
+            pageable,
+            inline: self.is_inline(kind, bytes, pageable),
+        }
     }
 
     /// How long it takes before the first byte of a memset moves.
@@ -278,6 +300,7 @@ fn rate(copies: &Copies, peer: &Peer, route: Route, share: f64) -> f64 {
     };
     let rate = link.bytes_per_pico() * share;
     match route {
+        Route::Copy { inline: true, .. } => rate.min(copies.inline_gb_per_s.bytes_per_pico()),
         Route::Copy { pageable: true, .. } => rate.min(staging.bytes_per_pico()),
         _ => rate,
     }

@@ -1,9 +1,10 @@
 //! The modelled time of a basic block.
 //!
 //! One warp alone issues in order, one instruction per cycle and pipe slot, and waits for the operands of each; an
-//! instruction's result is ready after its latency. Results that nobody waits for within the block (a load used in the
-//! next one) are waited for at its end, so that chains through blocks and loops are counted once, in full. Address
-//! arithmetic and stores are not waited for.
+//! instruction's result is ready after its latency. Results that nobody waits for within the block are waited for at its
+//! end, so that chains through blocks and loops are counted once, in full. Loads from global memory are the exception: a
+//! later block that reads the result of one waits for it there, so that loads in several blocks are under way together.
+//! Address arithmetic and stores are not waited for.
 
 use std::collections::HashMap;
 
@@ -28,10 +29,18 @@ struct Track {
     now: u32,
     ready: HashMap<RegisterId, u32>,
     latest: u32,
+    /// When the last load from global memory is ready.
+    loaded: u32,
 }
 
 impl Track {
-    fn add(&mut self, read: &[RegisterId], written: &[RegisterId], issues: u32, latency: u32) {
+    fn add(
+        &mut self,
+        read: &[RegisterId],
+        written: &[RegisterId],
+        issues: u32,
+        (latency, is_load): (u32, bool),
+    ) {
         let operands = read.iter().filter_map(|register| self.ready.get(register));
         let start = self.now.max(operands.copied().max().unwrap_or(0));
         if issues > 0 {
@@ -40,7 +49,11 @@ impl Track {
         let done = start + latency;
         for register in written {
             self.ready.insert(*register, done);
-            self.latest = self.latest.max(done);
+            let latest = match is_load {
+                true => &mut self.loaded,
+                false => &mut self.latest,
+            };
+            *latest = done.max(*latest);
         }
     }
 
@@ -67,13 +80,15 @@ impl Schedule {
         read(instruction, &mut operands);
         written(instruction, &mut results);
         let issues = u32::from(weight.issues);
-        let cached = match weight.latency {
-            latency::GLOBAL => latency::CACHED,
-            other => other,
+        let is_load = weight.latency == latency::GLOBAL;
+        let cached = if is_load {
+            latency::CACHED
+        } else {
+            weight.latency
         };
-        self.missing
-            .add(&operands, &results, issues, weight.latency.into());
-        self.hitting.add(&operands, &results, issues, cached.into());
+        let [missing, hitting] = [weight.latency, cached].map(|cycles| (cycles.into(), is_load));
+        self.missing.add(&operands, &results, issues, missing);
+        self.hitting.add(&operands, &results, issues, hitting);
     }
 
     /// Accounts for the end of the block.
@@ -92,6 +107,11 @@ impl Schedule {
     /// Cycles of the whole block.
     pub fn cycles(&self) -> u32 {
         self.missing.cycles()
+    }
+
+    /// When the last of its loads from global memory is ready, if they miss the L2 cache and if they hit it.
+    pub fn loaded(&self) -> [u32; 2] {
+        [self.missing.loaded, self.hitting.loaded]
     }
 
     /// How many cycles less it takes when all global loads hit the L2 cache.

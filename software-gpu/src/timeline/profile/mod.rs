@@ -93,6 +93,10 @@ pub struct Copies {
     pub pageable_device_to_host_gb_per_s: Figure,
     /// What staging takes before the first byte of a pageable copy of more than 64 KiB moves.
     pub pageable_setup_us: Figure,
+    /// Up to 64 KiB of pageable host memory to the device, which the driver passes along with the command.
+    pub inline_gb_per_s: Figure,
+    /// How long such a copy holds its engine before its first byte moves.
+    pub inline_setup_us: Figure,
     /// Host memory to host memory.
     pub host_to_host_gb_per_s: Figure,
     /// How long a copy to the device (or within the host) holds its engine before its first byte moves.

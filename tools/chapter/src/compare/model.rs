@@ -367,13 +367,15 @@ mod tests {
 
     /// A part of a GPU's expectations: variants with their medians and tolerances in µs.
     fn recorded(kind: Kind, times: &[(&str, f64, f64)]) -> Vec<Recorded> {
-        let times = times.iter().map(|(variant, us, tolerance_us)| RecordedTime {
-            group: "variants".into(),
-            variant: (*variant).into(),
-            kind,
-            us: *us,
-            tolerance_us: *tolerance_us,
-        });
+        let times = times
+            .iter()
+            .map(|(variant, us, tolerance_us)| RecordedTime {
+                group: "variants".into(),
+                variant: (*variant).into(),
+                kind,
+                us: *us,
+                tolerance_us: *tolerance_us,
+            });
         vec![Recorded {
             target: "basic_streams".into(),
             device: results(Modelled, &[]).device,
@@ -429,7 +431,11 @@ mod tests {
         assert!(of(114.0).holds());
         assert!(!of(116.0).holds());
         assert!(of(114.0).text(100).contains("(held out)"));
-        assert!(of(114.0).markdown().contains("Held out, not used to fit: 1 of 1"));
+        assert!(
+            of(114.0)
+                .markdown()
+                .contains("Held out, not used to fit: 1 of 1")
+        );
     }
 
     #[test]
