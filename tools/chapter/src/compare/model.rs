@@ -1,6 +1,6 @@
 //! A model beside its device: every figure that was recorded on a GPU and what the software GPU gives for the same work.
 
-use crate::expectations::Recorded;
+use crate::expectations::{Recorded, RecordedPart};
 use chapter_results::Results;
 use chapter_results::part::{Kind, PartResults};
 use chapter_results::units;
@@ -96,16 +96,12 @@ struct Part {
 }
 
 impl Part {
-    fn new(
-        target: &str,
-        recorded: &crate::expectations::RecordedPart,
-        found: Option<&PartResults>,
-    ) -> Self {
+    fn new(target: &str, recorded: &RecordedPart, found: Option<&PartResults>) -> Self {
         let name = format!("{target}:{}", recorded.name);
         let absent = match found {
             None => Some("not modelled".to_owned()),
-            Some(found) if found.workload != recorded.workload => {
-                Some("modelled with other work; run it with --gpu-sizes".to_owned())
+            Some(found) if !is_same_work(recorded, found) => {
+                Some("modelled with other work".to_owned())
             }
             Some(_) if recorded.times.is_empty() => Some("times nothing".to_owned()),
             Some(_) => None,
@@ -158,6 +154,12 @@ impl Part {
     }
 }
 
+/// Whether both did the same: by the hash, or by plans that agree, however the program came to them.
+fn is_same_work(recorded: &RecordedPart, found: &PartResults) -> bool {
+    recorded.workload == found.workload
+        || !recorded.plans.is_empty() && recorded.plans == found.plans
+}
+
 /// Everything recorded on one device beside what was modelled.
 pub struct Comparison {
     device: String,
@@ -169,12 +171,15 @@ impl Comparison {
     pub fn new(recorded: &[Recorded], modelled: &[Results], held_out: &[String]) -> Self {
         let mut parts = Vec::new();
         for one in recorded {
-            let results = modelled
-                .iter()
-                .find(|results| results.example == one.target);
             for part in &one.parts {
-                let found = results
-                    .and_then(|results| results.parts.iter().find(|found| found.name == part.name));
+                let results = modelled
+                    .iter()
+                    .filter(|results| results.example == one.target);
+                let all = results.flat_map(|results| &results.parts);
+                let mut found: Vec<_> = all.filter(|found| found.name == part.name).collect();
+                // Several runs may hold the part, with several sizes.
+                found.sort_by_key(|found| !is_same_work(part, found));
+                let found = found.first().copied();
                 let mut part = Part::new(&one.target, part, found);
                 part.held_out = held_out.contains(&part.name);
                 parts.push(part);
@@ -362,7 +367,7 @@ fn deviation(line: &Line) -> String {
 mod tests {
     use super::*;
     use crate::compare::testing::results;
-    use crate::expectations::{RecordedPart, RecordedTime};
+    use crate::expectations::RecordedTime;
     use chapter_results::device::TimeSource::Modelled;
 
     /// A part of a GPU's expectations: variants with their medians and tolerances in µs.
@@ -382,6 +387,7 @@ mod tests {
             parts: vec![RecordedPart {
                 name: "three-way".into(),
                 workload: "1f".into(),
+                plans: Vec::new(),
                 times: times.collect(),
             }],
         }]
