@@ -3,7 +3,7 @@
 //! A kernel's loads hit what operations before it have left in the cache, and what its other blocks have loaded already.
 //! Stores stay in the cache until their granule is displaced: only the first store to a granule is charged to device memory.
 //! The granules least recently used are displaced. What a kernel touches is known as a set, without an order: a kernel
-//! that touches more than the cache holds leaves nothing behind that the next one would find.
+//! that touches more than the cache holds finds nothing of what was there, and leaves nothing behind that the next one would find.
 
 use std::collections::HashMap;
 
@@ -53,6 +53,10 @@ impl Cache {
             runs.map(|(count, block)| (count * bytes(block)) as f64)
                 .sum()
         };
+        if reads.len() + writes.len() > self.capacity {
+            // What it needs first displaces what it would have found.
+            self.held.clear();
+        }
         let is_held = |granule: &&u64| self.held.contains_key(*granule);
         let is_dirty = |granule: &&u64| self.held.get(*granule).is_some_and(|held| held.dirty);
         let hits = reads.iter().filter(is_held).count();
@@ -62,7 +66,6 @@ impl Cache {
             writes: self.share(writes.len(), kept, total(|block| block.global_write_bytes)),
         };
         if reads.len() + writes.len() > self.capacity {
-            self.held.clear();
             return misses;
         }
         for granule in reads {
@@ -187,6 +190,13 @@ mod tests {
         cache.run(&kernel(0..60, 1, 0..0));
         cache.run(&kernel(1000..2000, 1, 0..0));
         assert_eq!(cache.run(&kernel(0..60, 1, 0..0)).reads, 1.0);
+    }
+
+    #[test]
+    fn a_stream_through_memory_finds_nothing() {
+        let mut cache = cache(100);
+        cache.fill(0, 4096 * 60);
+        assert_eq!(cache.run(&kernel(60..120, 1, 0..60)), misses(1.0, 1.0));
     }
 
     #[test]
