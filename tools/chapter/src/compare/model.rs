@@ -99,11 +99,11 @@ impl Part {
     fn new(target: &str, recorded: &RecordedPart, found: Option<&PartResults>) -> Self {
         let name = format!("{target}:{}", recorded.name);
         let absent = match found {
+            _ if recorded.times.is_empty() => Some("times nothing".to_owned()),
             None => Some("not modelled".to_owned()),
             Some(found) if !is_same_work(recorded, found) => {
                 Some("modelled with other work".to_owned())
             }
-            Some(_) if recorded.times.is_empty() => Some("times nothing".to_owned()),
             Some(_) => None,
         };
         let mut lines = Vec::new();
