@@ -112,8 +112,8 @@ fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
         "blocking_wake_up_us",
         sleeping - launched - on_device - marker,
     );
-    // The query that says so began half of its time later, in the mean.
-    let query = 1.5 * findings.figure("host", "query_us")?;
+    // The query that says so comes half of its time late, in the mean.
+    let query = 0.5 * findings.figure("host", "query_us")?;
     findings.fitted(
         "host",
         "notice_us",
