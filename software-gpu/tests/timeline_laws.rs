@@ -148,7 +148,7 @@ fn blocks_in_step_wait_for_what_all_of_them_load() {
 
 #[test]
 fn blocks_with_phases_use_each_others_pauses_but_not_all_of_them() {
-    // A third of memory's time, half of a pipe's.
+    // A sixth of memory's time, half of a pipe's.
     let mut block = phased(1 << 20, Coupling::Phased);
     block.exposed_bytes = 0;
     block.issue[1] = 4 * 198_000;
@@ -176,7 +176,7 @@ fn what_is_handed_over_overlaps_unless_pipe_and_memory_are_both_busy() {
         "{pipe_alone} {both}"
     );
     let little = kernel(132, 1, block(bytes / 4, fma));
-    assert!(little < 1.01 * pipe_alone, "{pipe_alone} {little}");
+    assert!(little < 1.05 * pipe_alone, "{pipe_alone} {little}");
 }
 
 #[test]
