@@ -134,6 +134,18 @@ mod tests {
     }
 
     #[test]
+    fn a_barrier_before_any_load_cuts_nothing() {
+        let mut phases = Phases::default();
+        let end = phases.barrier(&mut cost(4000, 0), (900, 500), true);
+        assert_eq!(end, (900, 500));
+        let block = phases.block(cost(8000, 0), (950, 0), false);
+        assert_eq!(
+            (block.latency_cycles, block.coupling),
+            (950.0, Coupling::Free)
+        );
+    }
+
+    #[test]
     fn where_some_do_not_wait_stores_are_in_the_way_of_loads() {
         let mut phases = Phases::default();
         let mut cost = cost(4000, 100);
@@ -145,7 +157,7 @@ mod tests {
     #[test]
     fn a_hit_saves_nothing_where_a_unit_is_the_bottleneck() {
         let mut phases = Phases::default();
-        let end = phases.barrier(&mut cost(4000, 0), (900, 500), true);
-        assert_eq!(end, (1000, 0));
+        let end = phases.barrier(&mut cost(4000, 64), (900, 500), true);
+        assert_eq!(end, (1001, 0));
     }
 }
