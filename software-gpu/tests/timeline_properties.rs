@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Happening, KernelCost, OpId, Profile, StreamId, Time, Timeline, Work,
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, OpId, Profile, StreamId, Time, Timeline,
+    Work,
 };
 
 const STREAMS: usize = 6;
@@ -28,20 +29,32 @@ struct Program {
     steps: Vec<Step>,
 }
 
+fn coupling() -> impl Strategy<Value = Coupling> {
+    prop_oneof![
+        Just(Coupling::Free),
+        Just(Coupling::Handed),
+        Just(Coupling::Phased)
+    ]
+}
+
 fn block() -> impl Strategy<Value = BlockTime> {
     (
         0.0..20_000.0f64,
         prop::array::uniform8(0u32..2_000),
         0u64..100_000,
         0u64..10_000,
+        coupling(),
     )
         .prop_map(
-            |(latency_cycles, issue, dram_bytes, shared_bytes)| BlockTime {
+            |(latency_cycles, issue, dram_bytes, shared_bytes, coupling)| BlockTime {
                 latency_cycles,
                 issue,
                 dram_bytes,
+                cache_bytes: 2 * dram_bytes,
+                exposed_bytes: dram_bytes / 2,
                 shared_bytes,
                 atomics: 0,
+                coupling,
             },
         )
 }
@@ -81,6 +94,7 @@ fn work() -> impl Strategy<Value = (Work, KernelCost)> {
         4 => copy().prop_map(plain),
         1 => (0u64..50_000_000).prop_map(move |bytes| plain(Work::Set { bytes })),
         2 => Just(plain(Work::Marker)),
+        1 => Just(plain(Work::Note)),
         1 => Just(plain(Work::Timestamp)),
         1 => Just(plain(Work::HostFunction)),
     ]
@@ -235,7 +249,7 @@ fn bounds(program: &Program) -> Vec<f64> {
                     instructions += *count as f64 * issued;
                 }
             }
-            Work::Marker | Work::Timestamp | Work::HostFunction | Work::ValueWait => {}
+            Work::Marker | Work::Note | Work::Timestamp | Work::HostFunction | Work::ValueWait => {}
         }
     }
     let issue_per_pico = 132.0

@@ -86,6 +86,15 @@ pub fn blocking_event() -> Result<Event> {
     event_of(CU_EVENT_BLOCKING_SYNC as u32 | CU_EVENT_DISABLE_TIMING as u32)
 }
 
+/// Whether an event has been reached.
+pub fn is_reached(event: Event) -> Result<bool> {
+    // SAFETY: the event lives as long as the process.
+    match unsafe { sys::cuEventQuery(event) } {
+        sys::cudaError_enum::CUDA_ERROR_NOT_READY => Ok(false),
+        other => check("cuEventQuery", other).map(|()| true),
+    }
+}
+
 /// Between two recorded events that are over, in µs.
 pub fn elapsed_us(start: Event, end: Event) -> Result<f64> {
     let mut milliseconds = 0.0;

@@ -12,7 +12,9 @@ use super::fault::Fault;
 use super::grid::Grid;
 use super::group::complete_cluster_barrier;
 use super::memory::Cached;
+use super::phases::Phases;
 use super::thread_states::{self, Awaited};
+use super::touched::Touches;
 use super::warp::{Stop, Warp};
 use super::warp_handlers::LANES;
 use super::watch::Watch;
@@ -29,6 +31,7 @@ pub(super) struct Worker<'g> {
     barriers: [Barrier; BARRIERS],
     /// Warp instructions left.
     budget: u64,
+    phases: Phases,
     /// Warps with threads that have not exited.
     running: usize,
     /// Threads have arrived at the cluster's barrier, or exited, since this was last asked.
@@ -45,8 +48,11 @@ struct Barrier {
     expected: u32,
     /// `bar.red`: votes for true, and votes at all.
     votes: u32,
-    /// The latest arrival.
+    /// The latest arrival, and what its warp would have saved if all its loads had hit the L2 cache.
     cycles: u64,
+    saving: u64,
+    /// Some did not wait.
+    passed: bool,
 }
 
 impl<'g> Worker<'g> {
@@ -73,6 +79,7 @@ impl<'g> Worker<'g> {
             block: [0; 3],
             block_rank: 0,
             cost: BlockCost::default(),
+            touches: Box::default(),
             fault: None,
             caches: vec![Cached::default(); program.sites as usize],
             watch: checked.then(|| Box::new(Watch::new(grid))),
@@ -93,6 +100,7 @@ impl<'g> Worker<'g> {
             warps,
             barriers: Default::default(),
             budget: 0,
+            phases: Phases::default(),
             running: 0,
             cluster_event: false,
             _shared: shared,
@@ -145,9 +153,9 @@ impl<'g> Worker<'g> {
         self.cx.watch.as_deref_mut()
     }
 
-    /// What the checkers have seen in all blocks that were run.
-    pub fn into_watch(self) -> Option<Box<Watch<'g>>> {
-        self.cx.watch
+    /// What the checkers have seen in all blocks that were run, and the memory that these touched.
+    pub fn into_observations(self) -> (Option<Box<Watch<'g>>>, Touches) {
+        (self.cx.watch, *self.cx.touches)
     }
 
     /// Runs the earliest warp for `quantum` cycles.
@@ -176,10 +184,10 @@ impl<'g> Worker<'g> {
 
     /// What the block has cost.
     pub fn cost(&self) -> BlockCost {
-        BlockCost {
-            latency_cycles: self.warps.iter().map(Warp::cycles).max().unwrap_or(0) as f64,
-            ..self.cx.cost
-        }
+        let slowest = self.warps.iter().max_by_key(|warp| warp.cycles());
+        let (cycles, saving) = slowest.map_or((0, 0), |warp| (warp.cycles(), warp.saving()));
+        let handed = self.cx.grid.kernel.program.copies_asynchronously;
+        self.phases.block(self.cx.cost, (cycles, saving), handed)
     }
 
     /// Whether the cluster's barrier may have become complete since this was last asked.
@@ -228,6 +236,7 @@ impl<'g> Worker<'g> {
         cx.fault = None;
         cx.copies.iter_mut().for_each(WarpCopies::clear);
         self.barriers = Default::default();
+        self.phases = Phases::default();
         // SAFETY: the buffer has that many bytes, see `new`.
         unsafe { cx.shared.write_bytes(0, cx.shared_bytes as usize) };
         if let Some(watch) = &mut cx.watch {
@@ -251,7 +260,11 @@ impl<'g> Worker<'g> {
         barrier.arrived += arrival.mask.count_ones();
         barrier.expected = arrival.expected;
         barrier.votes += arrival.votes;
-        barrier.cycles = barrier.cycles.max(self.warps[index].cycles());
+        barrier.passed |= !arrival.waits;
+        let warp = &self.warps[index];
+        if barrier.cycles <= warp.cycles() {
+            (barrier.cycles, barrier.saving) = (warp.cycles(), warp.saving());
+        }
         self.complete_barriers();
         Ok(())
     }
@@ -274,9 +287,12 @@ impl<'g> Worker<'g> {
             if let Some(watch) = &mut self.cx.watch {
                 watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
             }
-            let cycles = barrier.cycles + u64::from(latency::BARRIER);
+            let latest = (barrier.cycles, barrier.saving);
+            let whole = !barrier.passed && barrier.arrived == alive;
+            let (cycles, saving) = self.phases.barrier(&mut self.cx.cost, latest, whole);
+            let at = (cycles + u64::from(latency::BARRIER), saving);
             for warp in &mut self.warps {
-                warp.release(id as u32, cycles, barrier.votes, barrier.arrived);
+                warp.release(id as u32, at, barrier.votes, barrier.arrived);
             }
             *barrier = Barrier::default();
         }

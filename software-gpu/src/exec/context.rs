@@ -12,6 +12,7 @@ use super::grid::Grid;
 use super::memory::Cached;
 use super::op::Slot;
 use super::program::Code;
+use super::touched::Touches;
 use super::warp_handlers::LANES;
 use super::watch::Watch;
 
@@ -57,6 +58,8 @@ pub(super) struct Context<'g> {
     pub block_rank: u64,
     /// Counters of the block.
     pub cost: BlockCost,
+    /// The memory that all blocks have touched.
+    pub touches: Box<Touches>,
     /// The first fault of the block.
     pub fault: Option<Box<Fault>>,
     /// The last allocation that each memory instruction used.

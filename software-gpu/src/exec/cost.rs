@@ -55,11 +55,30 @@ impl Class {
     }
 }
 
+/// How the warps of a block depend on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coupling {
+    /// Not at all: each goes on as soon as its own operands are there.
+    #[default]
+    Free,
+    /// Asynchronous copies and mbarriers hand data from some to others.
+    Handed,
+    /// Barriers hold warps up until others have come: the block goes through phases.
+    Phased,
+}
+
 /// Cost of one thread block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlockCost {
-    /// Modelled cycles of the slowest warp, the block being alone on an SM: dependency chains, memory latency, barriers.
+    /// Modelled cycles of the slowest warp, the block being alone on an SM: dependency chains, memory latency, barriers;
+    /// between barriers of the whole block at least what its busiest unit takes.
     pub latency_cycles: f64,
+    /// How much shorter that is when all loads from global memory hit the L2 cache.
+    pub cached_saving_cycles: f64,
+    /// How its warps depend on each other.
+    pub coupling: Coupling,
+    /// Bytes that were asked for between two barriers, while warps waited: nothing else of the block covers them.
+    pub exposed_bytes: u64,
     /// Warp instructions issued, by [`Class`].
     pub issue: [u32; Class::COUNT],
     /// Bytes read from global memory: 32 for each sector that a warp's load touches.
@@ -77,6 +96,22 @@ pub struct BlockCost {
 pub struct GridCost {
     /// Run-length encoded block costs.
     pub runs: Vec<(u64, BlockCost)>,
+    /// The granules of global memory that were read and written.
+    pub touched: Touched,
+}
+
+/// Granules of memory: addresses divided by [`GRANULE`](Touched::GRANULE), ascending, each once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Touched {
+    /// Those that loads touched.
+    pub reads: Vec<u64>,
+    /// Those that stores and atomic operations touched.
+    pub writes: Vec<u64>,
+}
+
+impl Touched {
+    /// Bytes of a granule.
+    pub const GRANULE: u64 = 4096;
 }
 
 impl GridCost {
@@ -126,8 +161,10 @@ pub(super) mod latency {
     pub const SHUFFLE: u16 = 24;
     pub const CONSTANT: u16 = 30;
     pub const LOCAL: u16 = 35;
-    /// A global load that misses the caches: blocks stream through memory in the kernels we model.
-    pub const GLOBAL: u16 = 560;
+    /// A global load that misses the caches.
+    pub const GLOBAL: u16 = 850;
+    /// A global load that hits the L2 cache.
+    pub const CACHED: u16 = 268;
     pub const ATOMIC: u16 = 700;
     pub const BRANCH: u16 = 10;
     pub const BARRIER: u16 = 20;

@@ -10,6 +10,7 @@ use super::cost::GridCost;
 use super::fault::Fault;
 use super::group::Group;
 use super::program::ExecutableKernel;
+use super::touched::Touches;
 use super::watch::{Observed, Watch};
 
 /// A kernel launch.
@@ -219,7 +220,7 @@ fn run(
         next: AtomicU64::new(0),
         failed: AtomicU64::new(u64::MAX),
         results: Mutex::new(Vec::new()),
-        watches: Mutex::new(Vec::new()),
+        observations: Mutex::default(),
     };
     let workers = threads.min(groups.div_ceil(chunk));
     if workers == 1 {
@@ -248,8 +249,11 @@ struct Queue<'g> {
     /// The lowest group that faulted. Later ones need not run.
     failed: AtomicU64,
     results: Mutex<Vec<(u64, Result<GridCost, Fault>)>>,
-    watches: Mutex<Vec<Watch<'g>>>,
+    observations: Mutex<Observations<'g>>,
 }
+
+/// What host threads have seen.
+type Observations<'g> = (Vec<Watch<'g>>, Vec<Touches>);
 
 /// What runs blocks, one at a time or several at the same time.
 enum Runner<'g> {
@@ -258,14 +262,16 @@ enum Runner<'g> {
 }
 
 impl<'g> Runner<'g> {
-    /// What the checkers have seen.
-    fn into_watches(self) -> Vec<Watch<'g>> {
+    /// What the checkers have seen, and the memory that was touched.
+    fn into_observations(self) -> Observations<'g> {
         let workers = match self {
             Self::Block(worker) => vec![*worker],
             Self::Group(group) => group.into_workers(),
         };
-        let watches = workers.into_iter().filter_map(Worker::into_watch);
-        watches.map(|watch| *watch).collect()
+        let (watches, touches): (Vec<_>, Vec<_>) =
+            workers.into_iter().map(Worker::into_observations).unzip();
+        let watches = watches.into_iter().flatten().map(|watch| *watch);
+        (watches.collect(), touches)
     }
 }
 
@@ -293,10 +299,15 @@ impl<'g> Queue<'g> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push((first, result));
         }
-        self.watches
+        let Some((watches, touches)) = runner.map(Runner::into_observations) else {
+            return;
+        };
+        let mut all = self
+            .observations
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(runner.into_iter().flat_map(Runner::into_watches));
+            .unwrap_or_else(PoisonError::into_inner);
+        all.0.extend(watches);
+        all.1.extend(touches);
     }
 
     fn run(&self, runner: &mut Runner<'g>, first: u64) -> Result<GridCost, Fault> {
@@ -332,11 +343,14 @@ impl<'g> Queue<'g> {
     }
 
     fn finish(self) -> (Result<GridCost, Fault>, Observed) {
-        let watches = self.watches.into_inner();
-        let watches = watches.unwrap_or_else(PoisonError::into_inner);
+        let observations = self.observations.into_inner();
+        let (watches, touches) = observations.unwrap_or_else(PoisonError::into_inner);
         let observed = Watch::observed(watches, self.grid);
         let results = self.results.into_inner();
-        let cost = total(results.unwrap_or_else(PoisonError::into_inner));
+        let mut cost = total(results.unwrap_or_else(PoisonError::into_inner));
+        if let Ok(cost) = &mut cost {
+            cost.touched = Touches::together(touches);
+        }
         (cost, observed)
     }
 }

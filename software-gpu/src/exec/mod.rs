@@ -32,15 +32,17 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod op;
+mod phases;
 mod polling;
 mod program;
 mod special_registers;
 mod thread_states;
+mod touched;
 mod warp;
 mod warp_handlers;
 mod watch;
 
-pub use cost::{BlockCost, Class, GridCost};
+pub use cost::{BlockCost, Class, Coupling, GridCost, Touched};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
 pub use program::{Executable, ExecutableKernel};

@@ -228,6 +228,12 @@ pub(super) struct BasicBlock {
     pub instructions: u32,
     /// Modelled cycles.
     pub cycles: u32,
+    /// How many fewer they are when all global loads hit the L2 cache.
+    pub saving: u32,
+    /// After how many cycles it first reads what a load of an earlier block has loaded, if it does.
+    pub awaits: Option<u32>,
+    /// After how many cycles the last of its own global loads is ready, if they miss the L2 cache and if they hit it.
+    pub loaded: [u32; 2],
     /// For a loop header: the block behind the loop's last one. 0 otherwise.
     pub loop_end: u32,
     /// Line of the terminator.

@@ -123,6 +123,10 @@ pub(super) struct Warp {
     threads: u32,
     exited: u32,
     cycles: u64,
+    /// How many of them would be saved if all global loads hit the L2 cache.
+    saving: u64,
+    /// When all that was loaded from global memory is there, if it misses the L2 cache and if it hits it.
+    loaded: [u64; 2],
     ready: bool,
     frames: Vec<Frame>,
     registers: Vec<Line>,
@@ -155,6 +159,8 @@ impl Warp {
             threads: u32::MAX >> (LANES as u32 - lanes),
             exited: 0,
             cycles: 0,
+            saving: 0,
+            loaded: [0; 2],
             ready: true,
             frames: Vec::with_capacity(1),
             registers: vec![Line([0; 64]); code.frame_bytes as usize / 64],
@@ -177,6 +183,8 @@ impl Warp {
     pub fn start(&mut self, cx: &mut Context<'_>) {
         self.exited = 0;
         self.cycles = 0;
+        self.saving = 0;
+        self.loaded = [0; 2];
         self.ready = true;
         self.arrival = None;
         (self.cluster_arrived, self.cluster_unwaited) = (0, 0);
@@ -209,6 +217,11 @@ impl Warp {
     #[inline]
     pub fn cycles(&self) -> u64 {
         self.cycles
+    }
+
+    /// How many fewer they would be if all global loads hit the L2 cache.
+    pub fn saving(&self) -> u64 {
+        self.saving
     }
 
     /// Lanes whose threads have not exited.
@@ -318,6 +331,19 @@ impl Warp {
             let block = &code.blocks[pc as usize];
             cx.mask = mask;
             cx.active = mask;
+            if let Some(offset) = block.awaits {
+                // What was loaded before is there when it is read, and not when it was asked for.
+                let by = |ready: u64| ready.saturating_sub(u64::from(offset));
+                let hitting = (cx.cycles - self.saving).max(by(self.loaded[1]));
+                cx.cycles = cx.cycles.max(by(self.loaded[0]));
+                self.saving = cx.cycles - hitting;
+            }
+            if block.loaded[0] > 0 {
+                let now = [cx.cycles, cx.cycles - self.saving];
+                for ((loaded, now), own) in self.loaded.iter_mut().zip(now).zip(block.loaded) {
+                    *loaded = (*loaded).max(now + u64::from(own));
+                }
+            }
             for op in &code.ops[block.first as usize..block.last as usize] {
                 // SAFETY: `lower` made the operation for the frame that `cx.registers` points to.
                 unsafe { (op.run)(cx, op) };
@@ -326,6 +352,7 @@ impl Warp {
                 return Some(Stop::Fault(fault));
             }
             cx.cycles += u64::from(block.cycles);
+            self.saving += u64::from(block.saving);
             for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
                 *total = total.wrapping_add(*issued);
             }

@@ -7,7 +7,7 @@
 //! device memory is taken as even. When a pipe or device memory is asked for more than it has, blocks run slower.
 
 use super::profile::Profile;
-use super::work::{BlockTime, CLASSES};
+use super::work::{BlockTime, CLASSES, Coupling};
 
 /// Pipes of one multiprocessor: the classes, then schedulers, shared memory, memory port, atomics, block starts.
 pub(super) const PIPES: usize = CLASSES + 5;
@@ -47,7 +47,7 @@ impl Rates {
         }
         amounts[CLASSES] = block.issue.iter().map(|&count| f64::from(count)).sum();
         amounts[CLASSES + 1] = block.shared_bytes as f64;
-        amounts[CLASSES + 2] = block.dram_bytes as f64;
+        amounts[CLASSES + 2] = block.cache_bytes.max(block.dram_bytes) as f64;
         amounts[CLASSES + 3] = block.atomics as f64;
         amounts[CLASSES + 4] = 1.0;
         let mut pipes = [0.0; PIPES];
@@ -63,6 +63,9 @@ impl Rates {
             pipes: pipes.map(|pipe| pipe / cycles),
             peak: busiest / cycles,
             bytes_per_pico: block.dram_bytes as f64 / picos,
+            cached_per_pico: block.cache_bytes as f64 / picos,
+            exposed_per_pico: block.exposed_bytes as f64 / picos,
+            coupling: block.coupling,
         }
     }
 }
@@ -78,4 +81,10 @@ pub(super) struct Demand {
     pub peak: f64,
     /// Its draw on device memory.
     pub bytes_per_pico: f64,
+    /// Its draw on the L2 cache.
+    pub cached_per_pico: f64,
+    /// The part of its draw on device memory that it waits for.
+    pub exposed_per_pico: f64,
+    /// How its warps depend on each other.
+    pub coupling: Coupling,
 }

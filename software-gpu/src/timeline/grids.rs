@@ -40,6 +40,8 @@ pub(super) struct Cohort {
     seats: Seats,
     /// Blocks on the multiprocessor that has the most of them.
     most_on_one: u32,
+    /// Multiprocessors that have some.
+    pub multiprocessors: u32,
     pub demand: Demand,
     /// Waves left.
     pub fluid: Fluid,
@@ -193,6 +195,7 @@ impl Grids {
             blocks,
             waves: 1,
             most_on_one: seats.iter().map(|(_, n)| *n).max().unwrap_or(0),
+            multiprocessors: seats.len() as u32,
             seats,
             demand,
             fluid: Fluid::new(1.0, now),

@@ -14,10 +14,16 @@ enum Kind {
 }
 
 impl Kind {
+    fn of_unit(unit: Unit) -> Self {
+        match unit {
+            Unit::Multiprocessors => Self::Kernel,
+            Unit::CopyEngine(kind) => Self::Copy(kind),
+        }
+    }
+
     fn of(work: &Work) -> Self {
         match (Unit::of(work), work) {
-            (Some(Unit::Multiprocessors), _) => Self::Kernel,
-            (Some(Unit::CopyEngine(kind)), _) => Self::Copy(kind),
+            (Some(unit), _) => Self::of_unit(unit),
             (None, Work::HostFunction) => Self::HostFunction,
             (None, _) => Self::Marker,
         }
@@ -54,8 +60,22 @@ impl Handover {
 
     /// The time from the end of `from` to the earliest start of `to`.
     pub(super) fn between(&self, from: &Operation, to: &Operation) -> Time {
-        let (before, after) = (Kind::of(&from.work), Kind::of(&to.work));
-        let mut time = self.in_one_stream(before, after);
+        if to.work == Work::Note {
+            return Time::ZERO;
+        }
+        // The device does not see a note: what comes behind it follows what was before it.
+        let before = match (from.work, from.unit) {
+            (Work::Note, None) => return Time::ZERO,
+            (Work::Note, Some(unit)) => Kind::of_unit(unit),
+            _ => Kind::of(&from.work),
+        };
+        let after = Kind::of(&to.work);
+        let mut time = match (before, after) {
+            (Kind::Kernel, Kind::Kernel) if to.early && from.stream == to.stream => {
+                self.programmatic_us.micros()
+            }
+            _ => self.in_one_stream(before, after),
+        };
         if before == Kind::Marker && after != Kind::Marker {
             time += self.between_units(from.unit, to.unit);
         }

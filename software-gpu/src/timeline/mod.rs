@@ -48,4 +48,6 @@ mod work;
 pub use profile::Profile;
 pub use simulation::Timeline;
 pub use time::Time;
-pub use work::{BlockTime, CLASSES, CopyKind, Happening, KernelCost, OpId, StreamId, Work};
+pub use work::{
+    BlockTime, CLASSES, CopyKind, Coupling, Happening, KernelCost, OpId, StreamId, Work,
+};

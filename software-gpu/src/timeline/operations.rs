@@ -12,6 +12,8 @@ pub(super) struct Operation {
     pub work: Work,
     /// The unit that it needs; of a mark, the one whose work it waited for last.
     pub unit: Option<Unit>,
+    /// It may follow a kernel of its stream before that has handed over.
+    pub early: bool,
     /// When a mark could follow that work, and which operation it was.
     pub followed: Option<(Time, OpId)>,
     /// Instead of its stream's.
@@ -43,7 +45,7 @@ impl Operation {
 
     /// Notes for a mark that it could follow `earlier`, which is `op`, at `ready`.
     pub fn follow(&mut self, op: OpId, earlier: (Option<Unit>, StreamId), ready: Time) {
-        let is_mark = matches!(self.work, Work::Marker | Work::Timestamp);
+        let is_mark = matches!(self.work, Work::Marker | Work::Note | Work::Timestamp);
         if is_mark && self.followed < Some((ready, op)) {
             self.followed = Some((ready, op));
             let (unit, stream) = earlier;

@@ -23,7 +23,9 @@ impl Unit {
         match *work {
             Work::Kernel { .. } | Work::Set { .. } => Some(Self::Multiprocessors),
             Work::Copy { kind, .. } => Some(Self::CopyEngine(kind)),
-            Work::Marker | Work::Timestamp | Work::HostFunction | Work::ValueWait => None,
+            Work::Marker | Work::Note | Work::Timestamp | Work::HostFunction | Work::ValueWait => {
+                None
+            }
         }
     }
 

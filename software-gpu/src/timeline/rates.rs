@@ -13,6 +13,7 @@ use super::multiprocessors::CohortId;
 use super::profile::Profile;
 use super::sharing::{Bandwidth, Claim, max_min};
 use super::transfers::Transfers;
+use super::work::Coupling;
 
 /// The speed of each cohort, in their order: 1 when nothing holds it up.
 type Speeds = Vec<f64>;
@@ -26,6 +27,9 @@ pub(super) struct DeviceMemory {
     bandwidth: Bandwidth,
     /// The demand of one copy or memset, in bytes per picosecond.
     copy_demand: f64,
+    /// What the L2 cache delivers, likewise.
+    cache_limit: f64,
+    burst: f64,
 }
 
 impl DeviceMemory {
@@ -37,6 +41,8 @@ impl DeviceMemory {
                 queueing: profile.memory.queueing.value,
             },
             copy_demand: limit * profile.memory.copy_demand.value,
+            cache_limit: profile.memory.l2_gb_per_s.bytes_per_pico(),
+            burst: profile.memory.burst.value,
         }
     }
 
@@ -48,11 +54,27 @@ impl DeviceMemory {
             ..self.bandwidth
         };
         let copies = self.copy_claims(transfers, grids);
-        let (speeds, copy_rates) = settle(grids, &copies, left);
+        let paces = paces(grids, left.limit, self.burst);
+        let (mut speeds, copy_rates) = settle(grids, &copies, left, &paces);
+        self.share_cache(grids, &mut speeds);
         for (cohort, speed) in grids.cohorts.values_mut().zip(speeds) {
             cohort.fluid.set_rate(speed / cohort.demand.picos, now);
         }
         transfers.share_device(&copy_rates, now);
+    }
+
+    /// Slows cohorts down whose traffic is more than the L2 cache delivers.
+    fn share_cache(&self, grids: &Grids, speeds: &mut [f64]) {
+        let draw = |cohort: &Cohort| cohort.demand.cached_per_pico * cohort.blocks() as f64;
+        let cohorts = grids.cohorts.values().zip(&*speeds);
+        let asked: f64 = cohorts.map(|(cohort, speed)| draw(cohort) * speed).sum();
+        if asked > self.cache_limit {
+            for (cohort, speed) in grids.cohorts.values().zip(speeds) {
+                if cohort.demand.cached_per_pico > 0.0 {
+                    *speed *= self.cache_limit / asked;
+                }
+            }
+        }
     }
 
     /// A copy within the device asks as much as a device full of threads.
@@ -73,24 +95,103 @@ impl DeviceMemory {
 ///
 /// Pipes and memory limit each other's demand: what memory slows leaves issue slots to others, and the other way round.
 /// Each is shared twice, so that what one leaves is used; the second round stays within both limits.
-fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth) -> (Speeds, Vec<f64>) {
-    let full = vec![1.0; grids.cohorts.len()];
+///
+/// No cohort runs faster than its pace.
+fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> (Speeds, Vec<f64>) {
     let crowded = crowded(grids);
     if crowded.is_empty() {
-        return share_memory(grids, &full, copies, memory);
+        return share_memory(grids, paces, copies, memory);
     }
-    let issued = share_pipes(grids, &crowded, &full);
+    let issued = share_pipes(grids, &crowded, paces);
     let (served, _) = share_memory(grids, &issued, copies, memory);
     let held_by_memory = issued
         .iter()
         .zip(&served)
         .map(|(issued, served)| served < issued);
     let wanted: Speeds = held_by_memory
-        .zip(&served)
-        .map(|(held, served)| if held { *served } else { 1.0 })
+        .zip(served.iter().zip(paces))
+        .map(|(held, (served, pace))| if held { *served } else { *pace })
         .collect();
     let issued = share_pipes(grids, &crowded, &wanted);
     share_memory(grids, &issued, copies, memory)
+}
+
+/// How fast each cohort can run because of how its own warps, and those beside it, depend on each other.
+///
+/// - *Phases* that barriers keep apart: all blocks that were placed together load at the same time, and each waits for what
+///   all of them load. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with the loads
+///   C of the busiest pipe and M of device memory at full speed, they take sqrt(1 + C^2 + M^2) times as long as one alone.
+/// - *Data handed over* by asynchronous copies: when pipe and memory are both nearly busy, each waits for the other now and
+///   then, and the two together take the cube root of C^3 + M^3.
+///
+/// Both laws are fitted to the kernels of `multi_stream_pipeline --part warp-specialised` on an H200.
+fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
+    let is_free = |cohort: &Cohort| cohort.demand.coupling == Coupling::Free;
+    let mut paces = vec![1.0; grids.cohorts.len()];
+    if grids.cohorts.values().all(is_free) {
+        return paces;
+    }
+    let draw = |cohort: &Cohort| cohort.demand.bytes_per_pico * cohort.blocks() as f64;
+    let on_memory = grids.cohorts.values().map(draw).sum::<f64>() / memory;
+    let loads = loads(grids);
+    for (pace, (id, cohort)) in paces.iter_mut().zip(&grids.cohorts) {
+        let (on_pipe, blocks) = loads.get(id).copied().unwrap_or_default();
+        *pace = match cohort.demand.coupling {
+            Coupling::Free => 1.0,
+            Coupling::Handed => {
+                let together =
+                    cube_root(on_pipe * on_pipe * on_pipe + on_memory * on_memory * on_memory);
+                1.0 / together.max(1.0)
+            }
+            Coupling::Phased => {
+                let at_once = cohort.demand.exposed_per_pico * f64::from(cohort.multiprocessors);
+                let alone = 1.0 + burst * at_once / memory;
+                let beside = match blocks {
+                    0 | 1 => 0.0,
+                    _ => (on_pipe * on_pipe + on_memory * on_memory) / (alone * alone),
+                };
+                1.0 / (alone * (1.0 + beside).sqrt())
+            }
+        };
+    }
+    paces
+}
+
+/// For each cohort what all blocks beside it and itself ask of the busiest pipe at full speed, and how many they are, on the
+/// multiprocessor where that is most.
+fn loads(grids: &Grids) -> BTreeMap<CohortId, (f64, u32)> {
+    let mixtures: BTreeSet<&Residents> = grids
+        .sms
+        .list
+        .iter()
+        .map(|sm| sm.residents.as_slice())
+        .collect();
+    let mut loads: BTreeMap<CohortId, (f64, u32)> = BTreeMap::new();
+    for residents in mixtures {
+        let asked = |pipe: usize| -> f64 {
+            let parts = residents.iter();
+            let part = |(id, blocks): &(CohortId, u32)| {
+                grids.cohorts[id].demand.pipes[pipe] * f64::from(*blocks)
+            };
+            parts.map(part).sum()
+        };
+        let busiest = (0..PIPES).map(asked).fold(0.0, f64::max);
+        let blocks = residents.iter().map(|(_, blocks)| blocks).sum();
+        for (id, _) in residents {
+            let load = loads.entry(*id).or_default();
+            *load = (load.0.max(busiest), load.1.max(blocks));
+        }
+    }
+    loads
+}
+
+/// The cube root of a number from 0 to some thousands, by operations that give the same bits everywhere.
+fn cube_root(cube: f64) -> f64 {
+    let mut root = cube.max(1.0);
+    for _ in 0..40 {
+        root -= (root * root * root - cube) / (3.0 * root * root);
+    }
+    root
 }
 
 /// What is on the multiprocessors on which a pipe may be asked for more than it has, each mixture once.

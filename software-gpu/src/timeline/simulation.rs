@@ -89,14 +89,31 @@ impl Timeline {
     /// starts after the stream's earlier operations and those in `after` have ended. Operations not yet submitted
     /// cannot be waited for and are ignored in `after`.
     pub fn submit(&mut self, stream: StreamId, at: Time, work: Work, after: &[OpId]) -> OpId {
+        self.submit_early(stream, at, work, after, false)
+    }
+
+    /// As [`submit`](Self::submit). `early`: a kernel that need not wait for the whole hand-over from the kernel before it
+    /// in its stream, because it was launched with programmatic stream serialisation.
+    pub fn submit_early(
+        &mut self,
+        stream: StreamId,
+        at: Time,
+        work: Work,
+        after: &[OpId],
+        early: bool,
+    ) -> OpId {
         let op = self.operations.next_id();
         let device = self.streams.get(stream).device;
-        let arrival = self.devices[device].profile.handover.arrival_us.micros();
+        let arrival = match work {
+            Work::Note => Time::ZERO,
+            _ => self.devices[device].profile.handover.arrival_us.micros(),
+        };
         let predecessor = self.streams.append(stream, op);
         let mut operation = Operation {
             stream,
             work,
             unit: Unit::of(&work),
+            early,
             followed: None,
             priority: None,
             waits_for: 0,
@@ -214,6 +231,16 @@ impl Timeline {
     /// When the operation ended, if that has been reported and is not forgotten.
     pub fn finished_at(&self, op: OpId) -> Option<Time> {
         self.operations.get(op).filter(|o| o.reported)?.ended
+    }
+
+    /// When the device told the host of the operation's end: as [`finished_at`](Self::finished_at), but not of notes,
+    /// which only the host keeps.
+    pub fn seen_to_end(&self, op: OpId) -> Option<Time> {
+        let operation = self.operations.get(op)?;
+        match operation.work {
+            Work::Note => None,
+            _ => self.finished_at(op),
+        }
     }
 
     /// Drops what is known of operations before `op`, up to the first whose end has not been reported or is so
@@ -418,8 +445,8 @@ impl Timeline {
                 rows,
                 pageable,
             } => {
-                let bytes = device.transfers.moved(bytes, rows);
-                (Route::Copy { kind, pageable }, bytes)
+                let route = device.transfers.route(kind, bytes, pageable);
+                (route, device.transfers.moved(bytes, rows))
             }
             Work::Set { bytes } => (Route::Set, bytes),
             _ => return,

@@ -1,6 +1,6 @@
 //! Copy engines, memsets, and the bytes they have under way.
 //!
-//! There is one engine per direction. Each serves the copies that are ready in the order in which they became so: it
+//! There is one engine per direction, or one for both where the device reports no more. Each serves the copies that are ready in the order in which they became so: it
 //! sets a copy up, then moves its bytes. Memsets are small kernels of the driver's and run side by side; like copies
 //! within the device they draw on device memory.
 
@@ -14,7 +14,12 @@ use super::{CopyKind, OpId, StreamId, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// A copy engine's.
-    Copy { kind: CopyKind, pageable: bool },
+    Copy {
+        kind: CopyKind,
+        pageable: bool,
+        /// The driver passes the bytes along with the command.
+        inline: bool,
+    },
     /// A memset's.
     Set,
 }
@@ -70,6 +75,8 @@ pub(super) struct Transfers {
     peer: Peer,
     device_setup: Time,
     set_traffic: f64,
+    /// The device has one engine for both directions of the link.
+    one_engine: bool,
 }
 
 impl Transfers {
@@ -81,12 +88,22 @@ impl Transfers {
             peer: profile.peer.clone(),
             device_setup: profile.memory.copy_setup_us.micros(),
             set_traffic: profile.memory.set_traffic.value,
+            one_engine: profile.device.async_engine_count < 2,
+        }
+    }
+
+    /// The engine that such copies take: one may have to serve both directions of the link.
+    fn engine(&self, kind: CopyKind) -> usize {
+        match kind {
+            CopyKind::DeviceToHost if self.one_engine => CopyKind::HostToDevice.engine(),
+            _ => kind.engine(),
         }
     }
 
     /// Lines a copy up at its engine.
     pub fn enqueue(&mut self, kind: CopyKind, ready: Time, op: OpId) {
-        self.engines[kind.engine()].ready.insert((ready, op));
+        let engine = self.engine(kind);
+        self.engines[engine].ready.insert((ready, op));
     }
 
     /// The next copy that an idle engine takes up.
@@ -109,7 +126,8 @@ impl Transfers {
         pageable: bool,
         stream: StreamId,
     ) -> Time {
-        let before = self.engines[kind.engine()].served.replace(stream);
+        let engine = self.engine(kind);
+        let before = self.engines[engine].served.replace(stream);
         let switches = before.is_some_and(|before| before != stream);
         let switch = match switches && kind != CopyKind::PeerToPeer {
             true => {
@@ -119,6 +137,9 @@ impl Transfers {
             }
             false => Time::ZERO,
         };
+        if self.is_inline(kind, bytes, pageable) {
+            return switch + self.copies.inline_setup_us.micros();
+        }
         let staging = match pageable && crosses_link(kind) && bytes > STAGED_WHOLE {
             true => self.copies.pageable_setup_us.micros(),
             false => Time::ZERO,
@@ -137,6 +158,20 @@ impl Transfers {
                         + self.copies.host_to_device_setup_us.micros()
                 }
             }
+    }
+
+    /// Whether the driver passes a copy's bytes along with its command: small ones from pageable memory.
+    fn is_inline(&self, kind: CopyKind, bytes: u64, pageable: bool) -> bool {
+        pageable && kind == CopyKind::HostToDevice && bytes <= STAGED_WHOLE
+    }
+
+    /// The route of a copy.
+    pub fn route(&self, kind: CopyKind, bytes: u64, pageable: bool) -> Route {
+        Route::Copy {
+            kind,
+            pageable,
+            inline: self.is_inline(kind, bytes, pageable),
+        }
     }
 
     /// How long it takes before the first byte of a memset moves.
@@ -175,7 +210,8 @@ impl Transfers {
             .iter()
             .find(|(_, transfer)| transfer.fluid.end() <= now)?;
         if let Route::Copy { kind, .. } = transfer.route {
-            self.engines[kind.engine()].busy = false;
+            let engine = self.engine(kind);
+            self.engines[engine].busy = false;
         }
         self.moving.remove(&op);
         Some(op)
@@ -264,6 +300,7 @@ fn rate(copies: &Copies, peer: &Peer, route: Route, share: f64) -> f64 {
     };
     let rate = link.bytes_per_pico() * share;
     match route {
+        Route::Copy { inline: true, .. } => rate.min(copies.inline_gb_per_s.bytes_per_pico()),
         Route::Copy { pageable: true, .. } => rate.min(staging.bytes_per_pico()),
         _ => rate,
     }

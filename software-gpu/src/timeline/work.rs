@@ -49,6 +49,10 @@ pub enum Work {
     },
     /// A point in a stream that does nothing: `cuEventRecord` without timing, `cuStreamWaitEvent`.
     Marker,
+    /// A point in a stream that the device does not see: `cuMemAllocAsync` and `cuMemFreeAsync`, which are entries in the
+    /// driver's books. It comes at the end of what is before it, or when it is submitted, and what is behind it follows
+    /// what was before.
+    Note,
     /// A point in a stream whose time is written down: `cuEventRecord` of an event that keeps the time, which is that
     /// of the operation's end.
     Timestamp,
@@ -101,12 +105,30 @@ pub struct BlockTime {
     pub latency_cycles: f64,
     /// Warp instructions by class, in the order of `exec::Class`.
     pub issue: [u32; CLASSES],
-    /// Bytes moved between device memory and the multiprocessor, read and written.
+    /// Bytes of device memory that are read and written.
     pub dram_bytes: u64,
+    /// Bytes moved between the L2 cache and the multiprocessor, those of device memory among them.
+    pub cache_bytes: u64,
+    /// Bytes of device memory that the block waits for while it does nothing else.
+    pub exposed_bytes: u64,
     /// Bytes moved between shared memory and registers.
     pub shared_bytes: u64,
     /// Atomic operations on global memory.
     pub atomics: u64,
+    /// How the block's warps depend on each other.
+    pub coupling: Coupling,
+}
+
+/// How a block's warps depend on each other: what they wait for together, they cannot make up for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coupling {
+    /// Not at all.
+    #[default]
+    Free,
+    /// Some hand data to others, through asynchronous copies.
+    Handed,
+    /// Barriers cut the block's life into phases.
+    Phased,
 }
 
 /// What a grid needs: its blocks in order, equal neighbours merged.

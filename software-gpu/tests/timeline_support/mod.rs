@@ -114,7 +114,7 @@ impl Kernel {
             blocks: elements.div_ceil(per_block),
             threads,
             block: BlockTime {
-                latency_cycles: 620.0,
+                latency_cycles: 910.0,
                 issue: [10, per_thread as u32, 0, 1, 0, 1, 2, 2].map(|n| n * warps),
                 dram_bytes: 8 * per_block,
                 ..BlockTime::default()

@@ -398,7 +398,8 @@ impl Call {
         self.ordering.context_synchronized(context);
         let wake_up = self.wake_up(context)?;
         self.wait(operations, wake_up)?;
-        self.pools_after_context(context);
+        let released = self.pools_after_context(context);
+        self.give_back(released);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUdevice, CUuuid, Out};
+use crate::driver::devices::cache::Cache;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;
@@ -21,6 +22,7 @@ const PCI_DOMAIN_ID: c_int = 50;
 pub(in crate::driver) struct Device {
     pub(in crate::driver) profile: Profile,
     pub(in crate::driver) primary: Primary,
+    pub(in crate::driver) cache: Cache,
 }
 
 /// A device's primary context.
@@ -105,6 +107,7 @@ entry_points! {
 impl Device {
     pub(in crate::driver) fn new(profile: Profile) -> Self {
         Self {
+            cache: Cache::new(&profile),
             profile,
             primary: Primary::default(),
         }

@@ -113,6 +113,21 @@ impl Call {
         self.clock += time;
     }
 
+    /// Lets the simulation come up to the thread's clock in the middle of a call that has spent time.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_LAUNCH_TIMEOUT` at a standstill.
+    pub(in crate::driver) fn catch_up(&mut self) -> Result<(), CudaError> {
+        self.publish_clock();
+        loop {
+            if self.in_host_function || self.must_yield() {
+                self.pause()?;
+            } else if !self.step(self.clock) {
+                return Ok(());
+            }
+        }
+    }
+
     /// Waits until `operations` have ended; `wake_up` is the time from the end of the last one to the return of the
     /// call, if it has to wait at all.
     ///
@@ -123,6 +138,8 @@ impl Call {
         operations: impl IntoIterator<Item = OpId>,
         wake_up: Time,
     ) -> Result<(), CudaError> {
+        let operations: Vec<OpId> = operations.into_iter().collect();
+        self.notice(&operations);
         let incomplete = operations.into_iter().filter(|op| !self.is_complete(*op));
         let incomplete: BTreeSet<OpId> = incomplete.collect();
         for op in &incomplete {
@@ -174,6 +191,20 @@ impl Call {
                 return Err(standstill);
             }
         }
+    }
+
+    /// Of operations that are over, the call waits for what a query could not say yet.
+    fn notice(&mut self, operations: &[OpId]) {
+        let over = operations.iter().filter(|op| self.is_complete(**op));
+        let ended = over.filter_map(|op| self.timeline.seen_to_end(*op)).max();
+        if let Some(ended) = ended {
+            self.clock = self.clock.max(ended + self.host().notice_us.micros());
+        }
+    }
+
+    /// Whether a query can say that an operation is over which ended at `at`.
+    pub(in crate::driver) fn has_noticed(&self, at: Time) -> bool {
+        at + self.host().notice_us.micros() <= self.clock
     }
 
     /// Waits for `operations` as a synchronising call does.

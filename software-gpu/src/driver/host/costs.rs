@@ -1,5 +1,6 @@
 //! What the calls cost the thread that makes them.
 
+use crate::driver::memory::small::Served;
 use crate::timeline::Time;
 use crate::timeline::profile::{Figure, Host};
 
@@ -31,10 +32,14 @@ pub(in crate::driver) enum Cost {
         steps: usize,
         branches: usize,
     },
-    /// `cuMemAlloc` or `cuMemFree` of that many bytes.
-    Allocation(usize),
+    /// `cuMemAlloc` or `cuMemFree`, by where the memory came from or went.
+    Allocation(Served),
     /// `cuMemAllocAsync` or `cuMemFreeAsync`, when the pool has the memory.
     PoolAllocation,
+    /// A pool looks for memory that other streams have freed.
+    PoolSearch,
+    /// A pool reserves that many bytes, or gives them back.
+    PoolGrowth(u64),
     /// Page-locking that many bytes.
     Pin(usize),
     /// Releasing so many page-locked bytes.
@@ -72,8 +77,13 @@ impl Cost {
                 ];
                 graph(host.graph_instantiate_us, each, steps, branches)
             }
-            Self::Allocation(bytes) => Time::from_micros(allocation(host, bytes) / 2.0),
+            Self::Allocation(served) => Time::from_micros(allocation(host, served) / 2.0),
             Self::PoolAllocation => Time::from_micros(host.pool_allocation_us.value / 2.0),
+            Self::PoolSearch => host.pool_search_us.micros(),
+            Self::PoolGrowth(bytes) => {
+                let by_size = host.pool_growth_us_per_mib.value * mebibytes(bytes);
+                Time::from_micros((host.pool_growth_us.value + by_size) / 2.0)
+            }
             Self::Pin(bytes) => Time::from_micros(pin(host, bytes)),
             Self::Unpin(bytes) => Time::from_micros(pin(host, bytes) * host.unpin_share.value),
             Self::ModuleLoad => host.module_load_us.micros(),
@@ -90,14 +100,17 @@ fn graph(once: Figure, each: [Figure; 2], nodes: usize, branches: usize) -> Time
 }
 
 /// Allocating and freeing, together.
-fn allocation(host: &Host, bytes: usize) -> f64 {
-    let cached = bytes as f64 <= host.allocation_cached_bytes.value;
-    let Figure { value, .. } = if cached {
-        host.allocation_cached_us
-    } else {
-        host.allocation_us
-    };
-    value
+fn allocation(host: &Host, served: Served) -> f64 {
+    match served {
+        Served::FromChunk => host.allocation_cached_us.value,
+        Served::BySystem(bytes) => {
+            host.allocation_us.value + host.allocation_us_per_mib.value * mebibytes(bytes)
+        }
+    }
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 fn pin(host: &Host, bytes: usize) -> f64 {

@@ -10,6 +10,7 @@ use super::parameters;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, CUstream};
+use crate::driver::devices::cache::Misses;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::modules::function::{Function, max_threads};
@@ -20,7 +21,7 @@ use crate::driver::streams::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
 use crate::memory::WriteHold;
 use crate::reports;
-use crate::timeline::{BlockTime, KernelCost, OpId, Time, Work};
+use crate::timeline::{BlockTime, Coupling, KernelCost, OpId, Time, Work};
 
 /// A kernel on its way through a stream, or in a node of a graph.
 #[derive(Clone)]
@@ -292,6 +293,10 @@ impl Simulator {
         else {
             return;
         };
+        let device = self
+            .contexts
+            .get(operation.context)
+            .map_or(0, |context| context.device);
         let grid = Grid {
             kernel: launch.kernel(),
             grid: launch.shape.grid,
@@ -312,7 +317,8 @@ impl Simulator {
             Ok(cost) => {
                 self.effects
                     .kernel_started(op, hold.suspend(), &self.memory);
-                self.timeline.set_kernel_cost(op, cost.into());
+                let cost = self.cached(device, cost);
+                self.timeline.set_kernel_cost(op, cost);
             }
             Err(fault) => {
                 drop(hold.finish());
@@ -321,6 +327,16 @@ impl Simulator {
             }
         }
         self.kernel_observed(op, observed);
+    }
+
+    /// What the kernel costs with what the device's L2 cache holds.
+    fn cached(&mut self, device: usize, cost: GridCost) -> KernelCost {
+        let misses = self.devices[device].cache.run(&cost);
+        let runs = cost.runs.iter();
+        let runs = runs.map(|(count, block)| (*count, block_time(block, misses)));
+        KernelCost {
+            runs: runs.collect(),
+        }
     }
 
     fn kernel_failed(&mut self, op: OpId, fault: &Fault) {
@@ -361,26 +377,24 @@ fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Optio
     })
 }
 
-impl From<GridCost> for KernelCost {
-    fn from(cost: GridCost) -> Self {
-        let runs = cost
-            .runs
-            .into_iter()
-            .map(|(count, block)| (count, block.into()))
-            .collect();
-        Self { runs }
-    }
-}
-
-impl From<BlockCost> for BlockTime {
-    fn from(cost: BlockCost) -> Self {
-        Self {
-            latency_cycles: cost.latency_cycles,
-            issue: cost.issue,
-            dram_bytes: cost.global_read_bytes + cost.global_write_bytes,
-            shared_bytes: cost.shared_bytes,
-            atomics: cost.atomics,
-        }
+/// What a block asks of the units, when these shares of its traffic miss the L2 cache.
+fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
+    let missed = cost.global_read_bytes as f64 * misses.reads
+        + cost.global_write_bytes as f64 * misses.writes;
+    let moved = cost.global_read_bytes + cost.global_write_bytes;
+    BlockTime {
+        latency_cycles: cost.latency_cycles - (1.0 - misses.reads) * cost.cached_saving_cycles,
+        issue: cost.issue,
+        dram_bytes: missed as u64,
+        cache_bytes: moved,
+        exposed_bytes: cost.exposed_bytes.min(missed as u64),
+        shared_bytes: cost.shared_bytes,
+        atomics: cost.atomics,
+        coupling: match cost.coupling {
+            exec::Coupling::Free => Coupling::Free,
+            exec::Coupling::Handed => Coupling::Handed,
+            exec::Coupling::Phased => Coupling::Phased,
+        },
     }
 }
 

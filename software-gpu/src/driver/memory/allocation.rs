@@ -8,6 +8,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
+use crate::driver::memory::small::Served;
 use crate::driver::simulation::simulator::Simulator;
 use crate::memory::{AllocationKind, OutOfMemory, RegisterError};
 
@@ -38,10 +39,12 @@ pub(in crate::driver) enum Origin {
 entry_points! {
     fn cuMemAlloc_v2(address: Out<CUdeviceptr>, bytes: usize) {
         let address = address.required()?;
-        call(Cost::Allocation(bytes), |call| {
+        call(Cost::Free, |call| {
             let context = call.context()?;
             call.unsafe_in_captures()?;
-            address.set(call.allocate_device(context, bytes, AllocationKind::Device)?)
+            let (allocated, served) = call.allocate_device(context, bytes, AllocationKind::Device)?;
+            call.spend(Cost::Allocation(served));
+            address.set(allocated)
         })
     }
 
@@ -58,11 +61,13 @@ entry_points! {
         }
         let row = width.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or(CudaError::InvalidValue)?;
         let bytes = row.checked_mul(height).ok_or(CudaError::OutOfMemory)?;
-        call(Cost::Allocation(bytes), |call| {
+        call(Cost::Free, |call| {
             let context = call.context()?;
             call.unsafe_in_captures()?;
             pitch.set(row)?;
-            address.set(call.allocate_device(context, bytes, AllocationKind::Device)?)
+            let (allocated, served) = call.allocate_device(context, bytes, AllocationKind::Device)?;
+            call.spend(Cost::Allocation(served));
+            address.set(allocated)
         })
     }
 
@@ -79,8 +84,8 @@ entry_points! {
             }
             call.freeable(address)?;
             call.synchronize_users(context, address)?;
-            let bytes = call.free(address);
-            call.spend(Cost::Allocation(bytes));
+            let (_, served) = call.free(address);
+            call.spend(Cost::Allocation(served));
             Ok(())
         })
     }
@@ -130,7 +135,7 @@ entry_points! {
             let owned = call.owned.get(&address).filter(|owned| matches!(owned.origin, Origin::Host(_)));
             owned.ok_or(CudaError::InvalidValue)?;
             call.synchronize_users(context, address)?;
-            let bytes = call.free(address);
+            let (bytes, _) = call.free(address);
             call.spend(Cost::Unpin(bytes));
             Ok(())
         })
@@ -229,12 +234,13 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
 }
 
 impl Simulator {
+    /// Allocates device memory: its address, and where it came from.
     pub(in crate::driver) fn allocate_device(
         &mut self,
         context: CUcontext,
         bytes: usize,
         kind: AllocationKind,
-    ) -> Result<CUdeviceptr, CudaError> {
+    ) -> Result<(CUdeviceptr, Served), CudaError> {
         if bytes == 0 {
             return Err(CudaError::InvalidValue);
         }
@@ -250,17 +256,21 @@ impl Simulator {
                 origin,
             },
         );
-        Ok(address)
+        let host = &self.devices[device].profile.host;
+        let served = self.small.allocated(host, device, address, bytes);
+        Ok((address, served))
     }
 
-    /// Releases memory that the driver allocated, and returns its size.
-    pub(in crate::driver) fn free(&mut self, address: u64) -> usize {
+    /// Releases memory that the driver allocated, and returns its size and where it went.
+    pub(in crate::driver) fn free(&mut self, address: u64) -> (usize, Served) {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
             self.memory.free(address, owned.kind);
             self.ordering.freed(address, bytes);
         }
-        bytes
+        let host = &self.devices[0].profile.host;
+        let served = self.small.freed(host, address, bytes);
+        (bytes, served)
     }
 
     /// A context ends: so does its memory.

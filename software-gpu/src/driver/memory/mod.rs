@@ -10,4 +10,5 @@ pub(super) mod memset;
 pub(super) mod peer;
 pub(super) mod pointer;
 pub(super) mod pools;
+pub(super) mod small;
 pub(super) mod transfer;

@@ -325,7 +325,10 @@ impl Simulator {
         let mut globals = Globals::new();
         for variable in module.globals.iter().filter(|variable| is_placed(variable)) {
             let bytes = usize::try_from(variable.bytes.max(1)).unwrap_or(usize::MAX);
-            match self.allocate_device(context, bytes, AllocationKind::ModuleGlobal) {
+            match self
+                .allocate_device(context, bytes, AllocationKind::ModuleGlobal)
+                .map(|(address, _)| address)
+            {
                 Ok(address) => {
                     globals.insert(variable.name.clone(), (address, bytes));
                 }

@@ -10,6 +10,7 @@ use crate::driver::checkers::ordering::Ordering;
 use crate::driver::host::idle;
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
+use crate::memory::is_device_address;
 use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
 
 /// What [`Simulator::step`] did.
@@ -96,7 +97,10 @@ impl Simulator {
             }
             _ => effect.work(),
         };
-        let op = self.timeline.submit(state.timeline, at, work, after);
+        let early = matches!(&effect, Effect::Kernel(launch) if launch.programmatic);
+        let op = self
+            .timeline
+            .submit_early(state.timeline, at, work, after, early);
         state.last = Some(op);
         if let Effect::Kernel(launch) = &effect
             && let Some(priority) = launch.priority
@@ -191,6 +195,7 @@ impl Simulator {
             .is_ok_and(|context| context.fault.is_some());
         if !failed {
             self.check_ended(&operation);
+            self.fill_cache(&operation);
         }
         let effect = operation.effect;
         match &effect {
@@ -223,6 +228,22 @@ impl Simulator {
         self.ordering.ended(op);
         self.threads.ended(op, at);
         self.forget_some(op);
+    }
+
+    /// What a copy or a memset writes to device memory passes through the L2 cache.
+    fn fill_cache(&mut self, operation: &Operation) {
+        let writes = match &operation.effect {
+            Effect::Copy(copy) => copy.accesses().writes,
+            Effect::Set(set) => set.accesses().writes,
+            _ => return,
+        };
+        let Ok(context) = self.contexts.get(operation.context) else {
+            return;
+        };
+        let cache = &mut self.devices[context.device].cache;
+        for range in writes.iter().filter(|range| is_device_address(range.start)) {
+            cache.fill(range.start, range.end - range.start);
+        }
     }
 
     fn record_activity(&mut self, operation: &Operation, end: Time) {

@@ -207,12 +207,8 @@ impl Effect {
             },
             Self::HostFunction(_) => Work::HostFunction,
             Self::WaitValue(_) => Work::ValueWait,
-            Self::Record(_)
-            | Self::Wait
-            | Self::Mark
-            | Self::Allocate(_)
-            | Self::Free(_)
-            | Self::WriteValue(_) => Work::Marker,
+            Self::Record(_) | Self::Wait | Self::Mark | Self::WriteValue(_) => Work::Marker,
+            Self::Allocate(_) | Self::Free(_) => Work::Note,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::driver::graph::{Captures, Graphs};
 use crate::driver::host::threads::HostThreads;
 use crate::driver::memory::allocation::Owned;
 use crate::driver::memory::pools::Pools;
+use crate::driver::memory::small::SmallMemory;
 use crate::driver::modules::function::Function;
 use crate::driver::modules::library::{Library, LibraryKernel};
 use crate::driver::modules::link::LinkState;
@@ -67,6 +68,7 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
     pub(in crate::driver) owned: BTreeMap<u64, Owned>,
+    pub(in crate::driver) small: SmallMemory,
     pub(in crate::driver) pools: Pools,
     pub(in crate::driver) streams: Table<CUstream, Stream>,
     pub(in crate::driver) events: Table<CUevent, Event>,
@@ -149,6 +151,7 @@ impl Simulator {
             contexts: Table::new(),
             owned: BTreeMap::new(),
             pools: Pools::default(),
+            small: SmallMemory::default(),
             streams: Table::new(),
             events: Table::new(),
             modules: Table::new(),

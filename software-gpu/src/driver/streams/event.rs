@@ -75,7 +75,9 @@ entry_points! {
             let Event { context, .. } = *call.events.get(event)?;
             call.usable(context)?;
             call.awaits_event(event)?;
-            if call.events.get(event)?.incomplete().is_some() {
+            let Event { record, .. } = call.events.get(event)?;
+            let noticed = |at| call.has_noticed(at);
+            if record.as_ref().is_some_and(|record| !record.reached.is_some_and(noticed)) {
                 return Err(CudaError::NotReady);
             }
             call.ordering.event_synchronized(event);
@@ -88,13 +90,14 @@ entry_points! {
             let Event { context, flags, .. } = *call.events.get(event)?;
             call.usable(context)?;
             call.awaits_event(event)?;
-            let incomplete = call.events.get(event)?.incomplete();
+            let record = call.events.get(event)?.record.as_ref().map(|record| record.op);
             call.ordering.event_synchronized(event);
             let host = call.host();
             let blocking = flags & BLOCKING_SYNC != 0;
             let wake_up = if blocking { host.blocking_wake_up_us } else { host.wake_up_us }.micros();
-            call.wait(incomplete, wake_up)?;
-            call.pools_after_event(event);
+            call.wait(record, wake_up)?;
+            let released = call.pools_after_event(event);
+            call.give_back(released);
             call.usable(context).map(|_| ())
         })
     }

@@ -136,7 +136,8 @@ fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
         call.ordering.stream_synchronized(stream);
         let wake_up = call.wake_up(context)?;
         call.wait(operations, wake_up)?;
-        call.pools_after_stream(stream);
+        let released = call.pools_after_stream(stream);
+        call.give_back(released);
         call.usable(context).map(|_| ())
     })
 }
@@ -147,7 +148,9 @@ fn query(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
         call.awaits_stream(stream)?;
         let operations = call.awaited(stream)?;
         let complete = operations.into_iter().all(|op| call.is_complete(op));
-        if complete {
+        let last = call.streams.get(stream)?.last;
+        let ended = last.and_then(|op| call.timeline.seen_to_end(op));
+        if complete && ended.is_none_or(|at| call.has_noticed(at)) {
             call.ordering.stream_synchronized(stream);
             Ok(())
         } else {

@@ -31,6 +31,19 @@ pub(super) enum End {
     Exit,
 }
 
+impl End {
+    /// The index of the instruction that ends the block, if it is more than a branch.
+    pub fn instruction(&self) -> Option<usize> {
+        match self {
+            Self::Table { at, .. }
+            | Self::WarpBarrier { at, .. }
+            | Self::BlockBarrier { at, .. }
+            | Self::Call { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
+}
+
 impl Raw {
     /// The blocks that may follow.
     pub fn successors(&self) -> Vec<u32> {

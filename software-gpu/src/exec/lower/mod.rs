@@ -37,10 +37,10 @@ mod registers;
 mod schedule;
 mod warp_wide;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::ptx::ir::{Body, Instruction, Module, Parameter, Type};
+use crate::ptx::ir::{Body, Instruction, Module, Parameter, RegisterId, Type};
 use crate::ptx::{Kernel, PtxError};
 
 use super::matrix::Multiplication;
@@ -179,6 +179,23 @@ struct Lowering<'l> {
     line: u32,
     /// Modelled cycles from the start of the current block.
     schedule: Schedule,
+    /// Registers that loads write.
+    loaded: HashSet<RegisterId>,
+}
+
+/// The registers that loads from global memory, or from who knows where, write.
+fn loaded(instructions: &[Instruction]) -> HashSet<RegisterId> {
+    let mut registers = Vec::new();
+    let elsewhere = |modifier: &String| {
+        ["param", "shared", "const", "local"]
+            .iter()
+            .any(|space| modifier.starts_with(space))
+    };
+    let loads = instructions.iter().filter(|instruction| {
+        instruction.opcode == "ld" && !instruction.modifiers.iter().any(elsewhere)
+    });
+    loads.for_each(|load| liveness::written(load, &mut registers));
+    registers.into_iter().collect()
 }
 
 impl<'l> Lowering<'l> {
@@ -208,12 +225,14 @@ impl<'l> Lowering<'l> {
             multiplications: Vec::new(),
             line: 0,
             schedule: Schedule::default(),
+            loaded: HashSet::new(),
         }
     }
 
     fn run(mut self) -> Result<Code> {
         self.lay_out_local()?;
         self.find_constants();
+        self.loaded = loaded(&self.source.body.instructions);
         let raw = flow::cut(self.source.body)?;
         let order = order::order(&raw.iter().map(Raw::successors).collect::<Vec<_>>());
         let mut number = vec![0; raw.len()];
@@ -257,11 +276,32 @@ impl<'l> Lowering<'l> {
         self.schedule = Schedule::default();
         let first = self.ops.len() as u32;
         let instructions = &self.source.body.instructions;
+        let mut awaits = None;
+        let mut own = HashSet::new();
+        let mut registers = Vec::new();
         for instruction in &instructions[raw.first..raw.last] {
             self.line = instruction.line;
+            liveness::read(instruction, &mut registers);
+            let is_awaited =
+                |register: &RegisterId| self.loaded.contains(register) && !own.contains(register);
+            if awaits.is_none() && registers.iter().any(is_awaited) {
+                awaits = Some(self.schedule.now());
+            }
+            registers.clear();
             self.guarded(instruction)?;
+            liveness::written(instruction, &mut registers);
+            own.extend(registers.drain(..));
         }
         self.line = raw.line;
+        if let Some(at) = raw.end.instruction() {
+            liveness::read(&instructions[at], &mut registers);
+            if registers
+                .iter()
+                .any(|register| self.loaded.contains(register))
+            {
+                awaits = awaits.or_else(|| Some(self.schedule.now()));
+            }
+        }
         let end = self.end(&raw.end, number)?;
         Ok(BasicBlock {
             first,
@@ -270,6 +310,9 @@ impl<'l> Lowering<'l> {
             issue: self.schedule.issue,
             instructions: self.schedule.issue.iter().sum::<u32>().max(1),
             cycles: self.schedule.cycles(),
+            saving: self.schedule.saving(),
+            awaits,
+            loaded: self.schedule.loaded(),
             loop_end: 0,
             line: raw.line,
         })

@@ -1,9 +1,10 @@
 //! The modelled time of a basic block.
 //!
 //! One warp alone issues in order, one instruction per cycle and pipe slot, and waits for the operands of each; an
-//! instruction's result is ready after its latency. Results that nobody waits for within the block (a load used in the
-//! next one) are waited for at its end, so that chains through blocks and loops are counted once, in full. Address
-//! arithmetic and stores are not waited for.
+//! instruction's result is ready after its latency. Results that nobody waits for within the block are waited for at its
+//! end, so that chains through blocks and loops are counted once, in full. Loads from global memory are the exception: a
+//! later block that reads the result of one waits for it there, so that loads in several blocks are under way together.
+//! Address arithmetic and stores are not waited for.
 
 use std::collections::HashMap;
 
@@ -18,58 +19,103 @@ use super::liveness::{read, written};
 pub(super) struct Schedule {
     /// Warp instructions by class.
     pub issue: [u32; Class::COUNT],
+    missing: Track,
+    hitting: Track,
+}
+
+/// The same instructions when all global loads miss the L2 cache, or when all hit it.
+#[derive(Default)]
+struct Track {
     now: u32,
     ready: HashMap<RegisterId, u32>,
     latest: u32,
+    /// When the last load from global memory is ready.
+    loaded: u32,
+}
+
+impl Track {
+    fn add(
+        &mut self,
+        read: &[RegisterId],
+        written: &[RegisterId],
+        issues: u32,
+        (latency, is_load): (u32, bool),
+    ) {
+        let operands = read.iter().filter_map(|register| self.ready.get(register));
+        let start = self.now.max(operands.copied().max().unwrap_or(0));
+        if issues > 0 {
+            self.now = start + issues;
+        }
+        let done = start + latency;
+        for register in written {
+            self.ready.insert(*register, done);
+            let latest = match is_load {
+                true => &mut self.loaded,
+                false => &mut self.latest,
+            };
+            *latest = done.max(*latest);
+        }
+    }
+
+    fn end(&mut self, guard: Option<RegisterId>) {
+        let ready = guard.and_then(|guard| self.ready.get(&guard).copied());
+        self.now = self.now.max(ready.unwrap_or(0)) + u32::from(latency::BRANCH);
+    }
+
+    fn cycles(&self) -> u32 {
+        self.now.max(self.latest)
+    }
 }
 
 impl Schedule {
     /// Cycles since the start of the block, for clocks read in it.
     pub fn now(&self) -> u32 {
-        self.now
+        self.missing.now
     }
 
     /// Appends an instruction.
     pub fn add(&mut self, instruction: &Instruction, weight: Weight) {
-        let mut registers = Vec::new();
-        read(instruction, &mut registers);
-        let operands = registers
-            .drain(..)
-            .filter_map(|register| self.ready.get(&register))
-            .max();
-        let start = self.now.max(operands.copied().unwrap_or(0));
         self.issue[weight.class as usize] += u32::from(weight.issues);
-        self.now = if weight.issues == 0 {
-            self.now
+        let (mut operands, mut results) = (Vec::new(), Vec::new());
+        read(instruction, &mut operands);
+        written(instruction, &mut results);
+        let issues = u32::from(weight.issues);
+        let is_load = weight.latency == latency::GLOBAL;
+        let cached = if is_load {
+            latency::CACHED
         } else {
-            start + u32::from(weight.issues)
+            weight.latency
         };
-        let done = start + u32::from(weight.latency);
-        written(instruction, &mut registers);
-        for register in registers {
-            self.ready.insert(register, done);
-            self.latest = self.latest.max(done);
-        }
+        let [missing, hitting] = [weight.latency, cached].map(|cycles| (cycles.into(), is_load));
+        self.missing.add(&operands, &results, issues, missing);
+        self.hitting.add(&operands, &results, issues, hitting);
     }
 
     /// Accounts for the end of the block.
     pub fn end(&mut self, end: &End, body: &Body) {
-        let issues = match end {
+        let (issues, guard) = match end {
             End::Fall(_) | End::WarpBarrier { .. } => return,
-            End::Branch { guard, .. } => {
-                let ready = self.ready.get(&guard.register).copied().unwrap_or(0);
-                self.now = self.now.max(ready);
-                1
-            }
-            End::Call { at, .. } => body.instructions[*at].operands.len() as u32,
-            _ => 1,
+            End::Branch { guard, .. } => (1, Some(guard.register)),
+            End::Call { at, .. } => (body.instructions[*at].operands.len() as u32, None),
+            _ => (1, None),
         };
         self.issue[Class::Control as usize] += issues;
-        self.now += u32::from(latency::BRANCH);
+        self.missing.end(guard);
+        self.hitting.end(guard);
     }
 
     /// Cycles of the whole block.
     pub fn cycles(&self) -> u32 {
-        self.now.max(self.latest)
+        self.missing.cycles()
+    }
+
+    /// When the last of its loads from global memory is ready, if they miss the L2 cache and if they hit it.
+    pub fn loaded(&self) -> [u32; 2] {
+        [self.missing.loaded, self.hitting.loaded]
+    }
+
+    /// How many cycles less it takes when all global loads hit the L2 cache.
+    pub fn saving(&self) -> u32 {
+        self.missing.cycles() - self.hitting.cycles()
     }
 }

@@ -58,7 +58,7 @@ impl Shape for Atomic {
             // SAFETY: as above.
             unsafe { set_cell(cx, site.rows[0], site.wide, lane, old) };
         }
-        cx.count_sectors(sectors.count as u64, Access::Atomic);
+        cx.count_sectors(&sectors, Access::Atomic);
     }
 }
 

@@ -55,7 +55,7 @@ impl Shape for Issue {
             let warp = cx.warp as usize;
             cx.copies[warp].single.issue(lane, transfer);
         }
-        cx.count_sectors(sectors.count as u64, Access::Load);
+        cx.count_sectors(&sectors, Access::Load);
     }
 }
 

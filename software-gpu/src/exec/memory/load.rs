@@ -46,7 +46,7 @@ impl Shape for Load {
                 cx.watch_access(site, Access::Load, &target, bytes, 1);
             }
             match target.global {
-                Some(_) => cx.count_sectors(1, Access::Load),
+                Some(_) => cx.count_sector(addresses[0], Access::Load),
                 None => cx.cost.shared_bytes += bytes * LANES as u64,
             }
             // SAFETY: the target has all elements of a lane, and the site's rows are rows of the frame.
@@ -141,7 +141,7 @@ unsafe fn load_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]
             }
         }
     }
-    cx.count_sectors(sectors.count as u64, Access::Load);
+    cx.count_sectors(&sectors, Access::Load);
 }
 
 /// Handler of `ld`: address row `a`, site `x`.

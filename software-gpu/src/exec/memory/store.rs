@@ -125,7 +125,7 @@ unsafe fn store_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES
             }
         }
     }
-    cx.count_sectors(sectors.count as u64, Access::Store);
+    cx.count_sectors(&sectors, Access::Store);
 }
 
 /// Handler of `st`: address row `a`, site `x`.

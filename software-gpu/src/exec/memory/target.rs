@@ -5,6 +5,7 @@ use crate::ptx::ir::Space;
 
 use super::super::cluster::Lookup;
 use super::super::context::Context;
+use super::super::cost::Touched;
 use super::super::fault::{Access, Fault, Nearest};
 use super::super::op::Slot;
 use super::super::warp_handlers::LANES;
@@ -291,17 +292,45 @@ impl<'g> Context<'g> {
     ) {
         if target.global.is_some() {
             let sectors = (address + bytes - 1) / SECTOR - address / SECTOR + 1;
-            self.count_sectors(sectors, access);
+            self.count(sectors, access);
+            let mut at = address / Touched::GRANULE * Touched::GRANULE;
+            while at < address + bytes {
+                self.touch(at, access);
+                at += Touched::GRANULE;
+            }
         } else {
             self.cost.shared_bytes += bytes;
         }
     }
 
+    /// Counts the traffic of an access to one sector.
     #[inline(always)]
-    pub(super) fn count_sectors(&mut self, sectors: u64, access: Access) {
+    pub(super) fn count_sector(&mut self, address: u64, access: Access) {
+        self.count(1, access);
+        self.touch(address, access);
+    }
+
+    /// Counts the traffic of accesses lane by lane.
+    pub(super) fn count_sectors(&mut self, sectors: &Sectors, access: Access) {
+        self.count(sectors.count as u64, access);
+        for sector in &sectors.seen[..sectors.count] {
+            self.touch(sector * SECTOR, access);
+        }
+    }
+
+    #[inline(always)]
+    fn count(&mut self, sectors: u64, access: Access) {
         match access {
             Access::Load => self.cost.global_read_bytes += sectors * SECTOR,
             Access::Store | Access::Atomic => self.cost.global_write_bytes += sectors * SECTOR,
+        }
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, address: u64, access: Access) {
+        match access {
+            Access::Load => self.touches.reads.touch(address),
+            Access::Store | Access::Atomic => self.touches.writes.touch(address),
         }
     }
 }

@@ -30,7 +30,13 @@ impl Warp {
     }
 
     /// Lets the threads that wait at barrier `id` go on, not earlier than `cycles`.
-    pub(in crate::exec) fn release(&mut self, id: u32, cycles: u64, votes: u32, arrived: u32) {
+    pub(in crate::exec) fn release(
+        &mut self,
+        id: u32,
+        (cycles, saving): (u64, u64),
+        votes: u32,
+        arrived: u32,
+    ) {
         let Some(frame) = self.frames.last_mut() else {
             return;
         };
@@ -41,7 +47,9 @@ impl Warp {
         {
             split.state = State::Ready;
             self.ready = true;
-            self.cycles = self.cycles.max(cycles);
+            if self.cycles < cycles {
+                (self.cycles, self.saving) = (cycles, saving);
+            }
             self.barrier_result = (votes, arrived);
         }
     }

@@ -30,18 +30,30 @@ pub struct Host {
     pub wake_up_us: Figure,
     /// The same for a thread that sleeps (`CU_EVENT_BLOCKING_SYNC`, `CU_CTX_SCHED_BLOCKING_SYNC`).
     pub blocking_wake_up_us: Figure,
+    /// From the end of an operation until a query says so.
+    pub notice_us: Figure,
     /// `cuStreamCreate`.
     pub stream_create_us: Figure,
     /// `cuEventCreate`.
     pub event_create_us: Figure,
-    /// `cuMemAlloc` and `cuMemFree` together, up to `allocation_cached_bytes`.
+    /// `cuMemAlloc` and `cuMemFree` together, from a chunk that the driver has for other small allocations already.
     pub allocation_cached_us: Figure,
-    /// The largest size that `cuMemAlloc` serves from the driver's own cache.
+    /// The largest size that `cuMemAlloc` takes from a chunk.
     pub allocation_cached_bytes: Figure,
-    /// `cuMemAlloc` and `cuMemFree` together, above `allocation_cached_bytes`.
+    /// The size of a chunk.
+    pub allocation_chunk_bytes: Figure,
+    /// `cuMemAlloc` and `cuMemFree` together, of a chunk or of a larger size.
     pub allocation_us: Figure,
+    /// The same, per mebibyte.
+    pub allocation_us_per_mib: Figure,
     /// `cuMemAllocAsync` and `cuMemFreeAsync` together.
     pub pool_allocation_us: Figure,
+    /// In addition, when other streams have freed memory that the pool may use again: looking for how far they have come.
+    pub pool_search_us: Figure,
+    /// A pool reserves memory and gives it back, together.
+    pub pool_growth_us: Figure,
+    /// The same, per mebibyte.
+    pub pool_growth_us_per_mib: Figure,
     /// `cuGraphLaunch`, whatever the graph.
     pub graph_launch_us: Figure,
     /// `cuGraphLaunch`, per node.

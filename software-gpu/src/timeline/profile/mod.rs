@@ -93,6 +93,10 @@ pub struct Copies {
     pub pageable_device_to_host_gb_per_s: Figure,
     /// What staging takes before the first byte of a pageable copy of more than 64 KiB moves.
     pub pageable_setup_us: Figure,
+    /// Up to 64 KiB of pageable host memory to the device, which the driver passes along with the command.
+    pub inline_gb_per_s: Figure,
+    /// How long such a copy holds its engine before its first byte moves.
+    pub inline_setup_us: Figure,
     /// Host memory to host memory.
     pub host_to_host_gb_per_s: Figure,
     /// How long a copy to the device (or within the host) holds its engine before its first byte moves.
@@ -145,6 +149,12 @@ pub struct Memory {
     pub set_traffic: Figure,
     /// How long such a copy or memset takes before its first byte moves.
     pub copy_setup_us: Figure,
+    /// What blocks in step ask for at the same time takes this many times as long as at the full bandwidth.
+    pub burst: Figure,
+    /// What the L2 cache delivers at most.
+    pub l2_gb_per_s: Figure,
+    /// The share of the L2 cache that one kernel's data can fill.
+    pub l2_share: Figure,
 }
 
 /// How blocks of threads progress.
@@ -161,6 +171,9 @@ pub struct Kernels {
     pub global_bytes_per_cycle: Figure,
     /// Global atomic operations of one multiprocessor in a cycle.
     pub atomics_per_cycle: Figure,
+    /// Floating-point operations of the tensor cores of one multiprocessor in a cycle, bf16 with dense operands; a multiply-add
+    /// counts as two. Nothing uses it yet: the executor refuses the instructions that would.
+    pub tensor_operations_per_cycle: Figure,
     /// Cycles from a block's placement to its first instruction, and from its last to the release of its resources.
     pub block_turnover_cycles: Figure,
     /// In addition, for each warp of the block.
@@ -215,6 +228,9 @@ pub struct Handover {
     pub arrival_us: Figure,
     /// Kernel (or memset) to kernel.
     pub kernel_to_kernel_us: Figure,
+    /// Kernel to a kernel that was launched with programmatic stream serialisation: its blocks are on their way when the one
+    /// before it ends.
+    pub programmatic_us: Figure,
     /// Kernel to copy over the link, and such a copy to a kernel; also with event records and waits between them, in one
     /// stream or across streams.
     pub kernel_to_copy_us: Figure,

@@ -1,6 +1,6 @@
 //! A model beside its device: every figure that was recorded on a GPU and what the software GPU gives for the same work.
 
-use crate::expectations::Recorded;
+use crate::expectations::{Recorded, RecordedPart};
 use chapter_results::Results;
 use chapter_results::part::{Kind, PartResults};
 use chapter_results::units;
@@ -96,18 +96,14 @@ struct Part {
 }
 
 impl Part {
-    fn new(
-        target: &str,
-        recorded: &crate::expectations::RecordedPart,
-        found: Option<&PartResults>,
-    ) -> Self {
+    fn new(target: &str, recorded: &RecordedPart, found: Option<&PartResults>) -> Self {
         let name = format!("{target}:{}", recorded.name);
         let absent = match found {
+            _ if recorded.times.is_empty() => Some("times nothing".to_owned()),
             None => Some("not modelled".to_owned()),
-            Some(found) if found.workload != recorded.workload => {
-                Some("modelled with other work; run it with --gpu-sizes".to_owned())
+            Some(found) if !is_same_work(recorded, found) => {
+                Some("modelled with other work".to_owned())
             }
-            Some(_) if recorded.times.is_empty() => Some("times nothing".to_owned()),
             Some(_) => None,
         };
         let mut lines = Vec::new();
@@ -158,6 +154,12 @@ impl Part {
     }
 }
 
+/// Whether both did the same: by the hash, or by plans that agree, however the program came to them.
+fn is_same_work(recorded: &RecordedPart, found: &PartResults) -> bool {
+    recorded.workload == found.workload
+        || !recorded.plans.is_empty() && recorded.plans == found.plans
+}
+
 /// Everything recorded on one device beside what was modelled.
 pub struct Comparison {
     device: String,
@@ -169,12 +171,15 @@ impl Comparison {
     pub fn new(recorded: &[Recorded], modelled: &[Results], held_out: &[String]) -> Self {
         let mut parts = Vec::new();
         for one in recorded {
-            let results = modelled
-                .iter()
-                .find(|results| results.example == one.target);
             for part in &one.parts {
-                let found = results
-                    .and_then(|results| results.parts.iter().find(|found| found.name == part.name));
+                let results = modelled
+                    .iter()
+                    .filter(|results| results.example == one.target);
+                let all = results.flat_map(|results| &results.parts);
+                let mut found: Vec<_> = all.filter(|found| found.name == part.name).collect();
+                // Several runs may hold the part, with several sizes.
+                found.sort_by_key(|found| !is_same_work(part, found));
+                let found = found.first().copied();
                 let mut part = Part::new(&one.target, part, found);
                 part.held_out = held_out.contains(&part.name);
                 parts.push(part);
@@ -356,4 +361,124 @@ fn measured(line: &Line) -> String {
 
 fn deviation(line: &Line) -> String {
     format!("{:+.1} %", line.deviation() * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::results;
+    use crate::expectations::RecordedTime;
+    use chapter_results::device::TimeSource::Modelled;
+
+    /// A part of a GPU's expectations: variants with their medians and tolerances in µs.
+    fn recorded(kind: Kind, times: &[(&str, f64, f64)]) -> Vec<Recorded> {
+        let times = times
+            .iter()
+            .map(|(variant, us, tolerance_us)| RecordedTime {
+                group: "variants".into(),
+                variant: (*variant).into(),
+                kind,
+                us: *us,
+                tolerance_us: *tolerance_us,
+            });
+        vec![Recorded {
+            target: "basic_streams".into(),
+            device: results(Modelled, &[]).device,
+            parts: vec![RecordedPart {
+                name: "three-way".into(),
+                workload: "1f".into(),
+                plans: Vec::new(),
+                times: times.collect(),
+            }],
+        }]
+    }
+
+    fn compared(
+        kind: Kind,
+        measured: &[(&str, f64, f64)],
+        modelled: &[(&str, f64)],
+        held_out: &[&str],
+    ) -> Comparison {
+        let samples: Vec<[f64; 1]> = modelled.iter().map(|(_, us)| [*us]).collect();
+        let timed = modelled.iter().zip(&samples);
+        let timed: Vec<(&str, &[f64])> = timed
+            .map(|((variant, _), samples)| (*variant, &samples[..]))
+            .collect();
+        let held_out: Vec<String> = held_out.iter().map(|name| (*name).to_owned()).collect();
+        Comparison::new(
+            &recorded(kind, measured),
+            &[results(Modelled, &timed)],
+            &held_out,
+        )
+    }
+
+    const PART: &str = "basic_streams:three-way";
+
+    #[test]
+    fn each_kind_has_its_limit_on_both_sides() {
+        for (kind, within, without) in [
+            (Kind::Makespan, [109.0, 91.0], [111.0, 89.0]),
+            (Kind::Copy, [104.0, 96.0], [106.0, 94.0]),
+        ] {
+            for us in within {
+                assert!(compared(kind, &[("a", 100.0, 1.0)], &[("a", us)], &[]).holds());
+            }
+            for us in without {
+                assert!(!compared(kind, &[("a", 100.0, 1.0)], &[("a", us)], &[]).holds());
+            }
+        }
+        let other = compared(Kind::Other, &[("a", 100.0, 1.0)], &[("a", 300.0)], &[]);
+        assert!(other.holds());
+    }
+
+    #[test]
+    fn held_out_parts_have_more_room() {
+        let of = |us| compared(Kind::Makespan, &[("a", 100.0, 1.0)], &[("a", us)], &[PART]);
+        assert!(of(114.0).holds());
+        assert!(!of(116.0).holds());
+        assert!(of(114.0).text(100).contains("(held out)"));
+        assert!(
+            of(114.0)
+                .markdown()
+                .contains("Held out, not used to fit: 1 of 1")
+        );
+    }
+
+    #[test]
+    fn a_device_that_varies_more_than_the_limit_excuses_what_lies_within() {
+        let of = |us| compared(Kind::Makespan, &[("a", 100.0, 50.0)], &[("a", us)], &[]);
+        assert!(of(140.0).holds());
+        assert!(of(140.0).markdown().contains("within the device's spread"));
+        assert!(!of(160.0).holds());
+    }
+
+    #[test]
+    fn another_order_is_named_when_both_sides_are_clearly_apart() {
+        let measured = [("a", 100.0, 100.0), ("b", 120.0, 100.0)];
+        let ranked = |a, b| compared(Kind::Other, &measured, &[("a", a), ("b", b)], &[]);
+        assert!(ranked(50.0, 60.0).holds());
+        assert!(ranked(52.0, 50.0).holds(), "nearly the same is no order");
+        let wrong = ranked(60.0, 50.0);
+        assert!(!wrong.holds());
+        let text = wrong.markdown();
+        assert!(text.contains("modelled: 1; ranked otherwise: 1"), "{text}");
+        assert!(
+            text.contains("a takes 0.83 times as long as b measured, 1.20 modelled"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_compared_does_not_hold() {
+        let mut other_work = recorded(Kind::Makespan, &[("a", 100.0, 1.0)]);
+        other_work[0].parts[0].workload = "2e".into();
+        let modelled = [results(Modelled, &[("a", &[100.0])])];
+        let comparison = Comparison::new(&other_work, &modelled, &[]);
+        assert!(!comparison.holds());
+        assert!(comparison.text(100).contains("modelled with other work"));
+        let nothing = Comparison::new(&recorded(Kind::Makespan, &[("a", 1.0, 1.0)]), &[], &[]);
+        assert!(!nothing.holds());
+        let no_times = Comparison::new(&recorded(Kind::Makespan, &[]), &modelled, &[]);
+        assert!(no_times.holds());
+    }
 }

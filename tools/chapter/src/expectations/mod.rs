@@ -22,6 +22,8 @@ mod recorded;
 mod update;
 
 pub use outcome::{Judgement, Outcome};
+#[cfg(test)]
+pub use recorded::RecordedTime;
 pub use recorded::{Recorded, RecordedPart, recorded};
 pub use update::update;
 

@@ -2,7 +2,7 @@
 
 use super::form::{Expectations, ExpectedTime};
 use chapter_results::device::{Fingerprint, TimeSource};
-use chapter_results::part::Kind;
+use chapter_results::part::{Kind, Plan};
 use chapter_terminal::UsageError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub struct RecordedPart {
     pub name: String,
     /// The hash of its work.
     pub workload: String,
+    /// The work of each group that has a plan.
+    pub plans: Vec<Plan>,
     /// What was timed.
     pub times: Vec<RecordedTime>,
 }
@@ -80,6 +82,7 @@ impl From<Expectations> for Recorded {
         let parts = expected.parts.into_iter().map(|part| RecordedPart {
             name: part.name,
             workload: part.workload,
+            plans: part.plans,
             times: part.times.into_iter().map(RecordedTime::from).collect(),
         });
         Self {

@@ -43,8 +43,9 @@ entry_points! {
             }
             call.pools.get_mut(pool)?.destroyed = true;
             call.pools.current.retain(|_, current| *current != pool);
-            let released = call.pools.pools.get_mut(pool)?.memory.release(0);
-            call.unmap(&released);
+            let chunks = call.pools.pools.get_mut(pool)?.memory.release(0);
+            let released = call.unmap(&chunks);
+            call.give_back(released);
             call.forget_finished_pools();
             Ok(())
         })
@@ -54,8 +55,9 @@ entry_points! {
         call(Cost::Other, |call| {
             let pool = call.pools.get_mut(pool)?;
             if pool.can_release() {
-                let released = pool.memory.release(keep as u64);
-                call.unmap(&released);
+                let chunks = pool.memory.release(keep as u64);
+                let released = call.unmap(&chunks);
+                call.give_back(released);
             }
             Ok(())
         })

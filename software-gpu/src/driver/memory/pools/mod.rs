@@ -26,6 +26,8 @@ use std::collections::BTreeMap;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUevent, CUmemoryPool, CUstream};
+use crate::driver::host::call::Call;
+use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::OpId;
@@ -50,6 +52,19 @@ pub(in crate::driver) struct StreamOrdered {
 pub(in crate::driver) struct PoolAllocation {
     pub(in crate::driver) pool: CUmemoryPool,
     pub(in crate::driver) bytes: usize,
+}
+
+/// The sizes of the chunks that pools have given back: see [`Call::give_back`].
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Released(Vec<u64>);
+
+impl Call {
+    /// Pays for what pools have given back.
+    pub(in crate::driver) fn give_back(&mut self, released: Released) {
+        for bytes in released.0 {
+            self.spend(Cost::PoolGrowth(bytes));
+        }
+    }
 }
 
 /// All pools of all devices.
@@ -210,48 +225,55 @@ impl Simulator {
     }
 
     /// The host has waited for all of a stream: its frees are over, and memory above the thresholds is given back.
-    pub(in crate::driver) fn pools_after_stream(&mut self, stream: CUstream) {
-        if !self.pools.is_unused() {
-            let legacy = self
-                .streams
-                .get(stream)
-                .and_then(|state| self.contexts.get(state.context));
-            let is_legacy = legacy.is_ok_and(|context| context.legacy == stream);
-            let reach = match is_legacy {
-                true => self.reach_of(stream),
-                // What the legacy stream was given since does not hold the stream back.
-                false => self.pools.order.next(stream, &[]),
-            };
-            self.pools_after(&reach);
+    /// Returns what that was.
+    #[must_use]
+    pub(in crate::driver) fn pools_after_stream(&mut self, stream: CUstream) -> Released {
+        if self.pools.is_unused() {
+            return Released::default();
         }
+        let legacy = self
+            .streams
+            .get(stream)
+            .and_then(|state| self.contexts.get(state.context));
+        let is_legacy = legacy.is_ok_and(|context| context.legacy == stream);
+        let reach = match is_legacy {
+            true => self.reach_of(stream),
+            // What the legacy stream was given since does not hold the stream back.
+            false => self.pools.order.next(stream, &[]),
+        };
+        self.pools_after(&reach)
     }
 
     /// The host has waited for an event: see [`pools_after_stream`](Self::pools_after_stream).
-    pub(in crate::driver) fn pools_after_event(&mut self, event: CUevent) {
-        if !self.pools.is_unused() {
-            let reach = self.pools.order.event(event);
-            self.pools_after(&reach);
+    #[must_use]
+    pub(in crate::driver) fn pools_after_event(&mut self, event: CUevent) -> Released {
+        if self.pools.is_unused() {
+            return Released::default();
         }
+        let reach = self.pools.order.event(event);
+        self.pools_after(&reach)
     }
 
     /// The host has waited for all of a context: see [`pools_after_stream`](Self::pools_after_stream).
-    pub(in crate::driver) fn pools_after_context(&mut self, context: CUcontext) {
-        if !self.pools.is_unused() {
-            let streams = self
-                .streams
-                .iter()
-                .filter(|(_, stream)| stream.context == context);
-            let streams: Vec<_> = streams.map(|(handle, _)| handle).collect();
-            let Some((first, others)) = streams.split_first() else {
-                return;
-            };
-            let mut reach = self.pools.order.next(*first, others);
-            reach.join(&self.pools.order.destroyed(context, false));
-            self.pools_after(&reach);
+    #[must_use]
+    pub(in crate::driver) fn pools_after_context(&mut self, context: CUcontext) -> Released {
+        if self.pools.is_unused() {
+            return Released::default();
         }
+        let streams = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.context == context);
+        let streams: Vec<_> = streams.map(|(handle, _)| handle).collect();
+        let Some((first, others)) = streams.split_first() else {
+            return Released::default();
+        };
+        let mut reach = self.pools.order.next(*first, others);
+        reach.join(&self.pools.order.destroyed(context, false));
+        self.pools_after(&reach)
     }
 
-    fn pools_after(&mut self, reach: &Reach) {
+    fn pools_after(&mut self, reach: &Reach) -> Released {
         let deferred = self.pools.deferred.iter();
         let over = deferred.filter(|(_, by)| reach.covers(by));
         let over: Vec<_> = over.map(|(address, _)| *address).collect();
@@ -259,26 +281,31 @@ impl Simulator {
             self.pools.deferred.remove(&address);
             self.free(address);
         }
-        let mut released = Vec::new();
+        let mut chunks = Vec::new();
         for pool in self.pools.pools.iter_mut() {
             if pool.memory.has_unseen() {
                 pool.memory.see(|by| reach.covers(by));
             }
             if pool.can_release() {
-                released.extend(pool.memory.release(pool.kept_at_synchronisation()));
+                chunks.extend(pool.memory.release(pool.kept_at_synchronisation()));
             }
         }
-        self.unmap(&released);
+        let released = self.unmap(&chunks);
         self.forget_finished_pools();
+        released
     }
 
     /// Gives a pool's chunks back to the device.
-    fn unmap(&mut self, chunks: &[CUdeviceptr]) {
+    #[must_use]
+    fn unmap(&mut self, chunks: &[CUdeviceptr]) -> Released {
+        let mut released = Released::default();
         for chunk in chunks {
             let bytes = self.memory.find(*chunk).map_or(0, |found| found.len());
             self.memory.free(*chunk, AllocationKind::Device);
             self.ordering.freed(*chunk, bytes);
+            released.0.push(bytes as u64);
         }
+        released
     }
 
     /// Removes destroyed pools without memory, and stops to keep the order when nobody needs it.

@@ -202,6 +202,26 @@ impl Pool {
         }
     }
 
+    /// Whether an allocation in `stream`, which comes after all of `reach`, makes the driver look how far other streams
+    /// have come: when they have freed memory that the rules let pass, unless the stream's own frees have enough.
+    pub(in crate::driver) fn searches(&self, bytes: u64, stream: CUstream, reach: &Reach) -> bool {
+        let ReuseRules {
+            follow_event_dependencies,
+            allow_opportunistic,
+            ..
+        } = self.rules;
+        let is_unknown = |by: &FreePoint| {
+            by.stream != stream && !(follow_event_dependencies && reach.covers(by))
+        };
+        let mut own = self
+            .memory
+            .unseen_frees()
+            .filter(|(by, _)| by.stream == stream);
+        allow_opportunistic
+            && self.memory.unseen_frees().any(|(by, _)| is_unknown(by))
+            && !own.any(|(_, freed)| freed >= bytes)
+    }
+
     /// Whether the pool can give memory back. Those whose memory other processes may know cannot.
     pub(in crate::driver) fn can_release(&self) -> bool {
         self.properties.handle_types == 0 || self.destroyed

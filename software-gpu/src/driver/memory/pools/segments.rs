@@ -107,6 +107,15 @@ impl Segments {
         self.unseen > 0
     }
 
+    /// The frees whose end the host has not seen, each with the bytes that it freed.
+    pub(in crate::driver) fn unseen_frees(&self) -> impl Iterator<Item = (&FreePoint, u64)> {
+        let segments = self.segments.values().filter(|_| self.unseen > 0);
+        segments.filter_map(|segment| match &segment.state {
+            State::Freed(Some(by)) => Some((by, segment.bytes)),
+            _ => None,
+        })
+    }
+
     /// A new chunk. Chunks do not touch each other.
     pub(in crate::driver) fn add_chunk(&mut self, address: u64, bytes: u64) {
         let state = State::Fresh;

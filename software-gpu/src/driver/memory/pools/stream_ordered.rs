@@ -110,6 +110,10 @@ impl Call {
         stream: CUstream,
     ) -> Result<Placement, CudaError> {
         let reach = self.reach_of(stream);
+        if self.pools.get(pool)?.searches(bytes, stream, &reach) {
+            self.spend(Cost::PoolSearch);
+            self.catch_up()?;
+        }
         if let Some(placement) = self.take_from(pool, bytes, stream, &reach, Rank::Fresh)? {
             return Ok(placement);
         }
@@ -148,7 +152,7 @@ impl Call {
         let chunk = chunk.ok_or(CudaError::OutOfMemory)?;
         let len = usize::try_from(chunk).map_err(|_| CudaError::OutOfMemory)?;
         let address = self.memory.allocate(device, len, AllocationKind::Device)?;
-        self.spend(Cost::Allocation(len));
+        self.spend(Cost::PoolGrowth(chunk));
         let pool = self.pools.get_mut(handle)?;
         pool.memory.add_chunk(address, chunk);
         pool.note_high();

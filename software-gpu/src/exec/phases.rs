@@ -1,0 +1,163 @@
+//! The phases of a block: what its barriers keep apart cannot overlap.
+//!
+//! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
+//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. A block
+//! without such barriers has no phases: its warps drift apart and use all units at the same time.
+
+use super::cost::{BlockCost, Class, Coupling};
+
+/// Bytes between one multiprocessor's shared memory and its registers in a cycle.
+const SHARED_PER_CYCLE: u64 = 128;
+/// Bytes between one multiprocessor and the memory system in a cycle.
+const GLOBAL_PER_CYCLE: u64 = 64;
+/// Warp instructions that all schedulers of a multiprocessor issue in a cycle.
+const DISPATCH_PER_CYCLE: f64 = 4.0;
+
+/// A cycle, and by how much it would be earlier if all loads had hit the L2 cache.
+pub(super) type Moment = (u64, u64);
+
+/// How far a block has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Phases {
+    /// When the phase began, and what had been counted then.
+    start: Moment,
+    before: BlockCost,
+    /// Bytes of global memory that had been counted at the last barrier of any kind.
+    moved: (u64, u64),
+    coupled: bool,
+}
+
+impl Phases {
+    /// A barrier is complete, whose last warp arrived at `latest`. `whole`: all threads of the block waited at it.
+    /// Returns when they may go on.
+    pub fn barrier(&mut self, cost: &mut BlockCost, latest: Moment, whole: bool) -> Moment {
+        let moved = (cost.global_read_bytes, cost.global_write_bytes);
+        let read = moved.0 - self.moved.0;
+        // Where only some wait, the stores of the others are in the way of their loads.
+        let written = moved.1 - self.moved.1;
+        // Barriers before anything was loaded begin the work, and do not cut it into phases.
+        self.coupled |= read + written > 0;
+        if !self.coupled {
+            return latest;
+        }
+        cost.exposed_bytes += if whole { read } else { read + written };
+        self.moved = moved;
+        if !whole {
+            return latest;
+        }
+        let end = self.end(cost, latest);
+        (self.start, self.before) = (end, *cost);
+        end
+    }
+
+    /// The cost of the block, whose last warp ended at `latest`. `handed`: asynchronous copies hand data over.
+    pub fn block(&self, mut cost: BlockCost, latest: Moment, handed: bool) -> BlockCost {
+        cost.coupling = match (self.coupled, handed) {
+            (true, _) => Coupling::Phased,
+            (false, true) => Coupling::Handed,
+            (false, false) => Coupling::Free,
+        };
+        let (cycles, saving) = match self.start.0 {
+            0 => latest,
+            _ => self.end(&cost, latest),
+        };
+        cost.latency_cycles = cycles as f64;
+        cost.cached_saving_cycles = saving as f64;
+        cost
+    }
+
+    /// The end of the phase whose slowest warp ends at `latest`.
+    fn end(&self, cost: &BlockCost, latest: Moment) -> Moment {
+        let (start, saved) = self.start;
+        let (cycles, saving) = (latest.0 - start, latest.1.saturating_sub(saved));
+        let issue = self.issue_cycles(cost);
+        let missing = cycles.max(issue);
+        let hitting = cycles.saturating_sub(saving).max(issue);
+        let shared = cost.shared_bytes - self.before.shared_bytes;
+        let read = cost.global_read_bytes - self.before.global_read_bytes;
+        let written = cost.global_write_bytes - self.before.global_write_bytes;
+        let transfers = shared / SHARED_PER_CYCLE + (read + written) / GLOBAL_PER_CYCLE;
+        (start + missing + transfers, saved + missing - hitting)
+    }
+
+    /// What the busiest unit takes for the phase's instructions.
+    fn issue_cycles(&self, cost: &BlockCost) -> u64 {
+        let issued = |class: Class| {
+            let index = class as usize;
+            f64::from(cost.issue[index].wrapping_sub(self.before.issue[index]))
+        };
+        let by_class = Class::ALL.map(|class| issued(class) / class.per_cycle());
+        let all: f64 = Class::ALL.into_iter().map(issued).sum();
+        let busiest = by_class.into_iter().fold(0.0, f64::max);
+        busiest.max(all / DISPATCH_PER_CYCLE) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(fma: u32, read: u64) -> BlockCost {
+        let mut cost = BlockCost {
+            global_read_bytes: read,
+            ..BlockCost::default()
+        };
+        cost.issue[Class::Fma32 as usize] = fma;
+        cost
+    }
+
+    #[test]
+    fn phases_add_up() {
+        let mut phases = Phases::default();
+        let mut loaded = cost(0, 6400);
+        assert_eq!(phases.barrier(&mut loaded, (900, 500), true), (1000, 500));
+        // 4,000 multiply-adds take 1,000 cycles, however short the slowest warp's path is.
+        let computed = BlockCost {
+            exposed_bytes: loaded.exposed_bytes,
+            ..cost(4000, 6400)
+        };
+        let block = phases.block(computed, (1200, 500), false);
+        assert_eq!(block.latency_cycles, 2000.0);
+        assert_eq!(block.cached_saving_cycles, 500.0);
+        assert_eq!(block.coupling, Coupling::Phased);
+        assert_eq!(block.exposed_bytes, 6400);
+    }
+
+    #[test]
+    fn without_barriers_there_are_no_phases() {
+        let block = Phases::default().block(cost(4000, 6400), (900, 500), false);
+        assert_eq!(block.latency_cycles, 900.0);
+        assert_eq!(block.exposed_bytes, 0);
+        assert_eq!(block.coupling, Coupling::Free);
+        let handed = Phases::default().block(cost(1, 0), (9, 0), true);
+        assert_eq!(handed.coupling, Coupling::Handed);
+    }
+
+    #[test]
+    fn a_barrier_before_any_load_cuts_nothing() {
+        let mut phases = Phases::default();
+        let end = phases.barrier(&mut cost(4000, 0), (900, 500), true);
+        assert_eq!(end, (900, 500));
+        let block = phases.block(cost(8000, 0), (950, 0), false);
+        assert_eq!(
+            (block.latency_cycles, block.coupling),
+            (950.0, Coupling::Free)
+        );
+    }
+
+    #[test]
+    fn where_some_do_not_wait_stores_are_in_the_way_of_loads() {
+        let mut phases = Phases::default();
+        let mut cost = cost(4000, 100);
+        cost.global_write_bytes = 60;
+        assert_eq!(phases.barrier(&mut cost, (900, 0), false), (900, 0));
+        assert_eq!(cost.exposed_bytes, 160);
+    }
+
+    #[test]
+    fn a_hit_saves_nothing_where_a_unit_is_the_bottleneck() {
+        let mut phases = Phases::default();
+        let end = phases.barrier(&mut cost(4000, 64), (900, 500), true);
+        assert_eq!(end, (1001, 0));
+    }
+}

@@ -1,0 +1,193 @@
+//! The laws of the model, each by itself: engines, notes, phases, the L2 cache, early launches.
+
+mod timeline_support;
+
+use software_gpu::timeline::{
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, OpId, Profile, Time, Timeline, Work,
+};
+use timeline_support::{MIB, Program};
+
+use CopyKind::{DeviceToHost, HostToDevice};
+
+/// Runs to the end; kernels cost what `cost` says.
+fn run(timeline: &mut Timeline, cost: &KernelCost) {
+    while let Some(happening) = timeline.step(Time::MAX) {
+        if let Happening::Started { op, .. } = happening {
+            timeline.set_kernel_cost(op, cost.clone());
+        }
+    }
+}
+
+fn micros(timeline: &Timeline, op: OpId) -> f64 {
+    let start = timeline.started_at(op).expect("started");
+    let end = timeline.finished_at(op).expect("ended");
+    end.since(start).as_picos() as f64 * 1e-6
+}
+
+#[test]
+fn one_engine_runs_one_direction_at_a_time() {
+    let both = |engines: u32| {
+        let mut profile = Profile::h200();
+        profile.device.async_engine_count = engines;
+        let mut timeline = Timeline::new(&[profile], 8);
+        let copy = |kind| Work::Copy {
+            kind,
+            bytes: 64 * MIB,
+            rows: 1,
+            pageable: false,
+        };
+        let [up, down] = [HostToDevice, DeviceToHost].map(|kind| {
+            let stream = timeline.add_stream(0, 0);
+            timeline.submit(stream, Time::ZERO, copy(kind), &[])
+        });
+        run(&mut timeline, &KernelCost::default());
+        let end_of_up = timeline.finished_at(up).expect("ended");
+        let start_of_down = timeline.started_at(down).expect("started");
+        start_of_down < end_of_up
+    };
+    assert!(!both(1));
+    assert!(both(2));
+    assert!(both(3));
+}
+
+#[test]
+fn the_device_does_not_see_a_note() {
+    let gap = |notes: usize| {
+        let mut program = Program::new(8);
+        let [stream] = program.streams();
+        let first = program.copy(stream, HostToDevice, MIB);
+        for _ in 0..notes {
+            program
+                .timeline
+                .submit(stream, program.host, Work::Note, &[]);
+        }
+        let second = program.copy(stream, DeviceToHost, MIB);
+        program.run();
+        let start = program.timeline.started_at(second).expect("started");
+        start.since(program.timeline.finished_at(first).expect("ended"))
+    };
+    assert_eq!(gap(1), gap(0));
+    assert_eq!(gap(3), gap(0));
+}
+
+#[test]
+fn a_note_alone_comes_when_it_is_submitted_and_nobody_tells_of_it() {
+    let mut timeline = Timeline::new(&[Profile::h200()], 8);
+    let stream = timeline.add_stream(0, 0);
+    let at = Time::from_nanos(700);
+    let note = timeline.submit(stream, at, Work::Note, &[]);
+    run(&mut timeline, &KernelCost::default());
+    assert_eq!(timeline.finished_at(note), Some(at));
+    assert_eq!(timeline.seen_to_end(note), None);
+}
+
+#[test]
+fn an_early_launch_follows_sooner_and_never_before_the_end() {
+    let gap = |early: bool| {
+        let mut timeline = Timeline::new(&[Profile::h200()], 8);
+        let stream = timeline.add_stream(0, 0);
+        let work = Work::Kernel {
+            blocks: 1,
+            threads_per_block: 32,
+            registers_per_thread: 16,
+            shared_bytes_per_block: 0,
+        };
+        let first = timeline.submit(stream, Time::ZERO, work, &[]);
+        let second = timeline.submit_early(stream, Time::ZERO, work, &[], early);
+        run(&mut timeline, &KernelCost::uniform(1, BlockTime::default()));
+        let start = timeline.started_at(second).expect("started");
+        start.since(timeline.finished_at(first).expect("ended"))
+    };
+    let handover = Profile::h200().handover;
+    assert_eq!(gap(false), handover.kernel_to_kernel_us.micros());
+    assert_eq!(gap(true), handover.programmatic_us.micros());
+    assert!(gap(true) > Time::ZERO);
+}
+
+/// How long a grid of `per_sm` such blocks on each of `sms` multiprocessors takes, in µs.
+fn kernel(sms: u64, per_sm: u64, block: BlockTime) -> f64 {
+    let mut timeline = Timeline::new(&[Profile::h200()], 8);
+    let stream = timeline.add_stream(0, 0);
+    let blocks = sms * per_sm;
+    let work = Work::Kernel {
+        blocks,
+        threads_per_block: 256,
+        registers_per_thread: 32,
+        shared_bytes_per_block: 8 << 10,
+    };
+    let op = timeline.submit(stream, Time::ZERO, work, &[]);
+    run(&mut timeline, &KernelCost::uniform(blocks, block));
+    micros(&timeline, op)
+}
+
+/// 200 µs of a block alone, of which it waits for memory a while.
+fn phased(bytes: u64, coupling: Coupling) -> BlockTime {
+    BlockTime {
+        latency_cycles: 396_000.0,
+        dram_bytes: bytes,
+        cache_bytes: bytes,
+        exposed_bytes: bytes / 2,
+        coupling,
+        ..BlockTime::default()
+    }
+}
+
+#[test]
+fn blocks_in_step_wait_for_what_all_of_them_load() {
+    let block = phased(2 << 20, Coupling::Phased);
+    let (few, all) = (kernel(4, 1, block), kernel(132, 1, block));
+    let burst = 1.2 * 132.0 * f64::from(1 << 20) / 4.4e6;
+    assert!(
+        (all - few - burst).abs() < 0.05 * burst,
+        "{few} {all} {burst}"
+    );
+    // Without phases there is nothing to wait for.
+    let free = phased(2 << 20, Coupling::Free);
+    assert!(kernel(132, 1, free) < few + 0.3 * burst);
+}
+
+#[test]
+fn blocks_with_phases_use_each_others_pauses_but_not_all_of_them() {
+    // A sixth of memory's time, half of a pipe's.
+    let mut block = phased(1 << 20, Coupling::Phased);
+    block.exposed_bytes = 0;
+    block.issue[1] = 4 * 198_000;
+    let [one, two, four] = [1, 2, 4].map(|per_sm| kernel(132, per_sm, block));
+    assert!(two > 1.1 * one && two < 1.9 * one, "{one} {two}");
+    assert!(four > 1.4 * two && four < 2.0 * two, "{two} {four}");
+    let mut free = block;
+    free.coupling = Coupling::Free;
+    assert!(kernel(132, 2, free) < two);
+}
+
+#[test]
+fn what_is_handed_over_overlaps_unless_pipe_and_memory_are_both_busy() {
+    let block = |bytes, fma| {
+        let mut block = phased(bytes, Coupling::Handed);
+        (block.exposed_bytes, block.issue[1]) = (0, fma);
+        block
+    };
+    // All of memory's time: 33.3 bytes per picosecond and multiprocessor; all of the pipe's.
+    let (bytes, fma) = (6_600_000, 4 * 396_000);
+    let pipe_alone = kernel(132, 1, block(0, fma));
+    let both = kernel(132, 1, block(bytes, fma));
+    assert!(
+        both > 1.2 * pipe_alone && both < 1.35 * pipe_alone,
+        "{pipe_alone} {both}"
+    );
+    let little = kernel(132, 1, block(bytes / 4, fma));
+    assert!(little < 1.05 * pipe_alone, "{pipe_alone} {little}");
+}
+
+#[test]
+fn the_l2_cache_has_a_bandwidth_of_its_own() {
+    let block = BlockTime {
+        latency_cycles: 1000.0,
+        cache_bytes: 4 << 20,
+        ..BlockTime::default()
+    };
+    let bytes = 132.0 * f64::from(4 << 20);
+    let limit = Profile::h200().memory.l2_gb_per_s.value * 1e3;
+    let takes = kernel(132, 1, block);
+    assert!((takes / (bytes / limit) - 1.0).abs() < 0.05, "{takes}");
+}
