@@ -58,6 +58,7 @@ macro_rules! ptx_types {
 
 ptx_types! {
     [] f32: ".f32";
+    [] usize: ".u64";
     [] u32: ".u32";
     [] u64: ".u64";
     [T] *const T: ".u64";
