@@ -23,7 +23,7 @@ kernels! { use gpu_kernels::hold; }
 const LIMIT: usize = 128;
 const STREAMS: [usize; 5] = [1, 64, LIMIT, LIMIT + 1, 2 * LIMIT];
 /// How long a block holds its place: long beside 128 launches.
-const HELD: Duration = Duration::from_millis(3);
+const HELD: Duration = Duration::from_millis(5);
 
 /// What the kernels store, one for each stream.
 struct Blocks {

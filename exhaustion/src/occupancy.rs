@@ -24,7 +24,7 @@ kernels! { use gpu_kernels::{hold, hold_registers}; }
 
 const STREAMS: usize = 8;
 /// How long a block holds its place: long beside the launches.
-const HELD: Duration = Duration::from_micros(300);
+const HELD: Duration = Duration::from_micros(500);
 
 /// What a block takes.
 #[derive(Clone, Copy)]
