@@ -143,6 +143,17 @@ impl<S: Signature> Kernel<S> {
 }
 
 impl<S: Signature> Kernel<S> {
+    /// Allows launches with so much dynamic shared memory per block, in bytes (`cuFuncSetAttribute`): without it, 48 KiB are the
+    /// most, whatever the device has.
+    ///
+    /// # Errors
+    /// More than the device allows a block.
+    pub fn allow_dynamic_shared_bytes(&self, bytes: u32) -> CudaResult<()> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the handle lives.
+        unsafe { sys::cuFuncSetAttribute(self.raw(), attribute, bytes.cast_signed()) }.to_result()
+    }
+
     /// Enqueues a launch whose blocks are all resident at the same time, so that they may wait for each other
     /// (`cuLaunchCooperativeKernel`).
     ///

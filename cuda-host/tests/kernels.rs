@@ -1,6 +1,7 @@
 //! Kernels on the software GPU: what is loaded, what a launch passes, and what is refused.
 
 use cuda_host::kernel::LoadError;
+use cuda_host::launch_attributes::Attribute;
 use cuda_host::{kernels, launch};
 use cust::context::Context;
 use cust::error::CudaError;
@@ -199,4 +200,45 @@ fn a_kernel_that_the_module_lacks_is_named() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn blocks_that_cannot_all_be_resident_are_refused() {
+    let bench = Bench::new();
+    let (iota, stream) = (&bench.kernels.iota, &bench.stream);
+    let mut out = DeviceBuffer::from_slice(&[0u32; 4]).unwrap();
+    // SAFETY: the buffer outlives the stream's work; only the length stops the threads.
+    let launched = unsafe { iota.launch_cooperative(132, 32, 0, stream, (&mut out, 7u32)) };
+    assert_eq!(launched, Ok(()));
+    // SAFETY: as above.
+    let refused = unsafe { iota.launch_cooperative(132 * 33, 32, 0, stream, (&mut out, 7u32)) };
+    assert_eq!(refused, Err(CudaError::UnknownError));
+    stream.synchronize().unwrap();
+    assert_eq!(out.as_host_vec().unwrap(), [7, 8, 9, 10]);
+}
+
+#[test]
+fn more_shared_memory_must_be_allowed() {
+    let bench = Bench::new();
+    let (iota, stream) = (&bench.kernels.iota, &bench.stream);
+    let mut out = DeviceBuffer::from_slice(&[0u32; 4]).unwrap();
+    // SAFETY: the buffer outlives the stream's work.
+    let mut launched = || unsafe { launch!(iota<<<1, 4, 100 << 10, stream>>>(&mut out, 7)) };
+    assert_eq!(launched(), Err(CudaError::InvalidValue));
+    iota.allow_dynamic_shared_bytes(100 << 10).unwrap();
+    assert_eq!(launched(), Ok(()));
+    assert!(iota.allow_dynamic_shared_bytes(1 << 20).is_err());
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_launch_with_attributes_takes_checked_arguments() {
+    let bench = Bench::new();
+    let mut out = DeviceBuffer::from_slice(&[0u32; 4]).unwrap();
+    let early = [Attribute::programmatic_stream_serialization(true)];
+    let (iota, stream) = (&bench.kernels.iota, &bench.stream);
+    // SAFETY: the buffer outlives the stream's work.
+    unsafe { iota.launch_with(&early, 1, 4, 0, stream, (&mut out, 7u32)) }.unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(out.as_host_vec().unwrap(), [7, 8, 9, 10]);
 }

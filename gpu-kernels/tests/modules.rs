@@ -58,6 +58,7 @@ macro_rules! ptx_types {
 
 ptx_types! {
     [] f32: ".f32";
+    [] usize: ".u64";
     [] u32: ".u32";
     [] u64: ".u64";
     [] usize: ".u64";
@@ -105,6 +106,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::fma_tiles_named_barriers>(),
         entry::<gpu_kernels::fma_tiles_unspecialised>(),
         entry::<gpu_kernels::hold>(),
+        entry::<gpu_kernels::hold_registers>(),
         entry::<gpu_kernels::iota>(),
         entry::<gpu_kernels::matmul>(),
         entry::<gpu_kernels::matmul_transposed>(),

@@ -189,11 +189,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let together = of[1].recording.max_concurrency(Engine::Kernel);
         let least = if group == "long" { BRANCHES } else { 2 };
         let all = truth(together >= least, together, format!("at least {least}"));
-        part.expect(
+        let (id, sentence) = (
             format!("together/{group}"),
-            &format!("{group} kernels: the graph's branches run together"),
-            all,
+            format!("{group} kernels: the graph's branches run together"),
         );
+        part.expect_recorded(id, &sentence, &of[1].recording, all);
     }
     let faster = |of: &[Outcome; 2]| of[0].median().div_duration_f64(of[1].median());
     let gain = ratio(faster(short)).at_least(1.4);

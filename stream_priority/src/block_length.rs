@@ -15,7 +15,7 @@ use examples_host::prelude::*;
 use std::time::Duration;
 
 /// All of about 800 µs. The requests come further apart than a block is long, so that none waits behind another.
-const GRIDS: [Grid; 3] = [grid(20, 40, 16), grid(4, 200, 3), grid(1, 800, 1)];
+const GRIDS: [Grid; 3] = [grid(20, 40, 12), grid(4, 200, 3), grid(1, 800, 1)];
 const PASSES: usize = 4;
 
 const fn grid(waves: u32, block_us: u64, requests: usize) -> Grid {

@@ -16,7 +16,7 @@ use std::time::Duration;
 kernels! { use gpu_kernels::{hold, iota}; }
 
 /// Requests that arrive while one grid runs, at most.
-const REQUESTS: usize = 80;
+const REQUESTS: usize = 60;
 /// Streams that the requests come in by turns: a request does not wait for the one before it.
 const TURNS: usize = 4;
 const WARP: usize = 32;

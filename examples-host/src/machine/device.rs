@@ -197,13 +197,25 @@ impl Device {
         self.supports(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)
     }
 
-    /// A property that cust has no name for, which is there or not.
+    /// Shared memory that a block may have, in bytes, if the kernel is allowed it
+    /// (`CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`).
+    pub fn shared_bytes_per_block_opt_in(&self) -> Result<u32> {
+        let attribute =
+            sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        self.unnamed(attribute).map(i32::cast_unsigned)
+    }
+
     fn supports(&self, attribute: sys::CUdevice_attribute) -> Result<bool> {
+        Ok(self.unnamed(attribute)? != 0)
+    }
+
+    /// A property that cust has no name for.
+    fn unnamed(&self, attribute: sys::CUdevice_attribute) -> Result<i32> {
         let mut value = 0;
         // SAFETY: `value` outlives the call, which stores the attribute in it.
         let result = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.raw()) };
         check("cuDeviceGetAttribute", result, || self.name().to_owned())?;
-        Ok(value != 0)
+        Ok(value)
     }
 
     /// What bounds every launch.

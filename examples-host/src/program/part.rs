@@ -5,7 +5,7 @@ use crate::device::{Device, MissingProperty, TimeSource};
 use crate::expect::Expected;
 use crate::gantt::{Gantt, Rows};
 use crate::host_memory;
-use crate::intervals::Recording;
+use crate::intervals::{Recording, Source};
 use crate::label::Label;
 use crate::options::{Options, UsageError};
 use crate::output;
@@ -274,6 +274,21 @@ impl<'a> Part<'a> {
         }
         let judged = self.own_parameters(expected.follows);
         self.add_claim(id.into(), sentence, expected, judged);
+    }
+
+    /// As [`Part::expect`], of what only records of each kernel show, such as the kernels of a graph: nothing is claimed where
+    /// the recording comes from events around calls.
+    pub fn expect_recorded(
+        &mut self,
+        id: impl Into<String>,
+        sentence: &str,
+        recording: &Recording,
+        expected: Expected,
+    ) {
+        match recording.source {
+            Source::Events(_) => self.say(format!("Not claimed without CUPTI: {sentence}.")),
+            _ => self.expect(id, sentence, expected),
+        }
     }
 
     /// Adds a claim; one that is not judged counts as holding.

@@ -1,8 +1,11 @@
 //! Printing what variants took where no bound is known.
 
 use crate::intervals::Recording;
+use crate::label::Label;
 use crate::measure::{self, Outcome};
 use crate::part::Part;
+use crate::results::Kind;
+use crate::statistics::Durations;
 use crate::table::Table;
 use crate::units;
 use std::time::Duration;
@@ -29,6 +32,31 @@ impl Part<'_> {
                 units::ratio(measure::speedup(outcomes, outcome.median())),
                 units::time(outcome.issuing.median()),
             ]);
+        }
+        self.say(table);
+    }
+
+    /// Prints the times at several numbers of something beside those predicted, and notes them.
+    pub fn show_steps<const N: usize>(
+        &mut self,
+        what: &'static str,
+        numbers: &[usize; N],
+        predicted: &[Duration; N],
+        times: &[Durations],
+    ) {
+        let median = format!("median, {}", self.device().times());
+        let mut table = Table::new([what, "predicted", &median, "of the first"]);
+        let first = times.first().map(Durations::median);
+        for ((number, predicted), times) in numbers.iter().zip(predicted).zip(times) {
+            let median = times.median();
+            table.row([
+                number.to_string(),
+                units::time(*predicted),
+                units::time(median),
+                units::ratio(first.map_or(1.0, |first| median.div_duration_f64(first))),
+            ]);
+            let label = Label::new(format!("{what}-{number}"), format!("{number} {what}"));
+            self.timed(what, label, Kind::Makespan, times);
         }
         self.say(table);
     }

@@ -12,7 +12,7 @@ use crate::cpu_time;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
 use crate::host_clock;
-use crate::intervals::Recording;
+use crate::intervals::{Recording, Source};
 use crate::joined::{Join, Joined};
 use crate::label::Label;
 use crate::part::Part;
@@ -344,7 +344,10 @@ impl<'v, S> Comparison<'v, S> {
                 let name = &self.variants[index].name.text;
                 match runs.recording.as_ref().filter(|_| recorded) {
                     Some(recording) if self.plan.is_counted_in_recordings() => {
-                        work.add(name, tally::of_recording(recording));
+                        match recording.source {
+                            Source::Events(_) => work.add_uncounted(),
+                            _ => work.add(name, tally::of_recording(recording)),
+                        }
                     }
                     _ if self.plan.is_counted_in_recordings() => {}
                     _ => work.add(name, enqueued),

@@ -29,6 +29,7 @@ const TESTED_BY_SHAPE: &[&str] = &[
     gpu_kernels::paged_attention::NAME,
     gpu_kernels::fma_tiles_unspecialised::NAME,
     gpu_kernels::fma_tiles_named_barriers::NAME,
+    gpu_kernels::hold_registers::NAME,
     gpu_kernels::relax::NAME,
     gpu_kernels::relax_persistent::NAME,
 ];

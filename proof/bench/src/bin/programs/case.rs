@@ -9,8 +9,8 @@ pub struct Case {
     pub part: &'static str,
     /// Bytes, where they are not the part's usual ones.
     bytes: Option<usize>,
-    /// Bytes when nothing is timed.
-    bytes_to_check: usize,
+    /// Bytes when nothing is timed, where the part has a size.
+    bytes_to_check: Option<usize>,
     /// What the part chooses by measuring, as options of its twin.
     choose: fn(&[Timed]) -> Option<Vec<String>>,
 }
@@ -18,15 +18,17 @@ pub struct Case {
 const ALLOCATOR: &str = "stream_ordered_allocator";
 const CACHE: &str = "stream_ordered_kv_cache";
 const PIPELINE: &str = "multi_stream_pipeline";
+const PERSISTENT: &str = "persistent_kernel";
 
 /// All of them. Append's prompt is fixed, so that its length is not chosen by measuring.
-pub const ALL: [Case; 6] = [
+pub const ALL: [Case; 7] = [
     Case::new(ALLOCATOR, "cost", Some(16 << 20), 1 << 20, nothing),
     Case::new(ALLOCATOR, "llm-scratch", None, 1 << 18, nothing),
     Case::new(CACHE, "append", Some(8 << 20), 2 << 20, nothing),
     Case::new(CACHE, "prefetch", Some(32 << 20), 2 << 20, sequences),
     Case::new(PIPELINE, "event-chain", None, 4 << 20, nothing),
     Case::new(PIPELINE, "warp-specialised", None, 4 << 20, balance),
+    Case::without_size(PERSISTENT, "steps"),
 ];
 
 impl Case {
@@ -41,8 +43,18 @@ impl Case {
             program,
             part,
             bytes,
-            bytes_to_check,
+            bytes_to_check: Some(bytes_to_check),
             choose,
+        }
+    }
+
+    const fn without_size(program: &'static str, part: &'static str) -> Self {
+        Self {
+            program,
+            part,
+            bytes: None,
+            bytes_to_check: None,
+            choose: nothing,
         }
     }
 
@@ -50,8 +62,9 @@ impl Case {
     pub fn options(&self, check: bool) -> Vec<String> {
         let option = |name: &str, value: usize| [format!("--{name}"), value.to_string()];
         if check {
-            let size = option("size", self.bytes_to_check);
-            return [size, option("iterations", 1)].concat();
+            let size = self.bytes_to_check.map(|bytes| option("size", bytes));
+            let once = option("iterations", 1);
+            return size.into_iter().chain([once]).flatten().collect();
         }
         let size = self.bytes.map(|bytes| option("size", bytes));
         size.into_iter().flatten().collect()
