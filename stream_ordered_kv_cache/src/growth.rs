@@ -112,8 +112,8 @@ impl Sequence {
     }
 
     /// Gives the pages back, behind what the stream was given so far.
-    fn end(self, append: &Stream) -> anyhow::Result<()> {
-        for page in self.layers.into_iter().flat_map(|layer| layer.cache.pages) {
+    fn end(&mut self, append: &Stream) -> anyhow::Result<()> {
+        for page in self.layers.iter_mut().flat_map(|layer| layer.cache.pages.drain(..)) {
             page.drop_async(append)?;
         }
         Ok(())
@@ -191,7 +191,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         anyhow::Ok(())
     })?;
     growth.check(&sequences, &mut checked)?;
-    let ended = sequences.remove(ENDS);
+    let mut ended = sequences.remove(ENDS);
     calls.append(&mut timed(|| ended.end(&growth.append))?.1);
     let ended = held.note("one ends", of(&sequences))?;
     let mut passed = 0;
@@ -199,13 +199,12 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let mut coming = [growth.begin(number, COMING)?];
         coming[0].grow_to(4, &growth)?;
         growth.check(&coming, &mut checked)?;
-        let [coming] = coming;
-        passed += coming.pages() * page;
-        coming.end(&growth.append)?;
+        passed += coming[0].pages() * page;
+        coming[0].end(&growth.append)?;
     }
     let again = held.note(&format!("{COME} come and go"), of(&sequences))?;
     growth.check(&sequences, &mut checked)?;
-    for sequence in sequences {
+    for sequence in &mut sequences {
         sequence.end(&growth.append)?;
     }
     let empty = held.note("all end", (0, 0))?;
