@@ -3,7 +3,7 @@ CARGO ?= cargo
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter test browser-test fuzz conformance lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter test browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -30,6 +30,9 @@ fuzz: ## fuzz the software GPU twice for 5 minutes
 
 conformance: ## check the driver API's rules on the software GPU
 	$(CARGO) run --locked -p conformance
+
+mutants: ## break each lesson in many ways; each must notice
+	proof/mutants/run
 
 lint: ## run rustfmt and clippy as CI does
 	$(CARGO) fmt --all --check

@@ -41,7 +41,7 @@ fn round_robin(jobs: &Jobs, streams: &[Stream], open: &Event) -> anyhow::Result<
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let streams = stream::non_blocking_numbered(KERNELS)?;
     let (gate, mut jobs) = (Gate::new()?, Jobs::new(KERNELS, ROUNDS)?);
-    let one = gate.median(part, &streams[..1], Jobs::plan(1), |open| {
+    let one = gate.least(part, &streams[..1], Jobs::plan(1), |open| {
         streams[0].wait(open)?;
         jobs.compute(0, &streams[0])
     })?;

@@ -25,6 +25,7 @@ use cust::stream::Stream;
 use examples_host::alone::Piece;
 use examples_host::bounded::near_bound;
 use examples_host::few_values::{Batch, Expected};
+use examples_host::host_waits;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
 use std::ops::Range;
@@ -297,5 +298,8 @@ fn compare(
             expect("kernel-out", "kernels run during copies out", (kernel, copy_out));
         }
     }
+    let waits = host_waits::count(&outcomes[0].recording);
+    let found = truth(waits == chunks, format!("{waits} waits"), format!("{chunks}"));
+    part.expect(outcomes[0].id("waits"), "host sync: the host waits for each chunk", found);
     Ok((outcomes, stages))
 }

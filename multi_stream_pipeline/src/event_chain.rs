@@ -25,6 +25,7 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
 use examples_host::alone::each;
+use examples_host::beside::together;
 use examples_host::few_values::{Batch, Expected};
 use examples_host::prelude::*;
 use std::ops::Range;
@@ -213,6 +214,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (idle, busy) = (chain.idle(host_sync).at_least(0.4), chain.idle(events).at_most(0.2));
     part.expect("idle/host-sync", "host sync: the slowest stage is idle between chunks", idle);
     part.expect("idle/events", "events: the slowest stage is hardly ever idle", busy);
+    let together = share(together(&events.recording, "producer", "consumer")).at_least(0.5);
+    part.expect("together/events", "events: producer and consumer run at the same time", together);
     let near = chain.reached(events).at_least(0.85);
     part.expect("near-bound/events", "events come near the bound", near);
     part.expect_not_below(&outcomes, &chain);

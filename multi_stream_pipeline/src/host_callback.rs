@@ -30,6 +30,7 @@ use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
 use examples_host::alone::{by_host, each};
 use examples_host::few_values::Batch;
+use examples_host::gaps::ahead;
 use examples_host::lent::Lent;
 use examples_host::prelude::*;
 use function::{Function, transform};
@@ -266,6 +267,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.expect("call-order", "functions are called in the order of the chunks", found);
     let free = share(callback.thread_free()).at_least(0.6);
     part.expect("thread-free/callback", "callback: the program's thread is free", free);
+    let copies = (Engine::DeviceToHost, Engine::HostToDevice);
+    let ahead = share(ahead(&callback.recording, copies)).at_least(0.5);
+    part.expect("ahead/callback", "callback: copies out run ahead of the functions", ahead);
     let near = chain.reached(callback).at_least(0.7);
     part.expect("near-bound/callback", "callback comes near the bound", near);
     // A thread that polls is interrupted now and then.

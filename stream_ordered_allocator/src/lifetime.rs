@@ -25,6 +25,7 @@ use cust::stream::Stream;
 use examples_host::ordered::last_end;
 use examples_host::prelude::*;
 use examples_host::reuse::Given;
+use gpu_kernels::{Signature as _, saxpy};
 
 kernels! { use gpu_kernels::{affine_rounds, fill, saxpy}; }
 
@@ -163,6 +164,18 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         table.row([label.to_string(), given.to_string(), units::time(stored)]);
     }
     part.say(table);
+    let reads = |recording: &Recording| recording.spans(|interval| interval.name == saxpy::NAME);
+    let ends = |recording| reads(recording).last().map_or(0, |span| span.end);
+    let stored = |recording| last_end(recording, Engine::HostToDevice).as_nanos() as u64;
+    let [later, at_once_too] =
+        [&behind.1, &at_once.1].map(|recording| stored(recording) > ends(recording));
+    let (before, after) = ("before the reader has read", "after the reader has read");
+    let found = |later| if later { after } else { before };
+    let sentence = "an event: the next batch is stored behind the reader's kernel";
+    part.expect("waits/event", sentence, truth(later, found(later), after));
+    let sentence = "freed by the reader: the next batch does not wait for the reader";
+    let not_later = truth(!at_once_too, found(at_once_too), before);
+    part.expect("at-once/freed-by-reader", sentence, not_later);
     part.chart(&by_reader, &at_once.1, Rows::Streams);
     part.chart(&event, &behind.1, Rows::Streams);
     part.take_away("Free memory in the stream that uses it last: no event, and no stream waits.");

@@ -96,9 +96,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let trimmed = log.note(&format!("trimming to {}", units::bytes(one)))?;
     pool.trim_to(0)?; //                                    cuMemPoolTrimTo
     let empty = log.note("trimming to 0")?;
+    let used_by_default = default_pool.statistics()?.used_high.abs_diff(used_before);
     pool.reset_high_water_marks()?; //                      cuMemPoolSetAttribute
     let reset = log.note("resetting the high-water marks")?;
-    let used_by_default = default_pool.statistics()?.used_high.abs_diff(used_before);
 
     part.say(&log);
     part.say(format!(

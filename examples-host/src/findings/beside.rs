@@ -20,6 +20,14 @@ pub fn beside(recording: &Recording, stream: &str) -> f64 {
     shared.as_secs_f64() / total(&union(own)).as_secs_f64()
 }
 
+/// The share of the time of two streams' operations, whichever is shorter, during which the other stream works too.
+pub fn together(recording: &Recording, one: &str, other: &str) -> f64 {
+    let (one, other) = (union(recording.on(one)), union(recording.on(other)));
+    let shorter = total(&one).min(total(&other)).as_secs_f64();
+    let shared = total(&intersection(one, other)).as_secs_f64();
+    shared / shorter.max(f64::MIN_POSITIVE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +50,15 @@ mod tests {
         let recording = recording(&[("a", 0, 10), ("b", 0, 10), ("legacy", 8, 18)]);
         assert_eq!(others_together(&recording, "legacy"), Some(1.0));
         assert_eq!(beside(&recording, "legacy"), 0.2);
+    }
+
+    #[test]
+    fn two_streams_share_the_time_of_the_shorter() {
+        let recording = recording(&[("a", 0, 10), ("b", 5, 25), ("a", 20, 30), ("c", 40, 50)]);
+        assert_eq!(together(&recording, "a", "b"), 0.5);
+        assert_eq!(together(&recording, "b", "a"), 0.5);
+        assert_eq!(together(&recording, "a", "c"), 0.0);
+        assert_eq!(together(&recording, "a", "x"), 0.0);
     }
 
     #[test]

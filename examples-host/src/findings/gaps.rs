@@ -59,6 +59,20 @@ fn gaps(recording: &Recording, (from, to): (Engine, Engine)) -> Vec<Duration> {
         .collect()
 }
 
+/// The share of the first engine's operations, but for its first, that had ended when the second engine began with the one
+/// before: the first engine runs ahead.
+pub fn ahead(recording: &Recording, (first, second): (Engine, Engine)) -> f64 {
+    let (first, second) = (recording.of(first), recording.of(second));
+    let pairs: Vec<bool> = first
+        .iter()
+        .skip(1)
+        .zip(&second)
+        .map(|(next, before)| next.end <= before.start)
+        .collect();
+    let ahead = pairs.iter().filter(|&&ahead| ahead).count();
+    ahead as f64 / pairs.len().max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +94,16 @@ mod tests {
         let recording = Recording::new(Source::SoftwareGpu, intervals.into());
         let expected = [3, 5].map(Duration::from_nanos);
         assert_eq!(gaps(&recording, (out, back)), expected);
+        assert_eq!(ahead(&recording, (out, back)), 0.0);
+        let intervals = [
+            (out, 0, 10),
+            (out, 10, 20),
+            (back, 20, 30),
+            (out, 25, 35),
+            (back, 31, 40),
+        ];
+        let intervals = intervals.map(|(engine, start, end)| interval(engine, start, end));
+        let recording = Recording::new(Source::SoftwareGpu, intervals.into());
+        assert_eq!(ahead(&recording, (out, back)), 0.5);
     }
 }

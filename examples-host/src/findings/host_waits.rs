@@ -36,6 +36,11 @@ impl Part<'_> {
     }
 }
 
+/// How often the host waited for a stream.
+pub fn count(recording: &Recording) -> usize {
+    waits(recording).values().map(|(count, _)| count).sum()
+}
+
 /// Number and time of the waits, by function and stream.
 fn waits(recording: &Recording) -> BTreeMap<String, (usize, Duration)> {
     let mut found: BTreeMap<String, (usize, Duration)> = BTreeMap::new();
@@ -81,5 +86,6 @@ mod tests {
             ("cuStreamSynchronize(b)".to_owned(), (1, ns(10))),
         ];
         assert_eq!(found, expected);
+        assert_eq!(count(&recording), 3);
     }
 }

@@ -26,16 +26,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// That fewer than `waste` bytes of the pieces are empty. `largest` is what one piece each for the most that may come
-    /// would take.
-    pub fn wastes_less_than(&self, waste: u64, largest: u64) -> Expected {
-        let share = |of: u64| units::percent(self.filled as f64 / of as f64);
-        let (own, other) = (share(self.used), share(largest));
-        let found = format!("{own} is filled, of one piece each {other}");
-        let limit = format!("more than {}", share(self.filled + waste));
-        truth(self.used < self.filled + waste, found, limit)
-    }
-
     /// That pieces were freed since then, and stayed in the pool.
     pub fn freed_since(&self, before: &Self) -> Expected {
         let holds = self.used < before.used && self.reserved == before.reserved;
@@ -52,6 +42,17 @@ impl Step {
         let found = format!("pieces of {passed} in {reserved} reserved");
         let limit = format!("no more than {}", units::bytes(before.reserved));
         truth(holds, found, limit)
+    }
+
+    /// That the pool has given nothing back to the device since then.
+    pub fn keeps(&self, before: &Self) -> Expected {
+        let [now, then] = [self.reserved, before.reserved].map(units::bytes);
+        let holds = self.reserved == before.reserved;
+        truth(
+            holds,
+            format!("{now} reserved"),
+            format!("{then} as before"),
+        )
     }
 
     /// That nothing is allocated any more.
@@ -109,6 +110,28 @@ impl<'p> PoolUse<'p> {
         };
         self.steps.push(step.clone());
         Ok(step)
+    }
+
+    /// That fewer than `waste` bytes of the pieces are empty after each step. `largest` is what one piece each for the most
+    /// that may come would take.
+    pub fn wastes_less_than(&self, waste: u64, largest: u64) -> Expected {
+        let share = |filled: u64, of: u64| filled as f64 / of.max(1) as f64;
+        let empty = |step: &&Step| step.used.saturating_sub(step.filled);
+        let Some(most) = self.steps.iter().max_by_key(empty) else {
+            return truth(false, "no step", "a step");
+        };
+        let fullest = self.steps.iter().max_by_key(|step| step.filled);
+        let other = fullest.map_or(0.0, |step| share(step.filled, largest));
+        let own = units::percent(share(most.filled, most.used));
+        let found = format!(
+            "{own} is filled at least, of one piece each {} at most",
+            units::percent(other)
+        );
+        let limit = format!(
+            "more than {}",
+            units::percent(share(most.filled, most.filled + waste))
+        );
+        truth(most.used < most.filled + waste, found, limit)
     }
 
     /// That what is allocated is exactly the pieces, after each step.

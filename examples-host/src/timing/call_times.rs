@@ -16,6 +16,8 @@ pub struct CallTimes {
     /// Each call that frees. `cuMemFree` counts with the wait for a stream right before it: where the memory's last use is
     /// waited for there, `cuMemFree` itself finds nothing to wait for.
     pub free: Vec<Duration>,
+    /// How often the program waited for a stream, or freed memory in no stream, which waits for the device.
+    pub waits: usize,
 }
 
 impl CallTimes {
@@ -28,6 +30,7 @@ impl CallTimes {
     pub fn append(&mut self, more: &mut Self) {
         self.allocate.append(&mut more.allocate);
         self.free.append(&mut more.free);
+        self.waits += std::mem::take(&mut more.waits);
     }
 }
 
@@ -35,7 +38,7 @@ thread_local! {
     static BEGUN: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// What the wait for a stream took, if that was the latest call.
     static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    static TIMES: RefCell<CallTimes> = const { RefCell::new(CallTimes { allocate: Vec::new(), free: Vec::new() }) };
+    static TIMES: RefCell<CallTimes> = const { RefCell::new(CallTimes { allocate: Vec::new(), free: Vec::new(), waits: 0 }) };
 }
 
 /// Runs `body` and returns the times of the allocator's calls that it made on this thread.
@@ -78,12 +81,18 @@ pub(crate) fn end(call: &Call) {
     match call.action {
         Action::Allocate { .. } => TIMES.with_borrow_mut(|times| times.allocate.push(time)),
         Action::Free { stream: None } => {
-            TIMES.with_borrow_mut(|times| times.free.push(waited + time));
+            TIMES.with_borrow_mut(|times| {
+                times.free.push(waited + time);
+                times.waits += 1;
+            });
         }
         Action::Free { .. } => TIMES.with_borrow_mut(|times| times.free.push(time)),
         Action::Synchronize {
             stream: Some(_), ..
-        } => WAITED.set(time),
+        } => {
+            WAITED.set(time);
+            TIMES.with_borrow_mut(|times| times.waits += 1);
+        }
         _ => {}
     }
 }

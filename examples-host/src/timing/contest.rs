@@ -1,4 +1,6 @@
 //! Forms of one kernel, timed in several cases: a baseline, and what competes with it.
+//!
+//! What disturbs a kernel makes it longer: forms are compared by their least times.
 
 use crate::check::{self, Checked};
 use crate::compare::Workload;
@@ -14,7 +16,7 @@ use crate::units;
 use anyhow::Context;
 use std::time::Duration;
 
-/// The kernel's time of each form in each case.
+/// The kernel's least time of each form in each case.
 #[derive(Clone, Debug)]
 pub struct Contest<C, F> {
     forms: Vec<F>,
@@ -111,8 +113,8 @@ impl Part<'_> {
         for ((case, form), [times]) in points.iter().zip(&times) {
             self.timed(case_label(*case), form_label(*form), Kind::Makespan, times);
         }
-        let medians: Vec<Duration> = times.iter().map(|[times]| times.median()).collect();
-        let of_cases = medians.chunks(forms.len().max(1)).map(<[_]>::to_vec);
+        let least: Vec<Duration> = times.iter().map(|[times]| times.min()).collect();
+        let of_cases = least.chunks(forms.len().max(1)).map(<[_]>::to_vec);
         let times = cases.iter().copied().zip(of_cases).collect();
         let forms = forms.to_vec();
         Some(Contest { forms, times })

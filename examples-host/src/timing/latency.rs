@@ -20,6 +20,7 @@ use crate::tally;
 use crate::units;
 use anyhow::Context;
 use cust::stream::Stream;
+use std::array;
 use std::time::Duration;
 
 /// How a distribution is shown: p50, p99 and max.
@@ -143,12 +144,7 @@ impl Part<'_> {
         for &bytes in sizes {
             let mut variants = variants(bytes)?;
             let mut runs = [const { Vec::new() }; N];
-            let mut calls = [const {
-                CallTimes {
-                    allocate: Vec::new(),
-                    free: Vec::new(),
-                }
-            }; N];
+            let mut calls: [CallTimes; N] = array::from_fn(|_| CallTimes::default());
             for round in 0..self.warm_up() + self.iterations(10) {
                 for (index, variant) in variants.iter_mut().enumerate() {
                     work.poison()?;
