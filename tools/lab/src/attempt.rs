@@ -51,6 +51,8 @@ pub enum Attempt {
 pub struct Run {
     /// How it ended.
     pub ended: Ended,
+    /// What it printed.
+    pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,
     /// What the recorder wrote, if it came to that.
@@ -170,6 +172,7 @@ impl<'a> Place<'a> {
         Ok(Attempt::Ran(Box::new(Run {
             record: self.read(&record),
             ended: done.ended,
+            stdout: done.stdout,
             stderr: done.stderr,
             warnings,
         })))

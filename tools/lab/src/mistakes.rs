@@ -54,7 +54,10 @@ impl Mistake {
         let mut text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         for (piece, instead) in &self.replace {
             let (lab, name) = (&self.lab, &self.name);
-            ensure!(text.contains(piece), "{lab}, {name}: the solution has no `{piece}`");
+            ensure!(
+                text.contains(piece),
+                "{lab}, {name}: the solution has no `{piece}`"
+            );
             text = text.replace(piece, instead);
         }
         Ok(text)

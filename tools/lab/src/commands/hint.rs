@@ -44,15 +44,10 @@ pub fn show(catalogue: &Catalogue, lab: &Lab) -> Result<()> {
 fn show_to(catalogue: &Catalogue, lab: &Lab, level: Option<usize>) -> Result<()> {
     let mut progress = Progress::read(&catalogue.root);
     let shown = progress.hints.entry(lab.name.clone()).or_default();
-    let level = level
-        .unwrap_or(*shown + 1)
-        .clamp(1, lab.hints.len().max(1));
+    let level = level.unwrap_or(*shown + 1).clamp(1, lab.hints.len().max(1));
     *shown = (*shown).max(level);
     for (number, hint) in (1..).zip(lab.hints.iter().take(level)) {
-        wrap::print(
-            format!("{number}/{} {}", lab.hints.len(), hint.trim()),
-            4,
-        );
+        wrap::print(format!("{number}/{} {}", lab.hints.len(), hint.trim()), 4);
     }
     progress.write(&catalogue.root)
 }

@@ -5,11 +5,11 @@ use crate::catalogue::{self, Catalogue, Lab};
 use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
-use anyhow::{Context, Result};
 use crate::process::Limits;
+use anyhow::{Context, Result};
 use std::fs;
-use std::time::Duration;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The labs of this workspace, ready to be tried.
 pub struct Session {
@@ -45,11 +45,6 @@ impl Session {
         &self.catalogue.root
     }
 
-    /// The compiler and the libraries.
-    pub fn compilers(&self) -> &Compilers {
-        &self.compilers
-    }
-
     /// Where trusted files are tried.
     fn place(&self) -> Place<'_> {
         Place::trusted(&self.compilers, &self.folder, self.device)
@@ -69,7 +64,7 @@ impl Session {
     /// The tools fail, and not the file.
     pub fn attempt_briefly(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
         let mut place = self.place();
-        place.limits = Limits::time(Duration::from_secs(5));
+        place.limits = Limits::time(Duration::from_secs(15));
         place.attempt(lab, source)
     }
 

@@ -86,7 +86,11 @@ fn mistakes(session: &Session, labs: &[&Lab]) -> Result<usize> {
         let attempt = session.attempt_briefly(lab, &file)?;
         let (goal, verdict) = session.judge(lab, &attempt);
         let right = verdict.missed() == mistake.missed;
-        let sign = if right { style::good("+") } else { style::bad("-") };
+        let sign = if right {
+            style::good("+")
+        } else {
+            style::bad("-")
+        };
         let (points, of) = (verdict.points(), verdict.of());
         let missed = verdict.missed().join(", ");
         output::line(format!(
@@ -95,7 +99,10 @@ fn mistakes(session: &Session, labs: &[&Lab]) -> Result<usize> {
         ));
         if !right {
             wrong += 1;
-            output::line(format!("    misses {missed}, not {}", mistake.missed.join(", ")));
+            output::line(format!(
+                "    misses {missed}, not {}",
+                mistake.missed.join(", ")
+            ));
             output::line(show::verdict(lab, goal.as_ref(), &attempt, &verdict));
         }
     }

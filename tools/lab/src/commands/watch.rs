@@ -143,10 +143,7 @@ fn status(session: &Session, place: usize, passed: bool, has_keys: bool) {
     }
     let labs = &session.catalogue.labs;
     let progress = Progress::read(session.root());
-    let done = labs
-        .iter()
-        .filter(|lab| progress.passed(&lab.name))
-        .count();
+    let done = labs.iter().filter(|lab| progress.passed(&lab.name)).count();
     let state = if passed {
         style::good("passed: n goes on")
     } else {

@@ -226,7 +226,7 @@ fn time_of_kernel(case: &Case, name: &str, kernel: &str, tolerance: f64) -> Mark
         [*own, true_time as f64].map(|ns| units::time(Duration::from_nanos(ns.max(0.0) as u64)));
     let found = format!("{own_text} handed in, and the kernel took {true_text}");
     // The launch itself lies between the events, too.
-    let allowed = true_time as f64 * tolerance + 10_000.0;
+    let allowed = true_time as f64 * tolerance + 8_000.0;
     met((own - true_time as f64).abs() <= allowed, found)
 }
 
