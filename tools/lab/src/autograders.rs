@@ -11,7 +11,12 @@ use serde_json::{Value, json};
 /// It cannot be written as JSON.
 pub fn gradescope(grade: &Grade) -> Result<String> {
     let tests: Vec<Value> = grade.labs.iter().flat_map(tests).collect();
-    let output = grade.problem.clone().unwrap_or_default();
+    let mut output = grade.problem.clone().unwrap_or_default();
+    for graded in grade.labs.iter().filter(|graded| graded.said.is_some()) {
+        let (note, said) = (graded.note.as_deref(), graded.said.as_deref());
+        let [note, said] = [note, said].map(Option::unwrap_or_default);
+        output += &format!("{}: {note}\n{said}\n", graded.verdict.lab);
+    }
     let results = json!({
         "score": grade.points,
         "output": output,

@@ -15,6 +15,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+/// The compiler itself, where `rustc` is rustup's proxy: that reads and writes files of its user.
+fn rustc() -> Result<OsString> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc)
+        .args(["--print", "sysroot"])
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot start rustc")?;
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let own = Path::new(&sysroot)
+        .join("bin")
+        .join(format!("rustc{}", env::consts::EXE_SUFFIX));
+    Ok(if own.exists() { own.into() } else { rustc })
+}
+
 /// What a lab may use.
 const LIBRARIES: [&str; 7] = [
     "anyhow",
@@ -118,7 +133,7 @@ impl Compiler {
             bail!("the libraries of the labs do not build");
         }
         let mut compiler = Self {
-            rustc: env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()),
+            rustc: rustc()?,
             externs: BTreeMap::new(),
             searched: BTreeSet::new(),
         };

@@ -139,6 +139,7 @@ fn cell(graded: &Graded) -> maud::Markup {
                 div.found {
                     strong { (verdict.lab) }
                     @if let Some(note) = &graded.note { p { (note) } }
+                    @if let Some(said) = &graded.said { pre { (said) } }
                     ul { @for judged in &verdict.criteria {
                         li class=(if judged.mark.is_met() { "met" } else { "missed" }) {
                             (judged.points) "/" (judged.of) " " (judged.id)

@@ -29,13 +29,8 @@ const MOST_DEPTH: usize = 8;
 impl Submission {
     /// Reads a submission. What cannot be read is a problem of this submission and no error.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let student = [".tar.gz", ".tgz", ".tar", ".zip", ".rs"]
-            .iter()
-            .find_map(|end| name.strip_suffix(end))
-            .unwrap_or(&name);
         let mut submission = Self {
-            student: student.to_owned(),
+            student: student(path),
             ..Self::default()
         };
         if let Err(error) = submission.fill(path, catalogue) {
@@ -134,6 +129,14 @@ impl Submission {
         self.files.insert(lab.name.clone(), text);
         Ok(())
     }
+}
+
+/// The student that a file or folder is named for.
+pub fn student(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ends = [".tar.gz", ".tgz", ".tar", ".zip", ".rs"];
+    let student = ends.iter().find_map(|end| name.strip_suffix(end));
+    student.unwrap_or(&name).to_owned()
 }
 
 fn lab_of<'a>(path: &Path, catalogue: &'a Catalogue) -> Option<&'a Lab> {

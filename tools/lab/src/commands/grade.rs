@@ -50,6 +50,9 @@ pub struct Arguments {
     unconfined: bool,
 }
 
+/// Characters that are kept of what a compiler or a program says.
+const MOST_SAID: usize = 2000;
+
 /// What became of one lab of a submission.
 #[derive(Clone, Debug, Serialize)]
 pub struct Graded {
@@ -58,6 +61,9 @@ pub struct Graded {
     pub verdict: Verdict,
     /// What happened, in a few words, where that is not only marks.
     pub note: Option<String>,
+    /// What the compiler or the program said to that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
 }
 
 /// What became of a submission.
@@ -118,6 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         graded.collect::<Result<_>>()
     })?;
     grades.sort_by(|a, b| a.student.cmp(&b.student));
+    ensure_unique(&mut grades);
     write(&arguments.out, &grading, &grades)?;
     output::line(format!(
         "{} submissions in {:.0} s; results in {}",
@@ -153,6 +160,18 @@ fn paths(arguments: &Arguments) -> Result<Vec<PathBuf>> {
     paths.sort();
     paths.dedup();
     Ok(paths)
+}
+
+/// Two submissions of one name are numbered, so that neither's results replace the other's.
+fn ensure_unique(grades: &mut [Grade]) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for grade in grades {
+        let count = seen.entry(report::file_name(&grade.student)).or_default();
+        *count += 1;
+        if *count > 1 {
+            grade.student = format!("{} ({count})", grade.student);
+        }
+    }
 }
 
 impl Grading {
@@ -222,6 +241,7 @@ impl Grading {
         let nothing = |note: &str| Graded {
             verdict: Verdict::of_nothing(lab, note),
             note: Some(note.to_owned()),
+            said: None,
         };
         let Some(text) = submission.files.get(&lab.name) else {
             return Ok(nothing("not handed in"));
@@ -237,16 +257,23 @@ impl Grading {
         let attempt = self.place(&folder).attempt(lab, &source)?;
         let verdict = judge(lab, self.goals.get(&lab.name), self.device, &attempt);
         let _ = fs::remove_dir_all(&folder);
-        let note = match &attempt {
-            Attempt::Refused(_) => Some("does not compile".to_owned()),
-            Attempt::Lacks(what) => Some(what.clone()),
+        let (note, said) = match &attempt {
+            Attempt::Refused(words) => (Some("does not compile".to_owned()), Some(words)),
+            Attempt::Lacks(what) => (Some(what.clone()), None),
             Attempt::Ran(run) => match run.ended {
-                Ended::Exit(0 | 1) => None,
-                ended => Some(ended.to_string()),
+                Ended::Exit(0 | 1) => (None, None),
+                ended => (Some(format!("the program {ended}")), Some(&run.stderr)),
             },
-            Attempt::Answered(_) => None,
+            Attempt::Answered(_) => (None, None),
         };
-        Ok(Graded { verdict, note })
+        let here = format!("{}/", folder.display());
+        let beginning = |said: &String| said.replace(&here, "").chars().take(MOST_SAID).collect();
+        let said = said.map(beginning);
+        Ok(Graded {
+            verdict,
+            note,
+            said,
+        })
     }
 
     fn place(&self, folder: &Path) -> Place<'_> {
