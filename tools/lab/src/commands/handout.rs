@@ -177,7 +177,7 @@ fn reduced(manifest: &str) -> String {
 fn vendor(top: &Path) -> Result<()> {
     // Without `--locked`: the lock loses what only left-out members need.
     cargo(top, &["metadata", "--format-version=1", "--quiet"])?;
-    let config = cargo(top, &["vendor", "--locked", "--quiet", "vendor"])?;
+    let config = cargo(top, &["vendor", "--locked", "vendor"])?;
     let path = top.join(".cargo/config.toml");
     let own = fs::read_to_string(&path)?;
     ensure!(
