@@ -48,9 +48,33 @@ pub struct Compilers {
     device: OnceLock<Result<DeviceCompiler, String>>,
     /// The workspace's folder.
     pub root: PathBuf,
+    /// Programs that were compiled before, where there is no compiler; see [`Self::program`].
+    programs: Option<PathBuf>,
 }
 
 impl Compilers {
+    /// No compilers, but the programs that [`Self::program`] names in a folder.
+    pub fn replaced_by(programs: &Path, root: &Path) -> Self {
+        Self {
+            host: Compiler::default(),
+            device: OnceLock::new(),
+            root: root.to_owned(),
+            programs: Some(programs.to_owned()),
+        }
+    }
+
+    /// The program that a file was compiled to before, if there are no compilers: `exercises/NAME` or `solutions/NAME`, by the
+    /// folder that the file is in.
+    pub fn program(&self, source: &Path) -> Option<PathBuf> {
+        let folder = source.parent()?.file_name()?;
+        Some(
+            self.programs
+                .as_ref()?
+                .join(folder)
+                .join(source.file_stem()?),
+        )
+    }
+
     /// Brings the host's libraries up to date.
     ///
     /// # Errors
@@ -60,6 +84,7 @@ impl Compilers {
             host: Compiler::prepare(root)?,
             device: OnceLock::new(),
             root: root.to_owned(),
+            programs: None,
         })
     }
 
@@ -80,7 +105,7 @@ impl Compilers {
 }
 
 /// How a file is compiled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Compiler {
     rustc: OsString,
     externs: BTreeMap<String, PathBuf>,

@@ -136,13 +136,21 @@ fn overlap(recording: &Recording, (of, with): (Engine, Engine), at_least: f64) -
 
 fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
     let own = case.counted.makespan();
-    // A GPU has its own times: its own busiest engine says what is possible there.
+    // A GPU has its own times: its own busiest engine says what is possible there, and the goal how much more a lab takes.
     let (yardstick, what) = match (case.device, of, case.goal) {
         (Device::Software, Yardstick::Goal, Some(goal)) => {
             (counted(case.lab, &goal.recording).makespan(), "the goal")
         }
         (Device::Software, Yardstick::Bound, Some(goal)) => {
             (bound(&counted(case.lab, &goal.recording)), "the bound")
+        }
+        (_, Yardstick::Goal, Some(goal)) => {
+            let goal = counted(case.lab, &goal.recording);
+            let shape = goal.makespan().div_duration_f64(bound(&goal));
+            (
+                bound(case.counted).mul_f64(shape),
+                "a run of the goal's shape",
+            )
         }
         _ => (bound(case.counted), "the busiest engine's time"),
     };
