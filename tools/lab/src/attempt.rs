@@ -205,8 +205,13 @@ impl<'a> Place<'a> {
         }
         let done = process::run(command, &self.limits)
             .with_context(|| format!("cannot start {}", program.display()))?;
+        let record = self.read(&record);
+        // The recorder's exit code for a device that is not there.
+        if record.is_none() && done.ended == Ended::Exit(3) && self.device == Device::Nvidia {
+            return Ok(Attempt::Lacks(done.stderr.trim().to_owned()));
+        }
         Ok(Attempt::Ran(Box::new(Run {
-            record: self.read(&record),
+            record,
             ended: done.ended,
             stdout: done.stdout,
             stderr: done.stderr,

@@ -22,6 +22,9 @@ pub fn verdict(lab: &Lab, goal: Option<&Goal>, attempt: &Attempt, verdict: &Verd
     {
         let _ = writeln!(text, "{}\n", run.stdout.trim_end());
     }
+    if let Attempt::Lacks(what) = attempt {
+        let _ = writeln!(text, "{what}\n");
+    }
     for judged in &verdict.criteria {
         let (sign, found) = match &judged.mark {
             Mark::Met(found) => (style::good("+"), found),

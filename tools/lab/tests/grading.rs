@@ -26,11 +26,11 @@ const HOSTILE: [(&str, &str); 9] = [
     ),
     (
         "forks",
-        "fn main() { for _ in 0..9 { if std::process::Command::new(\"/bin/sleep\").arg(\"600\").spawn().is_ok() { std::fs::write(\"OUTSIDE\", \"forked\").unwrap(); } } }",
+        "fn main() { if std::process::Command::new(\"/bin/sleep\").arg(\"600\").spawn().is_ok() { std::process::exit(77) } }",
     ),
     (
         "writes",
-        "fn main() { let _ = std::fs::write(\"OUTSIDE\", \"written\"); }",
+        "fn main() { if std::fs::write(\"OUTSIDE\", \"written\").is_ok() { std::process::exit(77) } }",
     ),
     (
         "connects",
@@ -91,6 +91,9 @@ fn a_hostile_program_costs_its_student_one_lab() {
             );
             continue;
         }
+        // What a program ends with that could do what it must not.
+        let note = grade["labs"][0]["note"].as_str().unwrap_or_default();
+        assert!(!note.contains("77"), "{student}: {note}");
         // One point because it compiles, and all points of the other lab.
         assert_eq!(grade["points"], 12, "{student}: {grade:#}");
     }
