@@ -10,6 +10,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -110,6 +111,8 @@ pub struct Compiler {
     rustc: OsString,
     externs: BTreeMap<String, PathBuf>,
     searched: BTreeSet<String>,
+    /// The files of all libraries, those that libraries use included.
+    libraries: Vec<PathBuf>,
 }
 
 /// A line of `cargo build --message-format=json`.
@@ -161,6 +164,7 @@ impl Compiler {
             rustc: rustc()?,
             externs: BTreeMap::new(),
             searched: BTreeSet::new(),
+            libraries: Vec::new(),
         };
         for line in output
             .stdout
@@ -182,6 +186,10 @@ impl Compiler {
                 self.searched.extend(native);
             }
             ("compiler-artifact", Some(target)) => {
+                let is_program = target.kind.iter().any(|kind| kind == "custom-build");
+                if !is_program {
+                    self.libraries.extend(message.filenames.iter().cloned());
+                }
                 let is_library = target.kind.iter().any(|kind| kind.ends_with("lib"));
                 let rlib = message
                     .filenames
@@ -203,6 +211,28 @@ impl Compiler {
             }
             _ => {}
         }
+    }
+
+    /// The same with copies of the libraries in a folder: whoever builds them anew meanwhile does not disturb a long grading.
+    ///
+    /// # Errors
+    /// They cannot be copied.
+    pub fn with_copies_in(mut self, folder: &Path) -> Result<Self> {
+        let copy = |file: &Path| -> Result<PathBuf> {
+            let to = folder.join(file.file_name().unwrap_or_default());
+            fs::copy(file, &to).with_context(|| format!("cannot copy {}", file.display()))?;
+            Ok(to)
+        };
+        for file in &self.libraries {
+            copy(file)?;
+        }
+        for file in self.externs.values_mut() {
+            *file = copy(file)?;
+        }
+        self.searched.retain(|path| path.starts_with("native="));
+        self.searched
+            .insert(format!("dependency={}", folder.display()));
+        Ok(self)
     }
 
     /// Compiles a file to a program. Returns what the compiler says: as an error when there is no program.

@@ -126,7 +126,12 @@ fn number(name: &str) -> &str {
 fn cell(graded: &Graded) -> maud::Markup {
     let verdict = &graded.verdict;
     let (points, of) = (verdict.points(), verdict.of());
+    let untouched = verdict
+        .criteria
+        .iter()
+        .all(|judged| matches!(judged.mark, Mark::Blocked(_)));
     let class = match (points, of) {
+        _ if untouched => "none",
         (_, 0) => "none",
         (0, _) => "zero",
         (points, of) if points == of => "full",

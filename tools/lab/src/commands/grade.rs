@@ -91,6 +91,8 @@ struct Grading {
     time: Duration,
     memory: u64,
     confined: bool,
+    /// What the files are compiled against.
+    _libraries: tempfile::TempDir,
 }
 
 /// Grades submissions and writes the results.
@@ -198,7 +200,11 @@ impl Grading {
         if labs.is_empty() {
             labs = (0..catalogue.labs.len()).collect();
         }
-        let compilers = Compilers::prepare(&catalogue.root)?;
+        let mut compilers = Compilers::prepare(&catalogue.root)?;
+        let libraries = tempfile::Builder::new()
+            .prefix("lab-libraries-")
+            .tempdir()?;
+        compilers.host = compilers.host.with_copies_in(libraries.path())?;
         let chosen = labs.iter().map(|place| &catalogue.labs[*place]);
         let mut goals = BTreeMap::new();
         for lab in chosen {
@@ -217,6 +223,7 @@ impl Grading {
             memory: arguments.memory << 20,
             confined,
             catalogue,
+            _libraries: libraries,
         })
     }
 
