@@ -3,7 +3,7 @@ CARGO ?= cargo
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter test browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter test labs handout browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -21,6 +21,12 @@ help: ## show this list
 test: ## run every test of the workspace; needs no GPU
 	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p chapter-results --features schema --test schema
+
+labs: ## verify the labs: exercises, solutions, wrong solutions
+	$(CARGO) lab verify
+
+handout: ## write the labs' archive for students
+	$(CARGO) lab handout
 
 browser-test: ## test the timeline page in headless Chromium
 	scripts/browser-test

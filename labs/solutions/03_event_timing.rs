@@ -13,7 +13,7 @@ use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 
 kernels! { use gpu_kernels::affine_rounds_x4; } // data[i] = a data[i] + b, `rounds` times
 
-const ELEMENTS: usize = 1 << 13;
+const ELEMENTS: usize = 1 << 15;
 const THREADS: u32 = 256;
 const BLOCKS: u32 = ELEMENTS as u32 / 4 / THREADS; // each thread works on four elements
 const ROUNDS: u32 = 16384;

@@ -20,7 +20,7 @@ const CHUNKS: usize = 8;
 const SLOTS: usize = 2;
 const CHUNK: usize = 1 << 18;
 const BLOCKS: u32 = 64; // half of the GPU: producer and consumer have room side by side
-const ROUNDS: u32 = 128;
+const ROUNDS: u32 = 32;
 
 fn events() -> Result<[Event; SLOTS]> {
     Ok([Event::new(EventFlags::DISABLE_TIMING)?, Event::new(EventFlags::DISABLE_TIMING)?])

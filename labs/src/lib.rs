@@ -40,7 +40,9 @@ pub fn hand_in(result: &[f32]) -> Result<()> {
             "{wrong} of {elements} elements are wrong; the first is {place}: {got} instead of {expected}"
         );
     }
-    println!("All {elements} elements are right.");
+    if !recorder::is_recorded() {
+        println!("All {elements} elements are right.");
+    }
     Ok(())
 }
 

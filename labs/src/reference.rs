@@ -50,7 +50,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
     let number = lab.split('_').next()?;
     Some(match number {
         "01" | "02" => Reference::exact(1 << 20, |i| 2.0 * given(0, i) + 1.0),
-        "03" => Reference::exact(1 << 13, added(16384)),
+        "03" => Reference::exact(1 << 15, added(16384)),
         "04" => Reference::exact(4 * 8192, added(16384)),
         "05" | "07" => Reference::exact(1 << 18, added(16)),
         "06" => Reference::exact(1 << 18, added(512)),
@@ -78,7 +78,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
             let right = if i + 1 < 1_000_003 { i + 1 } else { i };
             (given(0, i.saturating_sub(1)) + given(0, i) + given(0, right)) / 3.0
         }),
-        "20" => Reference::exact(8 << 18, |i| repeated(256, given(0, i))),
+        "20" => Reference::exact(8 << 18, |i| repeated(64, given(0, i))),
         "21" => Reference::exact(1 << 20, |i| repeated(32, given(0, i))),
         _ => return None,
     })

@@ -51,6 +51,8 @@ pub enum Attempt {
 pub struct Run {
     /// How it ended.
     pub ended: Ended,
+    /// What it printed.
+    pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,
     /// What the recorder wrote, if it came to that.
@@ -114,6 +116,13 @@ impl<'a> Place<'a> {
     }
 
     fn compile_kernel(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
+        if let Some(program) = self.compilers.program(source) {
+            let ptx = program.with_extension("ptx");
+            return match ptx.exists() {
+                true => self.compile(lab, &lab.host(&self.compilers.root), Some(&ptx)),
+                false => Ok(Attempt::Lacks(format!("there is no {}", ptx.display()))),
+            };
+        }
         let device = match self.compilers.device()? {
             Ok(device) => device,
             Err(lacks) => return Ok(Attempt::Lacks(lacks)),
@@ -127,11 +136,40 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Compiles a file for a machine without compilers: to the program, or the PTX, that [`Compilers::program`] names there.
+    ///
+    /// # Errors
+    /// It does not compile.
+    pub fn compile_for(&self, lab: &Lab, source: &Path, programs: &Path) -> Result<()> {
+        let folder = source
+            .parent()
+            .and_then(Path::file_name)
+            .unwrap_or_default();
+        let folder = programs.join(folder);
+        fs::create_dir_all(&folder)?;
+        let program = folder.join(source.file_stem().unwrap_or_default());
+        let (shown, from) = (self.shown(source), &self.shown_from);
+        let is_device_code = lab.kind == Kind::Kernel && source != lab.host(&self.compilers.root);
+        let compiled = if is_device_code {
+            let device = self.compilers.device()?.map_err(anyhow::Error::msg)?;
+            let ptx = program.with_extension("ptx");
+            device.compile(shown, &ptx, from, &self.compiler_limits)?
+        } else {
+            let host = &self.compilers.host;
+            host.compile(shown, &program, from, &self.compiler_limits)?
+        };
+        let refused = |words| anyhow::anyhow!("{}: {words}", source.display());
+        compiled.map(drop).map_err(refused)
+    }
+
     fn shown<'b>(&self, source: &'b Path) -> &'b Path {
         source.strip_prefix(&self.shown_from).unwrap_or(source)
     }
 
     fn compile(&self, lab: &Lab, source: &Path, ptx: Option<&Path>) -> Result<Attempt> {
+        if let Some(program) = self.compilers.program(source) {
+            return self.run(lab, &program, String::new(), ptx);
+        }
         let program = format!("{}{}", lab.name, env::consts::EXE_SUFFIX);
         let program = self.folder.join(program);
         let (shown, from) = (self.shown(source), &self.shown_from);
@@ -167,9 +205,15 @@ impl<'a> Place<'a> {
         }
         let done = process::run(command, &self.limits)
             .with_context(|| format!("cannot start {}", program.display()))?;
+        let record = self.read(&record);
+        // The recorder's exit code for a device that is not there.
+        if record.is_none() && done.ended == Ended::Exit(3) && self.device == Device::Nvidia {
+            return Ok(Attempt::Lacks(done.stderr.trim().to_owned()));
+        }
         Ok(Attempt::Ran(Box::new(Run {
-            record: self.read(&record),
+            record,
             ended: done.ended,
+            stdout: done.stdout,
             stderr: done.stderr,
             warnings,
         })))

@@ -304,8 +304,11 @@ impl Lab {
     }
 }
 
-/// The workspace's folder: where cargo has been started, or where the command was built.
+/// The workspace's folder: what `LABS_ROOT` says, where cargo has been started, or where the command was built.
 pub fn root() -> PathBuf {
+    if let Some(root) = std::env::var_os("LABS_ROOT") {
+        return root.into();
+    }
     let built = Path::new(env!("CARGO_MANIFEST_DIR"));
     let run = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let own = run.unwrap_or_else(|| built.to_owned());

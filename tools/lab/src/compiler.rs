@@ -10,10 +10,26 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+/// The compiler itself, where `rustc` is rustup's proxy: that reads and writes files of its user.
+fn rustc() -> Result<OsString> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc)
+        .args(["--print", "sysroot"])
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot start rustc")?;
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let own = Path::new(&sysroot)
+        .join("bin")
+        .join(format!("rustc{}", env::consts::EXE_SUFFIX));
+    Ok(if own.exists() { own.into() } else { rustc })
+}
 
 /// What a lab may use.
 const LIBRARIES: [&str; 7] = [
@@ -33,9 +49,33 @@ pub struct Compilers {
     device: OnceLock<Result<DeviceCompiler, String>>,
     /// The workspace's folder.
     pub root: PathBuf,
+    /// Programs that were compiled before, where there is no compiler; see [`Self::program`].
+    programs: Option<PathBuf>,
 }
 
 impl Compilers {
+    /// No compilers, but the programs that [`Self::program`] names in a folder.
+    pub fn replaced_by(programs: &Path, root: &Path) -> Self {
+        Self {
+            host: Compiler::default(),
+            device: OnceLock::new(),
+            root: root.to_owned(),
+            programs: Some(programs.to_owned()),
+        }
+    }
+
+    /// The program that a file was compiled to before, if there are no compilers: `exercises/NAME` or `solutions/NAME`, by the
+    /// folder that the file is in.
+    pub fn program(&self, source: &Path) -> Option<PathBuf> {
+        let folder = source.parent()?.file_name()?;
+        Some(
+            self.programs
+                .as_ref()?
+                .join(folder)
+                .join(source.file_stem()?),
+        )
+    }
+
     /// Brings the host's libraries up to date.
     ///
     /// # Errors
@@ -45,6 +85,7 @@ impl Compilers {
             host: Compiler::prepare(root)?,
             device: OnceLock::new(),
             root: root.to_owned(),
+            programs: None,
         })
     }
 
@@ -65,11 +106,13 @@ impl Compilers {
 }
 
 /// How a file is compiled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Compiler {
     rustc: OsString,
     externs: BTreeMap<String, PathBuf>,
     searched: BTreeSet<String>,
+    /// The files of all libraries, those that libraries use included.
+    libraries: Vec<PathBuf>,
 }
 
 /// A line of `cargo build --message-format=json`.
@@ -118,9 +161,10 @@ impl Compiler {
             bail!("the libraries of the labs do not build");
         }
         let mut compiler = Self {
-            rustc: env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()),
+            rustc: rustc()?,
             externs: BTreeMap::new(),
             searched: BTreeSet::new(),
+            libraries: Vec::new(),
         };
         for line in output
             .stdout
@@ -142,6 +186,10 @@ impl Compiler {
                 self.searched.extend(native);
             }
             ("compiler-artifact", Some(target)) => {
+                let is_program = target.kind.iter().any(|kind| kind == "custom-build");
+                if !is_program {
+                    self.libraries.extend(message.filenames.iter().cloned());
+                }
                 let is_library = target.kind.iter().any(|kind| kind.ends_with("lib"));
                 let rlib = message
                     .filenames
@@ -163,6 +211,28 @@ impl Compiler {
             }
             _ => {}
         }
+    }
+
+    /// The same with copies of the libraries in a folder: whoever builds them anew meanwhile does not disturb a long grading.
+    ///
+    /// # Errors
+    /// They cannot be copied.
+    pub fn with_copies_in(mut self, folder: &Path) -> Result<Self> {
+        let copy = |file: &Path| -> Result<PathBuf> {
+            let to = folder.join(file.file_name().unwrap_or_default());
+            fs::copy(file, &to).with_context(|| format!("cannot copy {}", file.display()))?;
+            Ok(to)
+        };
+        for file in &self.libraries {
+            copy(file)?;
+        }
+        for file in self.externs.values_mut() {
+            *file = copy(file)?;
+        }
+        self.searched.retain(|path| path.starts_with("native="));
+        self.searched
+            .insert(format!("dependency={}", folder.display()));
+        Ok(self)
     }
 
     /// Compiles a file to a program. Returns what the compiler says: as an error when there is no program.

@@ -6,8 +6,7 @@
 use crate::process::Limits;
 use anyhow::{Context, Result, bail};
 use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    path_beneath_rules,
+    ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -72,16 +71,13 @@ pub fn confine(command: &mut Command, limits: &Limits) -> Result<()> {
 }
 
 fn ruleset(folder: &std::path::Path) -> Result<landlock::RulesetCreated> {
-    let abi = ABI::V3;
+    let writing = AccessFs::from_write(ABI::V3);
+    let to_file = writing & AccessFs::from_file(ABI::V3);
     let created = Ruleset::default()
-        .handle_access(AccessFs::from_write(abi))
+        .handle_access(writing)
         .and_then(|ruleset| ruleset.create())
-        .and_then(|created| {
-            created.add_rules(path_beneath_rules([folder], AccessFs::from_all(abi)))
-        })
-        .and_then(|created| {
-            created.add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))
-        });
+        .and_then(|created| created.add_rules(path_beneath_rules([folder], writing)))
+        .and_then(|created| created.add_rules(path_beneath_rules(["/dev/null"], to_file)));
     created.context("this kernel cannot keep a program from writing outside its folder (Landlock)")
 }
 

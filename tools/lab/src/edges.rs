@@ -34,8 +34,11 @@ fn missing(record: &LabRecord) -> Vec<String> {
     each.into_iter().take(3).collect()
 }
 
+/// An operation's engine and stream.
+type Of<'a> = (Engine, &'a str);
+
 /// Who waits for whom through events, by engine and stream.
-fn hand_overs(recording: &Recording) -> BTreeSet<((Engine, &str), (Engine, &str))> {
+fn hand_overs(recording: &Recording) -> BTreeSet<(Of<'_>, Of<'_>)> {
     let of = |place: usize| {
         let interval = &recording.intervals[place];
         (interval.engine, interval.stream.as_str())

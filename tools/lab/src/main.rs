@@ -2,6 +2,7 @@
 
 mod answers;
 mod attempt;
+mod autograders;
 mod catalogue;
 mod commands;
 mod compiler;
@@ -15,13 +16,15 @@ mod mistakes;
 mod originals;
 mod process;
 mod progress;
+mod report;
 mod show;
+mod submission;
 
 use chapter_terminal::UsageError;
 use chapter_terminal::exit::complain;
 use chapter_terminal::output;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use commands::{check, diff, hint, list, reset, run, verify, watch};
+use commands::{check, diff, grade, handout, hint, list, reset, run, verify, watch};
 use std::process::ExitCode;
 
 /// Exercises on CUDA streams, graded by what the device did
@@ -50,6 +53,10 @@ enum Command {
     Diff(diff::Arguments),
     /// Put a lab back into its starting state
     Reset(reset::Arguments),
+    /// For teachers: grade submissions, each confined to a folder of its own
+    Grade(grade::Arguments),
+    /// For teachers: write an archive for students, without solutions
+    Handout(handout::Arguments),
     /// For authors: each exercise fails as stated, each solution passes
     Verify(verify::Arguments),
 }
@@ -66,6 +73,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Reset(arguments) => reset::run(&arguments),
+        Command::Grade(arguments) => grade::run(&arguments),
+        Command::Handout(arguments) => handout::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
     };
     match done {

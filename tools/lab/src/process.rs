@@ -99,6 +99,9 @@ pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
         .stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    if let Some(folder) = &limits.folder {
+        private_environment(&mut command, folder);
+    }
     #[cfg(target_os = "linux")]
     confine::confine(&mut command, limits)?;
     let mut child = command.spawn()?;
@@ -111,6 +114,22 @@ pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
         stdout: text(stdout),
         stderr: text(stderr),
     })
+}
+
+/// Takes everything from the environment that a confined process need not know: what it was given itself stays.
+fn private_environment(command: &mut Command, folder: &std::path::Path) {
+    let given: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    command.env_clear();
+    for name in ["PATH", "LD_LIBRARY_PATH", "LANG"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    command
+        .env("TMPDIR", folder)
+        .env("HOME", folder)
+        .envs(given);
 }
 
 fn wait(child: &mut Child, limit: Duration) -> Result<Ended> {

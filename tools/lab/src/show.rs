@@ -17,6 +17,14 @@ pub fn verdict(lab: &Lab, goal: Option<&Goal>, attempt: &Attempt, verdict: &Verd
     if let Attempt::Refused(words) = attempt {
         let _ = writeln!(text, "{}\n", words.trim_end());
     }
+    if let Attempt::Ran(run) = attempt
+        && !run.stdout.trim().is_empty()
+    {
+        let _ = writeln!(text, "{}\n", run.stdout.trim_end());
+    }
+    if let Attempt::Lacks(what) = attempt {
+        let _ = writeln!(text, "{what}\n");
+    }
     for judged in &verdict.criteria {
         let (sign, found) = match &judged.mark {
             Mark::Met(found) => (style::good("+"), found),

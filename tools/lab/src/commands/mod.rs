@@ -2,6 +2,8 @@
 
 pub mod check;
 pub mod diff;
+pub mod grade;
+pub mod handout;
 pub mod hint;
 pub mod list;
 pub mod next;

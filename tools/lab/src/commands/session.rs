@@ -1,7 +1,7 @@
 //! What most commands need: the catalogue, a compiler, and a folder for programs.
 
 use crate::attempt::{Attempt, Device, Place};
-use crate::catalogue::{self, Catalogue, Lab};
+use crate::catalogue::{self, Catalogue, Kind, Lab};
 use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
@@ -40,14 +40,47 @@ impl Session {
         })
     }
 
+    /// As [`Self::open`], on a machine without compilers, with programs that were compiled before.
+    ///
+    /// # Errors
+    /// The catalogue cannot be read.
+    pub fn with_programs(device: Device, programs: &Path) -> Result<Self> {
+        let catalogue = Catalogue::read(&catalogue::root())?;
+        let compilers = Compilers::replaced_by(&programs.canonicalize()?, &catalogue.root);
+        let folder = std::env::temp_dir().join(format!("labs-{}", std::process::id()));
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+        Ok(Self {
+            catalogue,
+            compilers,
+            folder,
+            device,
+        })
+    }
+
+    /// Compiles all exercises and solutions for a machine without compilers.
+    ///
+    /// # Errors
+    /// One does not compile.
+    pub fn compile_all(&self, programs: &Path) -> Result<()> {
+        let (place, root) = (self.place(), self.root());
+        fs::create_dir_all(programs)?;
+        let programs = programs.canonicalize()?;
+        for lab in &self.catalogue.labs {
+            if lab.kind != Kind::Explain {
+                place.compile_for(lab, &lab.exercise(root), &programs)?;
+                place.compile_for(lab, &lab.solution(root), &programs)?;
+            }
+            if lab.host(root).exists() {
+                place.compile_for(lab, &lab.host(root), &programs)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The workspace's folder.
     pub fn root(&self) -> &Path {
         &self.catalogue.root
-    }
-
-    /// The compiler and the libraries.
-    pub fn compilers(&self) -> &Compilers {
-        &self.compilers
     }
 
     /// Where trusted files are tried.
@@ -69,7 +102,7 @@ impl Session {
     /// The tools fail, and not the file.
     pub fn attempt_briefly(&self, lab: &Lab, source: &Path) -> Result<Attempt> {
         let mut place = self.place();
-        place.limits = Limits::time(Duration::from_secs(5));
+        place.limits = Limits::time(Duration::from_secs(15));
         place.attempt(lab, source)
     }
 

@@ -9,6 +9,7 @@ use crate::show;
 use anyhow::{Context, Result};
 use chapter_terminal::{Exit, output, style};
 use std::fs;
+use std::path::PathBuf;
 
 /// The command line.
 #[derive(clap::Args)]
@@ -24,6 +25,12 @@ pub struct Arguments {
     /// Leave out the wrong solutions
     #[arg(long)]
     without_mistakes: bool,
+    /// Only compile all exercises and solutions into this folder, for a machine without compilers
+    #[arg(long, value_name = "FOLDER", conflicts_with = "programs")]
+    compile_to: Option<PathBuf>,
+    /// Run the programs of this folder instead of compiling any
+    #[arg(long, value_name = "FOLDER", requires = "without_mistakes")]
+    programs: Option<PathBuf>,
 }
 
 /// Verifies labs, a line each.
@@ -31,7 +38,14 @@ pub struct Arguments {
 /// # Errors
 /// The tools fail, and not a lab.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
-    let session = Session::open(arguments.device)?;
+    let session = match &arguments.programs {
+        Some(programs) => Session::with_programs(arguments.device, programs)?,
+        None => Session::open(arguments.device)?,
+    };
+    if let Some(programs) = &arguments.compile_to {
+        session.compile_all(programs)?;
+        return Ok(Exit::LessonHolds);
+    }
     let mut labs: Vec<&Lab> = Vec::new();
     for word in &arguments.labs {
         labs.push(session.catalogue.find(word)?);

@@ -67,6 +67,21 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Nothing was handed in, or nothing was done.
+    pub fn of_nothing(lab: &Lab, why: &str) -> Self {
+        let judged = |criterion: &Criterion| Judged {
+            id: criterion.id.clone(),
+            of: criterion.points,
+            points: 0,
+            mark: Mark::Blocked(why.to_owned()),
+            teaches: String::new(),
+        };
+        Self {
+            lab: lab.name.clone(),
+            criteria: lab.criteria.iter().map(judged).collect(),
+        }
+    }
+
     /// Points reached.
     pub fn points(&self) -> u32 {
         self.criteria.iter().map(|judged| judged.points).sum()

@@ -1,0 +1,111 @@
+//! Submissions that do their worst: each costs its own student one lab, and nobody else anything.
+
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Programs that are no solution of lab 1. The place that one of them writes to is put in.
+const HOSTILE: [(&str, &str); 9] = [
+    ("hangs", "fn main() { loop {} }"),
+    (
+        "sleeps",
+        "fn main() { std::thread::sleep(std::time::Duration::from_secs(3600)); }",
+    ),
+    ("crashes", "fn main() { unsafe { *(8 as *mut u64) = 1 } }"),
+    ("aborts", "fn main() { std::process::abort() }"),
+    (
+        "eats_memory",
+        "fn main() { let mut all = Vec::new(); loop { all.push(vec![1u8; 64 << 20]); } }",
+    ),
+    (
+        "forks",
+        "fn main() { if std::process::Command::new(\"/bin/sleep\").arg(\"600\").spawn().is_ok() { std::process::exit(77) } }",
+    ),
+    (
+        "writes",
+        "fn main() { if std::fs::write(\"OUTSIDE\", \"written\").is_ok() { std::process::exit(77) } }",
+    ),
+    (
+        "connects",
+        "fn main() { if std::net::UdpSocket::bind(\"127.0.0.1:0\").is_ok() { std::process::exit(77) } }",
+    ),
+    (
+        "kills",
+        "unsafe extern \"C\" { fn kill(process: i32, signal: i32) -> i32; fn getppid() -> i32; }\nfn main() { unsafe { kill(getppid(), 9); } }",
+    ),
+];
+
+#[test]
+fn a_hostile_program_costs_its_student_one_lab() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let submissions = folder.path().join("submissions");
+    let outside = folder.path().join("outside");
+    let solution = fs::read_to_string(root().join("labs/solutions/02_pinned.rs")).expect("lab 2");
+    for (name, program) in HOSTILE {
+        let own = submissions.join(name).join("exercises");
+        fs::create_dir_all(&own).expect("a folder");
+        let program = program.replace("OUTSIDE", &outside.to_string_lossy());
+        fs::write(own.join("01_first_stream.rs"), program).expect("lab 1");
+        fs::write(own.join("02_pinned.rs"), &solution).expect("lab 2");
+    }
+    fs::write(submissions.join("damaged.zip"), "PK nonsense").expect("an archive");
+
+    let grades = folder.path().join("grades");
+    let status = Command::new(env!("CARGO_BIN_EXE_lab"))
+        .args([
+            "grade", "--each", "--labs", "1", "--labs", "2", "--time", "20", "--memory", "2048",
+        ])
+        .arg("--out")
+        .arg(&grades)
+        .arg(&submissions)
+        .env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .expect("the grader starts");
+    assert!(status.success());
+    assert!(
+        !outside.exists(),
+        "{}",
+        fs::read_to_string(&outside).unwrap_or_default()
+    );
+
+    let text = fs::read_to_string(grades.join("grades.json")).expect("grades");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = all.as_array().expect("a list");
+    assert_eq!(all.len(), HOSTILE.len() + 1);
+    for grade in all {
+        let student = grade["student"].as_str().expect("a name");
+        if student == "damaged" {
+            assert_eq!(grade["points"], 0);
+            assert!(
+                grade["problem"]
+                    .as_str()
+                    .expect("a problem")
+                    .contains("archive")
+            );
+            continue;
+        }
+        // What a program ends with that could do what it must not.
+        let note = grade["labs"][0]["note"].as_str().unwrap_or_default();
+        assert!(!note.contains("77"), "{student}: {note}");
+        // One point because it compiles, and all points of the other lab.
+        assert_eq!(grade["points"], 12, "{student}: {grade:#}");
+    }
+    let csv = fs::read_to_string(grades.join("grades.csv")).expect("a table");
+    assert_eq!(csv.lines().count(), HOSTILE.len() + 2);
+    let result = fs::read_to_string(grades.join("hangs/results.json")).expect("Gradescope's file");
+    let result: Value = serde_json::from_str(&result).expect("JSON");
+    assert_eq!(result["score"], 12);
+    assert!(result["tests"].as_array().expect("tests").len() > 5);
+    assert!(
+        fs::read_to_string(grades.join("grades.html"))
+            .expect("a page")
+            .contains("hangs")
+    );
+}
