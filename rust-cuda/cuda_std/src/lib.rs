@@ -92,6 +92,9 @@ pub use float_ext::FloatExt;
 pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
+pub use io::{assert_eq, assert_ne};
+#[cfg(not(target_os = "cuda"))]
+pub use io::{print, println};
 #[cfg(feature = "vek")]
 pub use vek;
 
