@@ -42,5 +42,6 @@ mod watch;
 pub use cost::{BlockCost, Class, GridCost};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
+pub(crate) use lower::{HEAP, HEAP_BYTES};
 pub use program::{Executable, ExecutableKernel};
 pub use watch::{DivergentBarrier, NeverWritten, Observed, SharedRace};

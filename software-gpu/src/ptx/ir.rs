@@ -20,6 +20,17 @@ pub struct Module {
     pub globals: Vec<Variable>,
 }
 
+/// Where the addresses of functions start: nothing can be loaded from there.
+const FUNCTIONS: u64 = 0x00f4_0000_0000_0000;
+
+impl Module {
+    /// The number that stands for a function where its address is taken.
+    pub fn function_address(&self, name: &str) -> Option<u64> {
+        let index = self.functions.iter().position(|f| f.name == name)?;
+        Some(FUNCTIONS + 16 * index as u64)
+    }
+}
+
 /// A kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {

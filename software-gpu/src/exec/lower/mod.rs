@@ -33,6 +33,7 @@ mod moves;
 mod order;
 mod registers;
 mod schedule;
+mod system_calls;
 mod warp_wide;
 
 use std::collections::HashMap;
@@ -50,6 +51,7 @@ use super::program::{
 use flow::{End, Raw};
 use link::Link;
 use schedule::Schedule;
+pub(crate) use system_calls::{HEAP, HEAP_BYTES};
 
 type Result<T> = std::result::Result<T, PtxError>;
 
