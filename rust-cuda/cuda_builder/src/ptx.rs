@@ -10,7 +10,7 @@ use crate::{CudaBuilderError, NvvmArch};
 
 /// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
 pub(crate) const FORMAT: &str =
-    "3: launch bounds in their entries, shared arrays in the head, a list of inputs";
+    "3: launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp";
 
 /// What the first lines of a module say beside its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,8 @@ pub(crate) fn write(
     inputs: &Inputs,
     assembly: &str,
 ) -> Result<(), CudaBuilderError> {
-    let body = place_launch_bounds(&declare_shared_arrays(assembly)?)?;
+    let assembly = declare_shared_arrays(assembly)?;
+    let body = place_launch_bounds(&define_memcmp(&assembly))?;
     let text = header.lines(inputs, &body) + &body;
     // Two builds at the same time write two files.
     let partial = file.with_extension(format!("ptx.{}.partial", std::process::id()));
@@ -98,6 +99,22 @@ pub(crate) fn write(
                 source,
             }
         })
+}
+
+/// The declaration of the one function of C that rustc calls and LLVM does not expand: there is no C library to link.
+const MEMCMP: &str = ".extern .func  (.param .b32 func_retval0) memcmp";
+
+const MEMCMP_BODY: &str = include_str!("memcmp.ptx");
+
+/// Makes a declaration of `memcmp` a function of the module.
+fn define_memcmp(assembly: &str) -> String {
+    match assembly.contains(MEMCMP) {
+        true => {
+            let own = MEMCMP.trim_start_matches(".extern ");
+            assembly.replacen(MEMCMP, own, 1) + MEMCMP_BODY
+        }
+        false => assembly.to_owned(),
+    }
 }
 
 /// What `shared_array!` leaves in the assembly: this, the array's name, its alignment and its bytes.
@@ -256,6 +273,21 @@ mod tests {
         let error =
             declare_shared_arrays("// shared_array a 4 8\n// shared_array a 4 16\n").unwrap_err();
         assert!(error.to_string().contains("generic"), "{error}");
+    }
+
+    #[test]
+    fn memcmp_is_defined_where_it_is_declared() {
+        let assembly = ".extern .func  (.param .b32 func_retval0) memcmp\n(\n)\n;\n";
+        let text = define_memcmp(assembly);
+        assert!(
+            text.starts_with(".func  (.param .b32 func_retval0) memcmp\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n.func (.param .b32 result) memcmp("),
+            "{text}"
+        );
+        assert_eq!(define_memcmp(".version 6.0\n"), ".version 6.0\n");
     }
 
     #[test]
