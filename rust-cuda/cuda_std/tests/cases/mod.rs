@@ -45,7 +45,10 @@ pub const CASES: &[Case] = &[
     ("warp::warp_vote_ballot(a, f > 0.0)", "vote.sync.ballot.b32"),
     ("warp::warp_match_any(a, f)", "match.any.sync.b32"),
     ("warp::warp_match_any(a, d)", "match.any.sync.b64"),
-    ("warp::warp_match_all(a, f).0", "match.any.sync.b32"),
+    (
+        "warp::warp_match_all(a, f).unwrap_or(0)",
+        "match.any.sync.b32",
+    ),
     (
         "warp::warp_shuffle_up(a, f, 1, 32).0.to_bits()",
         "shfl.sync.up.b32",
@@ -206,7 +209,7 @@ pub const CASES: &[Case] = &[
     ("{ barrier::sync(1, 64); a }", "bar.sync"),
     ("{ barrier::arrive(1, 64); a }", "bar.arrive"),
     // clocks and assertions
-    ("misc::clock()", "%clock;"),
+    ("misc::clock() as u32", "%clock64;"),
     ("misc::clock64() as u32", "%clock64;"),
     ("misc::global_timer() as u32", "%globaltimer;"),
     ("{ assert!(a < 5, \"{a}\"); a }", "trap;"),
