@@ -15,7 +15,9 @@ fn source(cases: &[(&str, &str)]) -> String {
     let mut source = "#![no_std]\n\
          use cuda_std::atomic::*;\n\
          use cuda_std::atomic::Ordering::*;\n\
-         use cuda_std::prelude::*;\n"
+         use cuda_std::extensions::*;\n\
+         use cuda_std::prelude::*;\n\
+         use cuda_std::{GpuFloat, misc, shared, shared_array, warp};\n"
         .to_owned();
     for (number, (expression, _)) in cases.iter().enumerate() {
         writeln!(

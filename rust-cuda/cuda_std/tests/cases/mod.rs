@@ -83,29 +83,20 @@ pub const CASES: &[Case] = &[
         "cuda_std_dynamic_shared;",
     ),
     (
-        "shared::SharedPtr::new(shared_array![u32; 8]).add(a).read()",
+        "SharedPtr::new(shared_array![u32; 8]).add(a).read()",
         "ld.shared.b32",
     ),
+    ("SharedPtr::<f64>::at(8).read() as u32", "ld.shared.b64"),
+    ("{ SharedPtr::<f32>::at(a).write(f); a }", "st.shared.b32"),
     (
-        "shared::SharedPtr::<f64>::at(8).read() as u32",
-        "ld.shared.b64",
-    ),
-    (
-        "{ shared::SharedPtr::<f32>::at(a).write(f); a }",
-        "st.shared.b32",
-    ),
-    (
-        "shared::SharedPtr::<f32>::at(a).read_x4()[1].to_bits()",
+        "SharedPtr::<f32>::at(a).read_x4()[1].to_bits()",
         "ld.shared.v4.b32",
     ),
     (
-        "{ shared::SharedPtr::<f32>::at(a).write_x4([f; 4]); a }",
+        "{ SharedPtr::<f32>::at(a).write_x4([f; 4]); a }",
         "st.shared.v4.b32",
     ),
-    (
-        "*shared::SharedPtr::<u32>::at(a).as_ptr()",
-        "cvta.shared.u64",
-    ),
+    ("*SharedPtr::<u32>::at(a).as_ptr()", "cvta.shared.u64"),
     // atomics
     ("AtomicU32::from_ptr(p).load(Relaxed)", "ld.relaxed.gpu.b32"),
     ("AtomicU32::from_ptr(p).load(Acquire)", "ld.acquire.gpu.b32"),
@@ -210,8 +201,8 @@ pub const CASES: &[Case] = &[
     ("{ barrier::arrive(1, 64); a }", "bar.arrive"),
     // clocks and assertions
     ("misc::clock() as u32", "%clock64;"),
-    ("misc::clock64() as u32", "%clock64;"),
-    ("misc::global_timer() as u32", "%globaltimer;"),
+    ("clock64() as u32", "%clock64;"),
+    ("global_timer() as u32", "%globaltimer;"),
     ("{ assert!(a < 5, \"{a}\"); a }", "trap;"),
 ];
 
@@ -226,8 +217,7 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
 ];
 
 /// What [`AMPERE`] uses.
-pub const AMPERE_NAMES: &str =
-    "use cuda_std::{async_copy, mbarrier::Mbarrier, shared::SharedPtr};\n";
+pub const AMPERE_NAMES: &str = "use cuda_std::extensions::{async_copy, mbarrier::Mbarrier};\n";
 
 /// What there is from sm_80 on.
 pub const AMPERE: &[Case] = &[
@@ -278,7 +268,7 @@ pub const BEFORE_HOPPER: &[Case] = &[(
 )];
 
 /// What [`HOPPER`] uses besides.
-pub const HOPPER_NAMES: &str = "use cuda_std::{bulk, cluster, fence};\n";
+pub const HOPPER_NAMES: &str = "use cuda_std::extensions::{bulk, cluster, fence};\n";
 
 /// What there is from sm_90 on.
 pub const HOPPER: &[Case] = &[
