@@ -9,8 +9,7 @@ use crate::toolchain::DEVICE_RUSTC;
 use crate::{CudaBuilderError, NvvmArch};
 
 /// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
-pub(crate) const FORMAT: &str =
-    "3: launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp";
+pub(crate) const FORMAT: &str = "3: launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp, names without hashes";
 
 /// What the first lines of a module say beside its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +81,7 @@ pub(crate) fn write(
     assembly: &str,
 ) -> Result<(), CudaBuilderError> {
     let assembly = declare_shared_arrays(assembly)?;
-    let body = place_launch_bounds(&define_memcmp(&assembly))?;
+    let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
     let text = header.lines(inputs, &body) + &body;
     // Two builds at the same time write two files.
     let partial = file.with_extension(format!("ptx.{}.partial", std::process::id()));
@@ -115,6 +114,51 @@ fn define_memcmp(assembly: &str) -> String {
         }
         false => assembly.to_owned(),
     }
+}
+
+/// Takes out of names what depends on the place of the checkout: the disambiguators of crates in mangled names, and the hashes
+/// of modules in the names of constants.
+fn stable_names(assembly: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+    let mut constants: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut text = String::with_capacity(assembly.len());
+    let mut rest = assembly;
+    while let Some(start) = rest.find(is_name) {
+        let (before, after) = rest.split_at(start);
+        text.push_str(before);
+        let (name, after) = after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()));
+        if name.starts_with("_R") {
+            text.push_str(&without_disambiguators(name));
+        } else if name.starts_with("anon_$_") {
+            let next = constants.len();
+            let number = constants.entry(name).or_insert(next);
+            text.push_str(&format!("anon_{number}"));
+        } else {
+            text.push_str(name);
+        }
+        rest = after;
+    }
+    text + rest
+}
+
+/// A name of rustc's mangling, version 0, without the hashes of crates: `Cs`, a number of base 62, `_`, and then a length.
+fn without_disambiguators(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find("Cs") {
+        let hash = &rest[at + 2..];
+        let length = hash.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(0);
+        let after = &hash[length..];
+        let is_hash = length >= 8
+            && after.starts_with('_')
+            && after[1..].starts_with(|c: char| c.is_ascii_digit());
+        text.push_str(&rest[..=at]);
+        rest = match is_hash {
+            true => &after[1..],
+            false => &rest[at + 1..],
+        };
+    }
+    text + rest
 }
 
 /// What `shared_array!` leaves in the assembly: this, the array's name, its alignment and its bytes.
@@ -273,6 +317,15 @@ mod tests {
         let error =
             declare_shared_arrays("// shared_array a 4 8\n// shared_array a 4 16\n").unwrap_err();
         assert!(error.to_string().contains("generic"), "{error}");
+    }
+
+    #[test]
+    fn names_do_not_depend_on_the_checkout() {
+        let assembly = "call _RNvNtCsl8QmqC41qOU_4core9panicking9panic_fmtCs94u90c1ICdb_7kernels, (Cs1);\n\
+                        mov.b64 %rd1, anon_$_42f3_$_1; mov.b64 %rd2, anon_$_42f3_$_0; ld [anon_$_42f3_$_1+8];";
+        let expected = "call _RNvNtC4core9panicking9panic_fmtC7kernels, (Cs1);\n\
+                        mov.b64 %rd1, anon_0; mov.b64 %rd2, anon_1; ld [anon_0+8];";
+        assert_eq!(stable_names(assembly), expected);
     }
 
     #[test]
