@@ -74,6 +74,16 @@ fn vecadd() -> Result<()> {
 const PRODUCTS: [(&str, u32, u32); 3] = [("naive", 16, 16), ("tiled", 16, 16), ("wide", 8, 16)];
 
 #[test]
+fn products_are_contracted_and_sums_stay() {
+    let (gemm, vecadd) = (
+        include_str!("../ptx/gemm.ptx"),
+        include_str!("../ptx/vecadd.ptx"),
+    );
+    assert!(gemm.contains("fma.rn.f32"));
+    assert!(vecadd.contains("add.rn.f32") && !vecadd.contains("fma.rn.f32"));
+}
+
+#[test]
 fn gemm() -> Result<()> {
     const N: usize = 50;
     let Device { module, stream, .. } = &open(include_str!("../ptx/gemm.ptx"))?;

@@ -200,6 +200,30 @@ pub const CASES: &[Case] = &[
     ("{ barrier::sync(1, 64); a }", "bar.sync"),
     ("{ barrier::arrive(1, 64); a }", "bar.arrive"),
     // clocks and assertions
+    ("mem::dynamic_smem_size()", "%dynamic_smem_size;"),
+    ("mem::total_smem_size()", "%total_smem_size;"),
+    (
+        "u32::from(ptr::is_in_address_space(p, ptr::AddressSpace::Shared))",
+        "isspacep.shared",
+    ),
+    (
+        "ptr::convert_generic_to_specific_address_space(p, ptr::AddressSpace::Local) as u32",
+        "cvta.to.local.u64",
+    ),
+    (
+        "ptr::convert_specific_address_space_to_generic(p, ptr::AddressSpace::Constant) as u32",
+        "cvta.const.u64",
+    ),
+    ("{ misc::breakpoint(); a }", "brkpt;"),
+    ("{ misc::profiler_counter(3); a }", "pmevent 3;"),
+    (
+        "atomic::mid::atomic_fetch_xor_f32_device(p.cast(), Relaxed, f) as u32",
+        "atom.relaxed.gpu.global.xor.b32",
+    ),
+    (
+        "{ atomic::mid::atomic_store_64_system(p.cast(), Release, 1); a }",
+        "st.release.sys.b64",
+    ),
     ("misc::clock() as u32", "%clock64;"),
     ("clock64() as u32", "%clock64;"),
     ("global_timer() as u32", "%globaltimer;"),

@@ -135,7 +135,7 @@ fn allocate(cx: &Context<'_>, heap: u64, bytes: u64) -> u64 {
         free
     } else {
         let used = load(cx, heap).max(HEAD);
-        if used + size > HEAP_BYTES {
+        if used.saturating_add(size) > HEAP_BYTES {
             return 0;
         }
         store(cx, heap, used + size);
@@ -157,7 +157,7 @@ impl Shape for Free {
             if !(heap + HEAD..heap + HEAP_BYTES).contains(&block) {
                 continue;
             }
-            let list = heap + 8 * load(cx, block).min(63);
+            let list = heap + 8 * load(cx, block).clamp(5, 63);
             store(cx, block + 8, load(cx, list));
             store(cx, list, block);
         }
@@ -195,32 +195,43 @@ struct Arguments<'a, 'g> {
     next: u64,
 }
 
-impl Arguments<'_, '_> {
+impl List for Arguments<'_, '_> {
     fn word(&mut self) -> u64 {
-        let at = self.next.next_multiple_of(8);
-        self.next = at + 8;
+        let at = self.next.saturating_add(7) & !7;
+        self.next = at.wrapping_add(8);
         generic_bytes(self.cx, self.lane, at).map_or(0, u64::from_le_bytes)
     }
 
     fn half_word(&mut self) -> u32 {
-        let at = self.next.next_multiple_of(4);
-        self.next = at + 4;
+        let at = self.next.saturating_add(3) & !3;
+        self.next = at.wrapping_add(4);
         generic_bytes(self.cx, self.lane, at).map_or(0, u32::from_le_bytes)
     }
 
-    /// An integer, sign- or zero-extended.
-    fn integer(&mut self, wide: bool, signed: bool) -> i128 {
-        match (wide, signed) {
-            (true, true) => self.word().cast_signed().into(),
-            (true, false) => self.word().into(),
-            (false, true) => self.half_word().cast_signed().into(),
-            (false, false) => self.half_word().into(),
-        }
+    fn text(&self, address: u64, most: u64) -> String {
+        text(self.cx, self.lane, address, most)
+    }
+}
+
+/// What `printf` prints.
+trait List {
+    fn word(&mut self) -> u64;
+    fn half_word(&mut self) -> u32;
+    fn text(&self, address: u64, most: u64) -> String;
+}
+
+/// An integer of the list, sign- or zero-extended.
+fn integer(list: &mut dyn List, wide: bool, signed: bool) -> i128 {
+    match (wide, signed) {
+        (true, true) => list.word().cast_signed().into(),
+        (true, false) => list.word().into(),
+        (false, true) => list.half_word().cast_signed().into(),
+        (false, false) => list.half_word().into(),
     }
 }
 
 /// C's `printf`: the text, and how many arguments were printed.
-fn formatted(format: &str, list: &mut Arguments<'_, '_>) -> (String, u32) {
+fn formatted(format: &str, list: &mut dyn List) -> (String, u32) {
     let (mut text, mut count) = (String::new(), 0);
     let mut rest = format;
     while let Some((before, after)) = rest.split_once('%') {
@@ -245,7 +256,7 @@ fn formatted(format: &str, list: &mut Arguments<'_, '_>) -> (String, u32) {
 }
 
 /// One conversion such as `08.3f`, without its per cent sign.
-fn conversion(specification: &str, list: &mut Arguments<'_, '_>) -> String {
+fn conversion(specification: &str, list: &mut dyn List) -> String {
     let flags: String = specification
         .chars()
         .take_while(|c| "-+ #0".contains(*c))
@@ -254,38 +265,34 @@ fn conversion(specification: &str, list: &mut Arguments<'_, '_>) -> String {
     let numbers = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let wide = rest.contains(['l', 'q', 'j', 'z', 't']);
     let (width, precision) = match numbers.split_once('.') {
-        Some((width, precision)) => (width, Some(precision.parse().unwrap_or(0))),
+        Some((width, precision)) => (width, Some(number(precision))),
         None => (numbers, None),
     };
     let kind = rest.chars().last().unwrap_or('d');
-    let number = |list: &mut Arguments<'_, '_>| f64::from_bits(list.word());
+    let float = |list: &mut dyn List| f64::from_bits(list.word());
     let body = match kind {
-        'd' | 'i' => signed(list.integer(wide, true).to_string(), &flags),
-        'u' => list.integer(wide, false).to_string(),
-        'x' => format!("{:x}", list.integer(wide, false)),
-        'X' => format!("{:X}", list.integer(wide, false)),
-        'o' => format!("{:o}", list.integer(wide, false)),
+        'd' | 'i' => signed(integer(list, wide, true).to_string(), &flags),
+        'u' => integer(list, wide, false).to_string(),
+        'x' => format!("{:x}", integer(list, wide, false)),
+        'X' => format!("{:X}", integer(list, wide, false)),
+        'o' => format!("{:o}", integer(list, wide, false)),
         'c' => char::from(list.half_word() as u8).to_string(),
         'p' => format!("{:#x}", list.word()),
         's' => {
             let address = list.word();
-            text(
-                list.cx,
-                list.lane,
-                address,
-                precision.map_or(MAX_TEXT, |p: usize| p as u64),
-            )
+            let most = precision.map_or(MAX_TEXT, |most| most as u64);
+            list.text(address, most)
         }
         'f' | 'F' => signed(
-            format!("{:.*}", precision.unwrap_or(6), number(list)),
+            format!("{:.*}", precision.unwrap_or(6), float(list)),
             &flags,
         ),
         'e' | 'E' | 'g' | 'G' | 'a' | 'A' => {
-            signed(exponential(number(list), precision, kind), &flags)
+            signed(exponential(float(list), precision, kind), &flags)
         }
         _ => return format!("%{specification}"),
     };
-    let width: usize = width.parse().unwrap_or(0);
+    let width = number(width);
     match (
         flags.contains('-'),
         flags.contains('0') && !matches!(kind, 's' | 'c'),
@@ -300,6 +307,13 @@ fn conversion(specification: &str, list: &mut Arguments<'_, '_>) -> String {
         }
         (false, false) => format!("{body:>width$}"),
     }
+}
+
+/// A width or precision, bounded by what a text may have.
+fn number(digits: &str) -> usize {
+    digits
+        .parse()
+        .map_or(0, |number: usize| number.min(MAX_TEXT as usize))
 }
 
 fn signed(text: String, flags: &str) -> String {
@@ -351,5 +365,82 @@ fn exponential(value: f64, precision: Option<usize>, kind: char) -> String {
             "{value:.*}",
             (digits as i32 - 1 - exponent).max(0) as usize
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words in order, and one text at every address.
+    struct Words(Vec<u64>);
+
+    impl List for Words {
+        fn word(&mut self) -> u64 {
+            self.0.remove(0)
+        }
+
+        fn half_word(&mut self) -> u32 {
+            self.word() as u32
+        }
+
+        fn text(&self, _address: u64, most: u64) -> String {
+            "text"[..4.min(most as usize)].to_owned()
+        }
+    }
+
+    #[test]
+    fn prints_as_c_does() {
+        let float = f64::to_bits;
+        for (format, words, expected) in [
+            ("%s|%5s|%-5s|%.2s", vec![0; 4], "text| text|text |te"),
+            ("100%% of %d", vec![u64::MAX], "100% of -1"),
+            (
+                "%u %lu %lld",
+                vec![u64::MAX; 3],
+                "4294967295 18446744073709551615 -1",
+            ),
+            ("%x %X %o %08x", vec![255, 255, 8, 255], "ff FF 10 000000ff"),
+            (
+                "%5d|%-5d|%05d|%+d",
+                vec![7, 7, 0xffff_fff9, 7],
+                "    7|7    |-0007|+7",
+            ),
+            ("%c%p", vec![65, 16], "A0x10"),
+            (
+                "%f %.2f %8.3f",
+                vec![float(1.5), float(2.0 / 3.0), float(-1.0)],
+                "1.500000 0.67   -1.000",
+            ),
+            (
+                "%e %.1e",
+                vec![float(12345.678), float(1e-9)],
+                "1.234568e+04 1.0e-09",
+            ),
+            (
+                "%g %g %g",
+                vec![float(0.5), float(1e10), float(100_000.0)],
+                "0.5 1e+10 100000",
+            ),
+        ] {
+            let count = words.len() as u32;
+            assert_eq!(
+                formatted(format, &mut Words(words)),
+                (expected.to_owned(), count),
+                "{format}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_conversion_stays_and_widths_have_a_bound() {
+        assert_eq!(formatted("50%", &mut Words(vec![])).0, "50");
+        // More digits than any number has.
+        let none = formatted("%99999999999999999999999d", &mut Words(vec![1]));
+        assert_eq!(none.0, "1");
+        assert_eq!(
+            formatted("%99999999d", &mut Words(vec![1])).0.len(),
+            MAX_TEXT as usize
+        );
     }
 }
