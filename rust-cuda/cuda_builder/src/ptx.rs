@@ -80,6 +80,7 @@ pub(crate) fn write(
     inputs: &Inputs,
     assembly: &str,
 ) -> Result<(), CudaBuilderError> {
+    refuse_missing_arithmetic(assembly)?;
     let assembly = declare_shared_arrays(assembly)?;
     let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
     let text = header.lines(inputs, &body) + &body;
@@ -98,6 +99,30 @@ pub(crate) fn write(
                 source,
             }
         })
+}
+
+/// The compiler's own functions, which it calls for what has no instruction, are not in the module. Others may be linked by
+/// the host.
+fn refuse_missing_arithmetic(assembly: &str) -> Result<(), CudaBuilderError> {
+    let mut declared = assembly
+        .lines()
+        .filter(|line| line.starts_with(".extern .func"))
+        .filter_map(|line| line.split([' ', '\t', '(']).next_back());
+    let is_arithmetic = |name: &&str| {
+        let of = |prefix: &&str| name.starts_with(prefix);
+        [
+            "__float", "__fix", "__div", "__udiv", "__mod", "__umod", "__mul", "__pow", "__extend",
+            "__trunc",
+        ]
+        .iter()
+        .any(of)
+    };
+    match declared.find(is_arithmetic) {
+        Some(function) => Err(CudaBuilderError::MissingArithmetic {
+            function: function.into(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The declaration of the one function of C that rustc calls and LLVM does not expand: there is no C library to link.
@@ -326,6 +351,18 @@ mod tests {
         let expected = "call _RNvNtC4core9panicking9panic_fmtC7kernels, (Cs1);\n\
                         mov.b64 %rd1, anon_0; mov.b64 %rd2, anon_1; ld [anon_0+8];";
         assert_eq!(stable_names(assembly), expected);
+    }
+
+    #[test]
+    fn arithmetic_that_the_gpu_lacks_is_named() {
+        let assembly = ".extern .func  (.param .b32 func_retval0) __floatuntisf\n(\n)\n;\n";
+        let error = refuse_missing_arithmetic(assembly).unwrap_err().to_string();
+        assert!(
+            error.contains("`__floatuntisf`") && error.contains("two halves"),
+            "{error}"
+        );
+        let others = ".extern .func  (.param .b32 func_retval0) vprintf\n.extern .func __assertfail\n.extern .func mine\n";
+        assert!(refuse_missing_arithmetic(others).is_ok());
     }
 
     #[test]
