@@ -48,7 +48,7 @@ toolchain: ## install the compiler for the kernels
 	scripts/install-device-toolchain
 
 ptx: ## rebuild the committed PTX
-	GPU_KERNELS_PTX=rebuild $(CARGO) build --locked -p gpu-kernels
+	GPU_KERNELS_PTX=rebuild $(CARGO) build --locked -p gpu-kernels -p rust-cuda-programs
 
 ptx-check: ## compare the committed PTX with a fresh build
 	scripts/check-ptx

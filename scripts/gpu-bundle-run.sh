@@ -64,6 +64,8 @@ conformance() {
     CUDA_DRIVER=nvidia step conformance_rules bin/conformance --jobs 3
     CUDA_DRIVER=nvidia step conformance_kernels bin/conformance_kernels
     CUDA_DRIVER=nvidia step conformance_instructions bin/conformance_instructions
+    CUDA_DRIVER=nvidia step rust_cuda_programs bin/rust_cuda_programs
+    CUDA_DRIVER=nvidia step rust_cuda_mistakes bin/rust_cuda_mistakes
 }
 
 twins() {

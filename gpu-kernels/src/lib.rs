@@ -7,6 +7,8 @@
 //! `GPU_KERNELS_PTX=rebuild` recompiles in any case.
 
 #![cfg_attr(target_os = "cuda", no_std)]
+// On the host floats have the methods of `GpuFloat` by themselves.
+#![cfg_attr(not(target_os = "cuda"), allow(unused_imports))]
 
 mod float4;
 mod rounds;

@@ -9,7 +9,7 @@ use cuda_builder::CudaBuilder;
 fn main() {
     println!("cargo::rerun-if-env-changed=GPU_KERNELS_PTX");
     let rebuild = std::env::var("GPU_KERNELS_PTX").as_deref() == Ok("rebuild");
-    for program in ["vecadd", "gemm", "i128", "sha2"] {
+    for program in ["vecadd", "gemm", "i128", "sha2", "path_tracer", "printing"] {
         CudaBuilder::new(Path::new("kernels").join(program))
             .copy_to(Path::new("ptx").join(program).with_extension("ptx"))
             .rebuild(rebuild)

@@ -1,5 +1,6 @@
 //! `x = a x + b` in place: one load, one store and any number of FMAs per element.
 
+use cuda_std::{GpuFloat};
 use cuda_std::prelude::*;
 
 use crate::float4::Float4;

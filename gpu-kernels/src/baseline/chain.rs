@@ -1,5 +1,6 @@
 //! A chain of dependent multiply-adds: arithmetic in any amount, with next to no memory traffic.
 
+use cuda_std::{GpuFloat};
 use cuda_std::prelude::*;
 
 use crate::rounds::{FACTOR, SUMMAND, repeat};

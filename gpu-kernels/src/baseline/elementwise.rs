@@ -1,5 +1,6 @@
 //! The simplest kernels: one element per thread.
 
+use cuda_std::{GpuFloat};
 use cuda_std::prelude::*;
 
 /// `out[i] = value`.

@@ -2,6 +2,8 @@
 
 use core::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
+use cuda_std::extensions::{FastFloat};
+use cuda_std::{GpuFloat};
 use cuda_std::prelude::*;
 
 /// `x = gelu(x + bias[column])` in a matrix of `n` elements in rows of `columns`, with GELU in its tanh form,

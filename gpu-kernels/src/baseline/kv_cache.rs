@@ -6,6 +6,8 @@
 //! `t` is in slot `t % page_tokens` of page `t / page_tokens`; [`kv_offset`] says where. Pages are aligned to 16 bytes,
 //! and `head_dim` is a multiple of four, at most 128.
 
+use cuda_std::extensions::{FastFloat};
+use cuda_std::{shared_array, warp, GpuFloat};
 use cuda_std::prelude::*;
 
 use super::softmax::across_warp;

@@ -15,8 +15,9 @@
     reason = "a kernel's parameters are plain numbers"
 )]
 
+use cuda_std::extensions::{SharedPtr};
+use cuda_std::{shared_array, GpuFloat};
 use cuda_std::prelude::*;
-use cuda_std::shared::SharedPtr;
 
 use crate::float4::Float4;
 

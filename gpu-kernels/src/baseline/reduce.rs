@@ -2,6 +2,7 @@
 //! addition per block. They take any grid of one-dimensional blocks whose size is a multiple of 32.
 
 use cuda_std::atomic::{AtomicF32, Ordering};
+use cuda_std::{shared_array, warp, GpuFloat};
 use cuda_std::prelude::*;
 
 const LANES: u32 = 32;

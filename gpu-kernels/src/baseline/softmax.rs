@@ -1,5 +1,7 @@
 //! Softmax of a matrix's rows: a warp per row, shuffles instead of shared memory.
 
+use cuda_std::extensions::{FastFloat};
+use cuda_std::{warp};
 use cuda_std::prelude::*;
 
 const LANES: u32 = 32;

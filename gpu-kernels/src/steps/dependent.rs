@@ -1,6 +1,6 @@
 //! The kernel of [`steps`](super) for programmatic dependent launch, for sm_90 and later.
 
-use cuda_std::grid_dependency;
+use cuda_std::extensions::grid_dependency;
 use cuda_std::prelude::*;
 
 use super::relaxed;

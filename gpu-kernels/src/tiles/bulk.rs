@@ -1,7 +1,7 @@
 //! The kernel of [`tiles`](super) whose producer issues bulk copies, for sm_90 and later.
 
+use cuda_std::extensions::{bulk, fence};
 use cuda_std::prelude::*;
-use cuda_std::{bulk, fence};
 
 use super::ring::Ring;
 use super::{Array, CONSUMERS};

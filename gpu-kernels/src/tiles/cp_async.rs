@@ -1,6 +1,6 @@
 //! The kernel of [`tiles`](super) whose producer warp issues `cp.async` copies, for sm_80 and later.
 
-use cuda_std::async_copy;
+use cuda_std::extensions::async_copy;
 use cuda_std::prelude::*;
 
 use super::ring::{LANES, Ring};

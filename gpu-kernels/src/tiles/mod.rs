@@ -18,8 +18,9 @@
 //! GPU has a long loop. The results of all kernels are the same bit for bit. The array has a multiple of four elements,
 //! input and output are aligned to 16 bytes; any grid of one dimension will do.
 
+use cuda_std::GpuFloat;
+use cuda_std::extensions::SharedPtr;
 use cuda_std::prelude::*;
-use cuda_std::shared::SharedPtr;
 
 use crate::float4::Float4;
 use crate::rounds::{FACTOR, SUMMAND, repeat};

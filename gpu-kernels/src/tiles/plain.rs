@@ -1,7 +1,8 @@
 //! The kernels of [`tiles`](super) for every GPU: plain loads.
 
+use cuda_std::extensions::{SharedPtr, barrier};
 use cuda_std::prelude::*;
-use cuda_std::shared::SharedPtr;
+use cuda_std::shared_array;
 
 use super::{Array, CONSUMERS, GROUPS, PLAIN_PRODUCERS, STAGES, TILE, compute};
 use crate::float4::Float4;

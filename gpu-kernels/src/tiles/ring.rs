@@ -7,9 +7,8 @@
 //!
 //! Neither side is more than one phase behind, as a parity demands: who has not waited does not arrive.
 
-use cuda_std::mbarrier::Mbarrier;
-use cuda_std::prelude::*;
-use cuda_std::shared::SharedPtr;
+use cuda_std::extensions::{SharedPtr, mbarrier::Mbarrier};
+use cuda_std::{shared_array, warp};
 
 use super::{Array, CONSUMERS, STAGES, TILE, compute};
 use crate::float4::Float4;

@@ -74,6 +74,16 @@ fn vecadd() -> Result<()> {
 const PRODUCTS: [(&str, u32, u32); 3] = [("naive", 16, 16), ("tiled", 16, 16), ("wide", 8, 16)];
 
 #[test]
+fn products_are_contracted_and_sums_stay() {
+    let (gemm, vecadd) = (
+        include_str!("../ptx/gemm.ptx"),
+        include_str!("../ptx/vecadd.ptx"),
+    );
+    assert!(gemm.contains("fma.rn.f32"));
+    assert!(vecadd.contains("add.rn.f32") && !vecadd.contains("fma.rn.f32"));
+}
+
+#[test]
 fn gemm() -> Result<()> {
     const N: usize = 50;
     let Device { module, stream, .. } = &open(include_str!("../ptx/gemm.ptx"))?;
@@ -199,5 +209,51 @@ fn arithmetic_of_128_bits() -> Result<()> {
         };
         ensure!(found == compute::compute(a, b), "{a}, {b}: {found:?}");
     }
+    Ok(())
+}
+
+/// The kernel's sources, whose scene the host computes as well.
+#[path = "reference/path_tracer.rs"]
+mod path_tracer;
+
+#[test]
+fn path_tracing() -> Result<()> {
+    use path_tracer::{HEIGHT, WIDTH, colours, scene, view};
+    let Device { module, stream, .. } = &open(include_str!("../ptx/path_tracer.ptx"))?;
+    let shapes = DeviceBuffer::from_slice(&scene())?;
+    let words = [
+        shapes.as_device_ptr().as_raw(),
+        path_tracer::SHAPES,
+        path_tracer::BOUNCES,
+    ];
+    let scene = DeviceBuffer::from_slice(&words)?;
+    let pixels = DeviceBuffer::from_slice(&vec![f32::NAN; 3 * WIDTH * HEIGHT])?;
+    let bytes = DeviceBuffer::from_slice(&vec![0_u8; 3 * WIDTH * HEIGHT])?;
+    let (render, to_bytes) = (
+        module.get_function("render")?,
+        module.get_function("to_bytes")?,
+    );
+    let grid = (WIDTH.div_ceil(8) as u32, HEIGHT.div_ceil(8) as u32);
+    // SAFETY: the parameters are the kernels'; there is room for all pixels.
+    unsafe {
+        launch!(render<<<grid, (8, 8), 0, stream>>>(pixels.as_device_ptr(), view(), scene.as_device_ptr()))?;
+        launch!(to_bytes<<<(WIDTH * HEIGHT).div_ceil(64) as u32, 64, 0, stream>>>(
+            pixels.as_device_ptr(), WIDTH * HEIGHT, bytes.as_device_ptr()
+        ))?;
+    }
+    stream.synchronize()?;
+    let (found, bytes) = (download(&pixels, 0.0)?, download(&bytes, 0)?);
+    let expected = colours();
+    let mut different = 0;
+    for (i, (&found, expected)) in found.iter().zip(&expected).enumerate() {
+        ensure!(bytes[i] == (found.sqrt() * 255.0) as u8, "byte {i}");
+        different += usize::from((f64::from(found) - expected).abs() > 1e-3);
+    }
+    // A ray that grazes a shape may hit it on one side and miss it on the other.
+    ensure!(
+        different < found.len() / 200,
+        "{different} of {} channels differ",
+        found.len()
+    );
     Ok(())
 }

@@ -60,6 +60,20 @@ pub enum CudaBuilderError {
         name: String,
     },
 
+    /// The kernels need a function of the compiler's run-time library.
+    #[error(
+        "the kernels need the function `{function}`, which the GPU does not have{}",
+        if function.contains("ti") {
+            ": it converts between integers of 128 bits and floats; convert the two halves as `u64`"
+        } else {
+            ""
+        }
+    )]
+    MissingArithmetic {
+        /// Its name.
+        function: String,
+    },
+
     /// There is no crate in the folder.
     #[error("{} holds no crate: there is no Cargo.toml", .0.display())]
     CratePathDoesntExist(PathBuf),

@@ -86,8 +86,9 @@ impl Options {
             format!("-Ctarget-cpu={}", self.arch.target_cpu()),
             // Kernels and what they use are `no_std` without saying so, as with Rust-CUDA.
             "-Zcrate-attr=no_std".into(),
-            // Names of crates on one machine must not reach the module, and the attribute above may be there already.
+            // The attribute may be there already, and not every crate needs every feature.
             "-Aunused_attributes".into(),
+            "-Aunused_features".into(),
             "-Aexplicit_builtin_cfgs_in_flags".into(),
         ];
         flags.extend(

@@ -9,8 +9,7 @@ use crate::toolchain::DEVICE_RUSTC;
 use crate::{CudaBuilderError, NvvmArch};
 
 /// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
-pub(crate) const FORMAT: &str =
-    "3: launch bounds in their entries, shared arrays in the head, a list of inputs";
+pub(crate) const FORMAT: &str = "3: launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp, names without hashes";
 
 /// What the first lines of a module say beside its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +80,9 @@ pub(crate) fn write(
     inputs: &Inputs,
     assembly: &str,
 ) -> Result<(), CudaBuilderError> {
-    let body = place_launch_bounds(&declare_shared_arrays(assembly)?)?;
+    refuse_missing_arithmetic(assembly)?;
+    let assembly = declare_shared_arrays(assembly)?;
+    let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
     let text = header.lines(inputs, &body) + &body;
     // Two builds at the same time write two files.
     let partial = file.with_extension(format!("ptx.{}.partial", std::process::id()));
@@ -98,6 +99,91 @@ pub(crate) fn write(
                 source,
             }
         })
+}
+
+/// The compiler's own functions, which it calls for what has no instruction, are not in the module. Others may be linked by
+/// the host.
+fn refuse_missing_arithmetic(assembly: &str) -> Result<(), CudaBuilderError> {
+    let mut declared = assembly
+        .lines()
+        .filter(|line| line.starts_with(".extern .func"))
+        .filter_map(|line| line.split([' ', '\t', '(']).next_back());
+    let is_arithmetic = |name: &&str| {
+        let of = |prefix: &&str| name.starts_with(prefix);
+        [
+            "__float", "__fix", "__div", "__udiv", "__mod", "__umod", "__mul", "__pow", "__extend",
+            "__trunc",
+        ]
+        .iter()
+        .any(of)
+    };
+    match declared.find(is_arithmetic) {
+        Some(function) => Err(CudaBuilderError::MissingArithmetic {
+            function: function.into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The declaration of the one function of C that rustc calls and LLVM does not expand: there is no C library to link.
+const MEMCMP: &str = ".extern .func  (.param .b32 func_retval0) memcmp";
+
+const MEMCMP_BODY: &str = include_str!("memcmp.ptx");
+
+/// Makes a declaration of `memcmp` a function of the module.
+fn define_memcmp(assembly: &str) -> String {
+    match assembly.contains(MEMCMP) {
+        true => {
+            let own = MEMCMP.trim_start_matches(".extern ");
+            assembly.replacen(MEMCMP, own, 1) + MEMCMP_BODY
+        }
+        false => assembly.to_owned(),
+    }
+}
+
+/// Takes out of names what depends on the place of the checkout: the disambiguators of crates in mangled names, and the hashes
+/// of modules in the names of constants.
+fn stable_names(assembly: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+    let mut constants: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut text = String::with_capacity(assembly.len());
+    let mut rest = assembly;
+    while let Some(start) = rest.find(is_name) {
+        let (before, after) = rest.split_at(start);
+        text.push_str(before);
+        let (name, after) = after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()));
+        if name.starts_with("_R") {
+            text.push_str(&without_disambiguators(name));
+        } else if name.starts_with("anon_$_") {
+            let next = constants.len();
+            let number = constants.entry(name).or_insert(next);
+            text.push_str(&format!("anon_{number}"));
+        } else {
+            text.push_str(name);
+        }
+        rest = after;
+    }
+    text + rest
+}
+
+/// A name of rustc's mangling, version 0, without the hashes of crates: `Cs`, a number of base 62, `_`, and then a length.
+fn without_disambiguators(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find("Cs") {
+        let hash = &rest[at + 2..];
+        let length = hash.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(0);
+        let after = &hash[length..];
+        let is_hash = length >= 8
+            && after.starts_with('_')
+            && after[1..].starts_with(|c: char| c.is_ascii_digit());
+        text.push_str(&rest[..=at]);
+        rest = match is_hash {
+            true => &after[1..],
+            false => &rest[at + 1..],
+        };
+    }
+    text + rest
 }
 
 /// What `shared_array!` leaves in the assembly: this, the array's name, its alignment and its bytes.
@@ -256,6 +342,42 @@ mod tests {
         let error =
             declare_shared_arrays("// shared_array a 4 8\n// shared_array a 4 16\n").unwrap_err();
         assert!(error.to_string().contains("generic"), "{error}");
+    }
+
+    #[test]
+    fn names_do_not_depend_on_the_checkout() {
+        let assembly = "call _RNvNtCsl8QmqC41qOU_4core9panicking9panic_fmtCs94u90c1ICdb_7kernels, (Cs1);\n\
+                        mov.b64 %rd1, anon_$_42f3_$_1; mov.b64 %rd2, anon_$_42f3_$_0; ld [anon_$_42f3_$_1+8];";
+        let expected = "call _RNvNtC4core9panicking9panic_fmtC7kernels, (Cs1);\n\
+                        mov.b64 %rd1, anon_0; mov.b64 %rd2, anon_1; ld [anon_0+8];";
+        assert_eq!(stable_names(assembly), expected);
+    }
+
+    #[test]
+    fn arithmetic_that_the_gpu_lacks_is_named() {
+        let assembly = ".extern .func  (.param .b32 func_retval0) __floatuntisf\n(\n)\n;\n";
+        let error = refuse_missing_arithmetic(assembly).unwrap_err().to_string();
+        assert!(
+            error.contains("`__floatuntisf`") && error.contains("two halves"),
+            "{error}"
+        );
+        let others = ".extern .func  (.param .b32 func_retval0) vprintf\n.extern .func __assertfail\n.extern .func mine\n";
+        assert!(refuse_missing_arithmetic(others).is_ok());
+    }
+
+    #[test]
+    fn memcmp_is_defined_where_it_is_declared() {
+        let assembly = ".extern .func  (.param .b32 func_retval0) memcmp\n(\n)\n;\n";
+        let text = define_memcmp(assembly);
+        assert!(
+            text.starts_with(".func  (.param .b32 func_retval0) memcmp\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n.func (.param .b32 result) memcmp("),
+            "{text}"
+        );
+        assert_eq!(define_memcmp(".version 6.0\n"), ".version 6.0\n");
     }
 
     #[test]

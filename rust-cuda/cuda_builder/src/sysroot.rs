@@ -11,6 +11,12 @@ use crate::inputs::Digest;
 use crate::options::Options;
 use crate::{CudaBuilderError, Toolchain};
 
+/// What is built. `memcmp` and the like are functions of the module: there is no C library to link.
+const STD: [&str; 2] = [
+    "-Zbuild-std=core,alloc",
+    "-Zbuild-std-features=compiler-builtins-mem",
+];
+
 /// A folder for what all build scripts of a target folder share, and the lock on it.
 pub(crate) struct Shared {
     pub(crate) folder: PathBuf,
@@ -99,9 +105,7 @@ impl Shared {
         prepare().map_err(io)?;
 
         let mut command = compile::cargo(toolchain, &empty, &empty.join("target"), profile, &[]);
-        command
-            .arg("-Zbuild-std=core,alloc")
-            .args(["--", "-Clinker=true"]);
+        command.args(STD).args(["--", "-Clinker=true"]);
         compile::run(command, toolchain, &empty, "every architecture")?;
 
         let deps = empty.join("target").join(TARGET).join("release/deps");

@@ -36,7 +36,9 @@ fn kernels(source: &str) -> TempDir {
 }
 
 fn run_build_script(folder: &Path, rustc: Option<&str>) -> Output {
-    let out_dir = folder.join("target/out");
+    // In the target folder: `core` is compiled once for all tests.
+    let name = folder.file_name().unwrap();
+    let out_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&out_dir).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -147,4 +149,77 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
         ptx,
         "the old module stays"
     );
+}
+
+/// What is compiled decides whether a module is stale: sources of path dependencies count, the host's do not.
+#[test]
+fn a_path_dependency_makes_a_module_stale_and_host_files_do_not() {
+    if let Err(tried) = Toolchain::find() {
+        eprintln!("not compiled, no device toolchain: {tried:?}");
+        return;
+    }
+    let folder = kernels(
+        r#"#[cfg(not(target_os = "cuda"))]
+mod host;
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor(out: *mut f32) {
+    unsafe { *out = dependency::FACTOR };
+}
+#[cfg(target_os = "cuda")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+"#,
+    );
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("dependency/src")).unwrap();
+    let manifest = "[package]\nname = \"kernels\"\nedition = \"2024\"\n[workspace]\n\
+                    [dependencies]\ndependency.path = \"dependency\"\n";
+    fs::write(path("Cargo.toml"), manifest).unwrap();
+    fs::write(path("src/host.rs"), "").unwrap();
+    fs::write(
+        path("dependency/Cargo.toml"),
+        "[package]\nname = \"dependency\"\nedition = \"2024\"\n",
+    )
+    .unwrap();
+    let set_factor = |factor| {
+        let source = format!("pub const FACTOR: f32 = {factor};\n");
+        fs::write(path("dependency/src/lib.rs"), source).unwrap();
+    };
+    let build = |rustc| {
+        let output = run_build_script(folder.path(), rustc);
+        assert!(
+            output.status.success(),
+            "{}{}",
+            stdout(&output),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        fs::read_to_string(path("module.ptx")).unwrap()
+    };
+    set_factor("1.5");
+    let before = build(None);
+    assert!(
+        before.contains(&format!("{}", 1.5_f32.to_bits())),
+        "{before}"
+    );
+    let watched = stdout(&run_build_script(folder.path(), NO_RUSTC));
+    assert!(
+        watched.contains("cargo::rerun-if-changed=./dependency/src/lib.rs"),
+        "{watched}"
+    );
+
+    fs::write(path("src/host.rs"), "pub fn f() {}\n").unwrap();
+    fs::write(
+        path("Cargo.toml"),
+        manifest.to_owned() + "[lints.rust]\nunused = \"warn\"\n",
+    )
+    .unwrap();
+    assert_eq!(build(NO_RUSTC), before, "nothing of the GPU's has changed");
+
+    set_factor("2.5");
+    let output = run_build_script(folder.path(), NO_RUSTC);
+    assert_eq!(output.status.code(), Some(1), "stale");
+    let after = build(None);
+    assert!(after.contains(&format!("{}", 2.5_f32.to_bits())), "{after}");
 }

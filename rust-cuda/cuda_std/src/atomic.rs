@@ -13,7 +13,7 @@
 use core::cell::UnsafeCell;
 pub use core::sync::atomic::Ordering;
 
-use crate::gpu_only;
+pub mod mid;
 
 /// `fence.sc` of a scope.
 #[cfg(target_os = "cuda")]
@@ -68,21 +68,46 @@ macro_rules! atom {
     }};
 }
 
-/// Read-modify-write methods: their names and PTX operations.
+/// Read-modify-write methods: their names, PTX operations, and what they compute on the host.
 macro_rules! fetch {
-    ($type:ty, $scope:literal, $register:ident; $($method:ident: $operation:expr, $doc:literal;)*) => {$(
+    ($type:ty, $scope:literal, $register:ident, $unsafety:tt;
+     $($method:ident: $operation:expr, $host:expr, $doc:literal;)*) => {
+        $(fetch! { @one $type, $scope, $register, $unsafety; $method: $operation, $host, $doc })*
+    };
+    (@one $type:ty, $scope:literal, $register:ident, [$($unsafety:ident)?];
+     $method:ident: $operation:expr, $host:expr, $doc:literal) => {
         #[doc = $doc]
         #[doc = concat!("Gives the value before (PTX `atom.", $operation, "`).")]
-        #[gpu_only]
-        pub fn $method(&self, value: $type, ordering: Ordering) -> $type {
-            atom!(self, ordering, $scope, $register, concat!($operation, " {}, [{}], {};"); value)
+        $(#[doc = safety!($unsafety)])?
+        #[inline(always)]
+        pub $($unsafety)? fn $method(&self, value: $type, ordering: Ordering) -> $type {
+            #[cfg(target_os = "cuda")]
+            {
+                atom!(self, ordering, $scope, $register, concat!($operation, " {}, [{}], {};"); value)
+            }
+            #[cfg(not(target_os = "cuda"))]
+            {
+                let combine: fn($type, $type) -> $type = $host;
+                let failure = host::failure(ordering);
+                let update = |bits| Some(combine(<$type>::from_bits(bits), value).to_bits());
+                match self.bits().fetch_update(ordering, failure, update) {
+                    Ok(bits) | Err(bits) => <$type>::from_bits(bits),
+                }
+            }
         }
-    )*};
+    };
+}
+
+/// Why the methods of types with the block's scope are unsafe, as with Rust-CUDA.
+macro_rules! safety {
+    (unsafe) => {
+        "\n\n# Safety\nNo thread of another block accesses the value at the same time."
+    };
 }
 
 /// What every atomic type has.
 macro_rules! atomic {
-    ($name:ident($type:ty), $scope:literal, $register:ident, $bits:literal) => {
+    ($name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, [$($unsafety:ident)?], $host:ident) => {
         #[doc = concat!("A `", stringify!($type), "` that threads share, in scope `.", $scope, "`.")]
         #[derive(Debug)]
         #[repr(transparent)]
@@ -114,12 +139,29 @@ macro_rules! atomic {
                 self.value.get()
             }
 
+            /// The value.
+            pub const fn into_inner(self) -> $type {
+                self.value.into_inner()
+            }
+
+            /// The host's atomic type over the same bits.
+            #[cfg(not(target_os = "cuda"))]
+            fn bits(&self) -> &core::sync::atomic::$host {
+                // SAFETY: the cell is valid, aligned for its size, and only accessed atomically.
+                unsafe { core::sync::atomic::$host::from_ptr(self.value.get().cast()) }
+            }
+
             /// Reads the value (PTX `ld.relaxed`, `ld.acquire`).
             ///
             /// # Panics
             /// `ordering` is `Release` or `AcqRel`, which no load has.
-            #[gpu_only]
-            pub fn load(&self, ordering: Ordering) -> $type {
+            $(#[doc = safety!($unsafety)])?
+            #[inline(always)]
+            pub $($unsafety)? fn load(&self, ordering: Ordering) -> $type {
+                #[cfg(not(target_os = "cuda"))]
+                return <$type>::from_bits(self.bits().load(ordering));
+                #[cfg(target_os = "cuda")]
+                {
                 let value;
                 macro_rules! ordered {
                     ($ordering:literal) => {
@@ -144,14 +186,20 @@ macro_rules! atomic {
                     }
                 }
                 value
+                }
             }
 
             /// Writes the value (PTX `st.relaxed`, `st.release`).
             ///
             /// # Panics
             /// `ordering` is `Acquire` or `AcqRel`, which no store has.
-            #[gpu_only]
-            pub fn store(&self, value: $type, ordering: Ordering) {
+            $(#[doc = safety!($unsafety)])?
+            #[inline(always)]
+            pub $($unsafety)? fn store(&self, value: $type, ordering: Ordering) {
+                #[cfg(not(target_os = "cuda"))]
+                self.bits().store(value.to_bits(), ordering);
+                #[cfg(target_os = "cuda")]
+                {
                 macro_rules! ordered {
                     ($ordering:literal) => {
                         core::arch::asm!(
@@ -174,6 +222,7 @@ macro_rules! atomic {
                         _ => panic!("a store has no acquire ordering"),
                     }
                 }
+                }
             }
 
             /// Stores `new` if the value is, bit for bit, `current`. Gives the value before, as `Ok` if it was stored
@@ -181,23 +230,33 @@ macro_rules! atomic {
             ///
             /// # Errors
             /// The value that was there instead of `current`.
-            #[gpu_only]
-            pub fn compare_exchange(
+            $(#[doc = safety!($unsafety)])?
+            #[inline(always)]
+            pub $($unsafety)? fn compare_exchange(
                 &self,
                 current: $type,
                 new: $type,
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$type, $type> {
-                let ordering = strongest(success, failure);
-                let before: $type = atom!(
-                    self, ordering, $scope, $register, concat!("cas.", $bits, " {}, [{}], {}, {};"); current, new
-                );
-                if before.to_ne_bytes() == current.to_ne_bytes() { Ok(before) } else { Err(before) }
+                #[cfg(not(target_os = "cuda"))]
+                return self
+                    .bits()
+                    .compare_exchange(current.to_bits(), new.to_bits(), success, failure)
+                    .map(<$type>::from_bits)
+                    .map_err(<$type>::from_bits);
+                #[cfg(target_os = "cuda")]
+                {
+                    let ordering = strongest(success, failure);
+                    let before: $type = atom!(
+                        self, ordering, $scope, $register, concat!("cas.", $bits, " {}, [{}], {}, {};"); current, new
+                    );
+                    if before.to_ne_bytes() == current.to_ne_bytes() { Ok(before) } else { Err(before) }
+                }
             }
 
-            fetch! { $type, $scope, $register;
-                swap: concat!("exch.", $bits), "Replaces the value.";
+            fetch! { $type, $scope, $register, [$($unsafety)?];
+                swap: concat!("exch.", $bits), |_, new| new, "Replaces the value.";
             }
         }
     };
@@ -215,73 +274,162 @@ fn strongest(success: Ordering, failure: Ordering) -> Ordering {
 }
 
 macro_rules! integers {
-    ($($name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, $sum:literal, $order:literal;)*) => {$(
-        atomic! { $name($type), $scope, $register, $bits }
+    ($($name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, $sum:literal, $order:literal,
+       $unsafety:tt, $host:ident;)*) => {
+        $(integers! { @one $name($type), $scope, $register, $bits, $sum, $order, $unsafety, $host })*
+    };
+    (@one $name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, $sum:literal, $order:literal, [$($unsafety:ident)?],
+     $host:ident) => {
+        atomic! { $name($type), $scope, $register, $bits, [$($unsafety)?], $host }
 
         impl $name {
-            fetch! { $type, $scope, $register;
-                fetch_add: concat!("add.", $sum), "Adds, wrapping.";
-                fetch_and: concat!("and.", $bits), "Bitwise and.";
-                fetch_or: concat!("or.", $bits), "Bitwise or.";
-                fetch_xor: concat!("xor.", $bits), "Bitwise exclusive or.";
-                fetch_min: concat!("min.", $order), "The smaller of the two values.";
-                fetch_max: concat!("max.", $order), "The greater of the two values.";
+            fetch! { $type, $scope, $register, [$($unsafety)?];
+                fetch_add: concat!("add.", $sum), |a, b| a.wrapping_add(b), "Adds, wrapping.";
+                fetch_and: concat!("and.", $bits), |a, b| a & b, "Bitwise and.";
+                fetch_or: concat!("or.", $bits), |a, b| a | b, "Bitwise or.";
+                fetch_xor: concat!("xor.", $bits), |a, b| a ^ b, "Bitwise exclusive or.";
+                fetch_min: concat!("min.", $order), |a, b| a.min(b), "The smaller of the two values.";
+                fetch_max: concat!("max.", $order), |a, b| a.max(b), "The greater of the two values.";
             }
 
             /// Subtracts, wrapping: [`fetch_add`](Self::fetch_add) of the negated value.
+            $(#[doc = safety!($unsafety)])?
             #[inline(always)]
-            pub fn fetch_sub(&self, value: $type, ordering: Ordering) -> $type {
-                self.fetch_add(value.wrapping_neg(), ordering)
+            pub $($unsafety)? fn fetch_sub(&self, value: $type, ordering: Ordering) -> $type {
+                // SAFETY: if any, the caller's.
+                #[allow(unused_unsafe)]
+                unsafe { self.fetch_add(value.wrapping_neg(), ordering) }
             }
         }
-    )*};
+    };
 }
 
 macro_rules! floats {
-    ($($name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, $sum:literal;)*) => {$(
-        atomic! { $name($type), $scope, $register, $bits }
+    ($($name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, $sum:literal,
+       $unsafety:tt, $host:ident;)*) => {
+        $(floats! { @one $name($type), $scope, $register, $bits, $sum, $unsafety, $host })*
+    };
+    (@one $name:ident($type:ty), $scope:literal, $register:ident, $bits:literal, $sum:literal, [$($unsafety:ident)?],
+     $host:ident) => {
+        atomic! { $name($type), $scope, $register, $bits, [$($unsafety)?], $host }
 
         impl $name {
-            fetch! { $type, $scope, $register;
-                fetch_add: concat!("add.", $sum), "Adds, rounding to nearest even.";
+            fetch! { $type, $scope, $register, [$($unsafety)?];
+                fetch_add: concat!("add.", $sum), |a, b| a + b, "Adds, rounding to nearest even.";
+                fetch_and: concat!("and.", $bits), |a, b| <$type>::from_bits(a.to_bits() & b.to_bits()),
+                    "Bitwise and of the representations.";
+                fetch_or: concat!("or.", $bits), |a, b| <$type>::from_bits(a.to_bits() | b.to_bits()),
+                    "Bitwise or of the representations.";
+                fetch_xor: concat!("xor.", $bits), |a, b| <$type>::from_bits(a.to_bits() ^ b.to_bits()),
+                    "Bitwise exclusive or of the representations.";
             }
 
             /// Subtracts: [`fetch_add`](Self::fetch_add) of the negated value.
+            $(#[doc = safety!($unsafety)])?
             #[inline(always)]
-            pub fn fetch_sub(&self, value: $type, ordering: Ordering) -> $type {
-                self.fetch_add(-value, ordering)
+            pub $($unsafety)? fn fetch_sub(&self, value: $type, ordering: Ordering) -> $type {
+                // SAFETY: if any, the caller's.
+                #[allow(unused_unsafe)]
+                unsafe { self.fetch_add(-value, ordering) }
             }
         }
-    )*};
+    };
 }
 
 integers! {
-    AtomicU32(u32), "gpu", reg32, "b32", "u32", "u32";
-    AtomicI32(i32), "gpu", reg32, "b32", "s32", "s32";
-    AtomicU64(u64), "gpu", reg64, "b64", "u64", "u64";
-    AtomicI64(i64), "gpu", reg64, "b64", "u64", "s64";
-    BlockAtomicU32(u32), "cta", reg32, "b32", "u32", "u32";
-    BlockAtomicI32(i32), "cta", reg32, "b32", "s32", "s32";
-    BlockAtomicU64(u64), "cta", reg64, "b64", "u64", "u64";
-    BlockAtomicI64(i64), "cta", reg64, "b64", "u64", "s64";
-    SystemAtomicU32(u32), "sys", reg32, "b32", "u32", "u32";
-    SystemAtomicI32(i32), "sys", reg32, "b32", "s32", "s32";
-    SystemAtomicU64(u64), "sys", reg64, "b64", "u64", "u64";
-    SystemAtomicI64(i64), "sys", reg64, "b64", "u64", "s64";
+    AtomicU32(u32), "gpu", reg32, "b32", "u32", "u32", [], AtomicU32;
+    AtomicI32(i32), "gpu", reg32, "b32", "s32", "s32", [], AtomicU32;
+    AtomicU64(u64), "gpu", reg64, "b64", "u64", "u64", [], AtomicU64;
+    AtomicI64(i64), "gpu", reg64, "b64", "u64", "s64", [], AtomicU64;
+    BlockAtomicU32(u32), "cta", reg32, "b32", "u32", "u32", [unsafe], AtomicU32;
+    BlockAtomicI32(i32), "cta", reg32, "b32", "s32", "s32", [unsafe], AtomicU32;
+    BlockAtomicU64(u64), "cta", reg64, "b64", "u64", "u64", [unsafe], AtomicU64;
+    BlockAtomicI64(i64), "cta", reg64, "b64", "u64", "s64", [unsafe], AtomicU64;
+    SystemAtomicU32(u32), "sys", reg32, "b32", "u32", "u32", [], AtomicU32;
+    SystemAtomicI32(i32), "sys", reg32, "b32", "s32", "s32", [], AtomicU32;
+    SystemAtomicU64(u64), "sys", reg64, "b64", "u64", "u64", [], AtomicU64;
+    SystemAtomicI64(i64), "sys", reg64, "b64", "u64", "s64", [], AtomicU64;
 }
 
 floats! {
-    AtomicF32(f32), "gpu", reg32, "b32", "f32";
-    AtomicF64(f64), "gpu", reg64, "b64", "f64";
-    BlockAtomicF32(f32), "cta", reg32, "b32", "f32";
-    BlockAtomicF64(f64), "cta", reg64, "b64", "f64";
-    SystemAtomicF32(f32), "sys", reg32, "b32", "f32";
-    SystemAtomicF64(f64), "sys", reg64, "b64", "f64";
+    AtomicF32(f32), "gpu", reg32, "b32", "f32", [], AtomicU32;
+    AtomicF64(f64), "gpu", reg64, "b64", "f64", [], AtomicU64;
+    BlockAtomicF32(f32), "cta", reg32, "b32", "f32", [unsafe], AtomicU32;
+    BlockAtomicF64(f64), "cta", reg64, "b64", "f64", [unsafe], AtomicU64;
+    SystemAtomicF32(f32), "sys", reg32, "b32", "f32", [], AtomicU32;
+    SystemAtomicF64(f64), "sys", reg64, "b64", "f64", [], AtomicU64;
 }
+
+/// What the host's atomic types need.
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::Ordering;
+
+    /// The ordering of a load that finds another value than was expected.
+    pub(super) fn failure(success: Ordering) -> Ordering {
+        match success {
+            Ordering::Release | Ordering::Relaxed => Ordering::Relaxed,
+            Ordering::SeqCst => Ordering::SeqCst,
+            _ => Ordering::Acquire,
+        }
+    }
+
+    /// Integers have the methods of floats, so that one macro serves both.
+    pub(super) trait Bits: Copy {
+        type Bits;
+        fn to_bits(self) -> Self::Bits;
+        fn from_bits(bits: Self::Bits) -> Self;
+    }
+
+    macro_rules! bits {
+        ($($type:ty, $bits:ty;)*) => {$(
+            impl Bits for $type {
+                type Bits = $bits;
+
+                fn to_bits(self) -> $bits {
+                    self as $bits
+                }
+
+                fn from_bits(bits: $bits) -> Self {
+                    bits as $type
+                }
+            }
+        )*};
+    }
+
+    bits! { u32, u32; i32, u32; u64, u64; i64, u64; }
+}
+
+#[cfg(not(target_os = "cuda"))]
+use host::Bits as _;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_host_computes_what_the_gpu_does() {
+        let float = AtomicF32::new(1.5);
+        assert_eq!(float.fetch_add(2.0, Ordering::AcqRel), 1.5);
+        assert_eq!(float.fetch_sub(0.5, Ordering::SeqCst), 3.5);
+        assert_eq!(float.fetch_and(2.0, Ordering::Relaxed), 3.0);
+        assert_eq!(float.swap(-0.0, Ordering::Release), 2.0);
+        assert_eq!(
+            float.compare_exchange(0.0, 1.0, Ordering::AcqRel, Ordering::Acquire),
+            Err(-0.0),
+            "by bits"
+        );
+        let integer = SystemAtomicI64::new(-3);
+        assert_eq!(integer.fetch_max(2, Ordering::Relaxed), -3);
+        assert_eq!(integer.load(Ordering::Acquire), 2);
+        let block = BlockAtomicU32::new(1);
+        // SAFETY: there is no other thread.
+        unsafe {
+            assert_eq!(block.fetch_sub(2, Ordering::Relaxed), 1);
+            block.store(block.load(Ordering::Relaxed) & 7, Ordering::Relaxed);
+        }
+        assert_eq!(block.into_inner(), 7);
+    }
 
     #[test]
     fn a_compare_exchange_has_the_ordering_of_both_outcomes() {

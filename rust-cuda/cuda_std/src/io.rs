@@ -11,6 +11,11 @@ use core::ffi::c_void;
 #[cfg(target_os = "cuda")]
 use core::fmt;
 
+// The very macros of `core` and std where there are any: a name that a prelude and a glob import give to two macros is ambiguous.
+pub use core::{assert_eq, assert_ne};
+#[cfg(not(target_os = "cuda"))]
+pub use std::{print, println};
+
 #[cfg(target_os = "cuda")]
 unsafe extern "C" {
     /// CUDA's `vprintf`: the format, and the arguments one behind the other, each aligned to its size.
@@ -89,14 +94,8 @@ pub fn print(arguments: fmt::Arguments<'_>) {
     text.print();
 }
 
-/// What [`print!`](crate::print!) is on the host.
-#[doc(hidden)]
-#[cfg(not(target_os = "cuda"))]
-pub fn print(arguments: core::fmt::Arguments<'_>) {
-    std::print!("{arguments}");
-}
-
 /// Prints from a kernel, as std's `print!` does on the host. The text appears when the host synchronises.
+#[cfg(target_os = "cuda")]
 #[macro_export]
 macro_rules! print {
     ($($argument:tt)*) => {
@@ -105,6 +104,7 @@ macro_rules! print {
 }
 
 /// [`print!`](crate::print!) and the end of the line.
+#[cfg(target_os = "cuda")]
 #[macro_export]
 macro_rules! println {
     () => {
@@ -112,21 +112,5 @@ macro_rules! println {
     };
     ($($argument:tt)*) => {
         $crate::io::print(::core::format_args!("{}\n", ::core::format_args!($($argument)*)))
-    };
-}
-
-/// Panics with both values unless they are equal.
-#[macro_export]
-macro_rules! assert_eq {
-    ($($argument:tt)*) => {
-        ::core::assert_eq!($($argument)*)
-    };
-}
-
-/// Panics with both values if they are equal.
-#[macro_export]
-macro_rules! assert_ne {
-    ($($argument:tt)*) => {
-        ::core::assert_ne!($($argument)*)
     };
 }

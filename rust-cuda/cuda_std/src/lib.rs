@@ -8,14 +8,15 @@
 //! - [`shared`] and [`shared_array!`]: memory of the block
 //! - [`atomic`][mod@atomic]: atomic types with a scope
 //! - [`float`][mod@float]: maths on `f32` and `f64`, exact and approximate
-//! - [`misc`][mod@misc]: clocks
-//! - [`barrier`][mod@barrier]: named barriers, for a part of the block
-//! - [`mbarrier`][mod@mbarrier], [`async_copy`][mod@async_copy] (sm_80): copies into shared memory that nobody waits for
-//!   at once, and who is told of them
-//! - [`bulk`][mod@bulk], [`cluster`][mod@cluster], [`fence`][mod@fence], [`grid_dependency`][mod@grid_dependency] (sm_90):
-//!   copies of whole tiles, clusters of blocks, grids that begin before the one before them has ended
+//! - [`misc`][mod@misc]: the clock
+//! - [`io`][mod@io], [`mem`][mod@mem]: printing, and the allocator behind `alloc`
+//! - [`cfg`][mod@cfg]: what the module is compiled for
+//!
+//! What Rust-CUDA does not have is in [`extensions`]: a kernel that imports nothing from there, and does without the methods of
+//! atomic types that `extensions` lists, is one of Rust-CUDA's.
 //!
 //! ```
+//! use cuda_std::GpuFloat;
 //! use cuda_std::prelude::*;
 //!
 //! /// `y[i] = a x[i] + y[i]`
@@ -36,9 +37,7 @@
 //! assembly where LLVM has no intrinsic.
 //!
 //! On the host the crate builds, so that kernels are checked with the rest of the workspace; what exists only on the
-//! GPU panics there. A kernel leaves its [`signature`] to the host, which checks launches against it. Two things differ from Rust-CUDA: `mul_add` and the other maths are methods of
-//! [`GpuFloat`](float::GpuFloat), as there, but without libdevice; and a reference that is not a slice cannot be a
-//! kernel's parameter.
+//! GPU panics there. The README of this repository's `rust-cuda/` tells what differs from Rust-CUDA.
 
 #![cfg_attr(target_os = "cuda", no_std)]
 #![cfg_attr(
@@ -58,26 +57,14 @@ extern crate self as cuda_std;
 #[cfg(any(not(target_os = "cuda"), feature = "alloc"))]
 extern crate alloc;
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
-pub mod async_copy;
 pub mod atomic;
-pub mod barrier;
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
-pub mod bulk;
 pub mod cfg;
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
-pub mod cluster;
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
-pub mod fence;
+pub mod extensions;
 pub mod float;
 mod float_ext;
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
-pub mod grid_dependency;
 pub mod io;
 #[cfg(target_os = "cuda")]
 mod llvm;
-#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
-pub mod mbarrier;
 pub mod mem;
 pub mod misc;
 pub mod ptr;
@@ -95,16 +82,17 @@ pub use float_ext::FloatExt;
 pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
+pub use io::{assert_eq, assert_ne};
+#[cfg(not(target_os = "cuda"))]
+pub use io::{print, println};
 #[cfg(feature = "vek")]
 pub use vek;
 
-/// What a kernel's source usually imports.
+/// What a kernel's source usually imports: what Rust-CUDA's prelude has.
 pub mod prelude {
     #[cfg(feature = "half")]
     pub use crate::f16;
-    pub use crate::float::{FastFloat, GpuFloat};
-    pub use crate::{assert_eq, assert_ne, print, println};
-    pub use crate::{atomic, barrier, gpu_only, kernel, misc, shared, shared_array, thread, warp};
+    pub use crate::{assert_eq, assert_ne, kernel, print, println, thread};
     #[cfg(any(not(target_os = "cuda"), feature = "alloc"))]
     pub use alloc::{
         borrow::ToOwned,

@@ -6,7 +6,7 @@
 //! from another's load.
 //!
 //! LLVM does not see that these addresses are of the shared state space, so it emits generic `ld` and `st`, which the
-//! hardware resolves at run time. [`SharedPtr`] is for where that counts.
+//! hardware resolves at run time. [`SharedPtr`](crate::extensions::SharedPtr) is for where that counts.
 //!
 //! PTX ISA, *State Spaces: Shared State Space*.
 
@@ -15,10 +15,6 @@ use core::arch::{asm, global_asm};
 
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
-
-mod pointer;
-
-pub use pointer::SharedPtr;
 
 use crate::gpu_only;
 

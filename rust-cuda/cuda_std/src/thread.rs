@@ -172,7 +172,7 @@ pub fn system_fence() {
 
 /// Suspends the thread for about `nanoseconds`: anything from 0 to twice as long, at most 1 ms (PTX `nanosleep.u32`,
 /// from PTX 6.3 on). In a module of an older version, such as the baseline's, it polls
-/// [`misc::global_timer`](crate::misc::global_timer).
+/// [`extensions::global_timer`](crate::extensions::global_timer).
 #[gpu_only]
 pub fn nanosleep(nanoseconds: u32) {
     #[cfg(target_feature = "ptx63")]
@@ -182,7 +182,7 @@ pub fn nanosleep(nanoseconds: u32) {
     }
     #[cfg(not(target_feature = "ptx63"))]
     {
-        let start = crate::misc::global_timer();
-        while crate::misc::global_timer() - start < u64::from(nanoseconds.min(1_000_000)) {}
+        let start = crate::extensions::global_timer();
+        while crate::extensions::global_timer() - start < u64::from(nanoseconds.min(1_000_000)) {}
     }
 }

@@ -15,7 +15,9 @@ fn source(cases: &[(&str, &str)]) -> String {
     let mut source = "#![no_std]\n\
          use cuda_std::atomic::*;\n\
          use cuda_std::atomic::Ordering::*;\n\
-         use cuda_std::prelude::*;\n"
+         use cuda_std::extensions::*;\n\
+         use cuda_std::prelude::*;\n\
+         use cuda_std::{GpuFloat, atomic, mem, misc, ptr, shared, shared_array, warp};\n"
         .to_owned();
     for (number, (expression, _)) in cases.iter().enumerate() {
         writeln!(
@@ -38,7 +40,7 @@ fn write_crate(folder: &Path, source: &str) {
         folder.join("Cargo.toml"),
         format!(
             "[package]\nname = \"cases\"\nedition = \"2024\"\n[workspace]\n\
-             [dependencies]\ncuda_std.path = {:?}\n",
+             [dependencies]\ncuda_std = {{ path = {:?}, default-features = false }}\n",
             cuda_std.to_str().unwrap()
         ),
     )
@@ -51,6 +53,7 @@ fn compile(arch: NvvmArch, folder: &Path) -> String {
     let file = folder.join(arch.target_cpu()).with_extension("ptx");
     CudaBuilder::new(folder)
         .arch(arch)
+        .fma_contraction(false)
         .copy_to(&file)
         .build()
         .unwrap_or_else(|error| panic!("{error}"));
@@ -59,10 +62,16 @@ fn compile(arch: NvvmArch, folder: &Path) -> String {
 
 fn check(arch: NvvmArch, folder: &Path, expected: &[(&str, &str)]) {
     let ptx = compile(arch, folder);
-    assert!(
-        !ptx.contains(".extern .func"),
-        "a function that nothing defines"
-    );
+    // The driver defines these; without alloc nothing asks for memory.
+    for declaration in ptx.lines().filter(|line| line.starts_with(".extern .func")) {
+        let is_of_the_driver = ["__assertfail", "vprintf"]
+            .iter()
+            .any(|name| declaration.ends_with(name));
+        assert!(
+            is_of_the_driver,
+            "a function that nothing defines: {declaration}"
+        );
+    }
     let mut wrong = String::new();
     for (number, (expression, instruction)) in expected.iter().enumerate() {
         let start = ptx
@@ -94,8 +103,9 @@ fn everything_becomes_its_instruction_and_does_what_it_says() {
         .unzip();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
+    // In the target folder: `core` is compiled once for all tests.
     // SAFETY: the only test of this program; nothing else reads the environment meanwhile.
-    unsafe { std::env::set_var("OUT_DIR", folder) };
+    unsafe { std::env::set_var("OUT_DIR", env!("CARGO_TARGET_TMPDIR")) };
 
     let expected = [CASES, &baseline].concat();
     write_crate(folder, &source(&expected));

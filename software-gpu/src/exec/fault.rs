@@ -126,6 +126,14 @@ pub enum Fault {
         /// Expression, file, line and function as passed by the kernel.
         message: String,
     },
+    /// Rust code panicked.
+    #[error("{place}: panicked at {message}")]
+    Panic {
+        /// Where.
+        place: Place,
+        /// File, line and message.
+        message: String,
+    },
     /// A value that the instruction does not define, such as a branch index beyond its list.
     #[error("{place}: illegal instruction: {message}")]
     IllegalInstruction {

@@ -45,5 +45,6 @@ mod watch;
 pub use cost::{BlockCost, Class, Coupling, GridCost, Touched};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
+pub(crate) use lower::{HEAP, HEAP_BYTES};
 pub use program::{Executable, ExecutableKernel};
 pub use watch::{Dependent, DivergentBarrier, NeverWritten, Observed, SharedRace};

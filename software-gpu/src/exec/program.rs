@@ -278,6 +278,15 @@ pub(super) enum Terminator {
         returns: Vec<u32>,
         next: u32,
     },
+    /// Call the function whose address is in a row of 64 bits; otherwise as `Call`.
+    CallIndirect {
+        target: Slot,
+        /// Addresses and functions.
+        callees: Vec<(u64, u32)>,
+        arguments: Vec<u32>,
+        returns: Vec<u32>,
+        next: u32,
+    },
     /// Back to the caller, or the end of a kernel's thread.
     Return,
     /// The end of the thread.

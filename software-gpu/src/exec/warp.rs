@@ -435,6 +435,12 @@ impl Warp {
             Terminator::Call {
                 callee, arguments, ..
             } => return self.call(cx, *callee, arguments, line),
+            Terminator::CallIndirect {
+                target,
+                callees,
+                arguments,
+                ..
+            } => return self.call_indirect(cx, *target, callees, arguments, line),
             Terminator::Return => {
                 if self.frames.len() == 1 {
                     self.exited |= mask;

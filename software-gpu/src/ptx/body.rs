@@ -107,6 +107,11 @@ impl<'p, 'a> BodyParser<'p, 'a> {
                 Ok(())
             }
             "branchtargets" => self.target_list(lexeme.line),
+            // What is passed says it all: an indirect call copies as many bytes as the function that it reaches takes.
+            "callprototype" => {
+                self.parser.skip_statement();
+                Ok(())
+            }
             _ => Err(self.parser.refused(lexeme, "this directive in a function")),
         }
     }

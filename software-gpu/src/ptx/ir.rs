@@ -22,6 +22,9 @@ pub struct Module {
     pub globals: Vec<Variable>,
 }
 
+/// Where the addresses of functions start: nothing can be loaded from there.
+const FUNCTIONS: u64 = 0x00f4_0000_0000_0000;
+
 impl Module {
     /// Bounds the registers of the kernels that say nothing of their own: neither `.maxnreg` nor how large blocks are.
     pub fn limit_registers(&mut self, most: u32) {
@@ -41,6 +44,12 @@ impl Module {
             let start = end.next_multiple_of(u64::from(variable.align));
             start.saturating_add(variable.bytes)
         })
+    }
+
+    /// The number that stands for a function where its address is taken.
+    pub fn function_address(&self, name: &str) -> Option<u64> {
+        let index = self.functions.iter().position(|f| f.name == name)?;
+        Some(FUNCTIONS + 16 * index as u64)
     }
 }
 

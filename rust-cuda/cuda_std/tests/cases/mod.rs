@@ -45,7 +45,10 @@ pub const CASES: &[Case] = &[
     ("warp::warp_vote_ballot(a, f > 0.0)", "vote.sync.ballot.b32"),
     ("warp::warp_match_any(a, f)", "match.any.sync.b32"),
     ("warp::warp_match_any(a, d)", "match.any.sync.b64"),
-    ("warp::warp_match_all(a, f).0", "match.any.sync.b32"),
+    (
+        "warp::warp_match_all(a, f).unwrap_or(0)",
+        "match.any.sync.b32",
+    ),
     (
         "warp::warp_shuffle_up(a, f, 1, 32).0.to_bits()",
         "shfl.sync.up.b32",
@@ -80,29 +83,20 @@ pub const CASES: &[Case] = &[
         "cuda_std_dynamic_shared;",
     ),
     (
-        "shared::SharedPtr::new(shared_array![u32; 8]).add(a).read()",
+        "SharedPtr::new(shared_array![u32; 8]).add(a).read()",
         "ld.shared.b32",
     ),
+    ("SharedPtr::<f64>::at(8).read() as u32", "ld.shared.b64"),
+    ("{ SharedPtr::<f32>::at(a).write(f); a }", "st.shared.b32"),
     (
-        "shared::SharedPtr::<f64>::at(8).read() as u32",
-        "ld.shared.b64",
-    ),
-    (
-        "{ shared::SharedPtr::<f32>::at(a).write(f); a }",
-        "st.shared.b32",
-    ),
-    (
-        "shared::SharedPtr::<f32>::at(a).read_x4()[1].to_bits()",
+        "SharedPtr::<f32>::at(a).read_x4()[1].to_bits()",
         "ld.shared.v4.b32",
     ),
     (
-        "{ shared::SharedPtr::<f32>::at(a).write_x4([f; 4]); a }",
+        "{ SharedPtr::<f32>::at(a).write_x4([f; 4]); a }",
         "st.shared.v4.b32",
     ),
-    (
-        "*shared::SharedPtr::<u32>::at(a).as_ptr()",
-        "cvta.shared.u64",
-    ),
+    ("*SharedPtr::<u32>::at(a).as_ptr()", "cvta.shared.u64"),
     // atomics
     ("AtomicU32::from_ptr(p).load(Relaxed)", "ld.relaxed.gpu.b32"),
     ("AtomicU32::from_ptr(p).load(Acquire)", "ld.acquire.gpu.b32"),
@@ -206,9 +200,33 @@ pub const CASES: &[Case] = &[
     ("{ barrier::sync(1, 64); a }", "bar.sync"),
     ("{ barrier::arrive(1, 64); a }", "bar.arrive"),
     // clocks and assertions
-    ("misc::clock()", "%clock;"),
-    ("misc::clock64() as u32", "%clock64;"),
-    ("misc::global_timer() as u32", "%globaltimer;"),
+    ("mem::dynamic_smem_size()", "%dynamic_smem_size;"),
+    ("mem::total_smem_size()", "%total_smem_size;"),
+    (
+        "u32::from(ptr::is_in_address_space(p, ptr::AddressSpace::Shared))",
+        "isspacep.shared",
+    ),
+    (
+        "ptr::convert_generic_to_specific_address_space(p, ptr::AddressSpace::Local) as u32",
+        "cvta.to.local.u64",
+    ),
+    (
+        "ptr::convert_specific_address_space_to_generic(p, ptr::AddressSpace::Constant) as u32",
+        "cvta.const.u64",
+    ),
+    ("{ misc::breakpoint(); a }", "brkpt;"),
+    ("{ misc::profiler_counter(3); a }", "pmevent 3;"),
+    (
+        "atomic::mid::atomic_fetch_xor_f32_device(p.cast(), Relaxed, f) as u32",
+        "atom.relaxed.gpu.global.xor.b32",
+    ),
+    (
+        "{ atomic::mid::atomic_store_64_system(p.cast(), Release, 1); a }",
+        "st.release.sys.b64",
+    ),
+    ("misc::clock() as u32", "%clock64;"),
+    ("clock64() as u32", "%clock64;"),
+    ("global_timer() as u32", "%globaltimer;"),
     ("{ assert!(a < 5, \"{a}\"); a }", "trap;"),
 ];
 
@@ -223,8 +241,7 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
 ];
 
 /// What [`AMPERE`] uses.
-pub const AMPERE_NAMES: &str =
-    "use cuda_std::{async_copy, mbarrier::Mbarrier, shared::SharedPtr};\n";
+pub const AMPERE_NAMES: &str = "use cuda_std::extensions::{async_copy, mbarrier::Mbarrier};\n";
 
 /// What there is from sm_80 on.
 pub const AMPERE: &[Case] = &[
@@ -275,7 +292,7 @@ pub const BEFORE_HOPPER: &[Case] = &[(
 )];
 
 /// What [`HOPPER`] uses besides.
-pub const HOPPER_NAMES: &str = "use cuda_std::{bulk, cluster, fence};\n";
+pub const HOPPER_NAMES: &str = "use cuda_std::extensions::{bulk, cluster, fence};\n";
 
 /// What there is from sm_90 on.
 pub const HOPPER: &[Case] = &[

@@ -1,9 +1,8 @@
 // What `executed/mod.rs` runs of sm_80 and later: `out` and `input` have a word per thread.
 
-use cuda_std::async_copy;
-use cuda_std::mbarrier::Mbarrier;
+use cuda_std::extensions::{async_copy, barrier, mbarrier::Mbarrier, SharedPtr};
+use cuda_std::{shared_array};
 use cuda_std::prelude::*;
-use cuda_std::shared::SharedPtr;
 
 /// Room for a word of each thread, aligned for every copy.
 #[repr(C, align(16))]

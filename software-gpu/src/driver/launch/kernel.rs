@@ -404,7 +404,7 @@ impl From<&Fault> for CudaError {
             Fault::IllegalAddress { .. } | Fault::ExitedBlock { .. } => Self::IllegalAddress,
             Fault::Misaligned { .. } => Self::MisalignedAddress,
             Fault::Trap { .. } => Self::LaunchFailed,
-            Fault::Assert { .. } => Self::Assert,
+            Fault::Assert { .. } | Fault::Panic { .. } => Self::Assert,
             Fault::IllegalInstruction { .. } => Self::IllegalInstruction,
             Fault::InstructionBudget { .. } | Fault::BarrierDeadlock { .. } => Self::LaunchTimeout,
             Fault::StackOverflow { .. } => Self::HardwareStackError,

@@ -15,7 +15,7 @@ use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUfunction, CUmodule, 
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;
-use crate::exec::Executable;
+use crate::exec::{self, Executable};
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};
 use crate::ptx::{Module, PtxError, PtxErrorKind};
@@ -323,19 +323,25 @@ impl Simulator {
 
     fn place_globals(&mut self, context: CUcontext, module: &Module) -> Result<Globals, Refusal> {
         let mut globals = Globals::new();
-        for variable in module.globals.iter().filter(|variable| is_placed(variable)) {
-            let bytes = usize::try_from(variable.bytes.max(1)).unwrap_or(usize::MAX);
+        let placed = module.globals.iter().filter(|variable| is_placed(variable));
+        let placed = placed.map(|variable| (variable.name.as_str(), variable.bytes.max(1)));
+        let allocates = module
+            .functions
+            .iter()
+            .any(|f| f.name == "malloc" && f.body.is_none());
+        let heap = allocates.then_some((exec::HEAP, exec::HEAP_BYTES));
+        for (name, bytes) in placed.chain(heap) {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             match self
                 .allocate_device(context, bytes, AllocationKind::ModuleGlobal)
                 .map(|(address, _)| address)
             {
                 Ok(address) => {
-                    globals.insert(variable.name.clone(), (address, bytes));
+                    globals.insert(name.to_owned(), (address, bytes));
                 }
                 Err(error) => {
                     self.free_globals(&globals);
-                    let explanation =
-                        format!("no memory for the {bytes} bytes of `{}`", variable.name);
+                    let explanation = format!("no memory for the {bytes} bytes of `{name}`");
                     return Err(Refusal { error, explanation });
                 }
             }
@@ -354,7 +360,7 @@ impl Simulator {
             let Some((address, bytes)) = globals.get(&variable.name) else {
                 continue;
             };
-            let data = initial_bytes(variable, globals)?;
+            let data = initial_bytes(variable, module, globals)?;
             let data = &data[..data.len().min(*bytes)];
             if let Some(to) = self.memory.storage(*address, data.len()) {
                 // SAFETY: `storage` found that many bytes, and nobody else knows the variable yet.
@@ -369,13 +375,21 @@ fn is_placed(variable: &Variable) -> bool {
     matches!(variable.space, Space::Global | Space::Const) && !variable.external
 }
 
-/// The variable's initial bytes with the addresses of other variables filled in.
-fn initial_bytes(variable: &Variable, globals: &Globals) -> Result<Vec<u8>, PtxError> {
+/// The variable's initial bytes with the addresses of other variables and of functions filled in.
+fn initial_bytes(
+    variable: &Variable,
+    module: &Module,
+    globals: &Globals,
+) -> Result<Vec<u8>, PtxError> {
     let mut data = variable.data.clone();
     for relocation in &variable.relocations {
-        let (base, _) = globals.get(&relocation.symbol).ok_or_else(|| {
-            let message = "an initialiser can hold addresses of global variables only";
-            PtxError::unsupported(variable.line, &relocation.symbol, message)
+        let name = &relocation.symbol;
+        let known = globals.get(name).map(|(address, _)| *address);
+        let base = known.or_else(|| module.function_address(name));
+        let base = base.ok_or_else(|| {
+            let message =
+                "an initialiser can hold addresses of global variables and of functions only";
+            PtxError::unsupported(variable.line, name, message)
         })?;
         let address = base.wrapping_add_signed(relocation.addend).to_le_bytes();
         let start = usize::try_from(relocation.offset).unwrap_or(usize::MAX);

@@ -7,7 +7,6 @@ use super::super::cost::Weight;
 use super::super::op::{Handler, Op, Slot};
 use super::super::program::{BlockBarrier, Terminator};
 use super::super::warp_handlers::{Shape, plain_handler};
-use super::assertion::Assertion;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result, flow};
 
@@ -87,22 +86,37 @@ impl Lowering<'_> {
         Ok(Weight::FREE)
     }
 
-    /// A direct call: `call (result), function, (arguments);`.
+    /// `call (result), function, (arguments);`, or with a register for the function and then its prototype.
     pub fn call(&mut self, i: &Instruction, next: u32) -> Result<Terminator> {
         let mut m = Modifiers::of(i);
         m.take("uni");
         m.end()?;
-        let (returns, name, arguments): (&[Operand], _, &[Operand]) = match i.operands.as_slice() {
+        let operands = match i.operands.as_slice() {
+            [operands @ .., Operand::Label(_)] => operands,
+            operands => operands,
+        };
+        let (returns, name, arguments): (&[Operand], _, &[Operand]) = match operands {
             [name] => (&[], name, &[]),
             [Operand::List(returns), name] => (returns, name, &[]),
             [name, Operand::List(arguments)] => (&[], name, arguments),
             [Operand::List(returns), name, Operand::List(arguments)] => (returns, name, arguments),
             _ => return Err(self.unsupported(i, "this form of call is not implemented")),
         };
-        let Operand::Symbol(Symbol::Name(name), 0) = name else {
-            return Err(self.unsupported(i, "indirect calls are not implemented"));
-        };
         let link = self.link;
+        let name = match name {
+            Operand::Symbol(Symbol::Name(name), 0) => name,
+            register @ Operand::Register(_) => {
+                let target = self.source(i, register, Type::U64)?;
+                return Ok(Terminator::CallIndirect {
+                    target,
+                    callees: link.callees().collect(),
+                    arguments: self.places(i, arguments)?,
+                    returns: self.places(i, returns)?,
+                    next,
+                });
+            }
+            _ => return Err(self.unsupported(i, "this form of call is not implemented")),
+        };
         let Some(function) = link.function(name) else {
             return Err(self.malformed(i, format!("function `{name}` is not declared")));
         };
@@ -115,14 +129,27 @@ impl Lowering<'_> {
                 returns,
                 next,
             }),
-            None if name == "__assertfail" => {
-                self.assertion(i, &arguments)?;
-                Ok(Terminator::Exit)
-            }
-            None => {
-                Err(self.unsupported(i, format!("function `{name}` is not defined in the module")))
-            }
+            None => self.system_call(i, name, &arguments, &returns, next),
         }
+    }
+
+    /// Where the variables passed by address of the function lie in the frame.
+    fn places(&self, i: &Instruction, operands: &[Operand]) -> Result<Vec<u32>> {
+        let place = |operand: &Operand| match operand {
+            Operand::Symbol(Symbol::Variable(index), 0) => {
+                self.local.get(*index).copied().flatten()
+            }
+            _ => None,
+        };
+        let places = operands.iter().map(|operand| {
+            place(operand).ok_or_else(|| {
+                self.unsupported(
+                    i,
+                    "arguments and results must be variables in `.param` space",
+                )
+            })
+        });
+        places.collect()
     }
 
     /// Where the variables passed for `parameters` lie in the frame.
@@ -162,21 +189,6 @@ impl Lowering<'_> {
             }
         };
         operands.iter().zip(parameters).map(place).collect()
-    }
-
-    /// Reports a failed assertion whose message, file, line and function have been stored as arguments.
-    fn assertion(&mut self, i: &Instruction, arguments: &[u32]) -> Result<()> {
-        let [message, file, line, function, ..] = *arguments else {
-            return Err(self.malformed(i, "`__assertfail` takes 5 arguments"));
-        };
-        let mut op = self.op(
-            plain_handler::<Assertion>(),
-            message,
-            [file, line, function],
-        );
-        op.x = i.line;
-        self.ops.push(op);
-        Ok(())
     }
 }
 

@@ -216,6 +216,15 @@ impl Cutter<'_> {
                     return self.push(at, at + 1, End::Fall(next), instruction.line);
                 }
                 effect => {
+                    // Threads that call different functions come to the call one after the other: nothing else may be in
+                    // its block.
+                    if matches!(effect, Effect::Call) && instruction.guard.is_none() {
+                        let next = self.blocks.len() as u32 + 1;
+                        if matches!(callee(instruction), Some(Operand::Register(_))) {
+                            self.push(first, at, End::Fall(next), instruction.line);
+                            first = at;
+                        }
+                    }
                     let end = match effect {
                         Effect::Table(labels) => End::Table {
                             at,
@@ -302,6 +311,12 @@ pub(super) fn members(instruction: &Instruction) -> Option<&Operand> {
         "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => Some(&ALL),
         _ => instruction.operands.last(),
     }
+}
+
+/// The operand of a call that says what is called.
+pub(super) fn callee(call: &Instruction) -> Option<&Operand> {
+    let is_function = |operand: &&Operand| !matches!(operand, Operand::List(_));
+    call.operands.iter().find(is_function)
 }
 
 fn is_reduction(barrier: &Instruction) -> bool {

@@ -54,7 +54,16 @@ impl<'m> Link<'m> {
         let mut next = 0;
         let mut edges = Vec::new();
         while next < self.sources.len() {
-            for name in called(self.sources[next].body) {
+            let body = self.sources[next].body;
+            // Whose address is taken may be called by any indirect call.
+            if calls_indirectly(body) {
+                self.recursive = true;
+            }
+            let taken = match self.recursive {
+                true => address_taken(self.module).collect(),
+                false => Vec::new(),
+            };
+            for name in called(body).chain(names(body)).chain(taken) {
                 let Some(function) = self.function(name) else {
                     continue;
                 };
@@ -75,7 +84,7 @@ impl<'m> Link<'m> {
             }
             next += 1;
         }
-        self.recursive = has_cycle(self.sources.len(), &edges);
+        self.recursive |= has_cycle(self.sources.len(), &edges);
     }
 
     fn lay_out_shared(&mut self) -> Result<(), PtxError> {
@@ -140,17 +149,27 @@ impl<'m> Link<'m> {
             .find(|function| function.name == name)
     }
 
-    /// The space and address of a module-scope variable.
+    /// The space and address of a module-scope variable, or of a function.
     pub fn variable(&self, name: &str) -> Option<(Space, u64)> {
-        let variable = self
-            .module
-            .globals
-            .iter()
-            .find(|variable| variable.name == name)?;
+        let mut globals = self.module.globals.iter();
+        let Some(variable) = globals.find(|variable| variable.name == name) else {
+            return Some((Space::Generic, self.module.function_address(name)?));
+        };
         match variable.space {
             Space::Shared => Some((Space::Shared, (*self.shared.get(&(None, name))?).into())),
             space => Some((space, (self.global_addresses)(name)?)),
         }
+    }
+
+    /// The functions that an indirect call may reach, by their addresses.
+    pub fn callees(&self) -> impl Iterator<Item = (u64, u32)> {
+        let functions = self.indices.iter();
+        functions.filter_map(|(name, index)| Some((self.module.function_address(name)?, *index)))
+    }
+
+    /// Where the heap of `malloc` is.
+    pub fn heap(&self) -> Option<u64> {
+        (self.global_addresses)(super::super::HEAP)
     }
 
     /// The address of a shared variable declared in function `source`.
@@ -177,6 +196,25 @@ fn called(body: &Body) -> impl Iterator<Item = &str> {
             Operand::Symbol(Symbol::Name(name), 0) => Some(name.as_str()),
             _ => None,
         })
+}
+
+/// Whether a call names its function by a register.
+fn calls_indirectly(body: &Body) -> bool {
+    let mut calls = body.instructions.iter().filter(|i| i.opcode == "call");
+    calls.any(|call| {
+        call.operands
+            .iter()
+            .any(|operand| matches!(operand, Operand::Register(_)))
+    })
+}
+
+/// The names in the initialisers of variables.
+fn address_taken(module: &Module) -> impl Iterator<Item = &str> {
+    let relocations = module
+        .globals
+        .iter()
+        .flat_map(|variable| &variable.relocations);
+    relocations.map(|relocation| relocation.symbol.as_str())
 }
 
 /// All module-scope names in operands.

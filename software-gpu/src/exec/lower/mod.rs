@@ -35,6 +35,7 @@ mod moves;
 mod order;
 mod registers;
 mod schedule;
+mod system_calls;
 mod warp_wide;
 
 use std::collections::{HashMap, HashSet};
@@ -53,6 +54,7 @@ use super::program::{
 use flow::{End, Raw};
 use link::Link;
 use schedule::Schedule;
+pub(crate) use system_calls::{HEAP, HEAP_BYTES};
 
 type Result<T> = std::result::Result<T, PtxError>;
 

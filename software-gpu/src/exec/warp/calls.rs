@@ -3,6 +3,7 @@
 use super::super::context::{Context, Lanes};
 use super::super::fault::Fault;
 use super::super::grid::Grid;
+use super::super::op::Slot;
 use super::super::program::{Code, Constant, Terminator, Value};
 use super::super::warp_handlers::LANES;
 use super::{Frame, Line, Split, State, Stop, Warp};
@@ -41,6 +42,43 @@ impl Warp {
             );
         }
         None
+    }
+
+    /// A call by address: of the current threads those that call the first one's function go now, the others when they have
+    /// returned.
+    pub(super) fn call_indirect(
+        &mut self,
+        cx: &mut Context<'_>,
+        target: Slot,
+        callees: &[(u64, u32)],
+        arguments: &[u32],
+        line: u32,
+    ) -> Option<Stop> {
+        let frame = self.frames.last_mut()?;
+        // SAFETY: lowering made the slot a 64-bit row of this frame.
+        let row = unsafe { *cx.row::<u64>(target) };
+        let first = Lanes(frame.current.mask).next()?;
+        let together = Lanes(frame.current.mask).filter(|lane| row[*lane] == row[first]);
+        let mask = together.fold(0, |mask, lane| mask | 1 << lane);
+        let rest = frame.current.mask & !mask;
+        if rest != 0 {
+            frame.others.push(Split {
+                mask: rest,
+                ..frame.current
+            });
+            frame.current.mask = mask;
+        }
+        match callees.iter().find(|(address, _)| *address == row[first]) {
+            Some((_, callee)) => self.call(cx, *callee, arguments, line),
+            None => {
+                let message = format!("a call of {:#x}, where no function is", row[first]);
+                let place = cx.place(self.index, first as u32, line);
+                Some(Stop::Fault(Box::new(Fault::IllegalInstruction {
+                    place,
+                    message,
+                })))
+            }
+        }
     }
 
     /// Pushes a frame for `mask` behind the caller's, with zeroed local memory; its constants are yet to be filled.
@@ -108,7 +146,9 @@ impl Warp {
             caller.local_base,
             &codes[caller.code].blocks[caller.current.pc as usize],
         );
-        if let Terminator::Call { returns, next, .. } = &block.end {
+        if let Terminator::Call { returns, next, .. }
+        | Terminator::CallIndirect { returns, next, .. } = &block.end
+        {
             caller.current.pc = *next;
             for (place, (offset, bytes)) in returns.iter().zip(&codes[frame.code].returns) {
                 self.copy_local(

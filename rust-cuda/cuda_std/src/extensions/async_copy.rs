@@ -2,7 +2,7 @@
 //!
 //! A thread's copies go into groups: [`commit_group`] closes one, [`wait_group`] waits until all but the latest few
 //! of the thread's own groups are complete. Other threads see the copied bytes after a barrier behind that wait, or through an
-//! mbarrier object: [`Mbarrier::arrive_after_copies`](crate::mbarrier::Mbarrier::arrive_after_copies).
+//! mbarrier object: [`Mbarrier::arrive_after_copies`](crate::extensions::mbarrier::Mbarrier::arrive_after_copies).
 //!
 //! All of this needs sm_80 (and PTX 7.1, for mbarriers); in a build for older GPUs it does not exist.
 //!
@@ -11,8 +11,8 @@
 #[cfg(target_os = "cuda")]
 use core::arch::asm;
 
+use crate::extensions::SharedPtr;
 use crate::gpu_only;
-use crate::shared::SharedPtr;
 
 macro_rules! copies {
     ($($function:ident, $instruction:literal, $doc:literal;)*) => {$(

@@ -16,8 +16,8 @@
 #[cfg(target_os = "cuda")]
 use core::arch::asm;
 
+use crate::extensions::SharedPtr;
 use crate::gpu_only;
-use crate::shared::SharedPtr;
 
 /// An mbarrier object of this block: its place in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Mbarrier {
 
     /// Makes an object whose phases wait for `arrivals`, 1 to [`MAX_COUNT`](Self::MAX_COUNT) (PTX `mbarrier.init`). One
     /// thread does it; the others may use the object after a barrier, asynchronous copies after
-    /// [`fence::mbarrier_init`](crate::fence::mbarrier_init) too.
+    /// [`fence::mbarrier_init`](crate::extensions::fence::mbarrier_init) too.
     ///
     /// # Safety
     /// The module's contract, but for the object, which is not there yet.
@@ -116,7 +116,7 @@ impl Mbarrier {
         }
     }
 
-    /// Arrives, and tells the phase to wait for so many more bytes of [bulk copies](crate::bulk) (PTX
+    /// Arrives, and tells the phase to wait for so many more bytes of [bulk copies](crate::extensions::bulk) (PTX
     /// `mbarrier.arrive.expect_tx`, sm_90).
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! Fences for memory that threads and the asynchronous copies of [`bulk`](mod@crate::bulk) both access.
+//! Fences for memory that threads and the asynchronous copies of [`bulk`](mod@crate::extensions::bulk) both access.
 //!
 //! The fences between threads are in [`thread`](mod@crate::thread). The module needs sm_90; in a module for older GPUs
 //! it does not exist.

@@ -1,10 +1,10 @@
 //! Copies of many bytes at once, which one thread issues and the hardware carries out.
 //!
 //! Copies into shared memory tell an mbarrier object of the bytes that have come: somebody must have told it to
-//! [expect](crate::mbarrier::Mbarrier::arrive_expect_tx) them. Copies into global memory go into groups of the thread that
-//! issues them, as those of [`async_copy`](mod@crate::async_copy) do.
+//! [expect](crate::extensions::mbarrier::Mbarrier::arrive_expect_tx) them. Copies into global memory go into groups of the thread that
+//! issues them, as those of [`async_copy`](mod@crate::extensions::async_copy) do.
 //!
-//! The copies work through the asynchronous proxy: [`fence::proxy_async`](crate::fence::proxy_async) has to stand between
+//! The copies work through the asynchronous proxy: [`fence::proxy_async`](crate::extensions::fence::proxy_async) has to stand between
 //! stores to shared memory by threads and a copy that reads them.
 //!
 //! The module needs sm_90; in a module for older GPUs it does not exist. Addresses and sizes are multiples of 16 bytes.
@@ -14,10 +14,10 @@
 #[cfg(target_os = "cuda")]
 use core::arch::asm;
 
-use crate::cluster::ClusterPtr;
+use crate::extensions::SharedPtr;
+use crate::extensions::cluster::ClusterPtr;
+use crate::extensions::mbarrier::Mbarrier;
 use crate::gpu_only;
-use crate::mbarrier::Mbarrier;
-use crate::shared::SharedPtr;
 
 /// Copies `bytes` bytes from global memory into the block's shared memory; `barrier` is told of them (PTX
 /// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`).

@@ -10,10 +10,10 @@
 use core::arch::asm;
 use core::marker::PhantomData;
 
+use crate::extensions::SharedPtr;
 use crate::gpu_only;
 #[cfg(target_os = "cuda")]
 use crate::llvm;
-use crate::shared::SharedPtr;
 
 macro_rules! special_register {
     ($($function:ident, $register:literal, $doc:literal;)*) => {$(

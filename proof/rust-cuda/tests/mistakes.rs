@@ -1,0 +1,133 @@
+//! What a mistake in a kernel says, and what a kernel prints: each case runs this very program again.
+
+use std::process::{Command, Output};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use cust::error::CudaError;
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use libcuda::Choice;
+
+/// Set in the process that launches the kernel of this name.
+const KERNEL: &str = "LAUNCHES_KERNEL";
+
+/// Launches two blocks of eight threads.
+#[test]
+fn launch_kernel() -> Result<()> {
+    let Some(name) = std::env::var_os(KERNEL) else {
+        return Ok(());
+    };
+    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
+    libcuda::select(if is_set {
+        Choice::from_environment()?
+    } else {
+        Choice::Software
+    })?;
+    let _context = cust::quick_init()?;
+    let module = Module::from_ptx(include_str!("../ptx/printing.ptx"), &[])?;
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let kernel = module.get_function(name.to_str().context("a name")?)?;
+    let values = DeviceBuffer::from_slice(&[7_u32, 6, 5, 4, 3, 2, 1, 0, 7, 6, 5, 4, 3])?;
+    let floats = DeviceBuffer::from_slice(&[0.5_f32, 1.25])?;
+    let out = DeviceBuffer::from_slice(&[0_u32; 16])?;
+    // SAFETY: the parameters are the kernels'; `out` has an element for each thread.
+    unsafe {
+        match name.to_str() {
+            Some("greet") => {
+                launch!(kernel<<<2, 8, 0, stream>>>(floats.as_device_ptr(), floats.len()))?
+            }
+            Some("compare") => {
+                launch!(kernel<<<2, 8, 0, stream>>>(values.as_device_ptr(), values.len(), 7_u32))?
+            }
+            _ => {
+                launch!(kernel<<<2, 8, 0, stream>>>(values.as_device_ptr(), values.len(), out.as_device_ptr()))?
+            }
+        }
+    }
+    match stream.synchronize() {
+        Ok(()) => Ok(()),
+        Err(CudaError::AssertError) => bail!("the kernel asserted"),
+        Err(error) => bail!("another error: {error:?}"),
+    }
+}
+
+fn run(kernel: &str) -> Result<(Output, String)> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["--exact", "launch_kernel", "--nocapture"])
+        .env(KERNEL, kernel)
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    Ok((output, text))
+}
+
+#[test]
+fn kernels_print() -> Result<()> {
+    let (output, text) = run("greet")?;
+    ensure!(output.status.success(), "{text}");
+    for line in [
+        "block 0 has Some(0.5) and 0.50\n",
+        "block 1 has Some(0.5) and 1.25\n",
+    ] {
+        ensure!(text.contains(line), "{line:?} is not in\n{text}");
+    }
+    Ok(())
+}
+
+/// (kernel, message, the source line that is to blame, block and thread)
+const MISTAKES: [(&str, &str, &str, (u32, u32)); 4] = [
+    (
+        "index",
+        "index out of bounds: the len is 13 but the index is 13",
+        "= values[i] };",
+        (1, 5),
+    ),
+    (
+        "divide",
+        "attempt to divide by zero",
+        "numbers[i] / numbers[i + 1]",
+        (0, 6),
+    ),
+    (
+        "unwrap",
+        "values are at least 2",
+        "checked_sub(2).expect",
+        (0, 6),
+    ),
+    (
+        "compare",
+        "assertion `left == right` failed",
+        "assert_eq!(value, expected)",
+        (0, 1),
+    ),
+];
+
+#[test]
+fn a_panic_names_its_source_line_and_thread() -> Result<()> {
+    let source = include_str!("../kernels/printing/src/lib.rs");
+    for (kernel, message, at, (block, thread)) in MISTAKES {
+        let (output, text) = run(kernel)?;
+        ensure!(!output.status.success(), "{kernel} succeeds");
+        ensure!(text.contains("the kernel asserted"), "{kernel}:\n{text}");
+        let line = source
+            .lines()
+            .position(|line| line.contains(at))
+            .context(at)?
+            + 1;
+        let mut expected = vec![message.to_owned(), format!("printing/src/lib.rs:{line}")];
+        if std::env::var("CUDA_DRIVER").as_deref() != Ok("nvidia") {
+            expected.push(format!(
+                "kernel `{kernel}`, block ({block}, 0, 0), thread ({thread}, 0, 0)"
+            ));
+        }
+        for expected in expected {
+            ensure!(
+                text.contains(&expected),
+                "{kernel}: {expected:?} is not in\n{text}"
+            );
+        }
+    }
+    Ok(())
+}
