@@ -13,6 +13,7 @@ pub use crate::baseline::matmul::{
 pub use crate::baseline::reduce::{dot, sum};
 pub use crate::baseline::softmax::softmax_rows;
 pub use crate::baseline::spin::spin;
+pub use crate::baseline::stencil::jacobi;
 pub use crate::tiles::bulk::fma_tiles_bulk;
 pub use crate::tiles::cp_async::fma_tiles_cp_async;
 pub use crate::tiles::plain::{fma_tiles_named_barriers, fma_tiles_unspecialised};
@@ -44,6 +45,7 @@ pub const SM_70_KERNELS: &[&str] = &[
     fma_tiles_named_barriers::NAME,
     fma_tiles_unspecialised::NAME,
     iota::NAME,
+    jacobi::NAME,
     matmul::NAME,
     matmul_transposed::NAME,
     paged_attention::NAME,
