@@ -6,6 +6,7 @@
 
 mod all_reduce;
 mod gpus;
+mod halo;
 mod launch;
 mod nccl;
 mod one_host;
@@ -56,6 +57,13 @@ fn lessons() -> ExitCode {
             "How busy are GPUs that work on one micro-batch after the other?",
             &[Iterations, Size],
             pipeline::run,
+        )
+        .needs(&[Need::Devices(2)])
+        .part(
+            "halo",
+            "Can what a GPU needs of its neighbours travel while it works on the rest?",
+            &[Iterations, Size],
+            halo::run,
         )
         .needs(&[Need::Devices(2)])
         .part("processes", "What changes with one process per GPU?", &[], processes::run)
