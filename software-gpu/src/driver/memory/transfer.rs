@@ -60,7 +60,9 @@ impl Call {
             CopyKind::HostToHost => true,
             CopyKind::DeviceToHost => copy.pageable || synchronous,
             CopyKind::HostToDevice => copy.staged.is_none() && (copy.pageable || synchronous),
-            CopyKind::DeviceToDevice | CopyKind::PeerToPeer | CopyKind::PeerThroughHost => false,
+            CopyKind::DeviceToDevice | CopyKind::PeerToPeer { .. } | CopyKind::PeerThroughHost => {
+                false
+            }
         };
         let clock = self.clock();
         let context = self.streams.get(stream)?.context;
