@@ -1,4 +1,4 @@
-//! halo: can what a GPU needs of its neighbours travel while it works on the rest?
+//! halo: can halos travel while the interior is computed?
 //!
 //! A grid is cut into slabs, one for each GPU. In each step every element becomes the mean of its four neighbours, and the first and
 //! last rows of a slab have a neighbour on another GPU: its outermost row, the halo. All rows of a step may be computed before the

@@ -47,21 +47,21 @@ fn lessons() -> ExitCode {
         .needs(&[Need::Devices(2)])
         .part(
             "all-reduce",
-            "How much of a sum over all GPUs can be hidden behind the work that makes its terms?",
+            "How much of an all-reduce can the backward pass hide?",
             &[Iterations, Size],
             all_reduce::run,
         )
         .needs(&[Need::Devices(2)])
         .part(
             "pipeline",
-            "How busy are GPUs that work on one micro-batch after the other?",
+            "How busy are the stages of a pipeline over several GPUs?",
             &[Iterations, Size],
             pipeline::run,
         )
         .needs(&[Need::Devices(2)])
         .part(
             "halo",
-            "Can what a GPU needs of its neighbours travel while it works on the rest?",
+            "Can halos travel while the interior is computed?",
             &[Iterations, Size],
             halo::run,
         )

@@ -1,4 +1,4 @@
-//! pipeline: how busy are P GPUs that work on one batch after the other?
+//! pipeline: how busy are the stages of a pipeline over several GPUs?
 //!
 //! A model that is too large for one GPU is cut into P stages, one on each. A batch passes through all of them, and while one stage
 //! works the others have nothing to do, unless the batch is cut as well: into M micro-batches that follow each other through the

@@ -1,6 +1,7 @@
 //! Communication between devices that their computing does not hide.
 
-use crate::expect::{Found, share};
+use crate::check::{self, Checked};
+use crate::expect::{Found, right, share};
 use crate::intervals::{Engine, Interval, Recording, Span, intersection, total, union};
 use crate::measure::{Outcome, speedup};
 use crate::part::Part;
@@ -112,6 +113,37 @@ impl Part<'_> {
                 limited.for_any(&[crate::part_option::PartOption::Size]),
             );
         }
+    }
+}
+
+impl Part<'_> {
+    /// Prints the times of the same work on each of so many devices, beside that on one, and claims that every element is right
+    /// with each number: its number, its time, and its check.
+    ///
+    /// # Errors
+    /// A check failed for another reason than a wrong element.
+    pub fn weak_scaling(
+        &mut self,
+        rows: Vec<(usize, Duration, anyhow::Result<Checked>)>,
+    ) -> anyhow::Result<()> {
+        let time = format!("time, {}", self.device().times());
+        let mut table = Table::new(["GPUs", &time, "efficiency"]);
+        let first = rows.first().map(|(_, time, _)| *time).unwrap_or_default();
+        let mut checked = Ok(Checked::default());
+        for (count, time, check) in rows {
+            table.row([
+                count.to_string(),
+                units::time(time),
+                units::percent(first.div_duration_f64(time)),
+            ]);
+            check::add(&mut checked, check)?;
+        }
+        self.say(format!(
+            "{table}\nEach GPU has the same work, however many there are."
+        ));
+        let sentence = "every element is right with each number of GPUs";
+        self.expect("elements/gpus", sentence, right(&checked, "elements"));
+        Ok(())
     }
 }
 
