@@ -103,6 +103,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::fma_tiles_named_barriers>(),
         entry::<gpu_kernels::fma_tiles_unspecialised>(),
         entry::<gpu_kernels::iota>(),
+        entry::<gpu_kernels::jacobi>(),
         entry::<gpu_kernels::matmul>(),
         entry::<gpu_kernels::matmul_transposed>(),
         entry::<gpu_kernels::paged_attention>(),

@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 /// rows_per_thread))` blocks of one dimension.
 #[kernel]
 pub unsafe fn jacobi(
-    input: &[f32],
+    input: *const f32,
     output: *mut f32,
     width: u32,
     first: u32,
@@ -26,11 +26,15 @@ pub unsafe fn jacobi(
     let mut row = start;
     while row < end {
         let i = row as usize * width + column as usize;
-        let left = if column > 0 { input[i - 1] } else { 0.0 };
-        let right = if (column as usize) + 1 < width { input[i + 1] } else { 0.0 };
-        let sum = (input[i - width] + input[i + width]) + (left + right);
-        // SAFETY: the output is as large as the input, and the element is this thread's alone.
-        unsafe { *output.add(i) = 0.25 * sum };
+        // SAFETY: both grids have a row above and below, neighbours in the row are looked at where there are some, and the
+        // element is this thread's alone.
+        unsafe {
+            let input = input.add(i);
+            let left = if column > 0 { *input.sub(1) } else { 0.0 };
+            let right = if (column as usize) + 1 < width { *input.add(1) } else { 0.0 };
+            let sum = (*input.sub(width) + *input.add(width)) + (left + right);
+            *output.add(i) = 0.25 * sum;
+        }
         row += 1;
     }
 }

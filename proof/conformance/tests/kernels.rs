@@ -29,6 +29,7 @@ const TESTED_BY_SHAPE: &[&str] = &[
     gpu_kernels::paged_attention::NAME,
     gpu_kernels::fma_tiles_unspecialised::NAME,
     gpu_kernels::fma_tiles_named_barriers::NAME,
+    gpu_kernels::jacobi::NAME,
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.
