@@ -281,11 +281,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     Ok(())
 }
 
-/// Buckets from 1 MiB to 64 MiB, or as much smaller as there is less data.
+/// Buckets from 1 MiB, or smaller where there is less data, up to one of everything.
 fn bucket_sizes(total: usize) -> Vec<usize> {
     let smallest = (total / 256).next_power_of_two().clamp(256 << 10, 1 << 20);
     let powers = (0..).map(|power| smallest << power);
-    powers.take_while(|&size| size <= (total / 4).max(2 * smallest)).collect()
+    powers.take_while(|&size| size < total).chain([total]).collect()
 }
 
 /// A sum of numbers that rounding makes depend on the order, by the ring: every GPU has what the CPU computes in its order.
