@@ -89,7 +89,7 @@ impl Work {
     }
 
     /// A layer of the backward pass on one GPU: the gradient is a product over the samples, the errors for the layer before
-    /// are one with the weights.
+    /// are one with the weights. Those of the first layer go to the embedding.
     fn backward(&mut self, gpu: usize, layer: usize, stream: &Stream) -> Result<()> {
         let kernel = &self.kernels[gpu].matmul;
         let (len, edge, samples) = (self.layer(), self.edge as u32, self.samples as u32);
