@@ -1,7 +1,7 @@
-//! all-reduce: how much of a sum over all GPUs can be hidden behind the work that makes its terms?
+//! all-reduce: how much of an all-reduce can the backward pass hide?
 //!
 //! Each GPU trains the same layers on data of its own. In the backward pass a layer's gradient is a product of two matrices, and
-//! what every GPU needs is the sum of all GPUs' gradients. It may be computed when the pass is over; or, layer by layer, on a
+//! what every GPU needs is the sum of all GPUs' gradients: an all-reduce. It may run when the pass is over; or, layer by layer, on a
 //! stream of its own while the layers before are still at work. Gradients that are summed together are called a bucket. Small ones
 //! cost a start each, and large ones start late:
 //!
@@ -89,7 +89,7 @@ impl Work {
     }
 
     /// A layer of the backward pass on one GPU: the gradient is a product over the samples, the errors for the layer before
-    /// are one with the weights.
+    /// are one with the weights. Those of the first layer go to the embedding.
     fn backward(&mut self, gpu: usize, layer: usize, stream: &Stream) -> Result<()> {
         let kernel = &self.kernels[gpu].matmul;
         let (len, edge, samples) = (self.layer(), self.edge as u32, self.samples as u32);
@@ -265,15 +265,27 @@ pub fn run(part: &mut Part) -> Result<()> {
         "the ring adds up in a fixed order: the same bits as on the CPU",
         order,
     );
-    part.take_away("A sum in buckets, on a stream of its own, hides behind the work that makes the next terms.");
+
+    let mut scaling = Vec::new();
+    for count in [1, 2, 4, 8].into_iter().filter(|&count| count <= contexts.len()) {
+        let (compute, sums) = (&compute[..count], &sums[..count]);
+        let mut work = Work::new(&contexts[..count], edge, samples)?;
+        let body = || work.in_buckets(best / size_of::<f32>(), compute, sums);
+        let time = part.alone(compute.iter().chain(sums), body)?;
+        scaling.push((count, time, work.check()));
+    }
+    part.weak_scaling(scaling)?;
+    part.take_away(
+        "An all-reduce in buckets, on a stream of its own, hides behind the rest of the backward pass.",
+    );
     Ok(())
 }
 
-/// Buckets from 1 MiB to 64 MiB, or as much smaller as there is less data.
+/// Buckets from 1 MiB, or smaller where there is less data, up to one of everything.
 fn bucket_sizes(total: usize) -> Vec<usize> {
     let smallest = (total / 256).next_power_of_two().clamp(256 << 10, 1 << 20);
     let powers = (0..).map(|power| smallest << power);
-    powers.take_while(|&size| size <= (total / 4).max(2 * smallest)).collect()
+    powers.take_while(|&size| size < total).chain([total]).collect()
 }
 
 /// A sum of numbers that rounding makes depend on the order, by the ring: every GPU has what the CPU computes in its order.

@@ -6,6 +6,7 @@
 
 mod all_reduce;
 mod gpus;
+mod halo;
 mod launch;
 mod nccl;
 mod one_host;
@@ -46,16 +47,23 @@ fn lessons() -> ExitCode {
         .needs(&[Need::Devices(2)])
         .part(
             "all-reduce",
-            "How much of a sum over all GPUs can be hidden behind the work that makes its terms?",
+            "How much of an all-reduce can the backward pass hide?",
             &[Iterations, Size],
             all_reduce::run,
         )
         .needs(&[Need::Devices(2)])
         .part(
             "pipeline",
-            "How busy are GPUs that work on one micro-batch after the other?",
+            "How busy are the stages of a pipeline over several GPUs?",
             &[Iterations, Size],
             pipeline::run,
+        )
+        .needs(&[Need::Devices(2)])
+        .part(
+            "halo",
+            "Can halos travel while the interior is computed?",
+            &[Iterations, Size],
+            halo::run,
         )
         .needs(&[Need::Devices(2)])
         .part("processes", "What changes with one process per GPU?", &[], processes::run)

@@ -1,4 +1,4 @@
-//! pipeline: how busy are P GPUs that work on one batch after the other?
+//! pipeline: how busy are the stages of a pipeline over several GPUs?
 //!
 //! A model that is too large for one GPU is cut into P stages, one on each. A batch passes through all of them, and while one stage
 //! works the others have nothing to do, unless the batch is cut as well: into M micro-batches that follow each other through the
@@ -201,7 +201,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let contexts = gpus::open_all()?;
     let gpus = contexts.len();
     let len = part.elements_by_times::<f32>(ByteSize::mib(16), ByteSize::kib(1))?;
-    let (rounds, batches) = (part.by_times(2048, 50_000), part.by_times(16, 8));
+    let (rounds, batches) = (part.by_times(2048, 80_000), part.by_times(16, 8));
     let compute = &gpus::streams(&contexts, "stage")?[..];
     let copies = &gpus::streams(&contexts, "to next")?[..];
     let streams: Vec<&Stream> = compute.iter().chain(&copies[..gpus - 1]).collect();

@@ -24,8 +24,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Elements of all buckets together, and of one.
-const ELEMENTS: usize = 4 << 20;
-const BUCKET: usize = 1 << 20;
+const ELEMENTS: usize = 1 << 20;
+const BUCKET: usize = 1 << 18;
 const RUNS: usize = 3;
 
 /// Who adds up.

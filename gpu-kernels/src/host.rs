@@ -15,6 +15,7 @@ pub use crate::baseline::matmul::{
 pub use crate::baseline::reduce::{dot, sum};
 pub use crate::baseline::softmax::softmax_rows;
 pub use crate::baseline::spin::{HELD_REGISTERS, hold, hold_registers, spin};
+pub use crate::baseline::stencil::jacobi;
 pub use crate::steps::dependent::relax_dependent;
 pub use crate::steps::plain::{FLAG_WORDS, relax, relax_persistent};
 pub use crate::tiles::bulk::fma_tiles_bulk;
@@ -51,6 +52,7 @@ pub const SM_70_KERNELS: &[&str] = &[
     hold::NAME,
     hold_registers::NAME,
     iota::NAME,
+    jacobi::NAME,
     matmul::NAME,
     matmul_transposed::NAME,
     paged_attention::NAME,

@@ -108,6 +108,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::hold>(),
         entry::<gpu_kernels::hold_registers>(),
         entry::<gpu_kernels::iota>(),
+        entry::<gpu_kernels::jacobi>(),
         entry::<gpu_kernels::matmul>(),
         entry::<gpu_kernels::matmul_transposed>(),
         entry::<gpu_kernels::paged_attention>(),

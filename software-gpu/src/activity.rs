@@ -57,7 +57,7 @@ impl From<CopyKind> for Kind {
             CopyKind::DeviceToHost => Self::DeviceToHost,
             CopyKind::DeviceToDevice => Self::DeviceToDevice,
             CopyKind::HostToHost => Self::HostToHost,
-            CopyKind::PeerToPeer | CopyKind::PeerThroughHost => Self::PeerToPeer,
+            CopyKind::PeerToPeer { .. } | CopyKind::PeerThroughHost => Self::PeerToPeer,
         }
     }
 }

@@ -428,10 +428,11 @@ fn devices_run_side_by_side_and_peers_copy_at_the_links_rate() {
         rows: 1,
         pageable: false,
     };
+    let over = |from, to| CopyKind::PeerToPeer { from, to };
     let up = streams
         .map(|stream| timeline.submit(stream, Time::ZERO, copy(CopyKind::HostToDevice), &[]));
-    let peer = timeline.submit(streams[0], Time::ZERO, copy(CopyKind::PeerToPeer), &up);
-    let back = timeline.submit(streams[1], Time::ZERO, copy(CopyKind::PeerToPeer), &up);
+    let peer = timeline.submit(streams[0], Time::ZERO, copy(over(0, 1)), &up);
+    let back = timeline.submit(streams[1], Time::ZERO, copy(over(1, 0)), &up);
     let staged = CopyKind::PeerThroughHost;
     let staged = timeline.submit(streams[0], Time::ZERO, copy(staged), &[back]);
     while timeline.step(Time::MAX).is_some() {}
@@ -453,7 +454,7 @@ fn devices_run_side_by_side_and_peers_copy_at_the_links_rate() {
         interval(back),
         "the link goes both ways at once"
     );
-    let link = profile.peer.copy_gb_per_s.value;
+    let link = profile.peer.copy_gb_per_s.value * profile.peer.both_directions_share.value;
     assert!(
         (0.98..=1.0).contains(&(rate(peer) / link)),
         "{}",
@@ -465,4 +466,55 @@ fn devices_run_side_by_side_and_peers_copy_at_the_links_rate() {
         "{}",
         rate(staged)
     );
+}
+
+#[test]
+fn copies_between_devices_share_the_ports_at_both_ends() {
+    const BYTES: u64 = 256 * MIB;
+    let profile = Profile::h200();
+    let link = profile.peer.copy_gb_per_s.value;
+    // GB/s of copies that start together, each in a stream of the device that is named first.
+    let rates = |copies: &[(usize, [u8; 2])]| -> Vec<f64> {
+        let mut timeline = Timeline::new(&vec![profile.clone(); 4], 8);
+        let ops: Vec<_> = copies
+            .iter()
+            .map(|&(device, [from, to])| {
+                let stream = timeline.add_stream(device, 0);
+                let kind = CopyKind::PeerToPeer { from, to };
+                let (bytes, rows, pageable) = (BYTES, 1, false);
+                let work = Work::Copy {
+                    kind,
+                    bytes,
+                    rows,
+                    pageable,
+                };
+                timeline.submit(stream, Time::ZERO, work, &[])
+            })
+            .collect();
+        while timeline.step(Time::MAX).is_some() {}
+        let rate = |op| {
+            let start = timeline.started_at(op).expect("started");
+            let end = timeline.finished_at(op).expect("ended");
+            BYTES as f64 / end.since(start).as_millis() / 1e6
+        };
+        ops.into_iter().map(rate).collect()
+    };
+    let near = |found: Vec<f64>, expected: &[f64]| {
+        let off = found
+            .iter()
+            .zip(expected)
+            .map(|(found, expected)| found / (expected * link));
+        assert!(
+            off.clone().all(|off| (0.98..=1.0).contains(&off)),
+            "{found:?} {expected:?}"
+        );
+    };
+    near(rates(&[(0, [0, 1])]), &[1.0]);
+    near(rates(&[(0, [0, 1]), (2, [2, 3])]), &[1.0, 1.0]);
+    near(rates(&[(0, [0, 2]), (1, [1, 2])]), &[0.5, 0.5]);
+    near(rates(&[(1, [0, 1]), (2, [0, 2])]), &[0.5, 0.5]);
+    let both = profile.peer.both_directions_share.value;
+    near(rates(&[(0, [0, 1]), (1, [1, 0])]), &[both, both]);
+    // A ring: every device gives and takes.
+    near(rates(&[(0, [0, 1]), (1, [1, 2]), (2, [2, 0])]), &[both; 3]);
 }

@@ -236,7 +236,13 @@ fn bounds(program: &Program) -> Vec<f64> {
     for step in &program.steps {
         match step.work {
             Work::Copy { kind, bytes: n, .. } => {
-                bytes[kind as usize] += n as f64;
+                let engine = match kind {
+                    CopyKind::HostToDevice => 0,
+                    CopyKind::DeviceToHost => 1,
+                    CopyKind::DeviceToDevice => 2,
+                    _ => 3,
+                };
+                bytes[engine] += n as f64;
                 if kind == CopyKind::DeviceToDevice {
                     device_traffic += 2.0 * n as f64;
                 }

@@ -1,11 +1,13 @@
 //! Communication between devices that their computing does not hide.
 
-use crate::expect::{Found, share};
-use crate::intervals::{Engine, Interval, Recording, Span};
+use crate::check::{self, Checked};
+use crate::expect::{Found, right, share};
+use crate::intervals::{Engine, Interval, Recording, Span, intersection, total, union};
 use crate::measure::{Outcome, speedup};
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What bounds work that computes and communicates, each measured alone; and the name of the kernel that computes.
@@ -46,9 +48,7 @@ impl Communication {
     }
 
     fn exposed_time(&self, recording: &Recording) -> Duration {
-        let devices: std::collections::BTreeSet<u32> =
-            recording.intervals.iter().map(|own| own.device).collect();
-        let exposed = devices
+        let exposed = devices(recording)
             .into_iter()
             .map(|device| self.exposed_on(recording, device));
         exposed.max().unwrap_or_default()
@@ -116,6 +116,59 @@ impl Part<'_> {
     }
 }
 
+impl Part<'_> {
+    /// Prints the times of the same work on each of so many devices, beside that on one, and claims that every element is right
+    /// with each number: its number, its time, and its check.
+    ///
+    /// # Errors
+    /// A check failed for another reason than a wrong element.
+    pub fn weak_scaling(
+        &mut self,
+        rows: Vec<(usize, Duration, anyhow::Result<Checked>)>,
+    ) -> anyhow::Result<()> {
+        let time = format!("time, {}", self.device().times());
+        let mut table = Table::new(["GPUs", &time, "efficiency"]);
+        let first = rows.first().map(|(_, time, _)| *time).unwrap_or_default();
+        let mut checked = Ok(Checked::default());
+        for (count, time, check) in rows {
+            table.row([
+                count.to_string(),
+                units::time(time),
+                units::percent(first.div_duration_f64(time)),
+            ]);
+            check::add(&mut checked, check)?;
+        }
+        self.say(format!(
+            "{table}\nEach GPU has the same work, however many there are."
+        ));
+        let sentence = "every element is right with each number of GPUs";
+        self.expect("elements/gpus", sentence, right(&checked, "elements"));
+        Ok(())
+    }
+}
+
+/// The share of the time of copies between devices during which this kernel ran on the device that copies.
+pub fn beside_own_kernel(recording: &Recording, kernel: &str) -> f64 {
+    let (mut all, mut beside) = (Duration::ZERO, Duration::ZERO);
+    for device in devices(recording) {
+        let own = |engine| {
+            recording.spans(|own| {
+                own.device == device
+                    && own.engine == engine
+                    && (engine != Engine::Kernel || own.name == kernel)
+            })
+        };
+        let copies = own(Engine::DeviceToDevice);
+        all += total(&union(copies.iter().copied()));
+        beside += total(&intersection(copies, own(Engine::Kernel)));
+    }
+    beside.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+fn devices(recording: &Recording) -> BTreeSet<u32> {
+    recording.intervals.iter().map(|own| own.device).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +202,6 @@ mod tests {
         assert_eq!(communication.exposed_on(&recording, 0), ns(30));
         assert_eq!(communication.exposed_on(&recording, 1), ns(20));
         assert_eq!(communication.exposed_time(&recording), ns(30));
+        assert_eq!(beside_own_kernel(&recording, "matmul"), 50.0 / 80.0);
     }
 }

@@ -32,6 +32,7 @@ const TESTED_BY_SHAPE: &[&str] = &[
     gpu_kernels::hold_registers::NAME,
     gpu_kernels::relax::NAME,
     gpu_kernels::relax_persistent::NAME,
+    gpu_kernels::jacobi::NAME,
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.

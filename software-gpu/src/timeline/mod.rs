@@ -7,8 +7,8 @@
 //!
 //! One timeline has all devices of a host: each has queues, units and memory of its own, and streams belong to one of
 //! them, but they share the clock and the order of operations. A copy between devices takes an engine of the device
-//! whose stream it is in. Not modelled: several devices that send to one at the same time, the memory of the device at
-//! the other end, and that kernels reach a peer's memory more slowly than their own.
+//! whose stream it is in, and shares the ports of both devices with other such copies (`peers`). Not modelled: that kernels
+//! reach a peer's memory more slowly than their own.
 //!
 //! An operation passes these stages:
 //!
@@ -35,6 +35,7 @@ mod grids;
 mod handover;
 mod multiprocessors;
 mod operations;
+mod peers;
 pub mod profile;
 mod queues;
 mod rates;

@@ -6,6 +6,7 @@ use super::agenda::{Agenda, Event};
 use super::device::{DeviceState, Front};
 use super::multiprocessors::Footprint;
 use super::operations::{Operation, Operations};
+use super::peers;
 use super::profile::Profile;
 use super::queues::Unit;
 use super::streams::Streams;
@@ -302,7 +303,10 @@ impl Timeline {
         for device in 0..self.devices.len() {
             self.start_copies(device);
             self.start_grids(device);
-            self.devices[device].settle(now);
+        }
+        peers::share(&mut self.devices);
+        for device in &mut self.devices {
+            device.settle(now);
         }
     }
 

@@ -55,6 +55,21 @@ fn crosses_link(kind: CopyKind) -> bool {
 pub(super) struct Transfer {
     pub route: Route,
     pub fluid: Fluid,
+    /// Of a copy between devices, in bytes per picosecond: what `peers` has found.
+    pub peer_rate: f64,
+}
+
+impl Transfer {
+    /// The devices at both ends of a copy between devices: where it leaves, and where it arrives.
+    pub fn ends(&self) -> Option<[usize; 2]> {
+        match self.route {
+            Route::Copy {
+                kind: CopyKind::PeerToPeer { from, to },
+                ..
+            } => Some([from.into(), to.into()]),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +86,8 @@ pub(super) struct Transfers {
     engines: [Engine; CopyKind::ENGINES],
     /// Bytes under way.
     pub moving: BTreeMap<OpId, Transfer>,
+    /// What copies in streams of other devices take of this device's memory, in bytes per picosecond.
+    pub foreign: f64,
     copies: Copies,
     peer: Peer,
     device_setup: Time,
@@ -84,6 +101,7 @@ impl Transfers {
         Self {
             engines: Default::default(),
             moving: BTreeMap::new(),
+            foreign: 0.0,
             copies: profile.copies.clone(),
             peer: profile.peer.clone(),
             device_setup: profile.memory.copy_setup_us.micros(),
@@ -129,7 +147,7 @@ impl Transfers {
         let engine = self.engine(kind);
         let before = self.engines[engine].served.replace(stream);
         let switches = before.is_some_and(|before| before != stream);
-        let switch = match switches && kind != CopyKind::PeerToPeer {
+        let switch = match switches && !matches!(kind, CopyKind::PeerToPeer { .. }) {
             true => {
                 let mebibytes = bytes as f64 / f64::from(1 << 20);
                 let by_size = self.copies.stream_switch_us_per_mib.value * mebibytes;
@@ -152,7 +170,7 @@ impl Transfers {
                 CopyKind::HostToDevice | CopyKind::HostToHost => {
                     self.copies.host_to_device_setup_us.micros()
                 }
-                CopyKind::PeerToPeer => self.peer.setup_us.micros(),
+                CopyKind::PeerToPeer { .. } => self.peer.setup_us.micros(),
                 CopyKind::PeerThroughHost => {
                     self.copies.device_to_host_setup_us.micros()
                         + self.copies.host_to_device_setup_us.micros()
@@ -193,7 +211,12 @@ impl Transfers {
     /// Begins to move bytes.
     pub fn begin(&mut self, op: OpId, route: Route, bytes: u64, now: Time) {
         let fluid = Fluid::new(bytes as f64, now);
-        self.moving.insert(op, Transfer { route, fluid });
+        let new = Transfer {
+            route,
+            fluid,
+            peer_rate: 0.0,
+        };
+        self.moving.insert(op, new);
     }
 
     pub fn next_end(&self) -> Option<Time> {
@@ -225,13 +248,16 @@ impl Transfers {
         } else {
             1.0
         };
-        let mut through_memory = 0.0;
+        let mut through_memory = self.foreign;
         for transfer in self
             .moving
             .values_mut()
             .filter(|t| !t.route.is_within_device())
         {
-            let rate = rate(&self.copies, &self.peer, transfer.route, share);
+            let rate = match transfer.ends() {
+                Some(_) => transfer.peer_rate,
+                None => rate(&self.copies, transfer.route, share),
+            };
             transfer.fluid.set_rate(rate, now);
             if transfer.route.ends_in_device() {
                 through_memory += rate;
@@ -268,7 +294,7 @@ impl Transfers {
 
 /// Bytes per picosecond of what does not move within the device. Each direction of the link has `share` of its rate;
 /// what the driver stages moves more slowly than that.
-fn rate(copies: &Copies, peer: &Peer, route: Route, share: f64) -> f64 {
+fn rate(copies: &Copies, route: Route, share: f64) -> f64 {
     let (link, staging) = match route {
         Route::Copy {
             kind: CopyKind::HostToDevice,
@@ -284,10 +310,6 @@ fn rate(copies: &Copies, peer: &Peer, route: Route, share: f64) -> f64 {
             copies.device_to_host_gb_per_s,
             copies.pageable_device_to_host_gb_per_s,
         ),
-        Route::Copy {
-            kind: CopyKind::PeerToPeer,
-            ..
-        } => return peer.copy_gb_per_s.bytes_per_pico(),
         Route::Copy {
             kind: CopyKind::PeerThroughHost,
             ..

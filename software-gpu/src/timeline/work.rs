@@ -74,7 +74,12 @@ pub enum CopyKind {
     /// Within host memory.
     HostToHost,
     /// From the memory of one device to that of another, over the link between them.
-    PeerToPeer,
+    PeerToPeer {
+        /// The device that it leaves.
+        from: u8,
+        /// The device that it arrives at.
+        to: u8,
+    },
     /// The same without access to each other's memory: the driver stages the bytes in host memory.
     PeerThroughHost,
 }
@@ -90,7 +95,7 @@ impl CopyKind {
             Self::DeviceToHost => 1,
             Self::DeviceToDevice => 2,
             Self::HostToHost => 3,
-            Self::PeerToPeer | Self::PeerThroughHost => 4,
+            Self::PeerToPeer { .. } | Self::PeerThroughHost => 4,
         }
     }
 }

@@ -56,7 +56,10 @@ fn copied(operation: &Operation, copy: &Copy, memory: &AddressSpace) {
     let unwritten = reads.iter().find_map(|range| memory.first_unwritten(range));
     match (unwritten, copy.kind) {
         (None, _) => {}
-        (Some(_), CopyKind::DeviceToDevice | CopyKind::PeerToPeer | CopyKind::PeerThroughHost) => {
+        (
+            Some(_),
+            CopyKind::DeviceToDevice | CopyKind::PeerToPeer { .. } | CopyKind::PeerThroughHost,
+        ) => {
             return moved(reads, writes, memory);
         }
         (Some(range), _) => report_copy(operation.correlation, copy, range, memory),

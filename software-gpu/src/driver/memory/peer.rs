@@ -211,7 +211,10 @@ impl Simulator {
         match (device(from), device(to)) {
             (Some(from), Some(to)) if from != to => {
                 if self.has_access(from, to) || self.has_access(to, from) {
-                    CopyKind::PeerToPeer
+                    CopyKind::PeerToPeer {
+                        from: from as u8,
+                        to: to as u8,
+                    }
                 } else {
                     CopyKind::PeerThroughHost
                 }

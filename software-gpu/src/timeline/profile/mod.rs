@@ -131,6 +131,8 @@ pub struct Peer {
     pub link: Link,
     /// One way, nothing else moving.
     pub copy_gb_per_s: Figure,
+    /// What is left of that in each direction while bytes move in both.
+    pub both_directions_share: Figure,
     /// How long a copy to or from another device holds its engine before its first byte moves.
     pub setup_us: Figure,
 }

@@ -1,0 +1,199 @@
+//! What the program says and how it ends, on a machine without a GPU: as one process with several software GPUs, and as
+//! several processes.
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PARTS: [&str; 5] = ["one-host", "all-reduce", "pipeline", "halo", "processes"];
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_distributed_streams"));
+    for name in [
+        "COLUMNS",
+        "CUDA_DRIVER",
+        "SOFTWARE_GPU",
+        "SOFTWARE_GPU_RACES",
+        "SOFTWARE_GPU_COUNT",
+        "RANK",
+        "SLURM_PROCID",
+    ] {
+        command.env_remove(name);
+    }
+    command.args(arguments);
+    command
+}
+
+fn on_software_gpus(arguments: &[&str]) -> Command {
+    let mut command = program(&["--device", "software", "--races", "fail"]);
+    command.args(arguments);
+    command
+}
+
+/// What was printed on both outputs. Fails unless the exit code is `code`.
+fn texts(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    (out, err)
+}
+
+fn said(command: &mut Command, code: i32) -> (String, String) {
+    texts(&command.output().expect("the program starts"), code)
+}
+
+#[test]
+fn every_part_holds_without_races_and_prints_the_same_with_one_core() {
+    let (first, err) = said(&mut on_software_gpus(&[]), 0);
+    assert_eq!(err, "");
+    assert!(first.starts_with("2 software GPUs, modelled on NVIDIA H200"), "{first}");
+    for part in PARTS {
+        assert!(first.contains(&format!("\n{part}: ")), "{part} did not run");
+    }
+    let one_core = on_software_gpus(&[]).env("RAYON_NUM_THREADS", "1").output();
+    assert_eq!(texts(&one_core.expect("the program starts"), 0).0, first);
+}
+
+#[test]
+fn four_gpus_give_the_same_results() {
+    let mut command =
+        on_software_gpus(&["--part", "all-reduce", "--part", "pipeline", "--part", "halo"]);
+    let (out, err) = said(command.env("SOFTWARE_GPU_COUNT", "4"), 0);
+    assert_eq!(err, "");
+    assert!(out.starts_with("4 software GPUs"), "{out}");
+}
+
+#[test]
+fn one_gpu_is_too_few() {
+    let (_, err) = said(on_software_gpus(&[]).env("SOFTWARE_GPU_COUNT", "1"), 3);
+    assert!(err.contains("lacks 2 devices (cuDeviceGetCount)"), "{err}");
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let (out, _) = said(&mut program(&["--device", "software", "--part", "pipeline"]), 0);
+    assert!(
+        include_str!("../README.md").contains(&out),
+        "README.md shows another output: put this one into it\n{out}"
+    );
+}
+
+#[test]
+fn senseless_requests_are_usage_errors() {
+    for (arguments, named) in [
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--part", "one-host", "--size", "2"], "--size 2 B"),
+        (&["--part", "processes", "--size", "1MiB"], "--size: part processes"),
+        (&["--chunks", "2"], "--chunks: the parts of this example"),
+    ] {
+        let (_, error) = said(&mut on_software_gpus(arguments), 2);
+        assert!(error.contains(named), "{arguments:?}: {error}");
+    }
+}
+
+/// A process as a launcher starts it, that waits for the others for so many seconds.
+fn rank(rank: usize, world: usize, port: u16, timeout: u32) -> Command {
+    let mut command = program(&[]);
+    command
+        .env("CUDA_DRIVER", "software")
+        .env("RANK", rank.to_string())
+        .env("WORLD_SIZE", world.to_string())
+        .env("MASTER_ADDR", "127.0.0.1")
+        .env("MASTER_PORT", port.to_string())
+        .env("RENDEZVOUS_TIMEOUT", timeout.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn ended(child: Child, code: i32) -> (String, String) {
+    texts(&child.wait_with_output().expect("the process ends"), code)
+}
+
+#[test]
+fn ranks_add_up_what_all_of_them_have() {
+    let port = free_port();
+    let ranks: Vec<Child> =
+        (0..3).map(|own| rank(own, 3, port, 60).spawn().expect("a process")).collect();
+    for (own, child) in ranks.into_iter().enumerate() {
+        let (out, err) = ended(child, 0);
+        assert!(out.starts_with(&format!("rank {own} of 3, GPU 0 (NVIDIA H200): 4 MiB")), "{out}");
+        assert!(
+            out.contains("every sum right; through the hosts: NCCL cannot use software GPUs"),
+            "{out}"
+        );
+        assert_eq!(err, "");
+    }
+}
+
+#[test]
+fn slurms_variables_do_as_well() {
+    let port = free_port().to_string();
+    let start = |own: &str| {
+        let mut command = program(&[]);
+        command.env("CUDA_DRIVER", "software").env("SLURM_PROCID", own).env("SLURM_LOCALID", own);
+        command
+            .env("SLURM_STEP_NUM_TASKS", "2")
+            .env("SLURM_STEP_NODELIST", "localhost")
+            .env("MASTER_PORT", &port);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process")
+    };
+    for child in [start("0"), start("1")] {
+        let (out, _) = ended(child, 0);
+        assert!(out.contains(" of 2, GPU 0"), "{out}");
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_others_with_an_error() {
+    let port = free_port();
+    // Rank 2 never comes: both others wait for it when rank 1 is killed, or have just begun to.
+    let root = rank(0, 3, port, 60).spawn().expect("a process");
+    let mut killed = rank(1, 3, port, 60).spawn().expect("a process");
+    std::thread::sleep(Duration::from_millis(500));
+    let late = rank(2, 3, port, 60).spawn().expect("a process");
+    killed.kill().expect("it lives");
+    killed.wait().expect("it ends");
+    let begin = Instant::now();
+    let (_, err) = ended(root, 1);
+    assert!(err.contains("rank 1"), "{err}");
+    let (_, err) = ended(late, 1);
+    assert!(err.contains("rank 0"), "{err}");
+    assert!(begin.elapsed() < Duration::from_secs(60), "they waited until the time-out");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let listener = TcpListener::bind(("0.0.0.0", 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (_, err) = said(&mut rank(0, 2, port, 2), 1);
+    assert!(err.contains(&format!("rank 0 cannot listen on port {port}")), "{err}");
+    assert!(err.contains("choose another MASTER_PORT"), "{err}");
+}
+
+#[test]
+fn two_processes_of_one_rank_are_refused() {
+    let port = free_port();
+    let root = rank(0, 3, port, 10).spawn().expect("a process");
+    let twins = [rank(1, 3, port, 10), rank(1, 3, port, 10)]
+        .map(|mut twin| twin.spawn().expect("a process"));
+    let (_, err) = ended(root, 1);
+    assert!(err.contains("two processes say RANK=1"), "{err}");
+    for twin in twins {
+        ended(twin, 1);
+    }
+}
+
+#[test]
+fn what_a_launcher_says_must_make_sense() {
+    let (_, err) = said(program(&[]).env("RANK", "0").env_remove("WORLD_SIZE"), 2);
+    assert!(err.contains("WORLD_SIZE is not set"), "{err}");
+    let (_, err) = said(program(&[]).env("RANK", "2").env("WORLD_SIZE", "2"), 2);
+    assert!(err.contains("rank 2 of 2 processes"), "{err}");
+}
