@@ -61,7 +61,6 @@ ptx_types! {
     [] usize: ".u64";
     [] u32: ".u32";
     [] u64: ".u64";
-    [] usize: ".u64";
     [T] *const T: ".u64";
     [T] *mut T: ".u64";
     [T] &[T]: ".u64" ".u64";

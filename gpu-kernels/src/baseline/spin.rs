@@ -1,6 +1,6 @@
 //! Kernels whose duration is an argument.
 
-use cuda_std::extensions::{global_timer};
+use cuda_std::extensions::global_timer;
 use cuda_std::prelude::*;
 
 /// Each block's first thread waits `ns` nanoseconds on the device's global timer, then stores the block's index:
@@ -24,11 +24,11 @@ pub unsafe fn hold(ns: u64, out: *mut u32) {
     const NEVER: u32 = u32::MAX - 1;
     if thread::thread_idx_x() == 0 {
         let block = thread::block_idx_x();
-        let start = misc::global_timer();
+        let start = global_timer();
         // SAFETY: out has an element for every block.
         let place = unsafe { out.add(block as usize) };
         // SAFETY: as above; the value read does not matter.
-        while misc::global_timer() - start < ns && unsafe { place.read_volatile() } != NEVER {}
+        while global_timer() - start < ns && unsafe { place.read_volatile() } != NEVER {}
         // SAFETY: as above.
         unsafe { place.write(block) };
     }
@@ -45,9 +45,9 @@ pub unsafe fn hold_registers(ns: u64, out: *mut u32, values: *const u32) {
     let more = unsafe { [Sixteen::load(values.add(32)), Sixteen::load(values.add(48))] };
     // SAFETY: as above.
     let most = unsafe { [Sixteen::load(values.add(64)), Sixteen::load(values.add(80))] };
-    let start = misc::global_timer();
+    let start = global_timer();
     // SAFETY: as above; the value read does not matter.
-    while misc::global_timer() - start < ns && unsafe { values.read_volatile() } != u32::MAX {}
+    while global_timer() - start < ns && unsafe { values.read_volatile() } != u32::MAX {}
     thread::sync_threads();
     let sum = held[0].sum() + held[1].sum() + more[0].sum() + more[1].sum();
     let sum = sum + most[0].sum() + most[1].sum();
