@@ -60,7 +60,7 @@ impl Line {
     /// Which of the two takes longer, if one takes clearly longer.
     fn rank(&self, other: &Self, of: fn(&Self) -> f64) -> Option<bool> {
         let ratio = of(self) / of(other);
-        (ratio > APART || ratio < 1.0 / APART).then_some(ratio > 1.0)
+        (!(1.0 / APART..=APART).contains(&ratio)).then_some(ratio > 1.0)
     }
 }
 
