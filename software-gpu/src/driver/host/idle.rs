@@ -174,8 +174,7 @@ impl Watcher {
             let Some(mut call) = Call::of_nobody(guard) else {
                 return false;
             };
-            if blocked {
-                call.threads.leave_out_absent();
+            if blocked && call.threads.leave_out_absent() {
                 call.wake_others();
             }
             if !call.step_until_noticeable() {

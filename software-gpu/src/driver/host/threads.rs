@@ -157,10 +157,13 @@ impl HostThreads {
     }
 
     /// All threads are blocked: those that are outside of the driver wait for something that the others or the device do.
-    pub(in crate::driver) fn leave_out_absent(&mut self) {
-        for thread in self.registered.values_mut() {
-            thread.absent = !thread.waiting && !thread.queues;
-        }
+    /// Whether there are any that held others back until now.
+    pub(in crate::driver) fn leave_out_absent(&mut self) -> bool {
+        let outside = |thread: &&mut Registered| !thread.waiting && !thread.queues;
+        let threads = self.registered.values_mut().filter(outside);
+        threads.fold(false, |any, thread| {
+            !std::mem::replace(&mut thread.absent, true) || any
+        })
     }
 
     /// The clock of the earliest thread that may call, other than `except`; and its ordinal.
