@@ -2,9 +2,10 @@
 //!
 //! A call only notes return addresses; symbols are looked up when a report is written. Walking the stack costs microseconds, so
 //! a thread remembers the stacks that it has walked, and where in the stack each return address was: if all of them are
-//! still there, it is the same stack. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do those of the C
-//! library that start the program and its threads: the first frame outside of them is the call site. Where no frame is
-//! left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
+//! still there, it is the same stack. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do
+//! those of the C library, which starts the program and its threads and calls its functions at exit: the first frame outside
+//! of them is the call site. The C library's debug information may be installed where the program has none. Where no frame
+//! is left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
 //! return addresses.
 
 use std::cell::RefCell;
@@ -14,6 +15,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::order::{Locate, identity_of};
+
+mod object;
 
 /// Frames that are noted at most. Wrappers of the driver are rarely deeper.
 const DEPTH: usize = 40;
@@ -102,6 +105,9 @@ impl CallSite {
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = None;
         for address in &self.addresses {
+            if object::is_system(*address) {
+                continue;
+            }
             backtrace::resolve(*address as *mut _, |symbol| {
                 if let (None, Some(file), Some(line)) = (&found, symbol.filename(), symbol.lineno())
                     && !is_wrapper(file, &wrappers)
@@ -247,6 +253,41 @@ mod tests {
         assert!(!is_libc("/home/me/cust-demo/nptl/main.c", "main"));
         assert!(!is_libc("/home/me/demo/src/main.rs", "demo::start_copies"));
         assert!(!is_libc("src/main.rs", "demo::main"));
+    }
+
+    /// Whether its debug information is installed or not. A call through it, from `qsort` here, is made by the program.
+    #[cfg(all(target_os = "linux", not(target_env = "musl")))]
+    #[test]
+    fn a_call_through_the_c_library_is_the_programs() {
+        use std::cell::RefCell;
+        use std::ffi::{c_int, c_void};
+        unsafe extern "C" {
+            fn qsort(
+                base: *mut c_void,
+                count: usize,
+                size: usize,
+                compare: extern "C" fn(*const c_void, *const c_void) -> c_int,
+            );
+        }
+        thread_local! { static SITE: RefCell<Option<Arc<CallSite>>> = const { RefCell::new(None) }; }
+        extern "C" fn compare(_: *const c_void, _: *const c_void) -> c_int {
+            SITE.set(Some(CallSite::here()));
+            0
+        }
+        let mut values = [2u8, 1];
+        // SAFETY: two elements of a byte, and a function that reads neither.
+        unsafe { qsort(values.as_mut_ptr().cast(), 2, 1, compare) };
+        let site = SITE.take().expect("a comparison");
+        let addresses = &site.addresses;
+        let system: Vec<bool> = addresses.iter().map(|a| object::is_system(*a)).collect();
+        assert!(!system[0], "the comparison is the program's");
+        let of_libc = system.iter().position(|&system| system).expect("qsort");
+        // From the first frame of the C library on, as if the comparison had no line numbers.
+        let system = addresses[of_libc..].iter().copied();
+        let rest = CallSite {
+            addresses: system.filter(|a| object::is_system(*a)).collect(),
+        };
+        assert_eq!(rest.locate(), None);
     }
 
     /// Reports merge by call site: sites without a line must differ where their addresses do.
