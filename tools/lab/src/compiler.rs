@@ -151,6 +151,8 @@ impl Compiler {
                 "--message-format=json-render-diagnostics",
             ])
             .current_dir(root)
+            // Cargo has set it for this process. Set for cargo itself, it would make build scripts run again.
+            .env_remove("CUDA_LIBRARY_PATH")
             .stdin(Stdio::null())
             .stderr(Stdio::inherit());
         if !std::io::stderr().is_terminal() {
