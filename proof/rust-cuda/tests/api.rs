@@ -147,7 +147,7 @@ fn methods(x: f32, order: core::sync::atomic::Ordering) -> f32 {
     // SAFETY: never called.
     let _: Option<u32> = unsafe { cuda_std::warp::warp_match_all(u32::MAX, 1_u64) };
     let _: (cuda_std::bf16, bool) =
-        // SAFETY: as above.
+        // SAFETY: never called.
         unsafe { cuda_std::warp::warp_shuffle_xor(u32::MAX, cuda_std::bf16::ONE, 1, 32) };
     let _: bool = cuda_std::cfg::ComputeCapability::from_cuda_arch_env()
         >= cuda_std::cfg::ComputeCapability::Compute80;

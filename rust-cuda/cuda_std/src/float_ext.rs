@@ -244,7 +244,7 @@ mod tests {
     fn the_scaled_function_joins_its_series() {
         near(
             10.0f64.scaled_complementary_error_function(),
-            0.056_140_992_743_822_585,
+            0.056_140_992_743_822_58,
         );
         let (before, after) = (25.999_999_f64, 26.000_001_f64);
         let ratio = before.scaled_complementary_error_function()
