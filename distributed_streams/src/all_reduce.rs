@@ -295,7 +295,9 @@ fn in_order_of_the_ring(contexts: &[Context], streams: &[Stream]) -> Result<Chec
     let term = |gpu: usize, index| Seed::new(900 + gpu as u64).f32(index);
     let upload = |gpu| {
         let own: Vec<f32> = (0..ELEMENTS).map(|index| term(gpu, index)).collect();
-        Ok(DeviceBuffer::from_slice(&own)?)
+        let data = DeviceBuffer::from_slice(&own)?;
+        CurrentContext::synchronize()?; // no other stream waits for the default stream's copies
+        Ok(data)
     };
     let mut data = gpus::on_each(contexts, upload)?;
     ring::Ring::new(contexts, ELEMENTS)?.all_reduce(&mut data, 0..ELEMENTS, streams)?;

@@ -65,6 +65,7 @@ impl<'g> Worker<'g> {
             active: 0,
             extra_instructions: 0,
             cycles: 0,
+            saving: 0,
             limit: u64::MAX,
             warp: 0,
             local: std::ptr::null_mut(),

@@ -30,6 +30,8 @@ pub(super) struct Context<'g> {
     pub extra_instructions: u64,
     /// Modelled cycles of the running warp since its block started.
     pub cycles: u64,
+    /// How many of them its loads would not have taken if all had hit the L2 cache.
+    pub saving: u64,
     /// The running warp's turn ends when its cycles reach this.
     pub limit: u64,
     /// Index of the running warp in its block.

@@ -161,9 +161,10 @@ impl Clock {
         })
     }
 
-    /// Its value `offset` cycles after the start of the running basic block.
+    /// Its value `offset` cycles after the start of the running basic block. Whether loads hit the L2 cache is known when the grid
+    /// has run; who watches a clock in a loop and loads meanwhile loads the same again and again.
     pub fn read(self, cx: &Context<'_>, offset: u32) -> u64 {
-        let cycles = cx.cycles + u64::from(offset);
+        let cycles = cx.cycles.saturating_sub(cx.saving) + u64::from(offset);
         let nanoseconds = || {
             cx.grid
                 .start_ns

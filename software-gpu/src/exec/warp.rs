@@ -338,6 +338,7 @@ impl Warp {
                 cx.cycles = cx.cycles.max(by(self.loaded[0]));
                 self.saving = cx.cycles - hitting;
             }
+            cx.saving = self.saving;
             if block.loaded[0] > 0 {
                 let now = [cx.cycles, cx.cycles - self.saving];
                 for ((loaded, now), own) in self.loaded.iter_mut().zip(now).zip(block.loaded) {
