@@ -174,7 +174,8 @@ fn a_kernel_keeps_its_module_and_knows_its_name() {
 #[test]
 fn a_module_that_does_not_compile_says_why() {
     let _context = open();
-    let text = ".version 6.0\n.target sm_70\n.address_size 64\n.entry f() { nonsense; }\n";
+    let text =
+        ".version 6.0\n.target sm_70\n.address_size 64\n.entry f() { mov.u32 %nonsense, 1; }\n";
     let error = Kernels::load(text).unwrap_err();
     let LoadError::Module { log, .. } = &error else {
         panic!("{error}");

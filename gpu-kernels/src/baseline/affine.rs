@@ -47,14 +47,27 @@ pub unsafe fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
 /// whole grid further on. A grid of few blocks leaves multiprocessors to other kernels, and takes longer.
 #[kernel]
 pub unsafe fn affine_strided_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
-    let step = |x: [f32; 4]| x.map(|x| a.mul_add(x, b));
     let stride = (thread::grid_dim_x() * thread::block_dim_x()) as usize * 4;
     let (data, n) = (data.as_mut_ptr(), data.len());
     let mut first = thread::index_1d() as usize * 4;
-    while first < n {
-        // SAFETY: `first` is a multiple of four below n, and the group is this thread's alone.
-        unsafe { Float4(repeat(rounds, Float4::load(data, first, n).0, step)).store(data, first, n) };
+    while first + 4 <= n {
+        let group = data.wrapping_add(first).cast::<Float4>();
+        // SAFETY: `first` is a multiple of four, four elements lie there, and they are this thread's alone.
+        let Float4([mut x, mut y, mut z, mut w]) = unsafe { *group };
+        for _ in 0..rounds {
+            (x, y) = (a.mul_add(x, b), a.mul_add(y, b));
+            (z, w) = (a.mul_add(z, b), a.mul_add(w, b));
+        }
+        // SAFETY: as above.
+        unsafe { *group = Float4([x, y, z, w]) };
         first += stride;
+    }
+    // What is left of the last group.
+    while first < n {
+        // SAFETY: `first` is below n, and the group is this thread's alone.
+        let x = unsafe { &mut *data.add(first) };
+        *x = repeat(rounds, *x, |x| a.mul_add(x, b));
+        first += 1;
     }
 }
 
