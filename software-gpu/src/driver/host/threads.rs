@@ -161,9 +161,11 @@ impl HostThreads {
     pub(in crate::driver) fn leave_out_absent(&mut self) -> bool {
         let outside = |thread: &&mut Registered| !thread.waiting && !thread.queues;
         let threads = self.registered.values_mut().filter(outside);
-        threads.fold(false, |any, thread| {
-            !std::mem::replace(&mut thread.absent, true) || any
-        })
+        let mut any = false;
+        for thread in threads {
+            any |= !std::mem::replace(&mut thread.absent, true);
+        }
+        any
     }
 
     /// The clock of the earliest thread that may call, other than `except`; and its ordinal.
