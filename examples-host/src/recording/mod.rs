@@ -2,7 +2,7 @@
 //!
 //! [`record`] runs a body under observation, apart from the timed runs, and gives the intervals of what it enqueued,
 //! whoever enqueued it and through which library: the calls are seen where they pass into the driver
-//! ([`libcuda::observe`]). Where the intervals come from depends on the device and on what is installed; see [`Source`].
+//! ([`libcuda::observe`]). Where the intervals come from depends on the device and on what is installed; see [`Source`](crate::intervals::Source).
 //!
 //! ```text
 //! program ── cu* ──> observer ── notes: streams, waits, calls ─────────┐

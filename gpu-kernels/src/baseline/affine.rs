@@ -13,7 +13,7 @@ pub unsafe fn affine(data: &mut [f32], a: f32, b: f32) {
     unsafe { update(data.as_mut_ptr(), data.len(), |x| a.mul_add(x, b)) };
 }
 
-/// [`affine`], four elements per thread by 16-byte accesses; `data` is aligned to 16 bytes.
+/// [`affine`](fn@affine), four elements per thread by 16-byte accesses; `data` is aligned to 16 bytes.
 #[kernel]
 pub unsafe fn affine_x4(data: &mut [f32], a: f32, b: f32) {
     // SAFETY: a slice that the launch aligns to 16 bytes.
@@ -24,7 +24,7 @@ pub unsafe fn affine_x4(data: &mut [f32], a: f32, b: f32) {
     };
 }
 
-/// [`affine`], `rounds` times before the element is stored: more arithmetic for the same traffic.
+/// [`affine`](fn@affine), `rounds` times before the element is stored: more arithmetic for the same traffic.
 #[kernel]
 pub unsafe fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     // SAFETY: as for `affine`.
@@ -35,7 +35,7 @@ pub unsafe fn affine_rounds(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     };
 }
 
-/// [`affine_rounds`], four elements per thread by 16-byte accesses; `data` is aligned to 16 bytes.
+/// [`affine_rounds`](fn@affine_rounds), four elements per thread by 16-byte accesses; `data` is aligned to 16 bytes.
 #[kernel]
 pub unsafe fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     let step = |x: [f32; 4]| x.map(|x| a.mul_add(x, b));
@@ -43,7 +43,7 @@ pub unsafe fn affine_rounds_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
     unsafe { update_x4(data.as_mut_ptr(), data.len(), |x| repeat(rounds, x, step)) };
 }
 
-/// [`affine_rounds_x4`] with a grid of any size: each thread takes a group of four elements, and then the one that is the
+/// [`affine_rounds_x4`](fn@affine_rounds_x4) with a grid of any size: each thread takes a group of four elements, and then the one that is the
 /// whole grid further on. A grid of few blocks leaves multiprocessors to other kernels, and takes longer.
 #[kernel]
 pub unsafe fn affine_strided_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {

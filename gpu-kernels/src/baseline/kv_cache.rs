@@ -19,7 +19,7 @@ const WARPS: u32 = 8;
 const GROUP: u32 = 4;
 const MAX_HEAD_DIM: u32 = 128;
 
-/// Threads per block of [`paged_attention`].
+/// Threads per block of [`paged_attention`](fn@paged_attention).
 #[cfg(not(target_os = "cuda"))]
 pub const PAGED_ATTENTION_THREADS: u32 = WARPS * LANES;
 

@@ -65,7 +65,7 @@ pub unsafe fn matmul(
     }
 }
 
-/// `C = alpha A Bᵀ`: as [`matmul`], but B is n by k. The same launch.
+/// `C = alpha A Bᵀ`: as [`matmul`](fn@matmul), but B is n by k. The same launch.
 #[kernel(launch_bounds(128))]
 pub unsafe fn matmul_transposed(
     a: *const f32,

@@ -16,7 +16,7 @@ pub unsafe fn spin(ns: u64, out: *mut u32) {
     }
 }
 
-/// As [`spin`], in blocks whose other threads wait for the first: until it ends, a block holds room for all its threads. It
+/// As [`spin`](fn@spin), in blocks whose other threads wait for the first: until it ends, a block holds room for all its threads. It
 /// looks at the timer only as often as a load from memory takes, which leaves the multiprocessor to others.
 #[kernel]
 pub unsafe fn hold(ns: u64, out: *mut u32) {
@@ -35,7 +35,7 @@ pub unsafe fn hold(ns: u64, out: *mut u32) {
     thread::sync_threads();
 }
 
-/// As [`hold`], with [`HELD_REGISTERS`] numbers of each thread in registers meanwhile: the first of `values`, which are as many. What
+/// As [`hold`](fn@hold), with [`HELD_REGISTERS`] numbers of each thread in registers meanwhile: the first of `values`, which are as many. What
 /// they add up to comes on top of the block's index.
 #[kernel]
 pub unsafe fn hold_registers(ns: u64, out: *mut u32, values: *const u32) {
@@ -58,7 +58,7 @@ pub unsafe fn hold_registers(ns: u64, out: *mut u32, values: *const u32) {
     }
 }
 
-/// Numbers that each thread of [`hold_registers`] holds.
+/// Numbers that each thread of [`hold_registers`](fn@hold_registers) holds.
 pub const HELD_REGISTERS: usize = 96;
 
 /// Numbers, each by a name of its own: an array that is indexed in a loop would lie in memory.
