@@ -79,7 +79,7 @@ impl DeviceCompiler {
                 "--release",
                 "--target",
                 TARGET,
-                "-Zbuild-std=core",
+                "-Zbuild-std=core,alloc",
             ])
             .arg("--message-format=json-render-diagnostics")
             .arg("--target-dir")
