@@ -5,11 +5,17 @@ use cust::error::CudaError;
 use cust::memory::DeviceBuffer;
 use cust::stream::{Stream, StreamFlags};
 use libcuda::Choice;
+use std::sync::{Mutex, PoisonError};
+
+/// Held by the test that captures. The tests share the primary context, and what one does to it (a copy in the legacy stream, a
+/// free that waits for the context) spoils a capture of the other, as on a GPU.
+static CAPTURING: Mutex<()> = Mutex::new(());
 
 kernels! { use gpu_kernels::{iota, saxpy}; }
 
 #[test]
 fn an_instance_gets_other_arguments_by_node_or_from_another_graph() {
+    let _alone = CAPTURING.lock().unwrap_or_else(PoisonError::into_inner);
     libcuda::select(Choice::Software).unwrap();
     let _context = cust::quick_init().unwrap();
     let kernels = Kernels::load(gpu_kernels::SM_70).unwrap();
@@ -44,6 +50,7 @@ fn an_instance_gets_other_arguments_by_node_or_from_another_graph() {
 
 #[test]
 fn a_graph_of_another_shape_is_refused() {
+    let _alone = CAPTURING.lock().unwrap_or_else(PoisonError::into_inner);
     libcuda::select(Choice::Software).unwrap();
     let _context = cust::quick_init().unwrap();
     let kernels = Kernels::load(gpu_kernels::SM_70).unwrap();
