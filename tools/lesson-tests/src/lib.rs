@@ -1,0 +1,95 @@
+//! What the tests of a lesson ask of its program, on a machine without a GPU: for their `[dev-dependencies]`.
+//!
+//! Every function panics, as a test does, where the program does not do what is asked.
+
+use std::process::{Command, Output};
+
+/// A lesson's program, and what is expected of it.
+pub struct Lesson {
+    /// The program: `env!("CARGO_BIN_EXE_…")` of the lesson's package.
+    pub program: &'static str,
+    /// The names of its parts.
+    pub parts: &'static [&'static str],
+    /// The text of its README.
+    pub readme: &'static str,
+}
+
+impl Lesson {
+    /// Runs the program on the software GPU, whatever the environment says of devices, races and widths.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(self.program)
+            .args(["--device", "software"])
+            .args(arguments)
+            .env_remove("COLUMNS")
+            .env_remove("CUDA_DRIVER")
+            .env_remove("SOFTWARE_GPU")
+            .env_remove("SOFTWARE_GPU_RACES")
+            .output()
+            .expect("the program starts")
+    }
+
+    /// Every part runs and holds with races as failures, says nothing on standard error, and prints the same once more.
+    /// Returns what it prints.
+    #[track_caller]
+    pub fn holds_and_repeats(&self) -> String {
+        let output = self.run(&["--races", "fail"]);
+        assert_eq!(code(&output), Some(0));
+        assert_eq!(text(&output.stderr), "");
+        let said = text(&output.stdout);
+        for part in self.parts {
+            assert!(said.contains(&format!("\n{part}: ")), "{part} did not run");
+        }
+        assert_eq!(text(&self.run(&["--races", "fail"]).stdout), said);
+        said
+    }
+
+    /// The README shows what this part prints.
+    #[track_caller]
+    pub fn readme_shows(&self, part: &str) {
+        let output = self.run(&["--part", part]);
+        assert_eq!(code(&output), Some(0));
+        assert!(
+            self.readme.contains(&text(&output.stdout)),
+            "README.md shows another output: put the one above into it"
+        );
+    }
+
+    /// With `--validate` and these arguments, every run's elements are right, and nothing is said on standard error.
+    #[track_caller]
+    pub fn every_run_is_right(&self, arguments: &[&str]) {
+        let output = self.run(&[&["--validate"], arguments].concat());
+        assert_eq!(code(&output), Some(0));
+        assert!(!text(&output.stdout).contains("are wrong"));
+        assert_eq!(text(&output.stderr), "");
+    }
+
+    /// Each of these command lines is bad usage: exit code 2, and an error that contains the text beside it.
+    #[track_caller]
+    pub fn refuses(&self, command_lines: &[(&[&str], &str)]) {
+        for (arguments, named) in command_lines {
+            let output = self.run(arguments);
+            assert_eq!(code(&output), Some(2), "{arguments:?}");
+            assert!(text(&output.stderr).contains(named), "{arguments:?}");
+        }
+    }
+}
+
+/// No line is longer than 80 characters.
+#[track_caller]
+pub fn fits_80_columns(said: &str) {
+    assert!(
+        said.lines().all(|line| line.chars().count() <= 80),
+        "a line is longer than 80"
+    );
+}
+
+/// What was printed.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// The exit code. Prints both outputs, which a failed test shows.
+pub fn code(output: &Output) -> Option<i32> {
+    println!("{}\n{}", text(&output.stdout), text(&output.stderr));
+    output.status.code()
+}
