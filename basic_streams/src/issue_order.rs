@@ -129,7 +129,7 @@ impl Workload for Chains<'_> {
 
 /// The part.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let elements = part.elements::<f32>(ByteSize::mib(16))?;
+    let elements = part.elements_by_times::<f32>(ByteSize::mib(64), ByteSize::mib(16))?;
     let streams = &stream::non_blocking_numbered(part.chunks(8, elements)?)?[..];
     let (n, first) = (streams.len(), &streams[0]);
     let ranges = chunks::ranges::<f32>(elements, n)?;

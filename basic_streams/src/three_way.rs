@@ -232,7 +232,8 @@ fn stages<'v>(
 pub fn run(part: &mut Part) -> Result<()> {
     let roles = &stream::non_blocking_named(["copy in", "compute", "copy out"])?;
     let roles = roles.each_ref();
-    let mut pipeline = Pipeline::new(part.elements::<f32>(ByteSize::mib(16))?)?;
+    let mut pipeline =
+        Pipeline::new(part.elements_by_times::<f32>(ByteSize::mib(64), ByteSize::mib(16))?)?;
     let short = part.alone_in_turn(&mut pipeline, stages(roles, SHORT))?.stages();
     let long = part.alone_in_turn(&mut pipeline, stages(roles, LONG))?.stages();
     part.predict_pipelines(&short, &long);

@@ -17,7 +17,7 @@
 use crate::gpus;
 use crate::ring;
 use crate::sums::Sums;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use cuda_host::{kernels, launch, prelude::*};
 use cust::context::{Context, CurrentContext};
 use cust::event::Event;
@@ -26,7 +26,7 @@ use cust::stream::Stream;
 use examples_host::communication::Communication;
 use examples_host::periodic::Products;
 use examples_host::prelude::*;
-use gpu_kernels::{MATMUL_THREADS, MATMUL_TILE, Signature};
+use gpu_kernels::{MATMUL_THREADS, MATMUL_TILE};
 
 kernels! { use gpu_kernels::matmul; }
 
@@ -57,7 +57,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(contexts: &[Context], edge: usize, samples: usize) -> Result<Self> {
+    fn new(contexts: &[Context], edge: usize, samples: usize, sums: Sums) -> Result<Self> {
         let upload = |values: Vec<f32>| Ok::<_, anyhow::Error>(DeviceBuffer::from_slice(&values)?);
         let terms = |gpu, layer| Products::new(activations(gpu, layer), errors(gpu), samples);
         let elements = LAYERS * edge * edge;
@@ -74,7 +74,7 @@ impl Work {
             errors: gpus::on_each(contexts, come_back)?,
             gradients: gpus::on_each(contexts, |_| Ok(DeviceBuffer::zeroed(elements)?))?,
             computed: (0..LAYERS).map(|_| gpus::events(contexts)).collect::<Result<_>>()?,
-            sums: Sums::new(contexts, elements)?,
+            sums,
             expected: (0..LAYERS)
                 .map(|layer| Products::sum((0..contexts.len()).map(|gpu| terms(gpu, layer))))
                 .collect(),
@@ -203,63 +203,18 @@ pub fn run(part: &mut Part) -> Result<()> {
     let edge = ((elements / LAYERS).isqrt() / 64 * 64).max(64);
     let (compute, sums) =
         (gpus::streams(&contexts, "compute")?, gpus::urgent_streams(&contexts, "sums")?);
-    let (compute, sums) = (&compute[..], &sums[..]);
-    let all: Vec<&Stream> = compute.iter().chain(sums).collect();
-    let mut work = Work::new(&contexts, edge, samples)?;
-    let (layer, total) =
-        (work.layer() * size_of::<f32>(), LAYERS * work.layer() * size_of::<f32>());
-    part.say(work.sums.introduction()?);
-
-    let alone = Communication::new(
-        gpu_kernels::matmul::NAME,
-        part.alone(compute, || work.compute(compute))?,
-        part.alone(sums, || work.communicate(sums))?,
-    );
     part.predict(format!(
         "{LAYERS} gradients of {} on each of {} GPUs. Behind the pass, its sums take as long as they do\nalone. In buckets they run beside it: what remains is the sum of the last bucket.",
-        units::bytes(layer as u64),
+        units::bytes((edge * edge * size_of::<f32>()) as u64),
         contexts.len(),
     ));
-    let sizes = bucket_sizes(total);
-    let in_buckets =
-        |work: &mut Work, bytes: usize| work.in_buckets(bytes / size_of::<f32>(), compute, sums);
-    let best =
-        part.best_size("bucket", "buckets", &sizes, &mut work, all.iter().copied(), in_buckets)?;
 
-    let plan = Plan::new()
-        .launches(2 * LAYERS * contexts.len(), contexts.len() * total / 4)
-        .launches_differ();
-    let streams = || all.iter().copied();
-    let variants = [
-        variant(("after-backward", "one stream, after the pass"), compute, |work: &mut Work| {
-            work.one_stream(compute)
-        }),
-        variant("per-layer", streams(), |work: &mut Work| in_buckets(work, layer)),
-        variant("buckets", streams(), |work: &mut Work| in_buckets(work, best)),
-    ];
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
-    part.show_communication(&outcomes, &alone);
-    let [after, _, buckets] = &outcomes;
-    part.chart(&buckets.name, &buckets.recording, Rows::Streams);
-    part.chart(&after.name, &after.recording, Rows::Streams);
-
-    part.expect(
-        "exposed/after-backward",
-        "after backward: all of the sum is exposed",
-        alone.exposed(after).at_least(0.8),
-    );
-    part.expect(
-        "exposed/buckets",
-        "buckets: little of the sum is exposed",
-        alone.exposed(buckets).at_most(0.15).not_of_the_model(SMALL),
-    );
-    let added = alone.added(buckets).at_most(0.5).not_of_the_model(SMALL);
-    part.expect("added/buckets", "buckets: the sum adds at most half of its own time", added);
-    let faster = ratio(after.median().div_duration_f64(buckets.median()))
-        .at_least(1.05)
-        .not_of_the_model(SMALL);
-    part.expect("faster/buckets", "buckets beat one sum at the end", faster);
-    let order = examples_host::expect::checked(in_order_of_the_ring(&contexts, sums), "elements")?;
+    let mut best = 0;
+    for library in Sums::all(&contexts, LAYERS * edge * edge)? {
+        let mut work = Work::new(&contexts, edge, samples, library)?;
+        best = variants(part, &mut work, &compute, &sums)?;
+    }
+    let order = examples_host::expect::checked(in_order_of_the_ring(&contexts, &sums), "elements")?;
     part.expect(
         "ring-order",
         "the ring adds up in a fixed order: the same bits as on the CPU",
@@ -268,8 +223,9 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let mut scaling = Vec::new();
     for count in [1, 2, 4, 8].into_iter().filter(|&count| count <= contexts.len()) {
-        let (compute, sums) = (&compute[..count], &sums[..count]);
-        let mut work = Work::new(&contexts[..count], edge, samples)?;
+        let (contexts, compute, sums) = (&contexts[..count], &compute[..count], &sums[..count]);
+        let ring = Sums::all(contexts, LAYERS * edge * edge)?.pop();
+        let mut work = Work::new(contexts, edge, samples, ring.context("no library")?)?;
         let body = || work.in_buckets(best / size_of::<f32>(), compute, sums);
         let time = part.alone(compute.iter().chain(sums), body)?;
         scaling.push((count, time, work.check()));
@@ -279,6 +235,58 @@ pub fn run(part: &mut Part) -> Result<()> {
         "An all-reduce in buckets, on a stream of its own, hides behind the rest of the backward pass.",
     );
     Ok(())
+}
+
+/// Compares the variants with one library for the sums, and returns the bytes of the best bucket.
+fn variants(
+    part: &mut Part,
+    work: &mut Work,
+    compute: &[Stream],
+    sums: &[Stream],
+) -> Result<usize> {
+    let library = work.sums.id();
+    part.say(work.sums.introduction()?);
+    let (gpus, layer) = (compute.len(), work.layer() * size_of::<f32>());
+    let total = LAYERS * layer;
+    let streams = || compute.iter().chain(sums);
+    let alone = Communication::new(
+        part.alone(compute, || work.compute(compute))?,
+        part.alone(sums, || work.communicate(sums))?,
+    );
+    let in_buckets =
+        |work: &mut Work, bytes: usize| work.in_buckets(bytes / size_of::<f32>(), compute, sums);
+    let sizes = bucket_sizes(total);
+    let sweep = Label::new(format!("{library}-bucket"), "buckets");
+    let best = part.best_size(sweep, &sizes, work, streams(), in_buckets)?;
+
+    let plan = Plan::new().launches(2 * LAYERS * gpus, gpus * total / 4).launches_differ();
+    let variants = [
+        variant(("after-backward", "one stream, after the pass"), compute, |work: &mut Work| {
+            work.one_stream(compute)
+        }),
+        variant("per-layer", streams(), |work: &mut Work| in_buckets(work, layer)),
+        variant("buckets", streams(), |work: &mut Work| in_buckets(work, best)),
+    ];
+    let outcomes = part.compare(library, plan, work, variants)?;
+    part.show_communication(&outcomes, &alone);
+    let [after, _, buckets] = &outcomes;
+    for outcome in [buckets, after] {
+        let label = Label::new(outcome.id(library), outcome.name.text.clone());
+        part.chart(label, &outcome.recording, Rows::Streams);
+    }
+
+    let exposed = alone.exposed(after).at_least(0.8).not_of_the_model(SMALL);
+    part.expect(after.id("exposed"), "after backward: all of the sum is exposed", exposed);
+    // NCCL adds up in kernels, which take multiprocessors from the backward pass; the ring's copies leave them alone.
+    if library == "ring" {
+        let exposed = alone.exposed(buckets).at_most(0.15).not_of_the_model(SMALL);
+        part.expect(buckets.id("exposed"), "buckets: little of the sum is exposed", exposed);
+    }
+    let faster = ratio(after.median().div_duration_f64(buckets.median()))
+        .at_least(1.05)
+        .not_of_the_model(SMALL);
+    part.expect(buckets.id("faster"), "buckets beat one sum at the end", faster);
+    Ok(best)
 }
 
 /// Buckets from 1 MiB, or smaller where there is less data, up to one of everything.

@@ -7,6 +7,7 @@ use cust::sys::CUstream;
 use libcuda::Driver;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::{env, fs, ptr};
 
@@ -59,7 +60,8 @@ pub struct Nccl {
     group_start: unsafe extern "C" fn() -> Status,
     group_end: unsafe extern "C" fn() -> Status,
     error_string: unsafe extern "C" fn(Status) -> *const c_char,
-    _library: Library,
+    /// Stays loaded to the end: NCCL's threads outlive its communicators.
+    _library: ManuallyDrop<Library>,
 }
 
 impl Nccl {
@@ -98,7 +100,7 @@ impl Nccl {
                 group_start: *library.get(b"ncclGroupStart")?,
                 group_end: *library.get(b"ncclGroupEnd")?,
                 error_string: *library.get(b"ncclGetErrorString")?,
-                _library: library,
+                _library: ManuallyDrop::new(library),
             })
         }
     }

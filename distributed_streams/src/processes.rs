@@ -103,7 +103,12 @@ pub fn run(part: &mut Part) -> Result<()> {
         part.detail(said.join("\n").trim());
     }
     let count = outputs.iter().filter(right).count();
-    let found = format!("{count} of {world} processes");
+    let mut found = format!("{count} of {world} processes");
+    for (rank, output) in outputs.iter().enumerate().filter(|(_, output)| !right(output)) {
+        let ended = output.as_ref().map(|output| output.status.to_string());
+        let ended = ended.unwrap_or_else(|| "killed after its time".to_owned());
+        found += &format!("; rank {rank}: {ended}");
+    }
     part.expect("sums", "every sum is right in every process", truth(count == world, found, "all"));
 
     for (id, sentence, ranks, says) in [

@@ -52,7 +52,7 @@ pub fn run(launch: &Launch) -> Result<()> {
         ordinal < devices,
         "LOCAL_RANK is {ordinal}, and this host has {devices} GPUs: start at most one process per GPU"
     );
-    let context = Context::new(Device::get_device(ordinal as u32)?)?;
+    let _context = Context::new(Device::get_device(ordinal as u32)?)?;
     let mut sums = Sums::new(&mut group)?;
     let mut own = LockedBuffer::new(&0.0, ELEMENTS)?;
     // SAFETY: floats, and the first thing that happens to them is a copy from the host.
@@ -92,9 +92,8 @@ pub fn run(launch: &Launch) -> Result<()> {
         sums.by()?,
     ));
     drop(sums);
-    group.leave()?;
-    drop(context);
-    Ok(())
+    // The context goes last, behind what lives in it.
+    Ok(group.leave()?)
 }
 
 impl Sums {

@@ -13,26 +13,41 @@ use std::ops::Range;
 pub enum Sums {
     /// NVIDIA's library. The communicators go before it.
     Nccl { communicators: Vec<Communicator>, library: Nccl },
-    /// The ring of this program, and why it is not NCCL.
-    Ring { ring: Ring, reason: Error },
+    /// The ring of this program, and why there is no NCCL, if there is none.
+    Ring { ring: Ring, reason: Option<Error> },
 }
 
 impl Sums {
-    /// NCCL, or the ring where there is none, for all-reduces of at most `elements`.
-    pub fn new(contexts: &[Context], elements: usize) -> Result<Self> {
-        let found = Nccl::load().and_then(|library| {
+    /// NCCL where there is one, and the ring, for all-reduces of at most `elements`.
+    pub fn all(contexts: &[Context], elements: usize) -> Result<Vec<Self>> {
+        let nccl = Nccl::load().and_then(|library| {
             let communicators = library.init_all(contexts.len())?;
             Ok(Self::Nccl { communicators, library })
         });
-        found.or_else(|reason| Ok(Self::Ring { ring: Ring::new(contexts, elements)?, reason }))
+        let ring = |reason| anyhow::Ok(Self::Ring { ring: Ring::new(contexts, elements)?, reason });
+        match nccl {
+            Ok(nccl) => Ok(vec![nccl, ring(None)?]),
+            Err(reason) => Ok(vec![ring(Some(reason))?]),
+        }
+    }
+
+    /// What programs call them.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Nccl { .. } => "nccl",
+            Self::Ring { .. } => "ring",
+        }
     }
 
     /// Who adds up, in a sentence.
     pub fn introduction(&self) -> Result<String> {
         Ok(match self {
             Self::Nccl { library, .. } => format!("Sums by NCCL {}.", library.version()?),
-            Self::Ring { reason, .. } => {
+            Self::Ring { reason: Some(reason), .. } => {
                 format!("Sums by a ring over peer copies (src/ring.rs): {reason}.")
+            }
+            Self::Ring { reason: None, .. } => {
+                "Sums by a ring over peer copies (src/ring.rs).".to_owned()
             }
         })
     }

@@ -10,8 +10,9 @@
 //!
 //! If priority stopped kernels that run, all grids would let a request through as quickly.
 
-use crate::load::{Grid, Load, Streams};
+use crate::load::{DELAYS, Grid, Load, Streams};
 use examples_host::prelude::*;
+use examples_host::recording::record_without_cupti;
 use std::time::Duration;
 
 /// All of about 800 µs. The requests come further apart than a block is long, so that none waits behind another.
@@ -52,7 +53,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     )?;
     for (label, grid) in &variants {
         load.prepare(*grid)?;
-        let recording = record(part.device(), || load.pass(*grid, streams).map(drop))?;
+        let recording =
+            record_without_cupti(part.device(), DELAYS, || load.pass(*grid, streams).map(drop))?;
         part.chart(label, &recording, Rows::Streams);
     }
 

@@ -10,6 +10,7 @@
 //!
 //! If a higher priority made the small copies come sooner, this would be wrong.
 
+use crate::load::DELAYS;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
 use cust::event::{Event, EventFlags};
@@ -17,6 +18,7 @@ use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
 use examples_host::load_latency::Pass;
 use examples_host::prelude::*;
+use examples_host::recording::record_without_cupti;
 use std::time::Duration;
 
 const DATA: Seed = Seed::new(9);
@@ -103,14 +105,8 @@ impl Copies {
         }
         requests.synchronize()?;
         bulk.synchronize()?;
-        let between = |begin: &Event, end: &Event| {
-            let milliseconds = end.elapsed_time_f32(begin)?;
-            anyhow::Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
-        };
-        let pairs = self.arrived.iter().zip(&self.copied);
-        let requests = pairs.map(|(arrived, copied)| between(arrived, copied));
-        let requests = requests.collect::<Result<_, _>>()?;
-        Ok(Pass { load: between(&self.began, &self.ended)?, requests })
+        let requests = self.arrived.iter().zip(&self.copied);
+        Ok(Pass::between((&self.began, &self.ended), requests)?)
     }
 
     fn check(&self) -> anyhow::Result<Checked> {
@@ -150,7 +146,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     )?;
     for (label, on) in &variants {
         copies.prepare()?;
-        let recording = record(part.device(), || copies.pass(on).map(drop))?;
+        let recording = record_without_cupti(part.device(), DELAYS, || copies.pass(on).map(drop))?;
         part.chart(label, &recording, Rows::Streams);
     }
 

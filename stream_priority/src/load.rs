@@ -23,6 +23,9 @@ const WARP: usize = 32;
 /// Blocks of the grid that fill a multiprocessor.
 const PER_MULTIPROCESSOR: u32 = 2;
 
+/// Why the charts come from events: CUPTI holds the host up for so long that the requests come when the grid has ended.
+pub const DELAYS: &str = "CUPTI would delay the requests";
+
 /// The grid: so many waves of blocks that take so long each; and the requests that arrive while it runs, with a pause in
 /// front of each.
 #[derive(Clone, Copy)]
@@ -123,17 +126,8 @@ impl Load {
             self.answered[request].record(stream)?;
         }
         CurrentContext::synchronize()?;
-        let between = |begin: &Event, end: &Event| {
-            let milliseconds = end.elapsed_time_f32(begin)?;
-            anyhow::Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
-        };
-        let pairs = self.arrived.iter().zip(&self.answered).take(grid.requests);
-        Ok(Pass {
-            load: between(&self.began, &self.ended)?,
-            requests: pairs
-                .map(|(arrived, answered)| between(arrived, answered))
-                .collect::<Result<_, _>>()?,
-        })
+        let requests = self.arrived.iter().zip(&self.answered).take(grid.requests);
+        Ok(Pass::between((&self.began, &self.ended), requests)?)
     }
 
     /// Compares what the latest pass stored with what it must be, of the grid and of `requests` requests.

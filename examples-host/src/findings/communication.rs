@@ -2,7 +2,7 @@
 
 use crate::check::{self, Checked};
 use crate::expect::{Found, right, share};
-use crate::intervals::{Engine, Interval, Recording, Span, intersection, total, union};
+use crate::intervals::{Engine, Recording, intersection, total, union};
 use crate::measure::{Outcome, speedup};
 use crate::part::Part;
 use crate::table::Table;
@@ -10,22 +10,17 @@ use crate::units;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What bounds work that computes and communicates, each measured alone; and the name of the kernel that computes.
+/// What bounds work that computes and communicates, each measured alone.
 #[derive(Clone, Debug)]
 pub struct Communication {
     compute: Duration,
     alone: Duration,
-    kernel: &'static str,
 }
 
 impl Communication {
-    /// All computing, which `kernel` does, takes `compute`, and all communication takes `alone`.
-    pub fn new(kernel: &'static str, compute: Duration, alone: Duration) -> Self {
-        Self {
-            compute,
-            alone,
-            kernel,
-        }
+    /// All computing takes `compute`, and all communication takes `alone`.
+    pub fn new(compute: Duration, alone: Duration) -> Self {
+        Self { compute, alone }
     }
 
     /// No schedule takes less.
@@ -38,33 +33,9 @@ impl Communication {
         share(self.bound().div_duration_f64(outcome.median()))
     }
 
-    /// For how long communication goes on when a device has nothing left to compute, as a share of the time that communication
-    /// takes alone: of the devices the one with the most.
+    /// The communication that is not hidden: what it adds to the time of computing, as a share of the time that it takes alone.
+    /// It counts what follows the last computing kernel, and by how much communication slows computing down.
     pub fn exposed(&self, outcome: &Outcome) -> Found {
-        share(
-            self.exposed_time(&outcome.recording)
-                .div_duration_f64(self.alone),
-        )
-    }
-
-    fn exposed_time(&self, recording: &Recording) -> Duration {
-        let exposed = devices(recording)
-            .into_iter()
-            .map(|device| self.exposed_on(recording, device));
-        exposed.max().unwrap_or_default()
-    }
-
-    /// From the end of the last computing kernel to the end of everything.
-    fn exposed_on(&self, recording: &Recording, device: u32) -> Duration {
-        let computes = |own: &Interval| own.engine == Engine::Kernel && own.name == self.kernel;
-        let end = |spans: Vec<Span>| spans.iter().map(|span| span.end).max().unwrap_or(0);
-        let all = end(recording.spans(|own| own.device == device));
-        let computed = end(recording.spans(|own| own.device == device && computes(own)));
-        Duration::from_nanos(all - computed)
-    }
-
-    /// What communication adds to the time of computing, as a share of the time that it takes alone.
-    pub fn added(&self, outcome: &Outcome) -> Found {
         let added = outcome.median().as_secs_f64() - self.compute.as_secs_f64();
         share(added / self.alone.as_secs_f64())
     }
@@ -75,21 +46,13 @@ impl Part<'_> {
     /// than that.
     pub fn show_communication(&mut self, outcomes: &[Outcome], communication: &Communication) {
         let median = format!("median, {}", self.device().times());
-        let mut table = Table::new([
-            "variant",
-            &median,
-            "speed-up",
-            "exposed",
-            "added",
-            "of the bound",
-        ]);
+        let mut table = Table::new(["variant", &median, "speed-up", "exposed", "of the bound"]);
         for outcome in outcomes {
             table.row([
                 outcome.name.to_string(),
                 units::time(outcome.median()),
                 units::ratio(speedup(outcomes, outcome.median())),
                 communication.exposed(outcome).to_string(),
-                communication.added(outcome).to_string(),
                 communication.reached(outcome).to_string(),
             ]);
             self.keep(&outcome.name, &outcome.recording);
@@ -98,10 +61,10 @@ impl Part<'_> {
             ("computing alone", communication.compute),
             ("communication alone", communication.alone),
         ] {
-            table.row([name, &units::time(time), "", "", "", ""]);
+            table.row([name, &units::time(time), "", "", ""]);
         }
         self.say(format!(
-            "{table}\nExposed: communication behind the last computing kernel. Added: what it adds to computing alone. Both are shares of communication alone."
+            "{table}\nExposed: what communication adds to computing alone, as a share of communication alone."
         ));
         for outcome in outcomes {
             let id = format!("not-below-bound/{}", outcome.name.id);
@@ -172,7 +135,7 @@ fn devices(recording: &Recording) -> BTreeSet<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intervals::Source;
+    use crate::intervals::{Interval, Source, Span};
 
     #[test]
     fn only_the_own_devices_kernels_hide_its_communication() {
@@ -193,15 +156,6 @@ mod tests {
             interval(1, copy, "copy", 50, 60),
         ];
         let recording = Recording::new(Source::SoftwareGpu, intervals);
-        let ns = Duration::from_nanos;
-        let communication = Communication {
-            compute: ns(100),
-            alone: ns(60),
-            kernel: "matmul",
-        };
-        assert_eq!(communication.exposed_on(&recording, 0), ns(30));
-        assert_eq!(communication.exposed_on(&recording, 1), ns(20));
-        assert_eq!(communication.exposed_time(&recording), ns(30));
         assert_eq!(beside_own_kernel(&recording, "matmul"), 50.0 / 80.0);
     }
 }

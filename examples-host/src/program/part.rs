@@ -511,6 +511,7 @@ impl<'a> Part<'a> {
             timelines: self.timelines,
             claims: self.verdict.claims().to_vec(),
             holds: self.verdict.holds(),
+            discarded: false,
         }
     }
 }

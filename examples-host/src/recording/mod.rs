@@ -55,6 +55,20 @@ pub fn record<E: From<Error>>(
     recorded(device, body).map(|((), recording)| recording)
 }
 
+/// As [`record`], of work that CUPTI would change, for the reason `why`: on a GPU by timing events around the operations. An
+/// interval then begins when its operation has come to the head of its stream.
+pub fn record_without_cupti<E: From<Error>>(
+    device: &Device,
+    why: &str,
+    body: impl FnOnce() -> Result<(), E>,
+) -> Result<Recording, E> {
+    let whole = Whole::begin_without_cupti(device, why)?;
+    let done = body();
+    let recording = whole.end();
+    done?;
+    Ok(recording?)
+}
+
 /// As [`record`], and returns what `body` does.
 pub fn recorded<R, E: From<Error>>(
     device: &Device,

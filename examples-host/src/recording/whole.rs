@@ -26,14 +26,32 @@ impl Whole {
     /// # Errors
     /// Those of the driver.
     pub fn begin(device: &Device) -> Result<Self> {
+        Self::begin_by(device, || {
+            let cupti = cupti::cupti()?;
+            cupti.start()?;
+            Ok(cupti)
+        })
+    }
+
+    /// As [`Whole::begin`], by timing events even where there is CUPTI, for this reason.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub(super) fn begin_without_cupti(device: &Device, why: &str) -> Result<Self> {
+        Self::begin_by(device, || Err(why.to_owned()))
+    }
+
+    fn begin_by(
+        device: &Device,
+        cupti: impl FnOnce() -> std::result::Result<&'static cupti::Cupti, String>,
+    ) -> Result<Self> {
         install();
         device.synchronize()?;
         let (from, mode) = if is_free(device) {
             software_log::start();
             (From::SoftwareGpu, Mode::Records)
         } else {
-            let started = cupti::cupti().map_err(str::to_owned);
-            match started.and_then(|cupti| cupti.start().map(|()| cupti)) {
+            match cupti() {
                 Ok(cupti) => (From::Cupti(cupti), Mode::Records),
                 Err(why) => (
                     From::Events(between_events::origin(device, why)?),

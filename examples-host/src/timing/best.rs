@@ -21,13 +21,14 @@ impl Part<'_> {
     /// What `work` or `body` returns; there are no sizes.
     pub fn best_size<'s, W: Workload>(
         &mut self,
-        group: &'static str,
-        title: &str,
+        group: impl Into<Label>,
         sizes: &[usize],
         work: &mut W,
         streams: impl IntoIterator<Item = &'s Stream> + Clone,
         body: impl Fn(&mut W, usize) -> anyhow::Result<()>,
     ) -> anyhow::Result<usize> {
+        let group = group.into();
+        let Label { id, text: title } = &group;
         let watch = Stopwatch::new(self.device())?;
         let mut checked = Ok(Checked::default());
         let times = sweep(self, 5, sizes, |&size, check| {
@@ -40,10 +41,10 @@ impl Part<'_> {
         })?;
         let sentence = format!("every element is right with each size of {title}");
         let checked = right(&checked, "elements");
-        self.expect(format!("elements/{group}"), &sentence, checked);
+        self.expect(format!("elements/{id}"), &sentence, checked);
 
         let median = format!("median, {}", self.device().times());
-        let mut table = Table::new([title, &median, "of the best"]);
+        let mut table = Table::new([title.as_str(), &median, "of the best"]);
         let best = sizes.iter().zip(&times);
         let best = best.min_by_key(|(_, [times])| times.median());
         let (&best, [least]) = best.context("no size to time")?;
@@ -54,9 +55,9 @@ impl Part<'_> {
                 units::time(times.median()),
                 units::percent(times.median().div_duration_f64(least.median())),
             ]);
-            let id = format!("{group}-{}", units::bytes_id(size as u64));
+            let id = format!("{id}-{}", units::bytes_id(size as u64));
             let label = Label::new(id, format!("{title} of {text}"));
-            self.timed(group, label, Kind::Makespan, times);
+            self.timed(&group, label, Kind::Makespan, times);
         }
         self.say(table);
         Ok(best)

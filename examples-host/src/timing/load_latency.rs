@@ -10,6 +10,8 @@ use crate::statistics::Durations;
 use crate::table::Table;
 use crate::units;
 use anyhow::Context;
+use cust::error::CudaResult;
+use cust::event::Event;
 use std::time::Duration;
 
 /// What one pass took: the load, and each request from its arrival to its end.
@@ -18,6 +20,38 @@ pub struct Pass {
     pub load: Duration,
     /// The requests.
     pub requests: Vec<Duration>,
+    /// How many of the requests had ended when the load had not.
+    pub beside: usize,
+}
+
+impl Pass {
+    /// What events say that were recorded in front of the load and behind it, when a request arrived and when it had ended.
+    ///
+    /// # Errors
+    /// Those of `cuEventElapsedTime`: an event has no times, or was not reached.
+    pub fn between<'e>(
+        (began, ended): (&Event, &Event),
+        requests: impl IntoIterator<Item = (&'e Event, &'e Event)>,
+    ) -> CudaResult<Self> {
+        let mut pass = Self {
+            load: time(began, ended)?,
+            requests: Vec::new(),
+            beside: 0,
+        };
+        for (arrived, answered) in requests {
+            pass.requests.push(time(arrived, answered)?);
+            pass.beside += usize::from(!time(answered, ended)?.is_zero());
+        }
+        Ok(pass)
+    }
+}
+
+/// From one event to a later one; zero where it was not later.
+fn time(begin: &Event, end: &Event) -> CudaResult<Duration> {
+    let milliseconds = end.elapsed_time_f32(begin)?;
+    Ok(Duration::from_secs_f64(
+        f64::from(milliseconds.max(0.0)) / 1e3,
+    ))
 }
 
 /// What all passes of a variant took.
@@ -28,6 +62,8 @@ pub struct Latencies {
     pub load: Durations,
     /// The requests of all passes.
     pub requests: Durations,
+    /// The share of the requests that had ended when the load had not.
+    pub beside: f64,
 }
 
 impl Part<'_> {
@@ -64,15 +100,16 @@ impl Part<'_> {
         mut pass: impl FnMut(&mut S, &T) -> anyhow::Result<Pass>,
         check: impl Fn(&S, &T) -> anyhow::Result<Checked>,
     ) -> anyhow::Result<[Latencies; N]> {
-        let mut found = [const { (Vec::new(), Vec::new()) }; N];
+        let mut found = [const { (Vec::new(), Vec::new(), 0) }; N];
         let mut checked = Ok(Checked::default());
         let rounds = self.warm_up() + passes * self.iterations(1);
         for round in 1..=rounds {
-            for ((_, variant), (loads, requests)) in variants.iter().zip(&mut found) {
+            for ((_, variant), (loads, requests, beside)) in variants.iter().zip(&mut found) {
                 let took = pass(work, variant)?;
                 if round > self.warm_up() {
                     loads.push(took.load);
                     requests.extend(took.requests);
+                    *beside += took.beside;
                 }
                 if round == rounds || self.options().validate {
                     check::add(&mut checked, check(work, variant))?;
@@ -81,7 +118,7 @@ impl Part<'_> {
         }
         let mut table = Table::new([requests, "number", "p50", "p99", "max", load]);
         let mut all = Vec::new();
-        for ((label, _), (loads, times)) in variants.iter().zip(found) {
+        for ((label, _), (loads, times, beside)) in variants.iter().zip(found) {
             let loads = Durations::new(loads).context("no pass")?;
             let times = Durations::new(times).context("no request")?;
             let name = [label.to_string(), times.sorted().len().to_string()];
@@ -91,6 +128,7 @@ impl Part<'_> {
             all.push(Latencies {
                 label: label.clone(),
                 load: loads,
+                beside: beside as f64 / times.sorted().len() as f64,
                 requests: times,
             });
         }

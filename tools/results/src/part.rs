@@ -171,6 +171,10 @@ fn yes() -> bool {
     true
 }
 
+fn is_no(value: &bool) -> bool {
+    !value
+}
+
 fn is_yes(value: &bool) -> bool {
     *value
 }
@@ -242,6 +246,9 @@ pub struct PartResults {
     pub claims: Vec<Claim>,
     /// Whether every claim holds, but for those that are not judged.
     pub holds: bool,
+    /// Whether a run that did not hold was discarded as disturbed, before two that did.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub discarded: bool,
 }
 
 impl PartResults {

@@ -201,6 +201,7 @@ mod tests {
                 timelines: vec![],
                 claims: vec![],
                 holds: false,
+                discarded: false,
             }],
             reports: vec![],
             holds: false,
