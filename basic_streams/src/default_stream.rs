@@ -21,7 +21,8 @@ use cuda_host::prelude::*;
 use cust::stream::{Stream, StreamFlags};
 use examples_host::beside::{beside, others_together};
 use examples_host::device::Device;
-use examples_host::prelude::{Part, Rows, share, variant};
+use examples_host::host_waits;
+use examples_host::prelude::{Part, Rows, share, truth, variant};
 use examples_host::threads::on_threads;
 use std::ops::Deref;
 
@@ -112,6 +113,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             let together = others_together(&outcome.recording, "legacy").unwrap_or(0.0);
             let sentence = format!("{name}: kernels of the three streams overlap");
             part.expect(format!("own-together/{id}"), &sentence, share(together).at_least(least));
+        }
+        // Threads wait for their streams; the others are waited for when all is enqueued.
+        if !id.starts_with("threads") {
+            let waits = host_waits::count(&outcome.recording);
+            let sentence = format!("{name}: the host waits for no stream meanwhile");
+            let found = truth(waits == 0, format!("{waits} waits"), "none");
+            part.expect(format!("no-waits/{id}"), &sentence, found);
         }
         let found = share(beside(&outcome.recording, "legacy"));
         let expected = with_legacy.map_or(found.at_most(0.01), |least| found.at_least(least));

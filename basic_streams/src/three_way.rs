@@ -244,12 +244,16 @@ pub fn run(part: &mut Part) -> Result<()> {
     let near = near_bound(&outcomes[3], &stages, size_of_val(&pipeline.input[..]));
     part.expect("near-bound/three-streams", "three streams come near the bound", near);
     pipeline.cut(part.chunks(best.max(2), pipeline.input.len())?)?;
-    let (outcomes, _) = compare(part, &mut pipeline, roles, ("balanced", LONG, long))?;
+    let (outcomes, stages) = compare(part, &mut pipeline, roles, ("balanced", LONG, long))?;
     let [_, one_stream, _, three_streams] = &outcomes;
     part.chart(&three_streams.name, &three_streams.recording, Rows::Engines);
     let gain = ratio(one_stream.median().div_duration_f64(three_streams.median()));
     let sentence = "long kernel: three streams are faster than one";
     part.expect("balanced/faster/three-streams", sentence, gain.at_least(1.5));
+    let predicted = stages.pipelined(pipeline.chunks.len());
+    let as_predicted = time(three_streams.median()).near(predicted, 0.1);
+    let sentence = "long kernel: three streams take the bound, and a chunk to fill and drain";
+    part.expect("balanced/as-predicted/three-streams", sentence, as_predicted);
     part.take_away("A stream per role and an event per hand-over keep both directions busy.");
     Ok(())
 }

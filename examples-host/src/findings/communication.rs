@@ -67,7 +67,7 @@ impl Part<'_> {
             "{table}\nExposed: what communication adds to computing alone, as a share of communication alone."
         ));
         for outcome in outcomes {
-            let id = format!("not-below-bound/{}", outcome.name.id);
+            let id = outcome.id("not-below-bound");
             let sentence = format!("{} is not faster than the bound", outcome.name);
             let limited = communication.reached(outcome).at_most(1.05);
             self.expect(

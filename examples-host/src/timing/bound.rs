@@ -96,6 +96,12 @@ impl Stages {
         }
     }
 
+    /// What a pipeline of so many chunks takes: the bound, and what a chunk needs in the other stages, to fill and drain it.
+    pub fn pipelined(&self, chunks: usize) -> Duration {
+        let (bound, sum) = (self.bound(Overlap::Duplex), self.bound(Overlap::None));
+        bound + sum.saturating_sub(bound) / chunks.max(1) as u32
+    }
+
     /// How much of the bound a time reaches: 1 at the bound, less above it.
     pub fn reached(&self, overlap: Overlap, measured: Duration) -> f64 {
         self.bound(overlap).as_secs_f64() / measured.as_secs_f64()

@@ -69,14 +69,12 @@ impl Part<'_> {
         let sentence = "every element is right with each number of chunks";
         self.expect("elements/chunks", sentence, right(&checked, "elements"));
 
-        let bound = stages.bound(Overlap::Duplex);
-        let fill_and_drain = stages.bound(Overlap::None).saturating_sub(bound);
         let mut table = Table::new(["chunks", variant, "predicted", "of the bound"]);
         for (&chunks, [times]) in counts.iter().zip(&times) {
             table.row([
                 chunks.to_string(),
                 units::time(times.median()),
-                units::time(bound + fill_and_drain.div_f64(chunks as f64)),
+                units::time(stages.pipelined(chunks)),
                 units::percent(stages.reached(Overlap::Duplex, times.median())),
             ]);
             let label = Label::new(
