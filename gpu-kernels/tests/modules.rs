@@ -190,6 +190,23 @@ fn slices_are_read_from_global_memory() {
     }
 }
 
+/// What reduces in shared arrays by plain pointers has no generic access: LLVM knows where the arrays are.
+#[test]
+fn shared_arrays_are_accessed_as_shared_memory() {
+    for name in [gpu_kernels::sum::NAME, gpu_kernels::dot::NAME] {
+        let body = body(SM_70, name);
+        assert!(body.contains("st.shared.b32"), "{name}");
+        assert!(
+            !body.contains("\tld.b32") && !body.contains("\tst.b32"),
+            "{name}"
+        );
+    }
+    // Its only generic accesses are of the pages, whose addresses come from memory.
+    let paged = body(SM_70, gpu_kernels::paged_attention::NAME);
+    assert!(paged.contains("ld.shared.b32") && !paged.contains("\tld.b32"));
+    assert!(!paged.contains("\tst.b32") && !paged.contains("\tst.v4.b32"));
+}
+
 #[test]
 fn four_wide_kernels_load_and_store_16_bytes() {
     for name in [

@@ -66,4 +66,6 @@ unsafe extern "C" {
 
     #[link_name = "llvm.nvvm.isspacep.global"]
     pub(crate) fn is_global(address: *const ()) -> bool;
+    #[link_name = "llvm.nvvm.isspacep.shared"]
+    pub(crate) fn is_shared(address: *const ()) -> bool;
 }

@@ -76,11 +76,20 @@ pub const CASES: &[Case] = &[
     // shared memory
     (
         "*shared_array![u32; 16 + 16].add(a as usize)",
-        "cvta.shared.u64",
+        "ld.shared.b32",
+    ),
+    ("*shared_array![u32; 16]", "ld.shared.b32"),
+    (
+        "{ let all = shared_array![[u8; 4]; 16]; (*all)[1] = a as u8; a }",
+        "st.shared.b8",
     ),
     (
         "*shared::dynamic_shared_mem::<u32>().add(a as usize)",
-        "cuda_std_dynamic_shared;",
+        "ld.shared.b32",
+    ),
+    (
+        "*shared::dynamic_shared_mem::<u32>()",
+        "cuda_std_dynamic_shared+",
     ),
     (
         "SharedPtr::new(shared_array![u32; 8]).add(a).read()",
