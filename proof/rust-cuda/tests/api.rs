@@ -57,14 +57,12 @@ modules! {
     }
     warp, "cuda_std::warp", cuda_std::warp {
         have: [sync_warp lane_id activemask WarpReductionOp warp_match_any warp_match_all warp_vote_all
-            warp_vote_any warp_vote_ballot warp_shuffle_down warp_shuffle_up warp_shuffle_idx warp_shuffle_xor],
+            warp_vote_any warp_vote_ballot warp_shuffle_down warp_shuffle_up warp_shuffle_idx warp_shuffle_xor warp_reduce
+            WarpMatchValue WarpShuffleValue WarpShuffleMode],
         differ: [
-            warp_reduce: "shuffles, on every architecture, where Rust-CUDA has `redux.sync`, from sm_80 on; also for 64 bits",
-            WarpReduceValue: "cannot be implemented by others",
-            WarpMatchValue: "cannot be implemented by others",
-            WarpShuffleValue: "cannot be implemented by others",
+            WarpReduceValue: "also of `u64` and `i64`, by shuffles; 32 bits before sm_80, too, where Rust-CUDA needs `redux.sync`",
         ],
-        missing: ["WarpShuffleMode"],
+        missing: [],
     }
     async_copy, "cuda_std::async_copy", cuda_std::async_copy {
         have: [cp_async_ca cp_async_cg cp_async_commit_group cp_async_wait_group cp_async_wait_all],
@@ -144,6 +142,48 @@ fn the_builder_has_every_method() {
 }
 
 /// The methods of the traits and types of Rust-CUDA, as a kernel calls them.
+/// A type of a program that implements the traits of the warp's functions as Rust-CUDA declares them.
+mod own {
+    use cuda_std::warp::{
+        WarpMatchValue, WarpReduceValue, WarpReductionOp, WarpShuffleMode, WarpShuffleValue,
+    };
+
+    #[expect(dead_code, reason = "it only has to compile")]
+    struct Celsius(f32);
+
+    impl WarpShuffleValue for Celsius {
+        unsafe fn shuffle(
+            mode: WarpShuffleMode,
+            mask: u32,
+            value: Self,
+            b: u32,
+            width: u32,
+        ) -> (Self, bool) {
+            // SAFETY: never called.
+            let (value, in_group) = unsafe { f32::shuffle(mode, mask, value.0, b, width) };
+            (Self(value), in_group)
+        }
+    }
+
+    impl WarpMatchValue for Celsius {
+        unsafe fn match_any(mask: u32, value: Self) -> u32 {
+            // SAFETY: never called.
+            unsafe { f32::match_any(mask, value.0) }
+        }
+
+        unsafe fn match_all(mask: u32, value: Self) -> Option<u32> {
+            // SAFETY: never called.
+            unsafe { f32::match_all(mask, value.0) }
+        }
+    }
+
+    impl WarpReduceValue for Celsius {
+        unsafe fn reduce(_mask: u32, value: Self, _op: WarpReductionOp) -> Self {
+            value
+        }
+    }
+}
+
 #[expect(dead_code, reason = "it only has to compile")]
 fn methods(x: f32, order: core::sync::atomic::Ordering) -> f32 {
     use cuda_std::FloatExt;

@@ -66,12 +66,8 @@ pub const CASES: &[Case] = &[
         "shfl.sync.bfly.b32",
     ),
     (
-        "warp::warp_reduce(u32::MAX, a, warp::WarpReductionOp::Max)",
-        "max.u32",
-    ),
-    (
-        "warp::warp_reduce(7, a as i32, warp::WarpReductionOp::Add) as u32",
-        "shfl.sync.idx.b32",
+        "warp::warp_reduce(u32::MAX, u64::from(a), warp::WarpReductionOp::Max) as u32",
+        "shfl.sync.bfly.b32",
     ),
     // shared memory
     (
@@ -247,6 +243,21 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
         "nanosleep.u32",
     ),
     ("warp::activemask()", "vote.ballot.b32", "activemask.b32"),
+    (
+        "warp::warp_reduce(u32::MAX, a, warp::WarpReductionOp::Max)",
+        "max.u32",
+        "redux.sync.max.u32",
+    ),
+    (
+        "warp::warp_reduce(u32::MAX, a as i32, warp::WarpReductionOp::Min) as u32",
+        "min.s32",
+        "redux.sync.min.s32",
+    ),
+    (
+        "warp::warp_reduce(7, a, warp::WarpReductionOp::Xor)",
+        "shfl.sync.idx.b32",
+        "redux.sync.xor.b32",
+    ),
 ];
 
 /// What [`AMPERE`] uses.

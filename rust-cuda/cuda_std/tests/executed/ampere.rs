@@ -110,3 +110,16 @@ pub unsafe fn upstream_copies(out: *mut u32, input: &[u32]) {
         *out.add(i) = *words.add(63 - i) + *words.add(64 + i) + thread::warp_size();
     }
 }
+
+/// A warp's sum, and from its greatest to its least value: 31.
+#[kernel]
+pub unsafe fn reductions(out: *mut u32, input: &[u32]) {
+    use cuda_std::warp::{WarpReductionOp::{Add, Max, Min}, warp_reduce};
+    let value = input[t() as usize];
+    unsafe {
+        let least = warp_reduce(u32::MAX, -(value as i32), Max).unsigned_abs();
+        let range = warp_reduce(u32::MAX, value, Max) - least;
+        let same = warp_reduce(u32::MAX, u64::from(value), Min) as u32 - least;
+        *out.add(t() as usize) = warp_reduce(u32::MAX, value, Add) + range + same;
+    }
+}
