@@ -76,14 +76,19 @@ fn portable_kernels(to: &Path) -> Vec<String> {
     }
     modules += &format!("pub mod baseline {{\n{baseline}}}\n");
     write(to.join("src/lib.rs"), &modules);
-    write(to.join("Cargo.toml"), &manifest("portable-kernels", ""));
+    write(to.join("Cargo.toml"), &manifest("portable-kernels"));
     files
 }
 
-fn manifest(name: &str, dependencies: &str) -> String {
-    format!(
-        "[package]\nname = {name:?}\nedition = \"2024\"\n[dependencies]\ncuda_std = \"0.2\"\n{dependencies}"
-    )
+fn manifest(name: &str) -> String {
+    let cuda_std = cuda_std();
+    format!("[package]\nname = {name:?}\nedition = \"2024\"\n[dependencies]\n{cuda_std}\n")
+}
+
+/// The dependency that the published one is replaced by. A path, so that cargo asks no registry.
+fn cuda_std() -> String {
+    let upstream = Path::new(env!("CARGO_MANIFEST_DIR")).join("upstream");
+    format!("cuda_std = {{ path = {upstream:?} }}")
 }
 
 /// The programs of `kernels/`, `no_std` as the builder makes them.
@@ -108,18 +113,17 @@ fn programs(to: &Path) -> Vec<String> {
         let text = fs::read_to_string(folder.join(name).join("Cargo.toml")).unwrap();
         write(
             to.join(name).join("Cargo.toml"),
-            &text.replace("\"cdylib\", ", ""),
+            &text
+                .replace("\"cdylib\", ", "")
+                .replace("cuda_std = \"0.2\"", &cuda_std()),
         );
     }
     names.map(str::to_owned).to_vec()
 }
 
-/// Writes a workspace of these members, in which `cuda_std` is `upstream/`.
+/// Writes a workspace of these members, on the versions that the programs' own has locked.
 fn workspace(folder: &Path, members: &[String]) {
-    let upstream = Path::new(env!("CARGO_MANIFEST_DIR")).join("upstream");
-    let text = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n[patch.crates-io]\ncuda_std = {{ path = {upstream:?} }}\n"
-    );
+    let text = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n");
     write(folder.join("Cargo.toml"), &text);
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
@@ -176,7 +180,7 @@ fn kernels_without_extensions_are_valid_there() {
             folder.join(name).join("src/lib.rs"),
             &format!("#![no_std]\n{source}\n"),
         );
-        write(folder.join(name).join("Cargo.toml"), &manifest(name, ""));
+        write(folder.join(name).join("Cargo.toml"), &manifest(name));
         members.push(name.into());
     }
     workspace(folder, &members);
