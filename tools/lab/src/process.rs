@@ -18,10 +18,18 @@ pub struct Limits {
     /// From its start to its end.
     pub time: Duration,
     /// Address space in bytes, if it is limited.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux limits it")
+    )]
     pub memory: Option<u64>,
     /// Where it may write, if it is confined: there and nowhere else; and it may not use the network.
     pub folder: Option<PathBuf>,
     /// Whether a confined process may start others, as compilers do.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux confines")
+    )]
     pub may_fork: bool,
 }
 
@@ -43,6 +51,7 @@ pub enum Ended {
     /// By itself, with this code.
     Exit(i32),
     /// By a signal.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "Unix has signals"))]
     Signal(i32),
     /// It took too long, and was ended.
     TimedOut(Duration),
