@@ -95,7 +95,8 @@ fn too_many(own: &Recording, goal: Option<&Recording>) -> Vec<String> {
             if gaps == 1 { "gap" } else { "gaps" }
         ));
     }
-    if sentences.is_empty() && own.streams().len() == 1 {
+    let wants_more = goal.is_none_or(|goal| goal.streams().len() > 1);
+    if sentences.is_empty() && own.streams().len() == 1 && wants_more {
         sentences.push(format!(
             "edge too many: all operations are in `{}`, whose order keeps them apart",
             own.streams()[0]
