@@ -25,7 +25,8 @@ mod timing;
 mod work;
 
 pub use findings::{
-    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, step_costs,
+    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, order_calls,
+    step_costs,
     stretch,
 };
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
