@@ -25,7 +25,8 @@ mod timing;
 mod work;
 
 pub use findings::{
-    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, order_calls,
+    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, loading,
+    order_calls,
     step_costs,
     stretch,
 };
