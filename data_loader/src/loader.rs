@@ -16,7 +16,7 @@ use std::time::Duration;
 kernels! { use gpu_kernels::fma_tiles_unspecialised; }
 
 /// Batches of a run.
-pub const BATCHES: usize = 24;
+pub const BATCHES: usize = 16;
 /// Elements of a batch: 1 MiB.
 const LEN: usize = 1 << 18;
 /// One block: the model executes on the CPU what it times. To its stream, a small kernel is as long as a large one.
