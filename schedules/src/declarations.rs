@@ -64,9 +64,13 @@ impl Batch {
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
-    part.predict("Without its read of x the kernel waits for nothing, and works on what was there before.");
+    part.predict(
+        "Without its read of x the kernel waits for nothing, and works on what was there before.",
+    );
     part.twins(&["copy of", "kernel `fma_tiles_unspecialised`"], |_| Batch::new(), program)?;
-    part.take_away("A derived schedule is as right as its declarations: test them under the race checker.");
+    part.take_away(
+        "A derived schedule is as right as its declarations: test them under the race checker.",
+    );
     Ok(())
 }
 
@@ -78,7 +82,8 @@ fn program(which: Program, batch: &mut Batch) -> Result<Outcome> {
     let (from, to, fma) = (&mut batch.x, &mut batch.y, &batch.kernels.fma_tiles_unspecialised);
     // SAFETY: all memory outlives the tasks, for which the host waits; in the racy program bytes are read too early, which
     // are numbers too.
-    tasks.task([input], [x], |stream| Ok(unsafe { from.async_copy_from(&batch.input, stream)? }))?;
+    tasks
+        .task([input], [x], |stream| Ok(unsafe { from.async_copy_from(&batch.input, stream)? }))?;
     let reads = match which {
         Program::Racy => vec![],
         Program::Fixed => vec![x],
@@ -88,9 +93,12 @@ fn program(which: Program, batch: &mut Batch) -> Result<Outcome> {
         Ok(unsafe { launch!(fma<<<BLOCKS, THREADS, 0, stream>>>(&*from, &mut *to, ROUNDS))? })
     })?;
     // SAFETY: as above.
-    tasks.task([y], [output], |stream| Ok(unsafe { to.async_copy_to(&mut batch.output, stream)? }))?;
+    tasks.task([y], [output], |stream| {
+        Ok(unsafe { to.async_copy_to(&mut batch.output, stream)? })
+    })?;
     copy_out.synchronize()?;
     copy_in.synchronize()?;
-    let expected = |index| (0..ROUNDS).fold(DATA.f32(index), |x: f32, _| x.mul_add(FACTOR, SUMMAND));
+    let expected =
+        |index| (0..ROUNDS).fold(DATA.f32(index), |x: f32, _| x.mul_add(FACTOR, SUMMAND));
     Ok(check::equal("the result", 0, &batch.output, expected))
 }

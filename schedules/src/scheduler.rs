@@ -79,7 +79,8 @@ impl Order {
         let (task, conflicts) = (self.tasks.len(), self.conflicts(reads, writes));
         let stream = self.stream(reads, writes, &conflicts);
         let last = self.streams[stream].last();
-        let mut clock = last.map_or(vec![0; self.streams.len()], |&last| self.tasks[last].clock.clone());
+        let mut clock =
+            last.map_or(vec![0; self.streams.len()], |&last| self.tasks[last].clock.clone());
         let mut waits = Vec::new();
         // The latest first: it may know that the others have ended.
         for before in conflicts.into_iter().rev() {
@@ -126,7 +127,8 @@ impl Order {
             return last;
         }
         let ends_with = |stream: usize| self.streams[stream].last();
-        let follows = |stream: &usize| ends_with(*stream).is_some_and(|task| conflicts.contains(task));
+        let follows =
+            |stream: &usize| ends_with(*stream).is_some_and(|task| conflicts.contains(task));
         let follower = (1..last).find(follows);
         follower.or_else(|| (1..last).min_by_key(|&stream| ends_with(stream))).unwrap_or(0)
     }
@@ -210,7 +212,9 @@ mod tests {
     fn ordered(placed: &[Placed], before: usize, after: usize) -> bool {
         let in_stream = (0..after).rev().find(|&task| placed[task].stream == placed[after].stream);
         let direct = in_stream.into_iter().chain(placed[after].waits.iter().copied());
-        direct.into_iter().any(|task| task == before || task > before && ordered(placed, before, task))
+        direct
+            .into_iter()
+            .any(|task| task == before || task > before && ordered(placed, before, task))
     }
 
     proptest! {

@@ -102,16 +102,27 @@ impl Part<'_> {
         }
         self.say(table);
         for (outcome, feed) in outcomes.iter().zip(feeds) {
-            let (name, found, predicted) =
-                (&outcome.name, share(idle(&outcome.recording)), loading.idle(feed));
+            let (name, found, predicted) = (
+                &outcome.name,
+                share(idle(&outcome.recording)),
+                loading.idle(feed),
+            );
             let mut expect = |what: &str, sentence: &str, expected| {
                 let sentence = format!("{name}: {sentence}");
                 self.expect_recorded(outcome.id(what), &sentence, &outcome.recording, expected);
             };
             let most = found.at_most(predicted + TOLERANCE);
-            expect("idle-most", "the GPU is not idle for longer than predicted", most);
+            expect(
+                "idle-most",
+                "the GPU is not idle for longer than predicted",
+                most,
+            );
             let least = found.at_least(predicted - TOLERANCE);
-            expect("idle-least", "the GPU is not idle for less than predicted", least);
+            expect(
+                "idle-least",
+                "the GPU is not idle for less than predicted",
+                least,
+            );
             let bound = found.at_least(loading.bound(feed.threads) - TOLERANCE);
             expect("not-below-bound", "nor for less than its bound", bound);
         }
@@ -157,7 +168,13 @@ mod tests {
         let long = loads.loads.iter_mut().skip(3).step_by(4);
         long.for_each(|load| *load = Duration::from_micros(270));
         let idle = |depth| loads.idle(Feed { threads: 1, depth });
-        assert!(idle(1) > idle(2) + 0.05 && idle(2) > idle(4) + 0.05, "{} {} {}", idle(1), idle(2), idle(4));
+        assert!(
+            idle(1) > idle(2) + 0.05 && idle(2) > idle(4) + 0.05,
+            "{} {} {}",
+            idle(1),
+            idle(2),
+            idle(4)
+        );
         assert!(idle(4) < 0.01);
     }
 }

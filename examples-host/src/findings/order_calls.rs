@@ -17,7 +17,13 @@ pub struct OrderCalls {
 impl OrderCalls {
     /// Those of a recorded run.
     pub fn of(recording: &Recording) -> Self {
-        let count = |name: &str| recording.calls.iter().filter(|call| call.name == name).count();
+        let count = |name: &str| {
+            recording
+                .calls
+                .iter()
+                .filter(|call| call.name == name)
+                .count()
+        };
         Self {
             records: count("cuEventRecord"),
             waits: count("cuStreamWaitEvent"),
@@ -29,7 +35,13 @@ impl Part<'_> {
     /// Prints, for each variant, how many lines it takes to write and which calls for order a run makes.
     pub fn show_order_calls<const N: usize>(&mut self, outcomes: &[Outcome; N], lines: [usize; N]) {
         let mut table = Table::new(["schedule", "lines", "records", "waits"]);
-        for (Outcome { name, recording, .. }, lines) in outcomes.iter().zip(lines) {
+        for (
+            Outcome {
+                name, recording, ..
+            },
+            lines,
+        ) in outcomes.iter().zip(lines)
+        {
             let OrderCalls { records, waits } = OrderCalls::of(recording);
             let figures = [lines, records, waits].map(|figure| figure.to_string());
             table.row([name.to_string()].into_iter().chain(figures));
