@@ -33,7 +33,6 @@ const ELEMENTS: usize = 1 << 18;
 
 /// A batch on its way through two buffers.
 struct Batch {
-    streams: [Stream; 3],
     input: LockedBuffer<f32>,
     output: LockedBuffer<f32>,
     x: DeviceBuffer<f32>,
@@ -47,7 +46,6 @@ impl Batch {
         let mut input = LockedBuffer::new(&0.0, ELEMENTS)?;
         DATA.fill_f32(0, &mut input);
         let mut batch = Self {
-            streams: stream::non_blocking_named(["copy in", "kernel", "copy out"])?,
             input,
             output: LockedBuffer::new(&0.0, ELEMENTS)?,
             x: DeviceBuffer::zeroed(ELEMENTS)?,
@@ -60,45 +58,53 @@ impl Batch {
         CurrentContext::synchronize()?;
         Ok(batch)
     }
+
+    fn copy_in(&mut self, stream: &Stream) -> Result<()> {
+        // SAFETY: the input is page-locked, and outlives the copy, for which the host waits.
+        unsafe { self.x.async_copy_from(&self.input, stream)? };
+        Ok(())
+    }
+
+    fn compute(&mut self, stream: &Stream) -> Result<()> {
+        let (kernel, x, y) = (&self.kernels.fma_tiles_unspecialised, &self.x, &mut self.y);
+        // SAFETY: the buffers outlive the kernel, and any grid covers all tiles. Bytes that are read too early are numbers too.
+        unsafe { launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(x, y, ROUNDS))? };
+        Ok(())
+    }
+
+    fn copy_out(&mut self, stream: &Stream) -> Result<()> {
+        // SAFETY: the output is page-locked, outlives the copy, and is read behind it.
+        unsafe { self.y.async_copy_to(&mut self.output, stream)? };
+        Ok(())
+    }
 }
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
+    let streams = &stream::non_blocking_named(["copy in", "kernel", "copy out"])?;
     part.predict(
         "Without its read of x the kernel waits for nothing, and works on what was there before.",
     );
-    part.twins(&["copy of", "kernel `fma_tiles_unspecialised`"], |_| Batch::new(), program)?;
+    let named = ["copy of", "kernel `fma_tiles_unspecialised`"];
+    part.twins(&named, |_| Batch::new(), |which, batch| program(which, batch, streams))?;
     part.take_away(
         "A derived schedule is as right as its declarations: test them under the race checker.",
     );
     Ok(())
 }
 
-fn program(which: Program, batch: &mut Batch) -> Result<Outcome> {
-    let [copy_in, kernel, copy_out] = batch.streams.each_ref();
-    let mut tasks = Scheduler::new(&[copy_in, kernel, copy_out]);
+fn program(which: Program, batch: &mut Batch, streams: &[Stream; 3]) -> Result<Outcome> {
+    let mut tasks = Scheduler::new(&streams.each_ref());
     let [x, y] = ["x", "y"].map(|name| Data::device(name, 0));
     let [input, output] = ["input", "output"].map(|name| Data::host(name, 0));
-    let (from, to, fma) = (&mut batch.x, &mut batch.y, &batch.kernels.fma_tiles_unspecialised);
-    // SAFETY: all memory outlives the tasks, for which the host waits; in the racy program bytes are read too early, which
-    // are numbers too.
-    tasks
-        .task([input], [x], |stream| Ok(unsafe { from.async_copy_from(&batch.input, stream)? }))?;
     let reads = match which {
         Program::Racy => vec![],
         Program::Fixed => vec![x],
     };
-    tasks.task(reads, [y], |stream| {
-        // SAFETY: as above, and any grid covers all tiles.
-        Ok(unsafe { launch!(fma<<<BLOCKS, THREADS, 0, stream>>>(&*from, &mut *to, ROUNDS))? })
-    })?;
-    // SAFETY: as above.
-    tasks.task([y], [output], |stream| {
-        Ok(unsafe { to.async_copy_to(&mut batch.output, stream)? })
-    })?;
-    copy_out.synchronize()?;
-    copy_in.synchronize()?;
-    let expected =
-        |index| (0..ROUNDS).fold(DATA.f32(index), |x: f32, _| x.mul_add(FACTOR, SUMMAND));
-    Ok(check::equal("the result", 0, &batch.output, expected))
+    tasks.task([input], [x], |stream| batch.copy_in(stream))?;
+    tasks.task(reads, [y], |stream| batch.compute(stream))?;
+    tasks.task([y], [output], |stream| batch.copy_out(stream))?;
+    streams.iter().try_for_each(Stream::synchronize)?;
+    let after = |x| (0..ROUNDS).fold(x, |x: f32, _| x.mul_add(FACTOR, SUMMAND));
+    Ok(check::equal("the result", 0, &batch.output, |index| after(DATA.f32(index))))
 }

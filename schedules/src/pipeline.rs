@@ -223,6 +223,13 @@ impl Work {
     }
 }
 
+/// What was captured, with one call.
+fn captured(graph: &GraphExec, stream: &Stream) -> Result<()> {
+    // SAFETY: all buffers outlive the run, and nothing else uses them meanwhile.
+    unsafe { graph.launch(stream)? };
+    Ok(())
+}
+
 impl Workload for Work {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.output);
@@ -261,8 +268,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let plan = Plan::new().copies(4 * elements).kernels(3 * chunks, 3 * elements);
     let variants = [
         variant("by-hand", streams, |work: &mut Work| work.by_hand(streams)),
-        // SAFETY: all buffers outlive the run, and nothing else uses them meanwhile.
-        variant("graph", [copy_in], |_: &mut Work| Ok(unsafe { graph.launch(copy_in)? })),
+        variant("graph", [copy_in], |_: &mut Work| captured(&graph, copy_in)),
         variant("derived", streams, |work: &mut Work| work.derived(&mut tasks)),
     ];
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
@@ -334,8 +340,7 @@ fn expect_ordered(
         Ok(last.synchronize()?)
     })?;
     part.expect_unreported("ordered/graph", "graph: every conflict is ordered", || {
-        // SAFETY: as for the variant.
-        unsafe { graph.launch(first)? };
+        captured(graph, first)?;
         Ok(first.synchronize()?)
     })?;
     part.expect_unreported("ordered/derived", "derived: every conflict is ordered", || {
