@@ -1,4 +1,4 @@
-//! controller: does a controller find the best number of streams while the work changes?
+//! controller: does a controller keep up with work that changes?
 //!
 //! Two mebibytes of staging memory are shared by S streams, so that each has chunks of 2 MiB / S. Few streams keep the host's
 //! calls cheap. Many hide long kernels, since S of them run at the same time. The kernels' grids change twice while the program
@@ -159,24 +159,24 @@ impl PhaseTimes {
     }
 
     /// How much longer than the best choice of each phase it takes, as a share.
-    fn regret(&self, phases: &[Duration]) -> f64 {
+    fn regret(&self, phases: &[Duration; PHASES.len()]) -> f64 {
         phases.iter().sum::<Duration>().div_duration_f64(self.oracle()) - 1.0
     }
 
     fn show(&self, part: &mut Part, outcomes: &[Outcome; 6], copies: Duration) {
         let mut table = Table::new(["", "all", "phase 0", "phase 1", "phase 2", "regret"]);
-        let mut row = |name: String, phases: [Duration; PHASES.len()]| {
-            let all: Duration = phases.iter().sum();
-            let regret = units::percent(self.regret(&phases));
-            let times = [all, phases[0], phases[1], phases[2]].map(units::time);
+        let mut row = |name: String, phases: [Duration; PHASES.len()], regret: String| {
+            let times = [phases.iter().sum(), phases[0], phases[1], phases[2]].map(units::time);
             table.row([name].into_iter().chain(times).chain([regret]));
         };
+        let regret = |phases: &_| units::percent(self.regret(phases));
         let runs = self.fixed.iter().chain([&self.controller, &self.replay]);
         for (outcome, phases) in outcomes.iter().zip(runs) {
-            row(outcome.name.to_string(), *phases);
+            row(outcome.name.to_string(), *phases, regret(phases));
         }
-        row("best of each phase".to_owned(), array::from_fn(|phase| self.best(phase)));
-        row("bound: copies".to_owned(), [copies; PHASES.len()]);
+        let best = array::from_fn(|phase| self.best(phase));
+        row("best of each phase".to_owned(), best, regret(&best));
+        row("bound: copies".to_owned(), [copies; PHASES.len()], String::new());
         part.say(table);
     }
 }

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     Example::new("adaptive_streams", "Streams and chunk size chosen while the work changes")
         .part(
             "controller",
-            "Does a controller find the best number of streams while the work changes?",
+            "Does a controller keep up with work that changes?",
             &[Iterations],
             controller::run,
         )

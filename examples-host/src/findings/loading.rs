@@ -80,9 +80,24 @@ pub fn idle(recording: &Recording) -> f64 {
     1.0 - total(&busy).as_secs_f64() / total(&[all]).as_secs_f64()
 }
 
+/// The share of the copies in whose call returned only when they had ended: those of pageable memory block the thread.
+fn blocking(recording: &Recording) -> f64 {
+    let copies = recording.calls.iter().filter_map(|call| {
+        let copy = recording.intervals.get(call.interval?)?;
+        let end = i64::try_from(copy.span.end).unwrap_or(i64::MAX);
+        (copy.engine == Engine::HostToDevice).then_some(call.span.end >= end)
+    });
+    let (mut blocked, mut all) = (0, 0);
+    for blocks in copies {
+        all += 1;
+        blocked += usize::from(blocks);
+    }
+    f64::from(blocked as u32) / f64::from(all.max(1) as u32)
+}
+
 impl Part<'_> {
-    /// Prints the idle share of each outcome beside the predicted one and the bound, and claims that it is the predicted one and
-    /// not below the bound.
+    /// Prints the idle share of each outcome beside the predicted one and the bound, and claims that it is the predicted one, that it
+    /// is not below the bound, and that copies are asynchronous.
     pub fn expect_loading<const N: usize>(
         &mut self,
         outcomes: &[Outcome; N],
@@ -123,6 +138,9 @@ impl Part<'_> {
                 "the GPU is not idle for less than predicted",
                 least,
             );
+            // A thread may be interrupted before its call returns.
+            let returned = share(blocking(&outcome.recording)).at_most(0.2);
+            expect("asynchronous", "copies in hold their thread up", returned);
             let bound = found.at_least(loading.bound(feed.threads) - TOLERANCE);
             expect("not-below-bound", "nor for less than its bound", bound);
         }
