@@ -19,7 +19,7 @@
 
 use crate::decide::{CHOICES, Decision, Floor, Telemetry, decide};
 use crate::rounds::{AHEAD, PHASE, PHASES, ROUNDS, Rounds};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use cuda_host::prelude::*;
 use cust::stream::Stream;
 use examples_host::prelude::*;
@@ -35,6 +35,9 @@ const FIRST: usize = 2;
 const CALIBRATION: usize = 16;
 /// Rounds until it has settled after a change: one without a sample, those under way, and a second look.
 const SETTLED: usize = 2 * SAMPLED + AHEAD;
+
+/// The fixed choices, the controller, and the replay of its log.
+const VARIANTS_IN_TURN: usize = CHOICES.len() + 2;
 
 type Floors = [Floor; CHOICES.len()];
 
@@ -107,7 +110,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let variants = [two, four, eight, sixteen, controller, replay];
     let outcomes = part.compare("variants", Rounds::plan(), &mut rounds, variants)?;
     let log = log.into_inner();
-    let times = PhaseTimes::of(&rounds.phases)?;
+    let times = PhaseTimes::of(&rounds.phases);
     times.show(part, &outcomes, copies * PHASE as u32);
     show_log(part, &log, copy);
     part.chart_start("controller", &outcomes[4], 96);
@@ -133,7 +136,7 @@ fn predicted(floors: &Floors) -> String {
     )
 }
 
-/// What the phases took with each variant of the last runs.
+/// What the phases took with each variant: the least of all runs, since what disturbs one run does not count.
 struct PhaseTimes {
     fixed: [[Duration; PHASES.len()]; CHOICES.len()],
     controller: [Duration; PHASES.len()],
@@ -141,11 +144,15 @@ struct PhaseTimes {
 }
 
 impl PhaseTimes {
-    fn of(checked: &[[Duration; PHASES.len()]]) -> Result<Self> {
-        let [.., a, b, c, d, controller, replay] = *checked else {
-            bail!("{} runs were checked", checked.len());
+    /// Of all runs, in which the variants took turns.
+    fn of(runs: &[[Duration; PHASES.len()]]) -> Self {
+        let least = |variant: usize, phase: usize| {
+            let own = runs.iter().skip(variant).step_by(VARIANTS_IN_TURN);
+            own.map(|phases| phases[phase]).min().unwrap_or_default()
         };
-        Ok(Self { fixed: [a, b, c, d], controller, replay })
+        let of = |variant| array::from_fn(|phase| least(variant, phase));
+        let [controller, replay] = [CHOICES.len(), CHOICES.len() + 1].map(of);
+        Self { fixed: array::from_fn(of), controller, replay }
     }
 
     /// The least time of a phase with a fixed number of streams.
@@ -163,7 +170,7 @@ impl PhaseTimes {
         phases.iter().sum::<Duration>().div_duration_f64(self.oracle()) - 1.0
     }
 
-    fn show(&self, part: &mut Part, outcomes: &[Outcome; 6], copies: Duration) {
+    fn show(&self, part: &mut Part, outcomes: &[Outcome; VARIANTS_IN_TURN], copies: Duration) {
         let mut table = Table::new(["", "all", "phase 0", "phase 1", "phase 2", "regret"]);
         let mut row = |name: String, phases: [Duration; PHASES.len()], regret: String| {
             let times = [phases.iter().sum(), phases[0], phases[1], phases[2]].map(units::time);

@@ -46,8 +46,10 @@ pub struct Rounds<'s> {
     samples: Vec<[Event; 2]>,
     kernels: Kernels,
     expected: Expected,
-    /// What the phases took, for each run that was checked.
+    /// What the phases took, for each run of all rounds.
     pub phases: Vec<[Duration; PHASES.len()]>,
+    /// The phases of the last run are to be noted.
+    ran: bool,
 }
 
 impl<'s> Rounds<'s> {
@@ -72,6 +74,7 @@ impl<'s> Rounds<'s> {
             kernels: Kernels::load(gpu_kernels::SM_70)?,
             expected: Expected::by(|x| x.mul_add(A, B)),
             phases: Vec::new(),
+            ran: false,
         })
     }
 
@@ -98,6 +101,7 @@ impl<'s> Rounds<'s> {
             self.ends[round].record(&self.streams[streams - 1])?;
             before = streams;
         }
+        self.ran = rounds == ROUNDS;
         Ok(())
     }
 
@@ -166,6 +170,20 @@ impl<'s> Rounds<'s> {
         Ok(())
     }
 
+    /// Notes what the phases of the last run took, which has ended.
+    fn note_phases(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.ran) {
+            return Ok(());
+        }
+        let mut phases = [Duration::ZERO; PHASES.len()];
+        for (phase, time) in phases.iter_mut().enumerate() {
+            let first = (phase * PHASE).checked_sub(1).map_or(&self.begin, |last| &self.ends[last]);
+            *time = milliseconds(self.ends[(phase + 1) * PHASE - 1].elapsed_time_f32(first)?)?;
+        }
+        self.phases.push(phases);
+        Ok(())
+    }
+
     /// The plan of every run.
     pub fn plan() -> Plan {
         let elements = ROUNDS * ROUND;
@@ -179,17 +197,13 @@ fn milliseconds(time: f32) -> Result<Duration> {
 
 impl Workload for Rounds<'_> {
     fn poison(&mut self) -> Result<()> {
+        self.note_phases()?;
         check::poison(&mut self.output);
         Ok(self.staging.set_8(0xFF)?)
     }
 
     fn check(&mut self) -> Result<Checked> {
-        let mut phases = [Duration::ZERO; PHASES.len()];
-        for (phase, time) in phases.iter_mut().enumerate() {
-            let first = (phase * PHASE).checked_sub(1).map_or(&self.begin, |last| &self.ends[last]);
-            *time = milliseconds(self.ends[(phase + 1) * PHASE - 1].elapsed_time_f32(first)?)?;
-        }
-        self.phases.push(phases);
+        self.note_phases()?;
         let expected = |index| self.expected.of(DATA, index % (INPUT * ROUND));
         Ok(check::equal("the output", 0, &self.output, expected)?)
     }
