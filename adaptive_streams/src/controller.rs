@@ -17,29 +17,22 @@
 //! must take the same time: what it takes less is what telemetry costs. A regret above 5 % of what the best choice of each
 //! phase would have taken, or a fixed number of streams that is as fast, would prove this wrong.
 
-use crate::decide::{CHOICES, Decision, Floor, Telemetry, decide};
-use crate::rounds::{AHEAD, PHASE, PHASES, ROUNDS, Rounds};
+use crate::decide::{CHOICES, Decision, FIRST, Floor, Floors, Telemetry, decide};
+use crate::log;
+use crate::rounds::{AHEAD, PHASE, ROUNDS, Rounds};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use cust::stream::Stream;
 use examples_host::prelude::*;
-use std::array;
+use examples_host::regret::Regret;
 use std::cell::RefCell;
-use std::time::Duration;
 
 /// The controller looks at every so many rounds.
 const SAMPLED: usize = 2;
-/// Where it begins.
-const FIRST: usize = 2;
 /// Rounds of a calibration.
 const CALIBRATION: usize = 16;
 /// Rounds until it has settled after a change: one without a sample, those under way, and a second look.
 const SETTLED: usize = 2 * SAMPLED + AHEAD;
-
-/// The fixed choices, the controller, and the replay of its log.
-const VARIANTS_IN_TURN: usize = CHOICES.len() + 2;
-
-type Floors = [Floor; CHOICES.len()];
 
 /// Rounds with one number of streams.
 fn fixed(rounds: &mut Rounds, streams: usize) -> Result<()> {
@@ -65,13 +58,7 @@ fn adaptive(rounds: &mut Rounds, floors: &Floors) -> Result<Vec<Decision>> {
 
 /// Rounds with the numbers of streams of the log, and no telemetry.
 fn replay(rounds: &mut Rounds, log: &[Decision]) -> Result<()> {
-    rounds.run(ROUNDS, |_, round| Ok((logged(log, round), false)))
-}
-
-/// The number of streams in a round, by the log.
-fn logged(log: &[Decision], round: usize) -> usize {
-    let last = log.iter().rev().find(|decision| decision.round <= round);
-    last.map_or(FIRST, |decision| decision.streams)
+    rounds.run(ROUNDS, |_, round| Ok((log::streams(log, round), false)))
 }
 
 /// What a round and a chunk's way take with each number of streams and a short kernel.
@@ -110,14 +97,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     let variants = [two, four, eight, sixteen, controller, replay];
     let outcomes = part.compare("variants", Rounds::plan(), &mut rounds, variants)?;
     let log = log.into_inner();
-    let times = PhaseTimes::of(&rounds.phases);
-    times.show(part, &outcomes, copies * PHASE as u32);
-    show_log(part, &log, copy);
+    let regret = Regret::of(&rounds.phases);
+    part.expect_regret(&regret, &outcomes, copies * PHASE as u32);
+    log::show(part, &log, copy);
     part.chart_start("controller", &outcomes[4], 96);
-    let runs = [&outcomes[4], &outcomes[5]];
-    expect_times(part, &times, runs, copies * ROUNDS as u32);
-    expect_log(part, &times, &log, &floors);
-    expect_as_logged(part, &outcomes[4].recording, &log);
+    log::expect_replayed(part, &log, &floors);
+    log::expect_settled(part, &log, &regret, SETTLED);
+    log::expect_as_run(part, &log, &outcomes[4].recording);
     part.take_away(
         "Two events around a kernel now and then are enough to choose the number of streams anew.",
     );
@@ -134,155 +120,4 @@ fn predicted(floors: &Floors) -> String {
          the way. So short kernels ask for few streams, long ones for many.",
         all.join("; ")
     )
-}
-
-/// What the phases took with each variant: the least of all runs, since what disturbs one run does not count.
-struct PhaseTimes {
-    fixed: [[Duration; PHASES.len()]; CHOICES.len()],
-    controller: [Duration; PHASES.len()],
-    replay: [Duration; PHASES.len()],
-}
-
-impl PhaseTimes {
-    /// Of all runs, in which the variants took turns.
-    fn of(runs: &[[Duration; PHASES.len()]]) -> Self {
-        let least = |variant: usize, phase: usize| {
-            let own = runs.iter().skip(variant).step_by(VARIANTS_IN_TURN);
-            own.map(|phases| phases[phase]).min().unwrap_or_default()
-        };
-        let of = |variant| array::from_fn(|phase| least(variant, phase));
-        let [controller, replay] = [CHOICES.len(), CHOICES.len() + 1].map(of);
-        Self { fixed: array::from_fn(of), controller, replay }
-    }
-
-    /// The least time of a phase with a fixed number of streams.
-    fn best(&self, phase: usize) -> Duration {
-        self.fixed.iter().map(|times| times[phase]).min().unwrap_or_default()
-    }
-
-    /// What the best choice of each phase would have taken.
-    fn oracle(&self) -> Duration {
-        (0..PHASES.len()).map(|phase| self.best(phase)).sum()
-    }
-
-    /// How much longer than the best choice of each phase it takes, as a share.
-    fn regret(&self, phases: &[Duration; PHASES.len()]) -> f64 {
-        phases.iter().sum::<Duration>().div_duration_f64(self.oracle()) - 1.0
-    }
-
-    fn show(&self, part: &mut Part, outcomes: &[Outcome; VARIANTS_IN_TURN], copies: Duration) {
-        let mut table = Table::new(["", "all", "phase 0", "phase 1", "phase 2", "regret"]);
-        let mut row = |name: String, phases: [Duration; PHASES.len()], regret: String| {
-            let times = [phases.iter().sum(), phases[0], phases[1], phases[2]].map(units::time);
-            table.row([name].into_iter().chain(times).chain([regret]));
-        };
-        let regret = |phases: &_| units::percent(self.regret(phases));
-        let runs = self.fixed.iter().chain([&self.controller, &self.replay]);
-        for (outcome, phases) in outcomes.iter().zip(runs) {
-            row(outcome.name.to_string(), *phases, regret(phases));
-        }
-        let best = array::from_fn(|phase| self.best(phase));
-        row("best of each phase".to_owned(), best, regret(&best));
-        row("bound: copies".to_owned(), [copies; PHASES.len()], String::new());
-        part.say(table);
-    }
-}
-
-/// Prints the decisions that changed something; with `--verbose` all. `copy` is the copy in of a round.
-fn show_log(part: &mut Part, log: &[Decision], copy: Duration) {
-    let titles = ["round", "sampled", "kernel", "K/H", "2", "4", "8", "16", "streams"];
-    let [mut changes, mut all] = [Table::new(titles), Table::new(titles)];
-    for decision in log {
-        let Decision { round, before, telemetry, predicted, streams } = decision;
-        let ratio = (telemetry.kernel * telemetry.streams as u32).div_duration_f64(copy);
-        let found = [units::time(telemetry.kernel), format!("{ratio:.1}")];
-        let choice = match before == streams {
-            true => streams.to_string(),
-            false => format!("{before} to {streams}"),
-        };
-        let cells = [round, &telemetry.round].map(ToString::to_string).into_iter().chain(found);
-        let cells: Vec<String> = cells.chain(predicted.map(units::time)).chain([choice]).collect();
-        if before != streams {
-            changes.row(cells.clone());
-        }
-        all.row(cells);
-    }
-    let changed = log.iter().filter(|decision| decision.before != decision.streams).count();
-    part.say(format!(
-        "The log: {} decisions, of which {changed} change the number of streams. The sampled round's kernel, its ratio \
-         to the copy, and what it predicts for a round with 2 to 16 streams:\n{changes}",
-        log.len()
-    ));
-    part.detail(all);
-}
-
-/// What is expected of the times.
-fn expect_times(
-    part: &mut Part,
-    times: &PhaseTimes,
-    [controller, replay]: [&Outcome; 2],
-    bound: Duration,
-) {
-    let regrets = times.fixed.map(|phases| times.regret(&phases));
-    let [best, worst] = [f64::min, f64::max].map(|of| regrets.into_iter().fold(regrets[0], of));
-    let regret = times.regret(&times.controller);
-    let sentence = "controller: regret beside the best choice of each phase";
-    part.expect("regret/controller", sentence, share(regret).at_most(0.05));
-    let gain = |fixed: f64| ratio((1.0 + fixed) / (1.0 + regret));
-    let sentence = "best fixed number of streams to controller";
-    part.expect("gain/best-fixed", sentence, gain(best).at_least(1.1));
-    let sentence = "worst fixed number of streams to controller";
-    part.expect("gain/worst-fixed", sentence, gain(worst).at_least(1.5));
-    // The shortest of the runs: what disturbs one run does not count.
-    let [with, without] = [controller, replay].map(|outcome| outcome.times.min());
-    let cost = share(with.div_duration_f64(without) - 1.0).at_most(0.01);
-    part.expect("telemetry", "controller: telemetry takes this share of the time", cost);
-    let reached = share(bound.div_duration_f64(with)).at_most(1.05);
-    let sentence = "controller: not faster than the copies alone";
-    part.expect("not-below-bound/controller", sentence, reached);
-}
-
-/// What is expected of the decisions.
-fn expect_log(part: &mut Part, times: &PhaseTimes, log: &[Decision], floors: &Floors) {
-    let again = |decision: &&Decision| {
-        let Decision { round, before, telemetry, .. } = **decision;
-        decide(floors, telemetry, (round, before)) == **decision
-    };
-    let same = log.iter().filter(again).count();
-    let found = format!("{same} of {}", log.len());
-    let all = truth(same == log.len() && same > 0, found, "all");
-    part.expect("replayed", "the log's telemetry leads to the log's decisions", all);
-    let lasted = (0..PHASES.len()).map(|phase| {
-        let mut rounds = (phase * PHASE..(phase + 1) * PHASE).rev();
-        let last = logged(log, (phase + 1) * PHASE - 1);
-        let settled = rounds.by_ref().take_while(|&round| logged(log, round) == last).count();
-        (PHASE - settled, last)
-    });
-    for (phase, (rounds, streams)) in lasted.enumerate() {
-        let settled =
-            truth(rounds <= SETTLED, format!("{rounds} rounds"), format!("at most {SETTLED}"));
-        part.expect(format!("settled/phase-{phase}"), &format!("phase {phase}: settled"), settled);
-        let chosen = CHOICES.iter().position(|&choice| choice == streams);
-        let time = chosen.map_or(Duration::MAX, |choice| times.fixed[choice][phase]);
-        let near = ratio(time.div_duration_f64(times.best(phase))).at_most(1.05);
-        let sentence = format!("phase {phase}: {streams} streams, beside the best of all");
-        part.expect(format!("best/phase-{phase}"), &sentence, near);
-    }
-}
-
-/// The copies that ran are those of the log: no choice is missing there.
-fn expect_as_logged(part: &mut Part, recording: &Recording, log: &[Decision]) {
-    let of_streams =
-        |streams: usize| (0..ROUNDS).filter(|&round| logged(log, round) == streams).count();
-    let planned = CHOICES.map(|streams| streams * of_streams(streams));
-    let copies = |streams: usize| {
-        let is_chunk = |bytes: u64| bytes * streams as u64 == Rounds::BYTES;
-        let copied =
-            recording.intervals.iter().filter(|interval| interval.engine == Engine::HostToDevice);
-        copied.filter(|interval| is_chunk(interval.bytes)).count()
-    };
-    let ran = CHOICES.map(copies);
-    let same = truth(ran == planned, format!("{ran:?} copies"), format!("{planned:?}"));
-    let sentence = "the chunks that were copied are those of the log, of each size";
-    part.expect_recorded("as-logged", sentence, recording, same);
 }

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Numbers of streams to choose from.
 pub const CHOICES: [usize; 4] = [2, 4, 8, 16];
 
+/// The number of streams before anything is known.
+pub const FIRST: usize = 2;
+
 /// What a change must gain at least, as a share: less is noise.
 const WORTH: f64 = 0.05;
 
@@ -24,6 +27,9 @@ pub struct Floor {
     /// A chunk's way through the device, when there is no other.
     pub way: Duration,
 }
+
+/// With each of [`CHOICES`].
+pub type Floors = [Floor; CHOICES.len()];
 
 /// What an event pair has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +58,7 @@ pub struct Decision {
 }
 
 /// What a round is predicted to take with each number of streams.
-fn predict(floors: &[Floor; CHOICES.len()], telemetry: Telemetry) -> [Duration; CHOICES.len()] {
+fn predict(floors: &Floors, telemetry: Telemetry) -> [Duration; CHOICES.len()] {
     std::array::from_fn(|choice| {
         // Of the chunk that there would be.
         let kernel = telemetry.kernel * telemetry.streams as u32 / CHOICES[choice] as u32;
@@ -61,11 +67,7 @@ fn predict(floors: &[Floor; CHOICES.len()], telemetry: Telemetry) -> [Duration; 
 }
 
 /// Decides for `round` and those after it.
-pub fn decide(
-    floors: &[Floor; CHOICES.len()],
-    telemetry: Telemetry,
-    (round, before): (usize, usize),
-) -> Decision {
+pub fn decide(floors: &Floors, telemetry: Telemetry, (round, before): (usize, usize)) -> Decision {
     let predicted = predict(floors, telemetry);
     let of = |streams| CHOICES.iter().position(|&choice| choice == streams).map(|at| predicted[at]);
     let best = CHOICES.into_iter().min_by_key(|&streams| of(streams)).unwrap_or(before);

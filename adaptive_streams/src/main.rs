@@ -6,6 +6,7 @@
 
 mod controller;
 mod decide;
+mod log;
 mod rounds;
 
 use examples_host::part_option::PartOption::Iterations;
