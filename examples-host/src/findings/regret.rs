@@ -128,13 +128,13 @@ mod tests {
     #[test]
     fn regret_is_beside_the_best_choice_of_each_phase() {
         let ms = |times: [u64; 2]| times.map(Duration::from_millis);
-        let first = [[10, 50], [30, 20], [12, 21], [11, 20]].map(ms);
+        let first = [[12, 50], [30, 20], [14, 22], [13, 21]].map(ms);
         // Once more, with a disturbance of the second fixed choice.
-        let second = [[11, 50], [90, 25], [12, 21], [11, 20]].map(ms);
+        let second = [[13, 50], [90, 25], [14, 22], [13, 21]].map(ms);
         let regret = Regret::<2, 2>::of(&[first, second].concat());
-        assert_eq!(regret.fixed, [ms([10, 50]), ms([30, 20])]);
-        assert_eq!(regret.regret(&regret.controller), 0.1);
-        assert_eq!(regret.regret(&regret.fixed[1]), 50.0 / 30.0 - 1.0);
+        assert_eq!(regret.fixed, [ms([12, 50]), ms([30, 20])]);
+        assert_eq!(regret.regret(&regret.controller), 0.125);
+        assert_eq!(regret.regret(&regret.fixed[1]), 0.5625);
         assert_eq!(regret.beside_best(0, 1), 2.5);
     }
 }
