@@ -1,6 +1,6 @@
 //! jitter: what is a deeper ring good for?
 //!
-//! Real loads vary: a file is cold, an image is large. Here every fourth one takes eight times as long as the others, and all
+//! Real loads vary: a file is cold, an image is large. Here every fourth one takes nine times as long as the others, and all
 //! together take less than the kernels. A ring of depth 2 is empty before the long load is over, and the GPU waits; a deeper one
 //! has been filled meanwhile by the short loads:
 //!

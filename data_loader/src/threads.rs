@@ -11,8 +11,8 @@
 //!                                                         kernel   |        KKkkKKkkKKkkKK
 //! ```
 //!
-//! With T threads a batch takes L / T, but not less than the kernel. A thread's launches do not hold up those of another, whose
-//! events are its own. More threads without less idle time, or a deeper ring with, would prove this wrong.
+//! With T threads a batch takes L / T, but not less than the kernel. The threads share the two streams, in which the batches follow
+//! one another as they arrive. More threads without less idle time, or a deeper ring with less, would prove this wrong.
 
 use crate::loader::Loader;
 use anyhow::Result;
