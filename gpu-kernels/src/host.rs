@@ -16,6 +16,7 @@ pub use crate::baseline::reduce::{dot, sum};
 pub use crate::baseline::softmax::softmax_rows;
 pub use crate::baseline::spin::{HELD_REGISTERS, hold, hold_registers, spin};
 pub use crate::baseline::stencil::jacobi;
+pub use crate::cluster_product::kernels::{product_dsmem, product_global, product_multicast};
 pub use crate::steps::dependent::relax_dependent;
 pub use crate::steps::plain::{FLAG_WORDS, relax, relax_persistent};
 pub use crate::tiles::bulk::fma_tiles_bulk;
@@ -72,5 +73,8 @@ pub const SM_80_KERNELS: &[&str] = &[fma_tiles_cp_async::NAME];
 pub const SM_90_KERNELS: &[&str] = &[
     fma_tiles_bulk::NAME,
     fma_tiles_cp_async::NAME,
+    product_dsmem::NAME,
+    product_global::NAME,
+    product_multicast::NAME,
     relax_dependent::NAME,
 ];

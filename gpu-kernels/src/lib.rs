@@ -10,6 +10,7 @@
 // On the host floats have the methods of `GpuFloat` by themselves.
 #![cfg_attr(not(target_os = "cuda"), allow(unused_imports))]
 
+mod cluster_product;
 mod float4;
 mod rounds;
 mod steps;
@@ -23,5 +24,6 @@ mod host;
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::*;
+pub use cluster_product::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, PRODUCT_THREADS};
 pub use rounds::{FACTOR, SUMMAND};
 pub use tiles::{CONSUMERS, PLAIN_PRODUCERS, STAGES, TILE};
