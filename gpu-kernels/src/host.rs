@@ -17,6 +17,7 @@ pub use crate::baseline::softmax::softmax_rows;
 pub use crate::baseline::spin::{HELD_REGISTERS, hold, hold_registers, spin};
 pub use crate::baseline::stencil::jacobi;
 pub use crate::cluster_product::kernels::{product_dsmem, product_global, product_multicast};
+pub use crate::kv_prefetch::kernels::{attention_direct, attention_prefetched, attention_staged};
 pub use crate::steps::dependent::relax_dependent;
 pub use crate::steps::plain::{FLAG_WORDS, relax, relax_persistent};
 pub use crate::tiles::bulk::fma_tiles_bulk;
@@ -71,6 +72,9 @@ pub const SM_80_KERNELS: &[&str] = &[fma_tiles_cp_async::NAME];
 
 /// The names of the kernels in [`SM_90`].
 pub const SM_90_KERNELS: &[&str] = &[
+    attention_direct::NAME,
+    attention_prefetched::NAME,
+    attention_staged::NAME,
     fma_tiles_bulk::NAME,
     fma_tiles_cp_async::NAME,
     product_dsmem::NAME,

@@ -12,6 +12,7 @@
 
 mod cluster_product;
 mod float4;
+mod kv_prefetch;
 mod rounds;
 mod steps;
 mod tiles;
@@ -22,8 +23,11 @@ mod baseline;
 #[cfg(not(target_os = "cuda"))]
 mod host;
 
+pub use cluster_product::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, PRODUCT_THREADS};
 #[cfg(not(target_os = "cuda"))]
 pub use host::*;
-pub use cluster_product::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, PRODUCT_THREADS};
+pub use kv_prefetch::{
+    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES, KV_THREADS,
+};
 pub use rounds::{FACTOR, SUMMAND};
 pub use tiles::{CONSUMERS, PLAIN_PRODUCERS, STAGES, TILE};

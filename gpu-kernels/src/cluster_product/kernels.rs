@@ -31,7 +31,10 @@ impl Product {
         fetched: *mut u32,
         terms: u32,
     ) -> Self {
-        let (row, column) = (thread::block_idx_x() as usize, thread::block_idx_y() as usize);
+        let (row, column) = (
+            thread::block_idx_x() as usize,
+            thread::block_idx_y() as usize,
+        );
         let terms = terms as usize;
         // SAFETY: the caller's.
         unsafe {
@@ -73,10 +76,34 @@ impl Product {
         let columns = (thread::grid_dim_y() * PRODUCT_COLUMNS) as usize;
         let column = thread::block_idx_y() * PRODUCT_COLUMNS + 4 * thread::thread_idx_x();
         let mut row = (thread::block_idx_x() * PRODUCT_ROWS) as usize;
-        for sums in sums {
+        for own in 0..PRODUCT_ROWS as usize {
             // SAFETY: inside the product, which has so many rows and columns.
-            unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums) };
+            unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums[own]) };
             row += 1;
+        }
+    }
+}
+
+/// The part of a tile of B that a block fetches for its cluster.
+struct Share {
+    rank: u32,
+    blocks: u32,
+    /// Its first element, and its bytes.
+    first: u32,
+    bytes: u32,
+}
+
+impl Share {
+    #[inline(always)]
+    fn of_block() -> Self {
+        let (rank, blocks) = (cluster::block_rank(), cluster::block_count());
+        // There is always one; said so that nothing can divide by zero.
+        let len = B_TILE / blocks.max(1);
+        Self {
+            rank,
+            blocks,
+            first: rank * len,
+            bytes: len * size_of::<f32>() as u32,
         }
     }
 }
@@ -160,8 +187,12 @@ pub unsafe fn product_dsmem(
     unsafe {
         let product = Product::new(a, b, c, fetched, terms);
         let mut stages = Stages::new(true);
-        let (rank, blocks) = (cluster::block_rank(), cluster::block_count());
-        let (first, bytes) = (rank * (B_TILE / blocks), B_BYTES / blocks);
+        let Share {
+            rank,
+            blocks,
+            first,
+            bytes,
+        } = Share::of_block();
         match role() {
             Role::Compute => product.store(stages.compute_each(product.tiles, true)),
             Role::Fetch => {
@@ -170,7 +201,10 @@ pub unsafe fn product_dsmem(
                     stage.full().expect_tx(A_BYTES + B_BYTES - bytes);
                     bulk::copy_to_shared(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
                     stage.come().arrive_expect_tx(bytes);
-                    let (to, from) = (stage.b().add(first), product.b_tile(tile).add(first as usize));
+                    let (to, from) = (
+                        stage.b().add(first),
+                        product.b_tile(tile).add(first as usize),
+                    );
                     bulk::copy_to_shared(to, from, bytes, stage.come());
                 });
                 product.note(A_BYTES + bytes);
@@ -210,8 +244,12 @@ pub unsafe fn product_multicast(
     unsafe {
         let product = Product::new(a, b, c, fetched, terms);
         let mut stages = Stages::new(true);
-        let (rank, blocks) = (cluster::block_rank(), cluster::block_count());
-        let (first, bytes) = (rank * (B_TILE / blocks), B_BYTES / blocks);
+        let Share {
+            blocks,
+            first,
+            bytes,
+            ..
+        } = Share::of_block();
         let all = ((1u32 << blocks) - 1) as u16;
         match role() {
             Role::Compute => product.store(stages.compute_each(product.tiles, true)),
@@ -220,7 +258,10 @@ pub unsafe fn product_multicast(
                     // Every block expects the whole tile: its own share and those that the others send.
                     stage.full().arrive_expect_tx(A_BYTES + B_BYTES);
                     bulk::copy_to_shared(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
-                    let (to, from) = (stage.b().add(first), product.b_tile(tile).add(first as usize));
+                    let (to, from) = (
+                        stage.b().add(first),
+                        product.b_tile(tile).add(first as usize),
+                    );
                     bulk::multicast_to_cluster(to, from, bytes, stage.full(), all);
                 });
                 product.note(A_BYTES + bytes);

@@ -139,6 +139,11 @@ impl Stages {
     /// The first [`COMPUTING`] threads call it together.
     #[inline(always)]
     pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> Sums {
+        // The blocks that wait for this one's warps, from the first on.
+        let (own, readers) = match shared {
+            true => (0, cluster::block_count()),
+            false => (cluster::block_rank(), 1),
+        };
         let mut sums = [[0.0; 4]; PRODUCT_ROWS as usize];
         for _ in 0..tiles {
             // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until
@@ -148,10 +153,8 @@ impl Stages {
                 self.multiply(&mut sums);
                 warp::sync_warp(u32::MAX);
                 let lane = warp::lane_id();
-                if shared && lane < cluster::block_count() {
-                    self.empty().arrive_at(lane);
-                } else if !shared && lane == 0 {
-                    self.empty().arrive();
+                if lane < readers {
+                    self.empty().arrive_at(own + lane);
                 }
             }
             self.advance();

@@ -1,0 +1,130 @@
+//! The mean of values, weighted by the softmax of scores, while pages come one after another.
+
+use cuda_std::extensions::FastFloat;
+use cuda_std::prelude::*;
+use cuda_std::{GpuFloat, shared_array, warp};
+
+use super::{KV_CONSUMERS, KV_HEAD_DIM, LANES};
+use crate::float4::Float4;
+
+const WARPS: u32 = KV_CONSUMERS / LANES;
+
+/// A warp's mean under construction: the greatest score, what is weighted by `exp(score - max)`, and the lane's four elements of the
+/// weighted sum.
+pub(super) struct Mean {
+    query: [f32; 4],
+    max: f32,
+    weights: f32,
+    sums: [f32; 4],
+}
+
+impl Mean {
+    /// Nothing yet, for this query.
+    ///
+    /// # Safety
+    /// The query has [`KV_HEAD_DIM`] elements, aligned to 16 bytes.
+    #[inline(always)]
+    pub(super) unsafe fn of(query: *const f32, scale: f32) -> Self {
+        let own = 4 * warp::lane_id() as usize;
+        // SAFETY: inside the query.
+        let query = unsafe { *query.add(own).cast::<Float4>() };
+        Self {
+            query: query.0.map(|x| x * scale),
+            max: f32::NEG_INFINITY,
+            weights: 0.0,
+            sums: [0.0; 4],
+        }
+    }
+
+    /// Adds the warp's two tokens of a page. `key` and `value` give four elements from an offset in a head's keys or values.
+    ///
+    /// # Safety
+    /// All lanes of a computing warp call it together.
+    #[inline(always)]
+    pub(super) unsafe fn add(
+        &mut self,
+        key: impl Fn(u32) -> [f32; 4],
+        value: impl Fn(u32) -> [f32; 4],
+    ) {
+        let first = thread::thread_idx_x() / LANES * KV_HEAD_DIM + 4 * warp::lane_id();
+        let places = [first, first + WARPS * KV_HEAD_DIM];
+        let (keys, values) = (places.map(key), places.map(value));
+        // SAFETY: all lanes are here.
+        let scores = keys.map(|key| unsafe { across_warp(dot(self.query, key)) });
+        let max = self.max.max(scores[0].max(scores[1]));
+        let fade = (self.max - max).fast_exp();
+        self.max = max;
+        self.weights *= fade;
+        self.sums = self.sums.map(|sum| sum * fade);
+        for token in 0..2 {
+            let weight = (scores[token] - max).fast_exp();
+            self.weights += weight;
+            for element in 0..4 {
+                let sum = &mut self.sums[element];
+                *sum = values[token][element].mul_add(weight, *sum);
+            }
+        }
+    }
+}
+
+/// Combines the warps' means into a head's output; threads that have not computed have no mean.
+///
+/// # Safety
+/// All threads of the block call it together; the output has [`KV_HEAD_DIM`] elements.
+#[inline(always)]
+pub(super) unsafe fn combine(mean: Option<Mean>, output: *mut f32) {
+    let sums = shared_array![Float4; (WARPS * LANES) as usize];
+    let (maxima, weights) = (
+        shared_array![f32; WARPS as usize],
+        shared_array![f32; WARPS as usize],
+    );
+    let t = thread::thread_idx_x();
+    if let Some(mean) = mean {
+        // SAFETY: the places are this thread's, or its warp's and written by one lane.
+        unsafe {
+            *sums.add(t as usize) = Float4(mean.sums);
+            if warp::lane_id() == 0 {
+                *maxima.add((t / LANES) as usize) = mean.max;
+                *weights.add((t / LANES) as usize) = mean.weights;
+            }
+        }
+    }
+    thread::sync_threads();
+    if t >= KV_HEAD_DIM {
+        return;
+    }
+    let sums = sums.cast::<f32>();
+    // SAFETY: each computing warp has stored its mean.
+    unsafe {
+        let mut max = f32::NEG_INFINITY;
+        for warp in 0..WARPS as usize {
+            max = max.max(*maxima.add(warp));
+        }
+        let (mut total, mut sum) = (0.0f32, 0.0f32);
+        for warp in 0..WARPS as usize {
+            let weight = (*maxima.add(warp) - max).fast_exp();
+            total = (*weights.add(warp)).mul_add(weight, total);
+            sum = (*sums.add(warp * KV_HEAD_DIM as usize + t as usize)).mul_add(weight, sum);
+        }
+        *output.add(t as usize) = sum / total;
+    }
+}
+
+#[inline(always)]
+fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
+    let low = a[1].mul_add(b[1], a[0] * b[0]);
+    a[3].mul_add(b[3], a[2].mul_add(b[2], low))
+}
+
+/// The sum over the warp's lanes, in every lane: pairs, pairs of pairs, and so on.
+///
+/// # Safety
+/// All lanes call it together.
+#[inline(always)]
+unsafe fn across_warp(mut value: f32) -> f32 {
+    for bits in [16, 8, 4, 2, 1] {
+        // SAFETY: all lanes take part.
+        value += unsafe { warp::warp_shuffle_xor(u32::MAX, value, bits, LANES).0 };
+    }
+    value
+}
