@@ -27,7 +27,8 @@ pub use cluster_product::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, PRODUCT_
 #[cfg(not(target_os = "cuda"))]
 pub use host::*;
 pub use kv_prefetch::{
-    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES, KV_THREADS,
+    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_PAGES, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES,
+    KV_THREADS,
 };
 pub use rounds::{FACTOR, SUMMAND};
 pub use tiles::{CONSUMERS, PLAIN_PRODUCERS, STAGES, TILE};

@@ -2,12 +2,14 @@
 
 use anyhow::Result;
 use cuda_host::kernels;
+use cust::context::CurrentContext;
 use cust::error::CudaResult;
 use cust::memory::{CopyDestination, DeviceBuffer, DevicePointer};
 use cust::stream::Stream;
 use examples_host::prelude::*;
 use gpu_kernels::{
-    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES, KV_THREADS,
+    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_PAGES, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES,
+    KV_THREADS,
 };
 
 kernels! { use gpu_kernels::{attention_direct, attention_prefetched, attention_staged}; }
@@ -51,7 +53,7 @@ impl Cache {
     /// A block for each multiprocessor: that is what its heads and sequences make. On a GPU each sequence has 4096 tokens; on a model
     /// fewer, as many as are soon interpreted.
     pub fn new(part: &Part) -> Result<Self> {
-        let pages = part.by_times(256, 16);
+        let pages = part.by_times(KV_MAX_PAGES as usize, 16);
         let sequences = part.device().multiprocessors()? as usize / HEADS;
         let mut elements = vec![0.0; sequences * pages * PAGE];
         KEYS_AND_VALUES.fill_f32(0, &mut elements);
@@ -119,6 +121,8 @@ impl Cache {
     /// Attention with so many stages; the first block stamps the time of each page's issue and of its arrival.
     pub fn attend_stamped(&mut self, stages: u32, stream: &Stream) -> Result<Stamps> {
         let stamps = DeviceBuffer::from_slice(&vec![0u64; 2 * self.pages])?;
+        // The copy is of the legacy stream, which a non-blocking one does not wait for.
+        CurrentContext::synchronize()?;
         self.prefetch(stages, stamps.as_device_ptr(), stream)?;
         stream.synchronize()?;
         let stamps = stamps.as_host_vec()?;

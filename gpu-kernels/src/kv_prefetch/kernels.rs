@@ -6,8 +6,8 @@ use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{shared_array, warp};
 
-use super::mean::{Mean, combine};
-use super::{KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_STAGES, KV_STAGE_BYTES, LANES, TILE};
+use super::mean::{Mean, Means};
+use super::{KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_PAGES, KV_MAX_STAGES, KV_STAGE_BYTES, LANES, TILE};
 use crate::float4::Float4;
 
 /// What a block works on: one head of one sequence.
@@ -82,13 +82,18 @@ pub unsafe fn attention_direct(
     // SAFETY: the launch vouches for the pages, the queries and the output; all threads are here.
     unsafe {
         let head = Head::of_block(table, pages, queries, output);
+        let means = Means::new();
+        if thread::thread_idx_x() == 0 {
+            means.initialise();
+        }
+        thread::sync_threads();
         let mut mean = Mean::of(head.query, scale);
         head.for_each_page(|_, keys| {
             let values = keys.add(head.values);
             let load = |from: *const f32, at: u32| (*from.add(at as usize).cast::<Float4>()).0;
             mean.add(|at| load(keys, at), |at| load(values, at));
         });
-        combine(Some(mean), head.output);
+        means.combine(mean, head.output);
     }
 }
 
@@ -107,6 +112,11 @@ pub unsafe fn attention_staged(
     // SAFETY: as above; barriers separate the stores to the stage from the loads of it.
     unsafe {
         let head = Head::of_block(table, pages, queries, output);
+        let means = Means::new();
+        if thread::thread_idx_x() == 0 {
+            means.initialise();
+        }
+        thread::sync_threads();
         let mut mean = Mean::of(head.query, scale);
         head.for_each_page(|_, keys| {
             // Four loads of each thread are under way together.
@@ -127,12 +137,13 @@ pub unsafe fn attention_staged(
             );
             thread::sync_threads();
         });
-        combine(Some(mean), head.output);
+        means.combine(mean, head.output);
     }
 }
 
 /// `output` from `queries` and the pages; bulk copies into `stages` stages, 1 to [`KV_MAX_STAGES`]. Blocks of
-/// [`KV_THREADS`](super::KV_THREADS) threads with [`KV_STAGE_BYTES`] bytes of dynamic shared memory for each stage, one page or more.
+/// [`KV_THREADS`](super::KV_THREADS) threads with [`KV_STAGE_BYTES`] bytes of dynamic shared memory for each stage, 1 to
+/// [`KV_MAX_PAGES`] pages.
 ///
 /// Where `stamps` is not null, block (0, 0) stores the multiprocessor's clock for each page: when its copies were issued, and, `pages`
 /// places further on, when they had come.
@@ -156,15 +167,20 @@ pub unsafe fn attention_prefetched(
     // SAFETY: as above, of the stages and the stamps too; whole warps take each side, and wait for each phase one by one.
     unsafe {
         let head = Head::of_block(table, pages, queries, output);
-        let mut ring = Ring::new(stages);
-        ring.initialise(!stamps.is_null());
-        let mut mean = None;
+        let (means, mut ring) = (Means::new(), Ring::new(stages));
+        if t == 0 {
+            means.initialise();
+            ring.initialise(!stamps.is_null());
+            fence::mbarrier_init();
+        }
+        thread::sync_threads();
         if t < KV_CONSUMERS {
-            let mut own = Mean::of(head.query, scale);
+            ring.look_up(&head);
+            let mut mean = Mean::of(head.query, scale);
             for _ in 0..pages {
                 ring.full().wait_parity(ring.parity);
                 let stage = ring.tiles();
-                own.add(
+                mean.add(
                     |at| stage.add(at).read_x4(),
                     |at| stage.add(TILE + at).read_x4(),
                 );
@@ -174,16 +190,17 @@ pub unsafe fn attention_prefetched(
                 }
                 ring.advance();
             }
-            mean = Some(own);
+            means.combine(mean, head.output);
         } else if t == KV_CONSUMERS {
-            head.for_each_page(|page, keys| {
+            ring.looked_up().wait_parity(0);
+            for page in 0..pages {
                 ring.empty().wait_parity(ring.parity ^ 1);
                 if !stamps.is_null() {
                     *stamps.add(page as usize) = clock64();
                 }
-                ring.fetch(keys, head.values);
+                ring.fetch(page, head.values);
                 ring.advance();
-            });
+            }
         } else if t == KV_CONSUMERS + LANES && !stamps.is_null() {
             // A witness, who does nothing but look at the clock when a page has come.
             for page in 0..pages {
@@ -193,12 +210,12 @@ pub unsafe fn attention_prefetched(
                 ring.advance();
             }
         }
-        combine(mean, head.output);
     }
 }
 
-/// The stages, and where a warp is among them.
+/// The head's keys of each page, as they were looked up; the stages, and where a warp is among them.
 struct Ring {
+    keys: SharedPtr<u64>,
     first: SharedPtr<f32>,
     barriers: Mbarrier,
     stages: u32,
@@ -210,9 +227,10 @@ impl Ring {
     #[inline(always)]
     fn new(stages: u32) -> Self {
         Self {
+            keys: SharedPtr::new(shared_array![u64; KV_MAX_PAGES as usize]),
             first: SharedPtr::new(dynamic_shared_mem::<f32>()),
             barriers: Mbarrier::at(SharedPtr::new(
-                shared_array![u64; 2 * KV_MAX_STAGES as usize],
+                shared_array![u64; 2 * KV_MAX_STAGES as usize + 1],
             )),
             stages,
             stage: 0,
@@ -224,21 +242,46 @@ impl Ring {
     /// the witness if there is one.
     ///
     /// # Safety
-    /// All threads of the block call it together.
+    /// One thread calls it, before a barrier of the block.
     #[inline(always)]
     unsafe fn initialise(&self, witnessed: bool) {
-        if thread::thread_idx_x() == 0 {
+        let warps = KV_CONSUMERS / LANES;
+        // SAFETY: the places are the ring's, and nobody uses them yet.
+        unsafe {
             for stage in 0..self.stages {
-                // SAFETY: the places are the ring's, and nobody uses them yet.
-                unsafe {
-                    self.barriers.add(stage).init(1);
-                    let readers = KV_CONSUMERS / LANES + u32::from(witnessed);
-                    self.barriers.add(KV_MAX_STAGES + stage).init(readers);
-                }
+                self.barriers.add(stage).init(1);
+                let empty = self.barriers.add(KV_MAX_STAGES + stage);
+                empty.init(warps + u32::from(witnessed));
             }
-            fence::mbarrier_init();
+            self.looked_up().init(warps);
         }
-        thread::sync_threads();
+    }
+
+    /// The computing threads look the pages up together, for the one that fetches: it would wait for each address by itself.
+    ///
+    /// # Safety
+    /// The barriers are initialised, all computing threads call it, and there are at most [`KV_MAX_PAGES`] pages.
+    #[inline(always)]
+    unsafe fn look_up(&self, head: &Head) {
+        let mut page = thread::thread_idx_x();
+        // SAFETY: each page is one thread's.
+        unsafe {
+            while page < head.pages {
+                let keys = (*head.table.add(page as usize)).add(head.keys);
+                self.keys.add(page).write(keys as u64);
+                page += KV_CONSUMERS;
+            }
+            warp::sync_warp(u32::MAX);
+            if warp::lane_id() == 0 {
+                self.looked_up().arrive();
+            }
+        }
+    }
+
+    /// Completes when all pages have been looked up.
+    #[inline(always)]
+    fn looked_up(&self) -> Mbarrier {
+        self.barriers.add(2 * KV_MAX_STAGES)
     }
 
     #[inline(always)]
@@ -257,17 +300,19 @@ impl Ring {
         self.first.add(self.stage * 2 * TILE)
     }
 
-    /// Issues the copies of a head's keys and values, which lie `values` further on.
+    /// Issues the copies of a page: the head's keys, and its values, which lie `values` further on.
     ///
     /// # Safety
-    /// The stage is empty, and one thread calls it.
+    /// The stage is empty, the pages have been looked up, and one thread calls it.
     #[inline(always)]
-    unsafe fn fetch(&self, keys: *const f32, values: usize) {
-        // Warps have read the stage as threads do, the copies write it through the async proxy.
+    unsafe fn fetch(&self, page: u32, values: usize) {
+        // Warps have read the stage as threads do, the copies write it through the async proxy: the barrier alone does not order
+        // the two.
         fence::proxy_async_shared();
         let (to, bytes) = (self.tiles(), KV_STAGE_BYTES / 2);
         // SAFETY: the caller's.
         unsafe {
+            let keys = self.keys.add(page).read() as *const f32;
             self.full().arrive_expect_tx(KV_STAGE_BYTES);
             bulk::copy_to_shared(to, keys, bytes, self.full());
             bulk::copy_to_shared(to.add(TILE), keys.add(values), bytes, self.full());

@@ -1,6 +1,7 @@
 //! The mean of values, weighted by the softmax of scores, while pages come one after another.
 
-use cuda_std::extensions::FastFloat;
+use cuda_std::extensions::mbarrier::Mbarrier;
+use cuda_std::extensions::{FastFloat, SharedPtr};
 use cuda_std::prelude::*;
 use cuda_std::{GpuFloat, shared_array, warp};
 
@@ -67,46 +68,68 @@ impl Mean {
     }
 }
 
-/// Combines the warps' means into a head's output; threads that have not computed have no mean.
-///
-/// # Safety
-/// All threads of the block call it together; the output has [`KV_HEAD_DIM`] elements.
-#[inline(always)]
-pub(super) unsafe fn combine(mean: Option<Mean>, output: *mut f32) {
-    let sums = shared_array![Float4; (WARPS * LANES) as usize];
-    let (maxima, weights) = (
-        shared_array![f32; WARPS as usize],
-        shared_array![f32; WARPS as usize],
-    );
-    let t = thread::thread_idx_x();
-    if let Some(mean) = mean {
-        // SAFETY: the places are this thread's, or its warp's and written by one lane.
+/// Where the computing warps meet at the end: their means, and an mbarrier object that completes when all of them are there. No barrier
+/// of the whole block is needed.
+pub(super) struct Means {
+    sums: *mut Float4,
+    maxima: *mut f32,
+    weights: *mut f32,
+    there: Mbarrier,
+}
+
+impl Means {
+    /// Reserves the places.
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            sums: shared_array![Float4; (WARPS * LANES) as usize],
+            maxima: shared_array![f32; WARPS as usize],
+            weights: shared_array![f32; WARPS as usize],
+            there: Mbarrier::at(SharedPtr::new(shared_array![u64; 1])),
+        }
+    }
+
+    /// # Safety
+    /// One thread calls it, before a barrier of the block.
+    #[inline(always)]
+    pub(super) unsafe fn initialise(&self) {
+        // SAFETY: the place is this struct's, and nobody uses it yet.
+        unsafe { self.there.init(WARPS) };
+    }
+
+    /// Combines the warps' means into a head's output.
+    ///
+    /// # Safety
+    /// All computing threads call it, once; the object is initialised, and the output has [`KV_HEAD_DIM`] elements.
+    #[inline(always)]
+    pub(super) unsafe fn combine(&self, mean: Mean, output: *mut f32) {
+        let t = thread::thread_idx_x();
+        // SAFETY: the places are this thread's, or its warp's and written by one lane; they are read when all warps have arrived.
         unsafe {
-            *sums.add(t as usize) = Float4(mean.sums);
+            *self.sums.add(t as usize) = Float4(mean.sums);
+            warp::sync_warp(u32::MAX);
             if warp::lane_id() == 0 {
-                *maxima.add((t / LANES) as usize) = mean.max;
-                *weights.add((t / LANES) as usize) = mean.weights;
+                *self.maxima.add((t / LANES) as usize) = mean.max;
+                *self.weights.add((t / LANES) as usize) = mean.weights;
+                self.there.arrive();
             }
+            if t >= KV_HEAD_DIM {
+                return;
+            }
+            self.there.wait_parity(0);
+            let sums = self.sums.cast::<f32>();
+            let mut max = f32::NEG_INFINITY;
+            for warp in 0..WARPS as usize {
+                max = max.max(*self.maxima.add(warp));
+            }
+            let (mut total, mut sum) = (0.0f32, 0.0f32);
+            for warp in 0..WARPS as usize {
+                let weight = (*self.maxima.add(warp) - max).fast_exp();
+                total = (*self.weights.add(warp)).mul_add(weight, total);
+                sum = (*sums.add(warp * KV_HEAD_DIM as usize + t as usize)).mul_add(weight, sum);
+            }
+            *output.add(t as usize) = sum / total;
         }
-    }
-    thread::sync_threads();
-    if t >= KV_HEAD_DIM {
-        return;
-    }
-    let sums = sums.cast::<f32>();
-    // SAFETY: each computing warp has stored its mean.
-    unsafe {
-        let mut max = f32::NEG_INFINITY;
-        for warp in 0..WARPS as usize {
-            max = max.max(*maxima.add(warp));
-        }
-        let (mut total, mut sum) = (0.0f32, 0.0f32);
-        for warp in 0..WARPS as usize {
-            let weight = (*maxima.add(warp) - max).fast_exp();
-            total = (*weights.add(warp)).mul_add(weight, total);
-            sum = (*sums.add(warp * KV_HEAD_DIM as usize + t as usize)).mul_add(weight, sum);
-        }
-        *output.add(t as usize) = sum / total;
     }
 }
 

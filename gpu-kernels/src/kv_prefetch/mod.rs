@@ -29,6 +29,9 @@ pub const KV_STAGE_BYTES: u32 = 2 * TILE * size_of::<f32>() as u32;
 /// Stages that `attention_prefetched` can have.
 pub const KV_MAX_STAGES: u32 = 8;
 
+/// Pages of a sequence that `attention_prefetched` takes at most.
+pub const KV_MAX_PAGES: u32 = 256;
+
 /// Threads of a block that compute.
 pub const KV_CONSUMERS: u32 = 256;
 
