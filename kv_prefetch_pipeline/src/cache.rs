@@ -53,7 +53,7 @@ impl Cache {
     /// A block for each multiprocessor: that is what its heads and sequences make. On a GPU each sequence has 4096 tokens; on a model
     /// fewer, as many as are soon interpreted.
     pub fn new(part: &Part) -> Result<Self> {
-        let pages = part.by_times(KV_MAX_PAGES as usize, 16);
+        let pages = part.by_times(KV_MAX_PAGES as usize, 32);
         let sequences = part.device().multiprocessors()? as usize / HEADS;
         let mut elements = vec![0.0; sequences * pages * PAGE];
         KEYS_AND_VALUES.fill_f32(0, &mut elements);

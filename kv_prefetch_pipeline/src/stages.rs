@@ -22,6 +22,7 @@ use cuda_host::prelude::*;
 use examples_host::answer::answer;
 use examples_host::prelude::*;
 
+const FEW: &str = "the few pages that a model is given do not make up for the start of the kernel";
 /// What a launch with too much shared memory is told.
 const REFUSED: &str = "CUDA_ERROR_INVALID_VALUE";
 
@@ -36,7 +37,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let bytes = cache.bytes() as u64;
     part.predict(format!(
         "{} sequences of {} pages and 4 heads: {} of keys and values are read once. A plain copy moves as much in {}.\n\
-         One stage takes what plain loads take; with 2 the next page comes while one is used; 4 are enough.",
+         One stage takes about what plain loads take; with 2 the next page comes while one is used; 4 are enough.",
         cache.sequences,
         cache.pages,
         units::bytes(bytes),
@@ -72,18 +73,18 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [direct, staged, one, two, four] = &outcomes;
     let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
     part.expect("faster/stages-2", "2 stages are faster than 1", gain(one, two).at_least(1.2));
-    part.expect("faster/staged", "and than plain loads", gain(staged, two).at_least(1.2));
+    part.expect(
+        "faster/staged",
+        "and than plain loads into shared memory",
+        gain(staged, two).at_least(1.2),
+    );
     part.expect("not-slower/stages-4", "4 are not slower than 2", gain(two, four).at_least(0.97));
     let sentence = "4 stages are faster than plain loads into registers";
     part.expect("faster/direct", sentence, gain(direct, four).at_least(1.05));
-    let one_stage = gain(staged, one);
-    part.expect(
-        "one-stage/least",
-        "1 stage is about as slow as plain loads",
-        one_stage.at_least(0.7),
-    );
-    part.expect("one-stage/most", "and no faster", one_stage.at_most(1.5));
-    let near = share(reached(four)).at_least(0.9);
+    let one_stage = gain(direct, one);
+    part.expect("one-stage/least", "1 stage is about as slow as they are", one_stage.at_least(0.6));
+    part.expect("one-stage/most", "and hardly faster", one_stage.at_most(1.4));
+    let near = share(reached(four)).at_least(0.9).not_of_the_model(FEW);
     part.expect("near-bound/stages-4", "4 stages read as fast as a copy moves", near);
     let most = outcomes.iter().map(reached).fold(0.0, f64::max);
     let sentence = "no kernel reads much faster than a copy moves";
