@@ -115,36 +115,18 @@ impl Product {
         stream: &Stream,
     ) -> cust::error::CudaResult<()> {
         let Shape { row_panels, column_panels, terms } = self.shape;
-        let attributes = [Attribute::cluster([cluster, 1, 1])];
+        let clusters = [Attribute::cluster([cluster, 1, 1])];
         let (grid, block) = ((row_panels, column_panels), PRODUCT_THREADS);
-        let (kernels, arguments) = (&self.kernels, (a, &self.b, c, fetched, terms as u32));
+        let Kernels { product_global, product_dsmem, product_multicast } = &self.kernels;
+        let all = (a, &self.b, c, fetched, terms as u32);
         // SAFETY: the caller's promise; the grid has a block for each panel of the product.
         unsafe {
             match way {
-                Way::Global => kernels.product_global.launch_with(
-                    &attributes,
-                    grid,
-                    block,
-                    0,
-                    stream,
-                    arguments,
-                ),
-                Way::Dsmem => kernels.product_dsmem.launch_with(
-                    &attributes,
-                    grid,
-                    block,
-                    0,
-                    stream,
-                    arguments,
-                ),
-                Way::Multicast => kernels.product_multicast.launch_with(
-                    &attributes,
-                    grid,
-                    block,
-                    0,
-                    stream,
-                    arguments,
-                ),
+                Way::Global => product_global.launch_with(&clusters, grid, block, 0, stream, all),
+                Way::Dsmem => product_dsmem.launch_with(&clusters, grid, block, 0, stream, all),
+                Way::Multicast => {
+                    product_multicast.launch_with(&clusters, grid, block, 0, stream, all)
+                }
             }
         }
     }
