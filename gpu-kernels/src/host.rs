@@ -16,6 +16,10 @@ pub use crate::baseline::reduce::{dot, sum};
 pub use crate::baseline::softmax::softmax_rows;
 pub use crate::baseline::spin::{HELD_REGISTERS, hold, hold_registers, spin};
 pub use crate::baseline::stencil::jacobi;
+pub use crate::baseline::vision::{
+    IMAGE_PATCHES, PATCH_FEATURES, PATCH_PIXELS, PATCH_TOKENS, VISION_THREADS, allocate_tokens,
+    emit_tokens, patch_relevance, texture_features,
+};
 pub use crate::cluster_product::kernels::{product_dsmem, product_global, product_multicast};
 pub use crate::kv_prefetch::kernels::{attention_direct, attention_prefetched, attention_staged};
 pub use crate::steps::dependent::relax_dependent;
@@ -43,10 +47,12 @@ pub const SM_70_KERNELS: &[&str] = &[
     affine_rounds_x4::NAME,
     affine_strided_x4::NAME,
     affine_x4::NAME,
+    allocate_tokens::NAME,
     append_kv::NAME,
     bias_gelu::NAME,
     bias_residual::NAME,
     dot::NAME,
+    emit_tokens::NAME,
     fill::NAME,
     fma_chain::NAME,
     fma_tiles_named_barriers::NAME,
@@ -58,6 +64,7 @@ pub const SM_70_KERNELS: &[&str] = &[
     matmul::NAME,
     matmul_transposed::NAME,
     paged_attention::NAME,
+    patch_relevance::NAME,
     relax::NAME,
     relax_persistent::NAME,
     saxpy::NAME,
@@ -65,6 +72,7 @@ pub const SM_70_KERNELS: &[&str] = &[
     softmax_rows::NAME,
     spin::NAME,
     sum::NAME,
+    texture_features::NAME,
 ];
 
 /// The names of the kernels in [`SM_80`].

@@ -94,6 +94,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::affine_rounds_x4>(),
         entry::<gpu_kernels::affine_strided_x4>(),
         entry::<gpu_kernels::affine_x4>(),
+        entry::<gpu_kernels::allocate_tokens>(),
         entry::<gpu_kernels::append_kv>(),
         entry::<gpu_kernels::attention_direct>(),
         entry::<gpu_kernels::attention_prefetched>(),
@@ -101,6 +102,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::bias_gelu>(),
         entry::<gpu_kernels::bias_residual>(),
         entry::<gpu_kernels::dot>(),
+        entry::<gpu_kernels::emit_tokens>(),
         entry::<gpu_kernels::fill>(),
         entry::<gpu_kernels::fma_chain>(),
         entry::<gpu_kernels::fma_tiles_bulk>(),
@@ -114,6 +116,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::matmul>(),
         entry::<gpu_kernels::matmul_transposed>(),
         entry::<gpu_kernels::paged_attention>(),
+        entry::<gpu_kernels::patch_relevance>(),
         entry::<gpu_kernels::product_dsmem>(),
         entry::<gpu_kernels::product_global>(),
         entry::<gpu_kernels::product_multicast>(),
@@ -125,6 +128,7 @@ fn the_entries_have_the_parameters_of_the_signatures() {
         entry::<gpu_kernels::softmax_rows>(),
         entry::<gpu_kernels::spin>(),
         entry::<gpu_kernels::sum>(),
+        entry::<gpu_kernels::texture_features>(),
     ];
     for (name, parameters) in [SM_70, SM_80, SM_90].into_iter().flat_map(entries) {
         let expected = expected.iter().find(|expected| expected.0 == name);

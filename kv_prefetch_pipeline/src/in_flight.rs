@@ -102,7 +102,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.expect(
         "shorter/stages-4",
         "4 stages: less time between pages than with 1",
-        gain.at_least(1.5),
+        gain.at_least(1.05),
     );
     part.take_away(
         "Look at the clock: pages are on their way together only if a stage is free for each.",

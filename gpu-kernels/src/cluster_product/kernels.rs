@@ -75,11 +75,10 @@ impl Product {
     unsafe fn store(&self, sums: Sums) {
         let columns = (thread::grid_dim_y() * PRODUCT_COLUMNS) as usize;
         let column = thread::block_idx_y() * PRODUCT_COLUMNS + 4 * thread::thread_idx_x();
-        let mut row = (thread::block_idx_x() * PRODUCT_ROWS) as usize;
-        for own in 0..PRODUCT_ROWS as usize {
+        let first = (thread::block_idx_x() * PRODUCT_ROWS) as usize;
+        for (row, sums) in (first..).zip(sums) {
             // SAFETY: inside the product, which has so many rows and columns.
-            unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums[own]) };
-            row += 1;
+            unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums) };
         }
     }
 }

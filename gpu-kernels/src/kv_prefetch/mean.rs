@@ -57,12 +57,11 @@ impl Mean {
         self.max = max;
         self.weights *= fade;
         self.sums = self.sums.map(|sum| sum * fade);
-        for token in 0..2 {
-            let weight = (scores[token] - max).fast_exp();
+        for (score, values) in scores.into_iter().zip(values) {
+            let weight = (score - max).fast_exp();
             self.weights += weight;
-            for element in 0..4 {
-                let sum = &mut self.sums[element];
-                *sum = values[token][element].mul_add(weight, *sum);
+            for (sum, value) in self.sums.iter_mut().zip(values) {
+                *sum = value.mul_add(weight, *sum);
             }
         }
     }
