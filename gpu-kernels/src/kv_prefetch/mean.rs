@@ -57,13 +57,21 @@ impl Mean {
         self.max = max;
         self.weights *= fade;
         self.sums = self.sums.map(|sum| sum * fade);
-        for (score, values) in scores.into_iter().zip(values) {
-            let weight = (score - max).fast_exp();
-            self.weights += weight;
-            for (sum, value) in self.sums.iter_mut().zip(values) {
-                *sum = value.mul_add(weight, *sum);
-            }
-        }
+        self.take((scores[0] - max).fast_exp(), values[0]);
+        self.take((scores[1] - max).fast_exp(), values[1]);
+    }
+
+    /// Adds the lane's part of a value. Written out: in a loop the compiler would keep the sums in memory.
+    #[inline(always)]
+    fn take(&mut self, weight: f32, [a, b, c, d]: [f32; 4]) {
+        self.weights += weight;
+        let [w, x, y, z] = self.sums;
+        self.sums = [
+            a.mul_add(weight, w),
+            b.mul_add(weight, x),
+            c.mul_add(weight, y),
+            d.mul_add(weight, z),
+        ];
     }
 }
 
