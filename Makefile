@@ -3,7 +3,7 @@ CARGO ?= cargo
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter test labs handout browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter test labs handout handout-check grading-check offline browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -27,6 +27,15 @@ labs: ## verify the labs: exercises, solutions, wrong solutions
 
 handout: ## write the labs' archive for students
 	$(CARGO) lab handout
+
+handout-check: ## build that archive without a network
+	scripts/check-handout
+
+grading-check: ## grade a class of wrong and hostile submissions
+	scripts/check-grading
+
+offline: ## write the repository with the sources of all libraries
+	scripts/make-offline
 
 browser-test: ## test the timeline page in headless Chromium
 	scripts/browser-test

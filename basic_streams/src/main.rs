@@ -14,13 +14,18 @@ mod kernels;
 mod pinned;
 mod three_way;
 
-use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
+use examples_host::part_option::PartOption::{Chunks, Iterations, Rounds, Size, Streams};
 use examples_host::prelude::*;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     Example::new("basic_streams", "Kernels, copies and the host at the same time")
-        .part("kernels", "How many small kernels run at once?", &[Iterations], kernels::run)
+        .part(
+            "kernels",
+            "How many small kernels run at once?",
+            &[Iterations, Streams, Rounds],
+            kernels::run,
+        )
         .needs(&[Need::Multiprocessors(8)])
         .part(
             "cpu-overlap",

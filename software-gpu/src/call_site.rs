@@ -30,6 +30,8 @@ const SYMBOLS: &str = "rust-cuda/libcuda/src/";
 /// How the paths of Rust's own libraries begin, and where cargo keeps libraries such as cust.
 const RUST: &str = "/rustc/";
 const REGISTRY: &str = "/registry/src/";
+/// The file that `cargo vendor` writes into the folder of each library.
+const VENDORED: &str = ".cargo-checksum.json";
 /// Folders of the C library's sources, whose paths are relative in the debug information of most distributions.
 const LIBC_FOLDERS: [&str; 3] = ["csu", "nptl", "sysdeps"];
 /// What calls `main` and a thread's function in the C library. `start_thread` is not here: it could be the program's own.
@@ -171,6 +173,13 @@ fn is_wrapper(file: &Path, wrappers: &[&str]) -> bool {
         || path.contains(SYMBOLS)
         || path.starts_with(RUST)
         || path.contains(REGISTRY)
+        || is_vendored(file)
+}
+
+/// Whether the source is of a library that `cargo vendor` has put beside the program.
+fn is_vendored(file: &Path) -> bool {
+    let mut folders = file.ancestors().skip(1);
+    file.is_absolute() && folders.any(|folder| folder.join(VENDORED).exists())
 }
 
 /// Whether the frame is the C library's: by its function, or by its source as distributions build it.
@@ -233,6 +242,18 @@ mod tests {
         ));
         assert!(!is_wrapper("/home/examples-host-2/src/main.rs"));
         assert!(!is_wrapper("/home/me/cust-demo/nptl/main.c"));
+    }
+
+    #[test]
+    fn vendored_libraries_hold_no_call_sites() {
+        let root = tempfile::tempdir().expect("a folder");
+        let cust = root.path().join("vendor/cust");
+        std::fs::create_dir_all(&cust).expect("a folder");
+        std::fs::write(cust.join(VENDORED), "{}").expect("a file");
+        let is_wrapper = |file: &str| is_wrapper(&root.path().join(file), &[]);
+        assert!(is_wrapper("vendor/cust/src/memory/device/device_slice.rs"));
+        assert!(!is_wrapper("vendor/demo/src/main.rs"));
+        assert!(!is_wrapper("labs/exercises/01_first_stream.rs"));
     }
 
     #[test]

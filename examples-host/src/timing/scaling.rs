@@ -4,10 +4,10 @@
 //! operation takes. The knee is where the measured time leaves the bound, because something else has become scarce.
 
 use crate::compare::Workload;
-use crate::expect::{Expected, right, truth};
+use crate::expect::right;
 use crate::label::Label;
 use crate::measure::VARIANTS;
-use crate::part::{NOISE, Part};
+use crate::part::Part;
 use crate::plan::Plan;
 use crate::results::Kind;
 use crate::table::Table;
@@ -80,8 +80,8 @@ impl Part<'_> {
         self.say(scaling.table(&median, on_one));
         let knee = scaling.0.iter().rfind(|row| row.reached() >= KNEE);
         self.say(format!(
-            "The knee is at {} streams, the last to reach {} of the bound.",
-            knee.map_or(1, |row| row.streams),
+            "The knee is at {}, the last to reach {} of the bound.",
+            variant(knee.map_or(1, |row| row.streams)),
             units::percent(KNEE)
         ));
         Ok(scaling)
@@ -101,18 +101,11 @@ impl Scaling {
         self.0.iter().map(most).fold(0.0, f64::max)
     }
 
-    /// Whether no number of streams takes longer than the number before it.
-    pub fn never_slower(&self) -> Expected {
-        let slower = |pair: &&[Row]| pair[1].least > pair[0].least.mul_f64(1.0 + NOISE);
-        let slower = self.0.windows(2).find(slower);
-        let found = slower.map_or("yes".to_owned(), |pair| {
-            format!("no, {} streams take longer", pair[1].streams)
-        });
-        truth(
-            slower.is_none(),
-            found,
-            format!("within {}", units::percent(NOISE)),
-        )
+    /// The time with a number of streams over that with the number before it, where it grows most: at most 1, but for noise.
+    pub fn most_slower(&self) -> f64 {
+        let ratios = self.0.windows(2);
+        let ratios = ratios.map(|pair| pair[1].least.div_duration_f64(pair[0].least));
+        ratios.fold(0.0, f64::max)
     }
 
     fn table(&self, median: &str, on_one: Duration) -> Table {

@@ -1,7 +1,9 @@
 //! Reductions: a grid-stride loop per thread, shuffles within a warp, shared memory within a block, one atomic
 //! addition per block. They take any grid of one-dimensional blocks whose size is a multiple of 32.
 
-use cuda_std::atomic::{AtomicF32, Ordering};
+use core::sync::atomic::Ordering;
+
+use cuda_std::atomic::AtomicF32;
 use cuda_std::{shared_array, warp, GpuFloat};
 use cuda_std::prelude::*;
 
@@ -71,7 +73,7 @@ unsafe fn add_block(value: f32, result: *mut f32) {
     sum = unsafe { add_warp(sum) };
     if lane == 0 {
         // SAFETY: the caller vouches for `result`, and every block adds to it atomically.
-        unsafe { AtomicF32::from_ptr(result) }.fetch_add(sum, Ordering::Relaxed);
+        unsafe { &*result.cast::<AtomicF32>() }.fetch_add(sum, Ordering::Relaxed);
     }
 }
 

@@ -12,8 +12,7 @@
 //!
 //! The results of all kernels are the same bit for bit.
 
-#[cfg(target_os = "cuda")]
-use cuda_std::float::GpuFloat;
+use cuda_std::GpuFloat;
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub(crate) mod dependent;

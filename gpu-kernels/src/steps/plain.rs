@@ -1,6 +1,8 @@
 //! The kernels of [`steps`](super) that run on every GPU.
 
-use cuda_std::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
+
+use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
 use cuda_std::prelude::*;
 
 use super::relaxed;
@@ -43,19 +45,19 @@ pub unsafe fn relax_persistent(x: *mut f32, y: *mut f32, n: usize, flags: *mut u
 /// each block, all 0 before the first round.
 #[inline(always)]
 unsafe fn wait_for_all_blocks(flags: *mut u32, round: u32) {
-    // SAFETY: each block has its word, which is accessed atomically only.
-    let flag =
-        |block: u32| unsafe { AtomicU32::from_ptr(flags.add((block * FLAG_WORDS) as usize)) };
+    let flag = |block: u32| flags.wrapping_add((block * FLAG_WORDS) as usize);
     let t = thread::thread_idx_x();
     // The block's writes come before the flag: the barrier orders them before its first thread, the release behind it.
     thread::sync_threads();
     if t == 0 {
-        flag(thread::block_idx_x()).store(round, Ordering::Release);
+        // SAFETY: each block has its word, which is accessed atomically only.
+        unsafe { atomic_store_32_device(flag(thread::block_idx_x()), Ordering::Release, round) };
     }
     let mut other = t;
     while other < thread::grid_dim_x() {
         // A block that is faster is a round ahead at most.
-        while flag(other).load(Ordering::Acquire) < round {}
+        // SAFETY: as above.
+        while unsafe { atomic_load_32_device(flag(other), Ordering::Acquire) } < round {}
         other += thread::block_dim_x();
     }
     thread::sync_threads();

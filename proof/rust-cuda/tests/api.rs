@@ -1,11 +1,13 @@
-//! The API of Rust-CUDA as published, item by item: what is here under the same name compiles, and the table in
-//! `rust-cuda/README.md` says the rest.
+//! The API of Rust-CUDA as published, item by item: what is here under the same name compiles and has the same signature, and the
+//! table in `rust-cuda/README.md` says the rest.
 #![allow(unused_imports, unstable_name_collisions)]
+
+mod signatures;
 
 /// One row of the table.
 struct Module {
     name: &'static str,
-    have: usize,
+    have: &'static [&'static str],
     differ: &'static [(&'static str, &'static str)],
     missing: &'static [&'static str],
 }
@@ -27,7 +29,7 @@ macro_rules! modules {
 
         const MODULES: &[Module] = &[$(Module {
             name: $name,
-            have: { const HAVE: &[&str] = &[$(stringify!($have)),*]; HAVE.len() },
+            have: &[$(stringify!($have)),*],
             differ: &[$((stringify!($differ), $difference)),*],
             missing: &[$($missing),*],
         }),*];
@@ -37,32 +39,35 @@ macro_rules! modules {
 modules! {
     root, "cuda_std", cuda_std {
         have: [kernel gpu_only externally_visible shared_array GpuFloat FloatExt glam vek half f16 bf16
-            atomic cfg float io mem misc prelude ptr shared thread warp print println assert_ne],
+            async_copy atomic cfg float io mem misc prelude ptr shared thread warp print println assert_ne intrinsics],
         differ: [
             address_space: "`constant` stays in global memory; outside of kernels a shared static is a wrapper, whose address is not \
                 the array's; `local` is refused",
             assert_eq: "`core`'s, a panic with both values",
         ],
-        missing: ["intrinsics"],
+        missing: [],
     }
     thread, "cuda_std::thread", cuda_std::thread {
         have: [thread_idx_x thread_idx_y thread_idx_z block_idx_x block_idx_y block_idx_z block_dim_x block_dim_y block_dim_z
             grid_dim_x grid_dim_y grid_dim_z thread_idx block_idx block_dim grid_dim index index_1d index_2d index_3d first
             sync_threads sync_threads_count sync_threads_and sync_threads_or nanosleep block_fence grid_fence device_fence
-            system_fence],
+            system_fence warp_size],
         differ: [],
         missing: [],
     }
     warp, "cuda_std::warp", cuda_std::warp {
         have: [sync_warp lane_id activemask WarpReductionOp warp_match_any warp_match_all warp_vote_all
-            warp_vote_any warp_vote_ballot warp_shuffle_down warp_shuffle_up warp_shuffle_idx warp_shuffle_xor],
+            warp_vote_any warp_vote_ballot warp_shuffle_down warp_shuffle_up warp_shuffle_idx warp_shuffle_xor warp_reduce
+            WarpMatchValue WarpShuffleValue WarpShuffleMode],
         differ: [
-            warp_reduce: "shuffles, on every architecture, where Rust-CUDA has `redux.sync`, from sm_80 on; also for 64 bits",
-            WarpReduceValue: "cannot be implemented by others",
-            WarpMatchValue: "cannot be implemented by others",
-            WarpShuffleValue: "cannot be implemented by others",
+            WarpReduceValue: "also of `u64` and `i64`, by shuffles; 32 bits before sm_80, too, where Rust-CUDA needs `redux.sync`",
         ],
-        missing: ["WarpShuffleMode"],
+        missing: [],
+    }
+    async_copy, "cuda_std::async_copy", cuda_std::async_copy {
+        have: [cp_async_ca cp_async_cg cp_async_commit_group cp_async_wait_group cp_async_wait_all],
+        differ: [],
+        missing: [],
     }
     shared, "cuda_std::shared", cuda_std::shared {
         have: [dynamic_shared_mem],
@@ -137,6 +142,48 @@ fn the_builder_has_every_method() {
 }
 
 /// The methods of the traits and types of Rust-CUDA, as a kernel calls them.
+/// A type of a program that implements the traits of the warp's functions as Rust-CUDA declares them.
+mod own {
+    use cuda_std::warp::{
+        WarpMatchValue, WarpReduceValue, WarpReductionOp, WarpShuffleMode, WarpShuffleValue,
+    };
+
+    #[expect(dead_code, reason = "it only has to compile")]
+    struct Celsius(f32);
+
+    impl WarpShuffleValue for Celsius {
+        unsafe fn shuffle(
+            mode: WarpShuffleMode,
+            mask: u32,
+            value: Self,
+            b: u32,
+            width: u32,
+        ) -> (Self, bool) {
+            // SAFETY: never called.
+            let (value, in_group) = unsafe { f32::shuffle(mode, mask, value.0, b, width) };
+            (Self(value), in_group)
+        }
+    }
+
+    impl WarpMatchValue for Celsius {
+        unsafe fn match_any(mask: u32, value: Self) -> u32 {
+            // SAFETY: never called.
+            unsafe { f32::match_any(mask, value.0) }
+        }
+
+        unsafe fn match_all(mask: u32, value: Self) -> Option<u32> {
+            // SAFETY: never called.
+            unsafe { f32::match_all(mask, value.0) }
+        }
+    }
+
+    impl WarpReduceValue for Celsius {
+        unsafe fn reduce(_mask: u32, value: Self, _op: WarpReductionOp) -> Self {
+            value
+        }
+    }
+}
+
 #[expect(dead_code, reason = "it only has to compile")]
 fn methods(x: f32, order: core::sync::atomic::Ordering) -> f32 {
     use cuda_std::FloatExt;
@@ -208,12 +255,49 @@ fn table() -> String {
             .collect();
         let missing: Vec<_> = missing.iter().map(|item| format!("`{item}`")).collect();
         text += &format!(
-            "| `{name}` | {have} | {} | {} |\n",
+            "| `{name}` | {} | {} | {} |\n",
+            have.len(),
             differ.join("; "),
             missing.join(", ")
         );
     }
+    for (name, module, differ) in [
+        ("cuda_std::atomic::mid", "mid", ""),
+        (
+            "cuda_std::intrinsics",
+            "intrinsics",
+            "software where libdevice has no instruction: slower, and other last digits; only those with a rounding mode need a GPU",
+        ),
+    ] {
+        let have = signatures::functions()
+            .filter(|(of, _)| *of == module)
+            .count();
+        text += &format!("| `{name}` | {have} | {differ} |  |\n");
+    }
     text
+}
+
+/// What has a signature in `upstream/` is in the table.
+#[test]
+fn the_table_has_every_function() {
+    for (module, name) in signatures::functions() {
+        let path = match module {
+            "" => "cuda_std".to_owned(),
+            // One item of the table each, whose functions `signatures` compares.
+            "mid" | "intrinsics" => continue,
+            _ => format!("cuda_std::{module}"),
+        };
+        let row = MODULES.iter().find(|row| row.name == path);
+        let row = row.unwrap_or_else(|| panic!("there is no row of {path}"));
+        let named = row
+            .have
+            .iter()
+            .chain(row.differ.iter().map(|(name, _)| name));
+        assert!(
+            named.clone().any(|named| *named == name),
+            "{path}::{name} is not in the table"
+        );
+    }
 }
 
 #[test]

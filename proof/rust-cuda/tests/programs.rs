@@ -84,6 +84,32 @@ fn products_are_contracted_and_sums_stay() {
     assert!(vecadd.lines().any(is_sum) && !vecadd.contains("fma.rn.f32"));
 }
 
+/// Loads and stores that name no state space.
+fn generic_accesses(kernel: &str) -> Vec<&str> {
+    let is_access = |line: &&str| line.starts_with("ld.") || line.starts_with("st.");
+    let is_placed = |line: &str| {
+        let operation = line.split_whitespace().next().unwrap_or_default();
+        let spaces = ["global", "shared", "param", "local", "const"];
+        operation.split('.').any(|part| spaces.contains(&part))
+    };
+    let lines = kernel.lines().map(str::trim).filter(is_access);
+    lines.filter(|line| !is_placed(line)).collect()
+}
+
+#[test]
+fn tiles_are_accessed_as_shared_memory() {
+    let gemm = include_str!("../ptx/gemm.ptx");
+    for kernel in ["tiled", "wide"] {
+        let start = gemm.find(&format!(".visible .entry {kernel}(")).unwrap();
+        let (body, _) = gemm[start..].split_once("\n}").unwrap();
+        assert!(
+            body.contains("ld.shared.") && body.contains("st.shared."),
+            "{kernel}"
+        );
+        assert_eq!(generic_accesses(body), [""; 0], "{kernel}");
+    }
+}
+
 #[test]
 fn gemm() -> Result<()> {
     const N: usize = 50;

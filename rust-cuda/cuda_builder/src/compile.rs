@@ -5,13 +5,15 @@
 //! `true`).
 
 use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use crate::inputs::Inputs;
 use crate::options::{EmitOption, Options};
 use crate::sysroot::Shared;
-use crate::{CudaBuilderError, Toolchain};
+use crate::{CudaBuilderError, Toolchain, advice};
 
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
@@ -125,30 +127,55 @@ pub(crate) fn cargo(
     command
 }
 
-/// Runs cargo and gives what it wrote to standard output.
+/// Runs cargo and gives what it wrote to standard output. Its messages appear as they come.
 pub(crate) fn run(
     mut command: Command,
     toolchain: &Toolchain,
     path_to_crate: &Path,
     arch: &'static str,
 ) -> Result<String, CudaBuilderError> {
-    let output = command
+    let failed = |source| CudaBuilderError::Io {
+        action: "start",
+        path: toolchain.cargo.clone(),
+        source,
+    };
+    let mut child = command
         .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|source| CudaBuilderError::Io {
-            action: "start",
-            path: toolchain.cargo.clone(),
-            source,
-        })?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let messages = child
+        .stderr
+        .take()
+        .map(|stderr| thread::spawn(|| show(stderr)));
+    let output = child.wait_with_output().map_err(failed)?;
+    let messages = messages
+        .and_then(|thread| thread.join().ok())
+        .unwrap_or_default();
     if !output.status.success() {
         return Err(CudaBuilderError::Compile {
             path: path_to_crate.to_owned(),
             arch,
             status: output.status,
+            advice: advice::on(&messages),
         });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Writes to standard error what comes, and gives all of it.
+fn show(messages: impl Read) -> String {
+    let mut all = String::new();
+    let mut reader = BufReader::new(messages);
+    let mut line = Vec::new();
+    while let Ok(1..) = reader.read_until(b'\n', &mut line) {
+        // What cannot be shown is still read.
+        let _ = io::stderr().write_all(&line);
+        all.push_str(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    all
 }
 
 /// Takes from the nested build what the surrounding one put into the environment: its profile, target, flags and

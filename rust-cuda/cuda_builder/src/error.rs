@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+use crate::advice;
 use crate::toolchain::DEVICE_RUSTC;
 
 /// Why [`CudaBuilder::build`](crate::CudaBuilder::build) failed.
@@ -34,7 +35,11 @@ pub enum CudaBuilderError {
     },
 
     /// cargo or rustc rejected the kernels; their own messages are on standard error.
-    #[error("the kernels in {path} do not compile for {arch}: cargo ended with {status}", path = .path.display())]
+    #[error(
+        "the kernels in {path} do not compile for {arch}: cargo ended with {status}{}",
+        advice.iter().map(|sentence| format!("\nhelp: {sentence}")).collect::<String>(),
+        path = .path.display()
+    )]
     Compile {
         /// The crate.
         path: PathBuf,
@@ -42,6 +47,8 @@ pub enum CudaBuilderError {
         arch: &'static str,
         /// How it ended.
         status: ExitStatus,
+        /// Sentences on the compiler's messages.
+        advice: Vec<&'static str>,
     },
 
     /// `launch_bounds` names a kernel that is not in the module.
@@ -62,16 +69,17 @@ pub enum CudaBuilderError {
 
     /// The kernels need a function of the compiler's run-time library.
     #[error(
-        "the kernels need the function `{function}`, which the GPU does not have{}",
-        if function.contains("ti") {
-            ": it converts between integers of 128 bits and floats; convert the two halves as `u64`"
-        } else {
-            ""
-        }
+        "{} needs the function `{function}`, which the GPU does not have{}",
+        caller.as_deref().map_or("the module".into(), |name| format!("`{name}`")),
+        advice::conversion(function)
+            .map(|what| format!(": it is `{what}`; convert the two halves as `u64`"))
+            .unwrap_or_default()
     )]
     MissingArithmetic {
         /// Its name.
         function: String,
+        /// The function of the module that calls it, if one does by its name.
+        caller: Option<String>,
     },
 
     /// There is no crate in the folder.

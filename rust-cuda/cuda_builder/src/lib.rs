@@ -25,6 +25,7 @@
 
 #![warn(missing_docs)]
 
+mod advice;
 mod arch;
 mod compile;
 mod error;

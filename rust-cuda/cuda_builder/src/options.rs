@@ -107,10 +107,14 @@ impl Options {
 
     /// What rustc is told of the crate of kernels alone, where all code is generated.
     pub(crate) fn code_generation(&self) -> Vec<String> {
-        let mut flags = vec![format!(
-            "-Cllvm-args=-nvptx-fma-level={}",
-            if self.fma_contraction { 2 } else { 0 }
-        )];
+        let mut flags = vec![
+            format!(
+                "-Cllvm-args=-nvptx-fma-level={}",
+                if self.fma_contraction { 2 } else { 0 }
+            ),
+            // Before LLVM drops what `shared_array!` tells it of addresses.
+            "-Cpasses=infer-address-spaces".into(),
+        ];
         flags.extend(
             self.fast_sqrt
                 .then(|| "-Cllvm-args=-nvptx-prec-sqrtf32=0".into()),

@@ -120,9 +120,31 @@ fn refuse_missing_arithmetic(assembly: &str) -> Result<(), CudaBuilderError> {
     match declared.find(is_arithmetic) {
         Some(function) => Err(CudaBuilderError::MissingArithmetic {
             function: function.into(),
+            caller: caller(assembly, function).map(str::to_owned),
         }),
         None => Ok(()),
     }
+}
+
+/// The kernel or function that calls that function first.
+fn caller<'a>(assembly: &'a str, function: &str) -> Option<&'a str> {
+    let mut name = None;
+    for line in assembly.lines() {
+        let is_head = [".visible .entry", ".visible .func", ".func"]
+            .iter()
+            .any(|start| line.starts_with(start));
+        if is_head {
+            let head = line.rsplit_once('(').map_or(line, |(head, _)| head);
+            name = head.split([' ', ')']).rfind(|word| !word.is_empty());
+        } else if line.trim_start().starts_with("call")
+            && line
+                .split([' ', ',', '\t'])
+                .any(|word| word.trim_end_matches(';') == function)
+        {
+            return name;
+        }
+    }
+    None
 }
 
 /// The declaration of the one function of C that rustc calls and LLVM does not expand: there is no C library to link.
@@ -355,11 +377,14 @@ mod tests {
 
     #[test]
     fn arithmetic_that_the_gpu_lacks_is_named() {
-        let assembly = ".extern .func  (.param .b32 func_retval0) __floatuntisf\n(\n)\n;\n";
+        let assembly = ".extern .func  (.param .b32 func_retval0) __floatuntisf\n(\n)\n;\n\
+             .visible .entry other(\n)\n{\n\tcall.uni mine, (p);\n}\n\
+             .visible .entry kernel(\n)\n{\n\tcall.uni (retval0), __floatuntisf, (param0, param1);\n}\n";
         let error = refuse_missing_arithmetic(assembly).unwrap_err().to_string();
-        assert!(
-            error.contains("`__floatuntisf`") && error.contains("two halves"),
-            "{error}"
+        assert_eq!(
+            error,
+            "`kernel` needs the function `__floatuntisf`, which the GPU does not have: it is `u128 as f32`; \
+             convert the two halves as `u64`"
         );
         let others = ".extern .func  (.param .b32 func_retval0) vprintf\n.extern .func __assertfail\n.extern .func mine\n";
         assert!(refuse_missing_arithmetic(others).is_ok());

@@ -223,3 +223,47 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     let after = build(None);
     assert!(after.contains(&format!("{}", 2.5_f32.to_bits())), "{after}");
 }
+
+/// Sources for the host, and what the error says beside the compiler's messages.
+#[test]
+fn mistakes_get_a_sentence() {
+    if let Err(tried) = Toolchain::find() {
+        eprintln!("not compiled, no device toolchain: {tried:?}");
+        return;
+    }
+    let folder = kernels("");
+    for (source, expected) in [
+        (
+            "pub fn f() { let _: Vec<u32> = Vec::new(); }",
+            "cargo::error=help: kernels are `no_std`: `Vec`, ",
+        ),
+        (
+            "pub fn f() { println!(); }",
+            "`use cuda_std::prelude::*;` or `use cuda_std::println;`",
+        ),
+        (
+            "pub fn f() -> usize { std::mem::size_of::<u32>() }",
+            "`core::` and, for what allocates, `alloc::`",
+        ),
+        (
+            "pub fn f(x: f32) -> f32 { x.sin() }",
+            "`use cuda_std::GpuFloat;`",
+        ),
+        (
+            "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn wide(x: u128, out: *mut f32) { unsafe { *out = x as f32 } }\n\
+             #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }",
+            "such as `u128 as f32`: convert the two halves as `u64`",
+        ),
+    ] {
+        fs::write(folder.path().join("src/lib.rs"), source).unwrap();
+        let output = run_build_script(folder.path(), None);
+        assert_eq!(output.status.code(), Some(1), "{source}");
+        let text = stdout(&output);
+        assert!(
+            text.contains(expected),
+            "{source}: {expected:?} is not in\n{text}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(!folder.path().join("module.ptx").exists());
+    }
+}

@@ -6,7 +6,7 @@
 //! `cosh`, `tanh` and the inverse hyperbolic functions, below 2 ulp. They are software, since NVIDIA's libdevice is
 //! not linked; where speed counts more than the last digits, [`FastFloat`](crate::extensions::FastFloat) is the hardware's approximation.
 //!
-//! rustc never contracts `a * b + c`: where nvcc would use an FMA, write `mul_add`.
+//! `a * b + c` becomes an FMA, as with nvcc, unless the build script says `fma_contraction(false)`; `mul_add` is one in any case.
 //!
 //! PTX ISA, *Floating Point Instructions*.
 

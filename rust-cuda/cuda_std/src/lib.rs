@@ -6,8 +6,10 @@
 //! - [`thread`][mod@thread]: where the thread is in its block and grid, barriers, fences
 //! - [`warp`][mod@warp]: shuffles, votes, matches and reductions among 32 lanes
 //! - [`shared`] and [`shared_array!`]: memory of the block
+//! - [`async_copy`][mod@async_copy]: copies from global to shared memory that the thread does not wait for
 //! - [`atomic`][mod@atomic]: atomic types with a scope
 //! - [`float`][mod@float]: maths on `f32` and `f64`, exact and approximate
+//! - [`intrinsics`][mod@intrinsics]: the functions of libdevice by their names
 //! - [`misc`][mod@misc]: the clock
 //! - [`io`][mod@io], [`mem`][mod@mem]: printing, and the allocator behind `alloc`
 //! - [`cfg`][mod@cfg]: what the module is compiled for
@@ -57,11 +59,13 @@ extern crate self as cuda_std;
 #[cfg(any(not(target_os = "cuda"), feature = "alloc"))]
 extern crate alloc;
 
+pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
 pub mod extensions;
 pub mod float;
 mod float_ext;
+pub mod intrinsics;
 pub mod io;
 #[cfg(target_os = "cuda")]
 mod llvm;

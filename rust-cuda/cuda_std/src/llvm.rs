@@ -63,7 +63,33 @@ unsafe extern "C" {
     pub(crate) fn match_any_32(mask: u32, value: u32) -> u32;
     #[link_name = "llvm.nvvm.match.any.sync.i64"]
     pub(crate) fn match_any_64(mask: u32, value: u64) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.add"]
+    pub(crate) fn redux_add(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.umin"]
+    pub(crate) fn redux_umin(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.umax"]
+    pub(crate) fn redux_umax(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.min"]
+    pub(crate) fn redux_min(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.max"]
+    pub(crate) fn redux_max(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.and"]
+    pub(crate) fn redux_and(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.or"]
+    pub(crate) fn redux_or(value: u32, mask: u32) -> u32;
+    #[cfg(target_feature = "ptx71")]
+    #[link_name = "llvm.nvvm.redux.sync.xor"]
+    pub(crate) fn redux_xor(value: u32, mask: u32) -> u32;
 
     #[link_name = "llvm.nvvm.isspacep.global"]
     pub(crate) fn is_global(address: *const ()) -> bool;
+    #[link_name = "llvm.nvvm.isspacep.shared"]
+    pub(crate) fn is_shared(address: *const ()) -> bool;
 }

@@ -5,8 +5,9 @@
 //! nothing is initialised, and [`thread::sync_threads`](crate::thread::sync_threads) must separate one thread's store
 //! from another's load.
 //!
-//! LLVM does not see that these addresses are of the shared state space, so it emits generic `ld` and `st`, which the
-//! hardware resolves at run time. [`SharedPtr`](crate::extensions::SharedPtr) is for where that counts.
+//! Where LLVM follows a pointer from there to an access, the access is `ld.shared` or `st.shared`. Where it cannot, because the
+//! pointer went through memory or into a function that is not inlined, it is a generic `ld` or `st`, which the hardware resolves
+//! at run time. [`SharedPtr`](crate::extensions::SharedPtr) keeps the state space in its type.
 //!
 //! PTX ISA, *State Spaces: Shared State Space*.
 
@@ -17,6 +18,8 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 use crate::gpu_only;
+#[cfg(target_os = "cuda")]
+use crate::llvm;
 
 // One symbol for all kernels, as aligned as CUDA C++'s `extern __shared__` can be asked to be.
 #[cfg(target_os = "cuda")]
@@ -26,16 +29,33 @@ global_asm!(".extern .shared .align 128 .b8 cuda_std_dynamic_shared[];");
 /// Every call gives the same address. How long it is only the launch knows.
 #[gpu_only]
 pub fn dynamic_shared_mem<T>() -> *mut T {
-    let address: *mut T;
+    /// More than a block can have, and within the window of generic addresses that shared memory has.
+    const END: usize = 1 << 20;
+    let end: *mut T;
     // SAFETY: takes an address; touches no memory.
     unsafe {
         asm!(
-            "cvta.shared.u64 {}, cuda_std_dynamic_shared;",
-            out(reg64) address,
+            "cvta.shared.u64 {}, cuda_std_dynamic_shared+{};",
+            out(reg64) end,
+            const END,
             options(pure, nomem, nostack, preserves_flags),
         );
+        back(end, END)
     }
-    address
+}
+
+/// The shared address that is `bytes` before the address `end`. LLVM infers the state space of what is computed from an address
+/// that it knows to be shared, and not of that address itself: so `end` is one that nothing is loaded from.
+///
+/// # Safety
+/// `end` is a shared address.
+#[doc(hidden)]
+#[cfg(target_os = "cuda")]
+#[inline(always)]
+pub unsafe fn back<T>(end: *mut T, bytes: usize) -> *mut T {
+    // SAFETY: the caller's.
+    unsafe { core::hint::assert_unchecked(llvm::is_shared(end.cast_const().cast())) };
+    end.wrapping_byte_sub(bytes)
 }
 
 /// Where a static in shared memory lies. `#[address_space(shared)]` implements it.

@@ -112,6 +112,12 @@ pub fn first() -> bool {
     block_idx() == UVec3::ZERO && thread_idx() == UVec3::ZERO
 }
 
+/// Threads of a warp: 32 on every GPU so far (PTX `WARP_SZ`).
+#[inline(always)]
+pub const fn warp_size() -> u32 {
+    32
+}
+
 /// Waits until all threads of the block have arrived; what they stored before is visible after (PTX `bar.sync 0`,
 /// CUDA C++ `__syncthreads`). All threads of the block must get here, or none.
 #[gpu_only]

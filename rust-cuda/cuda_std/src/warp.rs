@@ -85,7 +85,7 @@ pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
 #[inline(always)]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     // SAFETY: the caller keeps the contract.
-    unsafe { value.match_any(mask) }
+    unsafe { T::match_any(mask, value) }
 }
 
 /// `Some(mask)` if all lanes of `mask` have the same `value`: what PTX `match.all.sync` gives, by one `match.any.sync`.
@@ -95,22 +95,35 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
 #[inline(always)]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
     // SAFETY: the caller keeps the contract.
-    let all = unsafe { value.match_any(mask) } == mask;
-    all.then_some(mask)
+    unsafe { T::match_all(mask, value) }
 }
 
 /// A value that lanes can compare: 32 or 64 bits.
-pub trait WarpMatchValue: Copy {
-    #[doc(hidden)]
-    unsafe fn match_any(self, mask: u32) -> u32;
+pub trait WarpMatchValue: Sized {
+    /// [`warp_match_any`].
+    ///
+    /// # Safety
+    /// The module's contract.
+    unsafe fn match_any(mask: u32, value: Self) -> u32;
+
+    /// [`warp_match_all`].
+    ///
+    /// # Safety
+    /// The module's contract.
+    #[inline(always)]
+    unsafe fn match_all(mask: u32, value: Self) -> Option<u32> {
+        // SAFETY: the caller keeps the contract.
+        let all = unsafe { Self::match_any(mask, value) } == mask;
+        all.then_some(mask)
+    }
 }
 
 macro_rules! match_value {
     ($($type:ty, $bits:ty, $intrinsic:ident, $to_bits:expr;)*) => {$(
         impl WarpMatchValue for $type {
             #[gpu_only]
-            unsafe fn match_any(self, mask: u32) -> u32 {
-                let bits: $bits = $to_bits(self);
+            unsafe fn match_any(mask: u32, value: Self) -> u32 {
+                let bits: $bits = $to_bits(value);
                 // SAFETY: the caller keeps the contract.
                 unsafe { llvm::$intrinsic(mask, bits) }
             }
@@ -139,12 +152,8 @@ pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(
     delta: u32,
     width: u32,
 ) -> (T, bool) {
-    let lane = lane_id();
-    let from_own_group = (lane & (width - 1)) >= delta;
     // SAFETY: the caller keeps the contract.
-    let value =
-        value.map_words(|word| unsafe { shuffle_word::up(mask, word, delta, group(width)) });
-    (value, from_own_group)
+    unsafe { T::shuffle(WarpShuffleMode::Up, mask, value, delta, width) }
 }
 
 /// The `value` of the lane `delta` above, and whether there is one in this lane's group of `width` lanes; else the
@@ -159,11 +168,8 @@ pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
     delta: u32,
     width: u32,
 ) -> (T, bool) {
-    let from_own_group = (lane_id() & (width - 1)) + delta < width;
     // SAFETY: the caller keeps the contract.
-    let value = value
-        .map_words(|word| unsafe { shuffle_word::down(mask, word, delta, group(width) | LAST) });
-    (value, from_own_group)
+    unsafe { T::shuffle(WarpShuffleMode::Down, mask, value, delta, width) }
 }
 
 /// The `value` of lane `lane`, counted from the beginning of this lane's group of `width` lanes and modulo `width`.
@@ -179,9 +185,7 @@ pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(
     width: u32,
 ) -> (T, bool) {
     // SAFETY: the caller keeps the contract.
-    let value = value
-        .map_words(|word| unsafe { shuffle_word::index(mask, word, lane, group(width) | LAST) });
-    (value, true)
+    unsafe { T::shuffle(WarpShuffleMode::Idx, mask, value, lane, width) }
 }
 
 /// The `value` of the lane whose number is this lane's exclusive-or `bits`, and whether it is in this lane's group of
@@ -196,12 +200,8 @@ pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
     bits: u32,
     width: u32,
 ) -> (T, bool) {
-    let lane = lane_id();
-    let in_reach = lane ^ bits <= lane | (width - 1);
     // SAFETY: the caller keeps the contract.
-    let value =
-        value.map_words(|word| unsafe { shuffle_word::xor(mask, word, bits, group(width) | LAST) });
-    (value, in_reach)
+    unsafe { T::shuffle(WarpShuffleMode::Xor, mask, value, bits, width) }
 }
 
 /// The last lane of a group, in a shuffle's operand `c`.
@@ -237,10 +237,73 @@ mod shuffle_word {
     }
 }
 
+/// Which lane a shuffle reads, given a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WarpShuffleMode {
+    /// That of the number: [`warp_shuffle_idx`].
+    Idx = 0,
+    /// So many below: [`warp_shuffle_up`].
+    Up = 1,
+    /// So many above: [`warp_shuffle_down`].
+    Down = 2,
+    /// Its exclusive-or with the number: [`warp_shuffle_xor`].
+    Xor = 3,
+}
+
+impl WarpShuffleMode {
+    /// Whether the lane that is read is in the own group of `width` lanes, or for [`Xor`](Self::Xor) in an earlier one.
+    #[inline(always)]
+    fn is_in_group(self, b: u32, width: u32) -> bool {
+        match self {
+            Self::Idx => true,
+            Self::Up => (lane_id() & (width - 1)) >= b,
+            Self::Down => (lane_id() & (width - 1)) + b < width,
+            Self::Xor => lane_id() ^ b <= lane_id() | (width - 1),
+        }
+    }
+
+    /// Shuffles one word.
+    ///
+    /// # Safety
+    /// The module's contract.
+    #[inline(always)]
+    unsafe fn word(self, mask: u32, word: u32, b: u32, width: u32) -> u32 {
+        // SAFETY: the caller keeps the contract.
+        unsafe {
+            match self {
+                Self::Idx => shuffle_word::index(mask, word, b, group(width) | LAST),
+                Self::Up => shuffle_word::up(mask, word, b, group(width)),
+                Self::Down => shuffle_word::down(mask, word, b, group(width) | LAST),
+                Self::Xor => shuffle_word::xor(mask, word, b, group(width) | LAST),
+            }
+        }
+    }
+}
+
 /// A value that lanes can pass to each other: up to 128 bits, one shuffle per 32.
-pub trait WarpShuffleValue: Copy {
-    #[doc(hidden)]
-    fn map_words(self, shuffle: impl Fn(u32) -> u32) -> Self;
+pub trait WarpShuffleValue: Sized {
+    /// The shuffle of that mode, with the number `b`.
+    ///
+    /// # Safety
+    /// The module's contract, and `width` is a power of two up to 32.
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool);
+}
+
+/// `bits` with each of its words replaced, lowest first.
+#[inline(always)]
+fn map_words(bits: u128, words: u32, shuffle: impl Fn(u32) -> u32) -> u128 {
+    let mut result = 0;
+    for word in 0..words {
+        result |= u128::from(shuffle((bits >> (32 * word)) as u32)) << (32 * word);
+    }
+    result
 }
 
 macro_rules! shuffle_value {
@@ -248,13 +311,12 @@ macro_rules! shuffle_value {
         impl WarpShuffleValue for $type {
             #[inline(always)]
             #[allow(clippy::redundant_closure_call)]
-            fn map_words(self, shuffle: impl Fn(u32) -> u32) -> Self {
-                let bits: u128 = $to_bits(self);
-                let mut result = 0;
-                for word in 0..$words {
-                    result |= u128::from(shuffle((bits >> (32 * word)) as u32)) << (32 * word);
-                }
-                $from_bits(result)
+            unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool) {
+                let in_group = mode.is_in_group(b, width);
+                let bits: u128 = $to_bits(value);
+                // SAFETY: the caller keeps the contract.
+                let bits = map_words(bits, $words, |word| unsafe { mode.word(mask, word, b, width) });
+                ($from_bits(bits), in_group)
             }
         }
     )*};
@@ -307,18 +369,41 @@ pub enum WarpReductionOp {
     Xor,
 }
 
-/// Combines the `value`s of all lanes of `mask` and gives every one of them the result. All lanes: five shuffles;
-/// another mask: one shuffle per lane in it. (`redux.sync` needs sm_80.)
+/// Combines the `value`s of all lanes of `mask` and gives every one of them the result: 32 bits in a module of sm_80 or later by
+/// one instruction (PTX `redux.sync`); otherwise all lanes by five shuffles, another mask by one shuffle per lane in it.
 ///
 /// # Safety
 /// The module's contract, and the same `op` in every lane.
 #[inline(always)]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
     // SAFETY: the caller keeps the contract.
+    unsafe { T::reduce(mask, value, op) }
+}
+
+/// A value that [`warp_reduce`] combines.
+pub trait WarpReduceValue: Sized {
+    /// [`warp_reduce`].
+    ///
+    /// # Safety
+    /// As for [`warp_reduce`].
+    unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self;
+}
+
+/// The reduction by shuffles.
+///
+/// # Safety
+/// As for [`warp_reduce`].
+#[inline(always)]
+unsafe fn reduce_by_shuffles<T: WarpShuffleValue + Copy>(
+    mask: u32,
+    value: T,
+    combine: impl Fn(T, T) -> T,
+) -> T {
+    // SAFETY: the caller keeps the contract.
     unsafe {
         if mask == u32::MAX {
             [16, 8, 4, 2, 1].into_iter().fold(value, |value, bits| {
-                value.combine(warp_shuffle_xor(mask, value, bits, LANES).0, op)
+                combine(value, warp_shuffle_xor(mask, value, bits, LANES).0)
             })
         } else {
             let from = |lane| warp_shuffle_idx(mask, value, lane, LANES).0;
@@ -326,7 +411,7 @@ pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReduc
             let mut result = from(first);
             let mut rest = mask & (mask - 1);
             while rest != 0 {
-                result = result.combine(from(rest.trailing_zeros()), op);
+                result = combine(result, from(rest.trailing_zeros()));
                 rest &= rest - 1;
             }
             result
@@ -334,31 +419,51 @@ pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReduc
     }
 }
 
-/// A value that [`warp_reduce`] combines.
-pub trait WarpReduceValue: WarpShuffleValue {
-    #[doc(hidden)]
-    fn combine(self, other: Self, op: WarpReductionOp) -> Self;
-}
-
 macro_rules! reduce_value {
-    ($($type:ty)*) => {$(
+    ($($type:ty $(, $min:ident $max:ident)?;)*) => {$(
         impl WarpReduceValue for $type {
             #[inline(always)]
-            fn combine(self, other: Self, op: WarpReductionOp) -> Self {
-                match op {
-                    WarpReductionOp::Add => self.wrapping_add(other),
-                    WarpReductionOp::Min => self.min(other),
-                    WarpReductionOp::Max => self.max(other),
-                    WarpReductionOp::And => self & other,
-                    WarpReductionOp::Or => self | other,
-                    WarpReductionOp::Xor => self ^ other,
+            unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self {
+                $(
+                    #[cfg(all(target_os = "cuda", target_feature = "ptx71"))]
+                    // SAFETY: the caller keeps the contract; all lanes of the mask have the same operation.
+                    return unsafe {
+                        let value = value as u32;
+                        let result = match op {
+                            WarpReductionOp::Add => llvm::redux_add(value, mask),
+                            WarpReductionOp::Min => llvm::$min(value, mask),
+                            WarpReductionOp::Max => llvm::$max(value, mask),
+                            WarpReductionOp::And => llvm::redux_and(value, mask),
+                            WarpReductionOp::Or => llvm::redux_or(value, mask),
+                            WarpReductionOp::Xor => llvm::redux_xor(value, mask),
+                        };
+                        result as $type
+                    };
+                )?
+                let combine = |a: Self, b: Self| match op {
+                    WarpReductionOp::Add => a.wrapping_add(b),
+                    WarpReductionOp::Min => a.min(b),
+                    WarpReductionOp::Max => a.max(b),
+                    WarpReductionOp::And => a & b,
+                    WarpReductionOp::Or => a | b,
+                    WarpReductionOp::Xor => a ^ b,
+                };
+                // SAFETY: the caller keeps the contract.
+                #[allow(unreachable_code)]
+                unsafe {
+                    reduce_by_shuffles(mask, value, combine)
                 }
             }
         }
     )*};
 }
 
-reduce_value! { u32 i32 u64 i64 }
+reduce_value! {
+    u32, redux_umin redux_umax;
+    i32, redux_min redux_max;
+    u64;
+    i64;
+}
 
 #[cfg(test)]
 mod tests {
@@ -367,21 +472,18 @@ mod tests {
     /// Splitting into words and joining them again changes nothing; each word passes the shuffle once, lowest first.
     #[test]
     fn values_survive_their_words() {
-        fn check<T: WarpShuffleValue + PartialEq + core::fmt::Debug>(value: T, expected: &[u32]) {
-            let words = core::cell::RefCell::new(Vec::new());
-            let same = value.map_words(|word| {
-                words.borrow_mut().push(word);
+        fn check(bits: u128, words: u32, expected: &[u32]) {
+            let seen = core::cell::RefCell::new(Vec::new());
+            let same = map_words(bits, words, |word| {
+                seen.borrow_mut().push(word);
                 word
             });
-            assert_eq!(same, value);
-            assert_eq!(*words.borrow(), expected);
+            assert_eq!(same, bits);
+            assert_eq!(*seen.borrow(), expected);
         }
-        check(0xabu8, &[0xab]);
-        check(-2i16, &[0xffff_fffe]);
-        check(1.5f32, &[0x3fc0_0000]);
-        check(-1i64, &[u32::MAX, u32::MAX]);
-        check(1.5f64, &[0, 0x3ff8_0000]);
-        check(0x4_0000_0003_0000_0002_0000_0001u128, &[1, 2, 3, 4]);
+        check(0xab, 1, &[0xab]);
+        check(1.5f64.to_bits().into(), 2, &[0, 0x3ff8_0000]);
+        check(0x4_0000_0003_0000_0002_0000_0001, 4, &[1, 2, 3, 4]);
     }
 
     #[test]

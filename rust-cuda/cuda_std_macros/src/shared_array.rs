@@ -4,6 +4,9 @@
 //! the declaration in a comment, and `cuda_builder` writes it into the module's head, once for each name. So the length and
 //! the type may be those of the function around the macro, which assembly at module scope could not see. The name counts
 //! the arrays of the crate.
+//!
+//! The instruction gives the array's end, and `cuda_std::shared::back` goes back to its beginning: so LLVM learns that the array is
+//! shared memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,23 +49,23 @@ pub(crate) fn address(element: &TokenStream, bytes: &TokenStream) -> TokenStream
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let name = format!("{crate_name}_shared_{number}");
     let declaration = format!("// shared_array {name} {{align}} {{bytes}}");
-    let address = format!("\tcvta.shared.u64 {{address}}, {name};");
+    let address = format!("\tcvta.shared.u64 {{end}}, {name}+{{bytes}};");
     quote! {{
         #[cfg(target_os = "cuda")]
         {
-            let address: *mut #element;
+            let end: *mut #element;
             // SAFETY: takes an address; touches no memory.
             unsafe {
                 ::core::arch::asm!(
                     #declaration,
                     #address,
-                    address = out(reg64) address,
+                    end = out(reg64) end,
                     align = const ::core::mem::align_of::<#element>(),
                     bytes = const #bytes,
                     options(pure, nomem, nostack, preserves_flags),
                 );
+                ::cuda_std::shared::back(end, #bytes)
             }
-            address
         }
         #[cfg(not(target_os = "cuda"))]
         {

@@ -36,14 +36,25 @@ pub struct Lab {
     pub fails: Vec<String>,
     /// What helps, the least revealing first.
     pub hints: Vec<String>,
-    /// The engine whose first operation starts the clock; without it, the first operation of any engine does.
+    /// What starts the clock; without it, the first operation does.
     #[serde(default)]
-    pub clock_starts_with: Option<Engine>,
+    pub clock_starts_with: Option<ClockStart>,
     /// What is graded.
     pub criteria: Vec<Criterion>,
     /// Of a lab with questions: their answers, as digests.
     #[serde(default)]
     pub answers: Vec<String>,
+}
+
+/// The first operation that belongs to what is timed: those before it set the program up.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockStart {
+    /// Its engine.
+    pub engine: Engine,
+    /// The fewest bytes that it copies: set-up copies less.
+    #[serde(default)]
+    pub at_least_bytes: u64,
 }
 
 /// What a student has to do.

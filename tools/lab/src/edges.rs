@@ -4,7 +4,7 @@ use crate::catalogue::Check;
 use chapter_results::intervals::{Engine, Recording};
 use chapter_results::lab::LabRecord;
 use chapter_results::units;
-use chapter_timeline::analysis::{self, facts::Facts};
+use chapter_timeline::analysis::{self, cause::Cause, facts::Facts};
 use std::collections::BTreeSet;
 
 /// Sentences about the order in a run, in view of the checks that it did not pass.
@@ -73,7 +73,10 @@ fn too_many(own: &Recording, goal: Option<&Recording>) -> Vec<String> {
             )
         })
         .collect();
-    if let Some((cause, time, gaps)) = found.idle_by_cause().into_iter().next() {
+    let mut idle = found.idle_by_cause().into_iter();
+    if let Some((cause, time, gaps)) =
+        idle.find(|(cause, ..)| !cause.is_wanted() && *cause != Cause::Unknown)
+    {
         let place = found
             .idle_causes
             .iter()
@@ -87,11 +90,13 @@ fn too_many(own: &Recording, goal: Option<&Recording>) -> Vec<String> {
             evidence.to_owned()
         };
         sentences.push(format!(
-            "idle device: {} in {gaps} gaps: {why}",
-            units::time(time)
+            "idle device: {} in {gaps} {}: {why}",
+            units::time(time),
+            if gaps == 1 { "gap" } else { "gaps" }
         ));
     }
-    if sentences.is_empty() && own.streams().len() == 1 {
+    let wants_more = goal.is_none_or(|goal| goal.streams().len() > 1);
+    if sentences.is_empty() && own.streams().len() == 1 && wants_more {
         sentences.push(format!(
             "edge too many: all operations are in `{}`, whose order keeps them apart",
             own.streams()[0]

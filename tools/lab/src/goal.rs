@@ -113,12 +113,13 @@ impl Goal {
     }
 }
 
-/// The operations of a lab that count: without memsets, and from the first operation of the engine that starts the clock.
+/// The operations of a lab that count: without memsets, and from the operation that starts the clock.
 pub fn counted(lab: &Lab, recording: &Recording) -> Recording {
     let recording = recording.clone();
     let starts = |interval: &&Interval| {
-        lab.clock_starts_with
-            .is_none_or(|engine| interval.engine == engine)
+        lab.clock_starts_with.as_ref().is_none_or(|start| {
+            interval.engine == start.engine && interval.bytes >= start.at_least_bytes
+        })
     };
     let work = |interval: &&Interval| interval.engine != Engine::Set;
     let first = recording

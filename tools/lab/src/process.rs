@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use std::fmt;
+use std::fs;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -16,10 +18,18 @@ pub struct Limits {
     /// From its start to its end.
     pub time: Duration,
     /// Address space in bytes, if it is limited.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux limits it")
+    )]
     pub memory: Option<u64>,
     /// Where it may write, if it is confined: there and nowhere else; and it may not use the network.
-    pub folder: Option<std::path::PathBuf>,
+    pub folder: Option<PathBuf>,
     /// Whether a confined process may start others, as compilers do.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux confines")
+    )]
     pub may_fork: bool,
 }
 
@@ -41,9 +51,12 @@ pub enum Ended {
     /// By itself, with this code.
     Exit(i32),
     /// By a signal.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "Unix has signals"))]
     Signal(i32),
     /// It took too long, and was ended.
     TimedOut(Duration),
+    /// It filled its folder with more than [`FOLDER_BYTES`], and was ended.
+    FilledFolder,
 }
 
 impl fmt::Display for Ended {
@@ -55,6 +68,11 @@ impl fmt::Display for Ended {
                 f,
                 "had not ended after {} s and was stopped",
                 limit.as_secs()
+            ),
+            Self::FilledFolder => write!(
+                f,
+                "wrote more than {} MiB into its folder and was stopped",
+                FOLDER_BYTES >> 20
             ),
         }
     }
@@ -85,6 +103,9 @@ pub struct Done {
     pub stderr: String,
 }
 
+/// The most that the files in a confined process's folder may hold, all together.
+const FOLDER_BYTES: u64 = 1 << 30;
+
 /// Bytes that are kept of what a process writes.
 const MOST: usize = 64 << 10;
 
@@ -107,7 +128,7 @@ pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
     let mut child = command.spawn()?;
     let stdout = drained(child.stdout.take());
     let stderr = drained(child.stderr.take());
-    let ended = wait(&mut child, limits.time)?;
+    let ended = wait(&mut child, limits)?;
     end_group(&child);
     Ok(Done {
         ended,
@@ -117,7 +138,7 @@ pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
 }
 
 /// Takes everything from the environment that a confined process need not know: what it was given itself stays.
-fn private_environment(command: &mut Command, folder: &std::path::Path) {
+fn private_environment(command: &mut Command, folder: &Path) {
     let given: Vec<_> = command
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
@@ -132,22 +153,43 @@ fn private_environment(command: &mut Command, folder: &std::path::Path) {
         .envs(given);
 }
 
-fn wait(child: &mut Child, limit: Duration) -> Result<Ended> {
+fn wait(child: &mut Child, limits: &Limits) -> Result<Ended> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
+    let is_full = |folder: &Path| bytes_in(folder, FOLDERS_DEEP) > FOLDER_BYTES;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(ended(status));
         }
-        if start.elapsed() >= limit {
+        let too_much = if start.elapsed() >= limits.time {
+            Some(Ended::TimedOut(limits.time))
+        } else {
+            let is_full = limits.folder.as_deref().is_some_and(is_full);
+            is_full.then_some(Ended::FilledFolder)
+        };
+        if let Some(ended) = too_much {
             end_group(child);
             let _ = child.kill();
             child.wait()?;
-            return Ok(Ended::TimedOut(limit));
+            return Ok(ended);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// How deep the files in a process's folder are counted.
+const FOLDERS_DEEP: usize = 8;
+
+/// The bytes of a folder's files. What disappears meanwhile does not count.
+fn bytes_in(folder: &Path, depth: usize) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() && depth > 0 => bytes_in(&entry.path(), depth - 1),
+        Ok(metadata) if metadata.is_file() => metadata.len(),
+        _ => 0,
+    });
+    bytes.sum()
 }
 
 /// Ends what is left of the process's group: the processes that it started.

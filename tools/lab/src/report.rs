@@ -140,7 +140,7 @@ fn cell(graded: &Graded) -> maud::Markup {
     html! {
         td class=(class) {
             details {
-                summary { (points) "/" (of) }
+                summary { @if untouched { "–" } @else { (points) "/" (of) } }
                 div.found {
                     strong { (verdict.lab) }
                     @if let Some(note) = &graded.note { p { (note) } }

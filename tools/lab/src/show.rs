@@ -5,7 +5,7 @@ use crate::catalogue::{Check, Lab};
 use crate::edges;
 use crate::goal::{Goal, counted};
 use crate::judge::{Mark, Verdict};
-use chapter_results::intervals::{Engine, Recording};
+use chapter_results::intervals::{Engine, HostCall, Recording};
 use chapter_results::units;
 use chapter_terminal::gantt::{Gantt, Rows};
 use chapter_terminal::{output, style, wrap};
@@ -92,7 +92,9 @@ fn explain(text: &mut String, lab: &Lab, goal: Option<&Goal>, run: &Run, verdict
         let _ = writeln!(text, "\n{}", wrap::indented(2, report));
     }
     if record.reports.len() > 2 {
-        let _ = writeln!(text, "  … and {} more reports", record.reports.len() - 2);
+        let more = record.reports.len() - 2;
+        let reports = if more == 1 { "report" } else { "reports" };
+        let _ = writeln!(text, "  … and {more} more {reports}");
     }
     let _ = writeln!(text);
     let own = counted(lab, &record.recording);
@@ -156,9 +158,9 @@ pub fn timeline(title: &str, recording: &Recording, longest: u128) -> String {
     if recording
         .calls
         .iter()
-        .any(|call| call.waits() && call.stream.is_some())
+        .any(|call| call.stream.is_some() && (call.waits() || recording.is_held(call)))
     {
-        chart = chart.with_host_waits();
+        chart = chart.with_host_held();
     }
     format!("{}\n{chart}\n", style::bold(title))
 }
@@ -168,8 +170,19 @@ pub fn legend(recording: &Recording) -> String {
     let used = Engine::ALL
         .into_iter()
         .filter(|engine| !recording.of(*engine).is_empty());
-    let words: Vec<String> = used
-        .map(|engine| format!("{} {engine}", engine.letter()))
+    let mut words: Vec<String> = used
+        .map(|engine| format!("{} {}", engine.letter(), meaning(engine)))
         .collect();
+    if recording.calls.iter().any(HostCall::waits) {
+        words.push("w the host waits".to_owned());
+    }
     words.join(", ")
+}
+
+fn meaning(engine: Engine) -> String {
+    match engine {
+        Engine::HostToDevice => "copy to the device".to_owned(),
+        Engine::DeviceToHost => "copy to the host".to_owned(),
+        other => other.to_string(),
+    }
 }

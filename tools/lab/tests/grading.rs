@@ -2,45 +2,12 @@
 
 #![cfg(target_os = "linux")]
 
+mod submissions;
+
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Programs that are no solution of lab 1. The place that one of them writes to is put in.
-const HOSTILE: [(&str, &str); 9] = [
-    ("hangs", "fn main() { loop {} }"),
-    (
-        "sleeps",
-        "fn main() { std::thread::sleep(std::time::Duration::from_secs(3600)); }",
-    ),
-    ("crashes", "fn main() { unsafe { *(8 as *mut u64) = 1 } }"),
-    ("aborts", "fn main() { std::process::abort() }"),
-    (
-        "eats_memory",
-        "fn main() { let mut all = Vec::new(); loop { all.push(vec![1u8; 64 << 20]); } }",
-    ),
-    (
-        "forks",
-        "fn main() { if std::process::Command::new(\"/bin/sleep\").arg(\"600\").spawn().is_ok() { std::process::exit(77) } }",
-    ),
-    (
-        "writes",
-        "fn main() { if std::fs::write(\"OUTSIDE\", \"written\").is_ok() { std::process::exit(77) } }",
-    ),
-    (
-        "connects",
-        "fn main() { if std::net::UdpSocket::bind(\"127.0.0.1:0\").is_ok() { std::process::exit(77) } }",
-    ),
-    (
-        "kills",
-        "unsafe extern \"C\" { fn kill(process: i32, signal: i32) -> i32; fn getppid() -> i32; }\nfn main() { unsafe { kill(getppid(), 9); } }",
-    ),
-];
+use submissions::{HOSTILE, root};
 
 #[test]
 fn a_hostile_program_costs_its_student_one_lab() {

@@ -372,6 +372,12 @@ impl Recording {
         Self::placed(source, intervals).0
     }
 
+    /// Whether a call returned only when the operation that it had enqueued was over: the host was kept that long.
+    pub fn is_held(&self, call: &HostCall) -> bool {
+        let interval = call.interval.and_then(|place| self.intervals.get(place));
+        interval.is_some_and(|interval| call.span.end >= interval.span.end.cast_signed())
+    }
+
     /// As [`Recording::new`], and says what became of the intervals given.
     pub fn placed(source: Source, intervals: Vec<Interval>) -> (Self, Placement) {
         let mut numbered: Vec<(usize, Interval)> = intervals.into_iter().enumerate().collect();

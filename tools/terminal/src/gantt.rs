@@ -12,7 +12,7 @@
 //! column in which the row is mostly idle.
 
 use crate::style;
-use chapter_results::intervals::{Engine, Interval, Recording, Span};
+use chapter_results::intervals::{Engine, HostCall, Interval, Recording, Span};
 use chapter_results::units;
 use std::fmt;
 
@@ -33,6 +33,7 @@ pub struct Gantt<'a> {
     coloured: bool,
     most_rows: usize,
     host_waits: bool,
+    host_held: bool,
 }
 
 /// The default number of columns of the time axis.
@@ -52,6 +53,7 @@ impl<'a> Gantt<'a> {
             coloured: false,
             most_rows: ROWS,
             host_waits: false,
+            host_held: false,
         }
     }
 
@@ -90,6 +92,15 @@ impl<'a> Gantt<'a> {
         Self {
             host_waits: true,
             ..self
+        }
+    }
+
+    /// The same as [`Self::with_host_waits`], and with the calls that return only when their own copy is over, as those of
+    /// asynchronous copies do where the host's memory is pageable.
+    pub fn with_host_held(self) -> Self {
+        Self {
+            host_held: true,
+            ..self.with_host_waits()
         }
     }
 
@@ -142,7 +153,9 @@ impl<'a> Gantt<'a> {
 
     fn host_cells(&self) -> String {
         let calls = self.recording.calls.iter();
-        let calls = calls.filter(|call| call.waits() && call.stream.is_some());
+        let shown =
+            |call: &&HostCall| call.waits() || self.host_held && self.recording.is_held(call);
+        let calls = calls.filter(|call| shown(call) && call.stream.is_some());
         let waits: Vec<Span> = calls
             .map(|call| Span {
                 start: u64::try_from(call.span.start).unwrap_or(0),
@@ -273,7 +286,7 @@ impl fmt::Display for Gantt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chapter_results::intervals::{HostCall, HostSpan, Source};
+    use chapter_results::intervals::{HostSpan, Source};
     use proptest::prelude::*;
 
     fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
@@ -371,6 +384,26 @@ mod tests {
             "host   |wwww    WW|\n\
              stream |KKK   kkkk|\n       0    10.0 µs"
         );
+    }
+
+    #[test]
+    fn a_call_that_returns_with_the_end_of_its_copy_holds_the_host() {
+        let copies = [(0, 4_000), (6_000, 10_000)];
+        let copies = copies.map(|(start, end)| interval(Engine::HostToDevice, "s", start, end));
+        let mut recording = Recording::new(Source::SoftwareGpu, copies.to_vec());
+        let call = |start, end, interval| HostCall {
+            name: "cuMemcpyHtoDAsync".to_owned(),
+            thread: "main".to_owned(),
+            span: HostSpan { start, end },
+            stream: Some("s".to_owned()),
+            interval: Some(interval),
+        };
+        recording.calls = vec![call(0, 4_000, 0), call(5_000, 6_000, 1)];
+        let chart = || Gantt::new(&recording, Rows::Streams).with_columns(10);
+        let waits = chart().with_host_waits().to_string();
+        assert!(waits.starts_with("host |          |\n"), "{waits}");
+        let held = chart().with_host_held().to_string();
+        assert!(held.starts_with("host |wwww      |\n"), "{held}");
     }
 
     proptest! {

@@ -212,3 +212,116 @@ fetch! {
     atomic_fetch_exch_f32_system, SystemAtomicF32(f32), swap;
     atomic_fetch_exch_f64_system, SystemAtomicF64(f64), swap;
 }
+
+macro_rules! compare_and_swap {
+    ($($name:ident, $atomic:ident($type:ty);)*) => {$(
+        #[doc = concat!("[`", stringify!($atomic), "::compare_exchange`]: the value before, whether it was replaced or not.")]
+        ///
+        /// # Safety
+        /// The module's contract.
+        #[inline(always)]
+        pub unsafe fn $name(ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
+            let failure = match ordering {
+                Ordering::Release => Ordering::Relaxed,
+                Ordering::AcqRel => Ordering::Acquire,
+                other => other,
+            };
+            // SAFETY: the caller keeps the contract.
+            #[allow(unused_unsafe)]
+            let result = unsafe { $atomic::from_ptr(ptr).compare_exchange(current, new, ordering, failure) };
+            result.unwrap_or_else(|before| before)
+        }
+    )*};
+}
+
+compare_and_swap! {
+    atomic_compare_and_swap_u32_block, BlockAtomicU32(u32);
+    atomic_compare_and_swap_u32_device, AtomicU32(u32);
+    atomic_compare_and_swap_u32_system, SystemAtomicU32(u32);
+    atomic_compare_and_swap_u64_block, BlockAtomicU64(u64);
+    atomic_compare_and_swap_u64_device, AtomicU64(u64);
+    atomic_compare_and_swap_u64_system, SystemAtomicU64(u64);
+    atomic_compare_and_swap_i32_block, BlockAtomicI32(i32);
+    atomic_compare_and_swap_i32_device, AtomicI32(i32);
+    atomic_compare_and_swap_i32_system, SystemAtomicI32(i32);
+    atomic_compare_and_swap_i64_block, BlockAtomicI64(i64);
+    atomic_compare_and_swap_i64_device, AtomicI64(i64);
+    atomic_compare_and_swap_i64_system, SystemAtomicI64(i64);
+    atomic_compare_and_swap_f32_block, BlockAtomicF32(f32);
+    atomic_compare_and_swap_f32_device, AtomicF32(f32);
+    atomic_compare_and_swap_f32_system, SystemAtomicF32(f32);
+    atomic_compare_and_swap_f64_block, BlockAtomicF64(f64);
+    atomic_compare_and_swap_f64_device, AtomicF64(f64);
+    atomic_compare_and_swap_f64_system, SystemAtomicF64(f64);
+}
+
+/// Adds one, or begins again with 0 when `bound` is reached, by a loop of compare-and-swap (CUDA C++ `atomicInc`). Gives the value
+/// before.
+///
+/// # Safety
+/// The module's contract.
+pub unsafe fn atomic_inc_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -> u32 {
+    // SAFETY: the caller keeps the contract.
+    unsafe { update(ptr, |value| if value >= bound { 0 } else { value + 1 }) }
+}
+
+/// Subtracts one, or begins again with `bound` from 0 and from above it, by a loop of compare-and-swap (CUDA C++ `atomicDec`). Gives
+/// the value before.
+///
+/// # Safety
+/// The module's contract.
+pub unsafe fn atomic_dec_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -> u32 {
+    // SAFETY: the caller keeps the contract.
+    unsafe {
+        update(ptr, |value| {
+            if value == 0 || value > bound {
+                bound
+            } else {
+                value - 1
+            }
+        })
+    }
+}
+
+/// # Safety
+/// The module's contract.
+#[inline(always)]
+unsafe fn update(ptr: *mut u32, next: impl Fn(u32) -> u32) -> u32 {
+    // SAFETY: the caller keeps the contract.
+    let atomic = unsafe { AtomicU32::from_ptr(ptr) };
+    let mut value = atomic.load(Ordering::Relaxed);
+    loop {
+        match atomic.compare_exchange(value, next(value), Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(before) => return before,
+            Err(found) => value = found,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounded_counters_begin_again() {
+        let mut value = 1;
+        // SAFETY: one thread has the value.
+        let before: [u32; 4] = core::array::from_fn(|_| unsafe {
+            atomic_inc_bounded_relaxed_u32_device(&mut value, 2)
+        });
+        assert_eq!((before, value), ([1, 2, 0, 1], 2));
+        // SAFETY: as above.
+        let before: [u32; 4] = core::array::from_fn(|_| unsafe {
+            atomic_dec_bounded_relaxed_u32_device(&mut value, 3)
+        });
+        assert_eq!((before, value), ([2, 1, 0, 3], 2));
+        // SAFETY: as above.
+        let swapped =
+            unsafe { atomic_compare_and_swap_u32_device(&mut value, 7, 9, Ordering::AcqRel) };
+        assert_eq!((swapped, value), (2, 2));
+        // SAFETY: as above.
+        let swapped =
+            unsafe { atomic_compare_and_swap_u32_device(&mut value, 2, 9, Ordering::SeqCst) };
+        assert_eq!((swapped, value), (2, 9));
+    }
+}

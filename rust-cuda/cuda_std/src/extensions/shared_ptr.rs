@@ -6,8 +6,8 @@ use core::marker::PhantomData;
 
 use crate::gpu_only;
 
-/// A pointer into the block's shared memory: 32 bits, and its accesses are `ld.shared` and `st.shared`, which have a
-/// shorter way than the generic ones that a `*mut T` from [`shared_array!`](crate::shared_array) gets.
+/// A pointer into the block's shared memory: 32 bits, and its accesses are `ld.shared` and `st.shared` wherever it comes from.
+/// A `*mut T` from [`shared_array!`](crate::shared_array) has these only where LLVM sees that it comes from there.
 ///
 /// Reads and writes of different threads still need a barrier between them, as through any pointer.
 ///

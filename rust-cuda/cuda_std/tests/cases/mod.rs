@@ -66,21 +66,26 @@ pub const CASES: &[Case] = &[
         "shfl.sync.bfly.b32",
     ),
     (
-        "warp::warp_reduce(u32::MAX, a, warp::WarpReductionOp::Max)",
-        "max.u32",
-    ),
-    (
-        "warp::warp_reduce(7, a as i32, warp::WarpReductionOp::Add) as u32",
-        "shfl.sync.idx.b32",
+        "warp::warp_reduce(u32::MAX, u64::from(a), warp::WarpReductionOp::Max) as u32",
+        "shfl.sync.bfly.b32",
     ),
     // shared memory
     (
         "*shared_array![u32; 16 + 16].add(a as usize)",
-        "cvta.shared.u64",
+        "ld.shared.b32",
+    ),
+    ("*shared_array![u32; 16]", "ld.shared.b32"),
+    (
+        "{ let all = shared_array![[u8; 4]; 16]; (*all)[1] = a as u8; a }",
+        "st.shared.b8",
     ),
     (
         "*shared::dynamic_shared_mem::<u32>().add(a as usize)",
-        "cuda_std_dynamic_shared;",
+        "ld.shared.b32",
+    ),
+    (
+        "*shared::dynamic_shared_mem::<u32>()",
+        "cuda_std_dynamic_shared+",
     ),
     (
         "SharedPtr::new(shared_array![u32; 8]).add(a).read()",
@@ -238,6 +243,21 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
         "nanosleep.u32",
     ),
     ("warp::activemask()", "vote.ballot.b32", "activemask.b32"),
+    (
+        "warp::warp_reduce(u32::MAX, a, warp::WarpReductionOp::Max)",
+        "max.u32",
+        "redux.sync.max.u32",
+    ),
+    (
+        "warp::warp_reduce(u32::MAX, a as i32, warp::WarpReductionOp::Min) as u32",
+        "min.s32",
+        "redux.sync.min.s32",
+    ),
+    (
+        "warp::warp_reduce(7, a, warp::WarpReductionOp::Xor)",
+        "shfl.sync.idx.b32",
+        "redux.sync.xor.b32",
+    ),
 ];
 
 /// What [`AMPERE`] uses.

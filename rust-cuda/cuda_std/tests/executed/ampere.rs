@@ -90,3 +90,36 @@ pub unsafe fn async_copies(out: *mut u32, input: *const u32) {
         *out.add(t() as usize) = words.add(t()).read();
     }
 }
+
+/// The same in upstream's names: one word a thread, then four of the first sixteen threads, in a group of their own.
+#[kernel]
+pub unsafe fn upstream_copies(out: *mut u32, input: &[u32]) {
+    use cuda_std::async_copy::*;
+    let words = shared_array![Words; 2].cast::<u32>();
+    let i = t() as usize;
+    unsafe {
+        cp_async_ca(words.add(i), input.as_ptr().add(i));
+        cp_async_commit_group();
+        if t() < 16 {
+            cp_async_cg(words.add(64 + 4 * i).cast::<[u32; 4]>(), input.as_ptr().add(4 * i).cast());
+        }
+        cp_async_commit_group();
+        cp_async_wait_group::<1>();
+        cp_async_wait_all();
+        thread::sync_threads();
+        *out.add(i) = *words.add(63 - i) + *words.add(64 + i) + thread::warp_size();
+    }
+}
+
+/// A warp's sum, and from its greatest to its least value: 31.
+#[kernel]
+pub unsafe fn reductions(out: *mut u32, input: &[u32]) {
+    use cuda_std::warp::{WarpReductionOp::{Add, Max, Min}, warp_reduce};
+    let value = input[t() as usize];
+    unsafe {
+        let least = warp_reduce(u32::MAX, -(value as i32), Max).unsigned_abs();
+        let range = warp_reduce(u32::MAX, value, Max) - least;
+        let same = warp_reduce(u32::MAX, u64::from(value), Min) as u32 - least;
+        *out.add(t() as usize) = warp_reduce(u32::MAX, value, Add) + range + same;
+    }
+}

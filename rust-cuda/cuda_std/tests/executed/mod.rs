@@ -29,6 +29,11 @@ pub const ON_AMPERE: &[Run] = &[
     }),
     ("mbarriers", 1, true, |i| 100 + 63 - i + 3),
     ("async_copies", 1, false, |i| 100 + i),
+    ("reductions", 1, true, |i| {
+        let first = 100 + i / 32 * 32;
+        32 * first + 31 * 32 / 2 + 31
+    }),
+    ("upstream_copies", 1, true, |i| 100 + 63 - i + 100 + i + 32),
 ];
 
 /// What [`HOPPER`] is to do.

@@ -3,11 +3,13 @@
 use crate::catalogue::{self, Catalogue};
 use crate::originals;
 use anyhow::{Context, Result, bail, ensure};
-use chapter_terminal::{Exit, output};
+use chapter_terminal::{Exit, UsageError, output};
+use cuda_builder::{DEVICE_RUSTC, Toolchain};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::env;
 use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -69,6 +71,11 @@ const KEPT_MANIFESTS: [&str; 3] = [
 /// A file cannot be read or written, or cargo cannot collect the dependencies.
 pub fn run(arguments: &Arguments) -> Result<Exit> {
     let catalogue = Catalogue::read(&catalogue::root())?;
+    let parent = arguments.out.parent().unwrap_or(Path::new(""));
+    ensure!(
+        parent.as_os_str().is_empty() || parent.is_dir(),
+        UsageError(format!("there is no folder {}", parent.display()))
+    );
     let folder = tempfile::Builder::new().prefix("handout-").tempdir()?;
     let top = folder.path().join(TOP);
     copy(&catalogue.root, &top)?;
@@ -177,9 +184,18 @@ fn reduced(manifest: &str) -> String {
 fn vendor(top: &Path) -> Result<()> {
     // Without `--locked`: the lock loses what only left-out members need.
     cargo(top, &["metadata", "--format-version=1", "--quiet"])?;
-    let config = cargo(top, &["vendor", "--locked", "vendor"])?;
+    let standard = standard_library()?;
+    let mut arguments = vec!["vendor", "--locked"];
+    arguments.extend(standard.iter().flat_map(|manifest| ["--sync", manifest]));
+    arguments.push("vendor");
+    let config = cargo(top, &arguments)?;
     let path = top.join(".cargo/config.toml");
     let own = fs::read_to_string(&path)?;
+    let own: String = own
+        .lines()
+        .filter(|line| !line.starts_with("chapter = "))
+        .flat_map(|line| [line, "\n"])
+        .collect();
     ensure!(
         config.contains("vendored-sources"),
         "cargo vendor gave no configuration"
@@ -187,10 +203,32 @@ fn vendor(top: &Path) -> Result<()> {
     put(&path, &format!("{own}\n{config}\n[net]\noffline = true\n"))
 }
 
+/// The manifest of `core`'s workspace. Whoever builds device code builds `core`, and cargo wants the sources of all that
+/// this workspace depends on, used or not.
+fn standard_library() -> Result<Option<String>> {
+    let Ok(toolchain) = Toolchain::find() else {
+        output::line(format!(
+            "rustc {DEVICE_RUSTC} with rust-src is not installed: lab 23 will need a network"
+        ));
+        return Ok(None);
+    };
+    let output = Command::new(&toolchain.rustc)
+        .args(["--print", "sysroot"])
+        .output()
+        .context("cannot start the device compiler")?;
+    let sysroot = String::from_utf8(output.stdout)?;
+    Ok(Some(format!(
+        "{}/lib/rustlib/src/rust/library/Cargo.toml",
+        sysroot.trim()
+    )))
+}
+
 fn cargo(folder: &Path, arguments: &[&str]) -> Result<String> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(arguments)
+        // The manifest of `core`'s workspace uses features of cargo that are not stable.
+        .env("RUSTC_BOOTSTRAP", "1")
         .current_dir(folder)
         .stdin(Stdio::null())
         .output()
@@ -205,11 +243,30 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Result<String> {
 fn pack(top: &Path, archive: &Path) -> Result<()> {
     let file =
         File::create(archive).with_context(|| format!("cannot create {}", archive.display()))?;
-    let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
-    tar.mode(tar::HeaderMode::Deterministic);
-    tar.follow_symlinks(false);
-    tar.append_dir_all(TOP, top)?;
+    let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::default()));
+    append(&mut tar, top, Path::new(TOP))?;
     tar.into_inner()?.finish()?;
+    Ok(())
+}
+
+/// Appends a folder. Its files keep their times: where a newer handout is unpacked over an older one, cargo builds anew by them.
+fn append(tar: &mut tar::Builder<impl Write>, folder: &Path, name: &Path) -> Result<()> {
+    let entries: io::Result<Vec<_>> = fs::read_dir(folder)?.collect();
+    let mut entries = entries?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), name.join(entry.file_name()));
+        let metadata = entry.metadata()?;
+        if metadata.is_dir() {
+            append(tar, &path, &name)?;
+        } else if metadata.is_file() {
+            let mut header = tar::Header::new_gnu();
+            header.set_metadata(&metadata);
+            header.set_uid(0);
+            header.set_gid(0);
+            tar.append_data(&mut header, name, File::open(&path)?)?;
+        }
+    }
     Ok(())
 }
 

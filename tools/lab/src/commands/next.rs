@@ -61,11 +61,22 @@ pub fn introduce(lab: &Lab, root: &Path) -> Result<()> {
             output::line(format!("\n{}", show::operations(&goal).trim_end()));
         }
     }
-    let lesson = &lab.lesson;
+    let lesson = match has_lesson(lab, root) {
+        true => format!(" · lesson: {}", lab.lesson),
+        false => String::new(),
+    };
     output::line(format!(
-        "\ncargo lab run {name} · cargo lab hint {name} · lesson: {lesson}"
+        "\ncargo lab run {name} · cargo lab hint {name}{lesson}"
     ));
     Ok(())
+}
+
+/// Whether the lesson is here: a handout has only a few of them.
+fn has_lesson(lab: &Lab, root: &Path) -> bool {
+    match lab.lesson.contains("cargo chapter") {
+        true => root.join("tools/chapter").exists(),
+        false => root.join(&lab.lesson).exists(),
+    }
 }
 
 /// The task: what stands at the top of the file.

@@ -6,8 +6,8 @@ use crate::catalogue::{Kind, Lab};
 use crate::goal::Goal;
 use crate::mistakes;
 use crate::show;
-use anyhow::{Context, Result};
-use chapter_terminal::{Exit, output, style};
+use anyhow::{Context, Result, ensure};
+use chapter_terminal::{Exit, UsageError, output, style};
 use std::fs;
 use std::path::PathBuf;
 
@@ -46,6 +46,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         session.compile_all(programs)?;
         return Ok(Exit::LessonHolds);
     }
+    ensure!(
+        session.root().join("labs/solutions").exists() || arguments.programs.is_some(),
+        UsageError("this copy of the labs has no solutions that could be verified".to_owned())
+    );
     let mut labs: Vec<&Lab> = Vec::new();
     for word in &arguments.labs {
         labs.push(session.catalogue.find(word)?);

@@ -187,11 +187,13 @@ fn copies_return_early(recording: &Recording, engine: Engine) -> Mark {
         (interval.engine == engine && interval.bytes >= 64 << 10).then_some((call, interval))
     });
     let copies: Vec<_> = copies.collect();
-    let late = copies
-        .iter()
-        .filter(|(call, interval)| call.span.end >= interval.span.end.cast_signed());
+    let late = copies.iter().filter(|(call, _)| recording.is_held(call));
     match (copies.len(), late.count()) {
         (0, _) => Mark::Missed(format!("no {engine} copy")),
+        (1, 0) => Mark::Met("the call returns before its copy ends".to_owned()),
+        (1, _) => Mark::Missed(format!(
+            "the call for the {engine} copy returns only when the copy is over"
+        )),
         (all, 0) => Mark::Met(format!("all {all} calls return before their copies end")),
         (all, late) => Mark::Missed(format!(
             "{late} of {all} calls for {engine} copies return only when the copy is over"

@@ -1,0 +1,146 @@
+//! A whole class: every wrong solution of `labs/mistakes.toml` and every hostile program is somebody's submission, as a folder, a
+//! `.zip` or a `.tar.gz`. The grader finds in each what is declared of it. `CLASS=FOLDER` keeps submissions and grades.
+
+#![cfg(target_os = "linux")]
+
+mod submissions;
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use submissions::{HOSTILE, root};
+
+/// One student: the file of one lab, and what is declared of it.
+struct Student {
+    name: String,
+    file: String,
+    text: String,
+    /// The criteria that it misses; of a hostile program only that it reaches one point.
+    missed: Option<BTreeSet<String>>,
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join("labs").join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The students with a wrong solution.
+fn mistaken() -> Vec<Student> {
+    let table: toml::Table = toml::from_str(&read("mistakes.toml")).expect("a table");
+    let text = |value: &toml::Value| value.as_str().expect("text").to_owned();
+    let list = |value: &toml::Value| value.as_array().expect("a list").clone();
+    let student = |mistake: toml::Value| {
+        let lab = text(&mistake["lab"]);
+        let end = if lab.starts_with("22") { "txt" } else { "rs" };
+        let file = format!("{lab}.{end}");
+        let mut solution = read(&format!("solutions/{file}"));
+        for pair in list(&mistake["replace"]) {
+            solution = solution.replace(&text(&pair[0]), &text(&pair[1]));
+        }
+        Student {
+            name: format!("{lab} {}", text(&mistake["name"])),
+            file,
+            text: solution,
+            missed: Some(list(&mistake["missed"]).iter().map(text).collect()),
+        }
+    };
+    list(&table["mistake"]).into_iter().map(student).collect()
+}
+
+fn hostile(outside: &Path) -> impl Iterator<Item = Student> + '_ {
+    HOSTILE.into_iter().map(|(name, program)| Student {
+        name: format!("01_first_stream {name}"),
+        file: "01_first_stream.rs".to_owned(),
+        text: program.replace("OUTSIDE", &outside.to_string_lossy()),
+        missed: None,
+    })
+}
+
+/// Puts a submission into the folder, in one of the forms that students choose.
+fn hand_in(folder: &Path, number: usize, student: &Student) {
+    let (name, text) = (folder.join(&student.name), student.text.as_bytes());
+    let path = format!("labs/exercises/{}", student.file);
+    let create = |end: &str| File::create(format!("{}{end}", name.display())).expect("an archive");
+    match number % 3 {
+        0 => {
+            fs::create_dir_all(name.join("labs/exercises")).expect("a folder");
+            fs::write(name.join(path), text).expect("a file");
+        }
+        1 => {
+            let mut zip = zip::ZipWriter::new(create(".zip"));
+            zip.start_file(path, zip::write::SimpleFileOptions::default())
+                .expect("an entry");
+            zip.write_all(text).expect("an entry");
+            zip.finish().expect("an archive");
+        }
+        _ => {
+            let gz = flate2::write::GzEncoder::new(create(".tar.gz"), flate2::Compression::fast());
+            let mut tar = tar::Builder::new(gz);
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, path, text).expect("an entry");
+            tar.into_inner()
+                .and_then(|gz| gz.finish())
+                .expect("an archive");
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; scripts/check-grading runs it"]
+fn a_class_of_sixty_is_graded_as_declared() {
+    let own = tempfile::tempdir().expect("a folder");
+    let kept = std::env::var_os("CLASS").map(Into::into);
+    let folder = kept.unwrap_or_else(|| own.path().to_owned());
+    let (handed_in, grades, outside) = (
+        folder.join("submissions"),
+        folder.join("grades"),
+        folder.join("outside"),
+    );
+    fs::create_dir_all(&handed_in).expect("a folder");
+    let students: Vec<Student> = mistaken().into_iter().chain(hostile(&outside)).collect();
+    assert!(students.len() >= 60, "{} students", students.len());
+    for (number, student) in students.iter().enumerate() {
+        hand_in(&handed_in, number, student);
+    }
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    command
+        .args(["grade", "--each", "--out"])
+        .arg(&grades)
+        .arg(&handed_in);
+    let status = command
+        .env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(status.expect("the grader starts").success());
+    assert!(!outside.exists(), "a program wrote outside of its folder");
+
+    let text = fs::read_to_string(grades.join("grades.json")).expect("grades");
+    let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(all.len(), students.len());
+    for student in &students {
+        let grade = all
+            .iter()
+            .find(|grade| grade["student"] == student.name.as_str());
+        let grade = grade.unwrap_or_else(|| panic!("no grade for {}", student.name));
+        let labs = grade["labs"].as_array().expect("labs").iter();
+        let criteria = labs.filter(|lab| {
+            student
+                .file
+                .starts_with(lab["lab"].as_str().expect("a lab"))
+        });
+        let criteria = criteria.flat_map(|lab| lab["criteria"].as_array().expect("criteria"));
+        let missed = criteria.filter(|criterion| criterion["mark"] == "missed");
+        let missed: BTreeSet<String> = missed
+            .map(|criterion| criterion["id"].as_str().expect("an id").to_owned())
+            .collect();
+        match &student.missed {
+            Some(declared) => assert_eq!(missed, *declared, "{}: {grade:#}", student.name),
+            None => assert_eq!(grade["points"], 1, "{}: {grade:#}", student.name),
+        }
+    }
+}
