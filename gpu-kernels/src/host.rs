@@ -3,6 +3,9 @@
 pub use crate::baseline::kv_cache::{PAGED_ATTENTION_THREADS, kv_offset, kv_page_len};
 pub use crate::baseline::matmul::{THREADS as MATMUL_THREADS, TILE as MATMUL_TILE};
 pub use crate::baseline::spin::HELD_REGISTERS;
+pub use crate::baseline::vision::{
+    IMAGE_PATCHES, PATCH_FEATURES, PATCH_PIXELS, PATCH_TOKENS, VISION_THREADS,
+};
 pub use crate::steps::plain::FLAG_WORDS;
 pub use cuda_std::signature::Signature;
 
@@ -52,6 +55,7 @@ kernels! {
         baseline::softmax: softmax_rows;
         baseline::spin: hold hold_registers spin;
         baseline::stencil: jacobi;
+        baseline::vision: allocate_tokens emit_tokens patch_relevance texture_features;
         steps::plain: relax relax_persistent;
         tiles::plain: fma_tiles_named_barriers fma_tiles_unspecialised;
     } and those of others {}
@@ -63,6 +67,8 @@ kernels! {
 
     /// The names of the kernels in [`SM_90`].
     SM_90_KERNELS {
+        cluster_product::kernels: product_dsmem product_global product_multicast;
+        kv_prefetch::kernels: attention_direct attention_prefetched attention_staged;
         steps::dependent: relax_dependent;
         tiles::bulk: fma_tiles_bulk;
     } and those of others { fma_tiles_cp_async }

@@ -10,7 +10,9 @@
 // On the host floats have the methods of `GpuFloat` by themselves.
 #![cfg_attr(not(target_os = "cuda"), allow(unused_imports))]
 
+mod cluster_product;
 mod float4;
+mod kv_prefetch;
 mod rounds;
 mod steps;
 mod tiles;
@@ -21,7 +23,12 @@ mod baseline;
 #[cfg(not(target_os = "cuda"))]
 mod host;
 
+pub use cluster_product::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, PRODUCT_THREADS};
 #[cfg(not(target_os = "cuda"))]
 pub use host::*;
+pub use kv_prefetch::{
+    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_PAGES, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES,
+    KV_THREADS,
+};
 pub use rounds::{FACTOR, SUMMAND};
 pub use tiles::{CONSUMERS, PLAIN_PRODUCERS, STAGES, TILE};

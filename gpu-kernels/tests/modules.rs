@@ -119,6 +119,48 @@ fn specialised_kernels_have_the_barriers_and_copies_that_their_names_promise() {
 }
 
 #[test]
+fn tiles_come_to_a_cluster_as_the_kernels_names_promise() {
+    let (alone, passed_on, multicast) = (
+        "mbarrier::complete_tx::bytes [",
+        "cp.async.bulk.shared::cluster.shared::cta",
+        ".multicast::cluster",
+    );
+    for (kernel, has, has_not) in [
+        (
+            gpu_kernels::product_global::NAME,
+            [alone].as_slice(),
+            [passed_on, multicast].as_slice(),
+        ),
+        (
+            gpu_kernels::product_dsmem::NAME,
+            &[alone, passed_on],
+            &[multicast],
+        ),
+        (
+            gpu_kernels::product_multicast::NAME,
+            &[alone, multicast],
+            &[passed_on],
+        ),
+    ] {
+        let text = body(SM_90, kernel);
+        assert!(has.iter().all(|word| text.contains(word)), "{kernel}");
+        assert!(has_not.iter().all(|word| !text.contains(word)), "{kernel}");
+        // Before a stage is written again, and before the block exits.
+        assert!(
+            text.contains("fence.proxy.async.shared::cluster"),
+            "{kernel}"
+        );
+        assert_eq!(
+            text.matches("barrier.cluster.wait").count(),
+            2,
+            "{kernel}: at the beginning and at the end"
+        );
+    }
+    let text = body(SM_90, gpu_kernels::attention_prefetched::NAME);
+    assert!(text.contains("cp.async.bulk") && text.contains("fence.proxy.async.shared::cta"));
+}
+
+#[test]
 fn slices_are_read_from_global_memory() {
     for name in [
         gpu_kernels::saxpy::NAME,

@@ -251,3 +251,43 @@ fn mbarriers_order_threads_and_copies() {
         "the writer does not wait for the reader"
     );
 }
+
+/// Two blocks: in the first, warp 0 reads its word and says so to an object of the second block, which says it to one of the first,
+/// for which warp 1 waits before it overwrites the word.
+fn through_the_neighbour(wait: &str) -> Vec<SharedRace> {
+    let body = format!(
+        "mov.u32 %r10, bar; mov.u32 %r11, data; setp.eq.u32 %p0, %t, 0; @!%p0 bra READY;
+         mbarrier.init.shared.b64 [%r10], 1;
+READY:   barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r12, %cluster_ctarank; xor.b32 %r13, %r12, 1;
+         mapa.shared::cluster.u32 %r14, %r10, %r13; setp.eq.u32 %p1, %r12, 0; @!%p1 bra SECOND;
+         @!%p0 bra WRITER;
+         ld.shared.u32 %r3, [%r11]; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r14]; bra END;
+WRITER:  setp.eq.u32 %p0, %t, 32; @!%p0 bra END;
+         {wait}
+         st.shared.u32 [%r11], 5; bra END;
+SECOND:  @!%p0 bra END;
+HEARD:   mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r10], 0; @!%p2 bra HEARD;
+         mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r14];
+END:     barrier.cluster.arrive; barrier.cluster.wait;"
+    );
+    let declarations = ".shared .align 16 .b8 data[128]; .shared .align 8 .b8 bar[8];";
+    let source = kernel(declarations, &body)
+        .replace("6.0", "8.0")
+        .replace("sm_70", "sm_90");
+    let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let data = device.upload(&[0_u32; 64]);
+    let parameters = Parameters::default().with(data).with(data).with(0_u32);
+    let cluster = Some([2, 1, 1]);
+    let shape = Launch { cluster, ..launch(2, 64) };
+    let (cost, observed) = device.run_checked(&module, "test", shape, &parameters);
+    cost.unwrap_or_else(|fault| panic!("{fault}"));
+    observed.shared_races
+}
+
+#[test]
+fn what_goes_through_another_block_is_in_order() {
+    let wait = "TOLD: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r10], 0; @!%p2 bra TOLD;";
+    assert_eq!(through_the_neighbour(wait), []);
+    assert!(!through_the_neighbour("").is_empty(), "the writer does not wait");
+}

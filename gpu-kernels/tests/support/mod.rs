@@ -4,6 +4,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use bytemuck::Pod;
+use cuda_host::launch_attributes::{self, Attribute};
 use cust::context::Context;
 use cust::memory::{CopyDestination as _, DeviceBuffer, DeviceCopy};
 use cust::module::Module;
@@ -98,6 +99,52 @@ impl Device {
             "cuLaunchCooperativeKernel of {kernel} gave {code:?}"
         );
         Ok(self.stream.synchronize()?)
+    }
+
+    /// Runs a kernel in clusters of so many blocks along x, and waits for it.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub unsafe fn run_in_clusters(
+        &self,
+        kernel: &str,
+        shape: Shape,
+        cluster: u32,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let function = self.module.get_function(kernel)?;
+        let parameters: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
+        let [x, y, z] = shape.grid;
+        // SAFETY: the caller's; the parameters live until the call returns.
+        unsafe {
+            launch_attributes::launch(
+                &function,
+                (x, y, z),
+                shape.threads,
+                shape.shared_bytes,
+                &self.stream,
+                &[Attribute::cluster([cluster, 1, 1])],
+                &parameters,
+            )
+            .with_context(|| format!("launch {kernel} in clusters of {cluster}"))?;
+        }
+        self.stream
+            .synchronize()
+            .with_context(|| format!("wait for {kernel} in clusters of {cluster}"))
+    }
+
+    /// Allows a kernel more dynamic shared memory than every block may have.
+    pub fn allow_shared_bytes(&self, kernel: &str, bytes: u32) -> Result<()> {
+        let function = self.module.get_function(kernel)?;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the handle lives.
+        let code =
+            unsafe { sys::cuFuncSetAttribute(function.to_raw(), attribute, bytes.cast_signed()) };
+        ensure!(
+            code == sys::cudaError_enum::CUDA_SUCCESS,
+            "cuFuncSetAttribute of {kernel} gave {code:?}"
+        );
+        Ok(())
     }
 
     /// Launches a kernel.

@@ -6,7 +6,7 @@
 //! holds both.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::async_copy::{Announced, Completion, Transfer};
 use super::mbarrier::Outcome;
@@ -21,6 +21,8 @@ pub(super) struct Cluster {
     announced: RefCell<Vec<Announced>>,
     /// By mbarrier object: the cycle of the latest arrival, and the one at which a phase was last complete.
     arrivals: RefCell<BTreeMap<*mut u8, (u64, u64)>>,
+    /// The mbarrier objects that threads of other blocks have arrived at.
+    crossed: RefCell<BTreeSet<*mut u8>>,
 }
 
 struct Block {
@@ -50,6 +52,7 @@ impl Cluster {
             blocks: shared.into_iter().map(block).collect(),
             announced: RefCell::default(),
             arrivals: RefCell::default(),
+            crossed: RefCell::default(),
         }
     }
 
@@ -58,6 +61,7 @@ impl Cluster {
         self.blocks.iter().for_each(|block| block.exited.set(false));
         self.announced.borrow_mut().clear();
         self.arrivals.borrow_mut().clear();
+        self.crossed.borrow_mut().clear();
     }
 
     /// Keeps copies until somebody waits for the mbarrier object that is to be told of them.
@@ -104,6 +108,16 @@ impl Cluster {
             .borrow()
             .get(&mbarrier)
             .map_or(0, |(_, completed)| *completed)
+    }
+
+    /// A thread of another block has arrived at an mbarrier object.
+    pub fn cross(&self, mbarrier: *mut u8) {
+        self.crossed.borrow_mut().insert(mbarrier);
+    }
+
+    /// Whether a thread of another block has arrived at an mbarrier object.
+    pub fn is_crossed(&self, mbarrier: *mut u8) -> bool {
+        self.crossed.borrow().contains(&mbarrier)
     }
 
     /// The last thread of a block has exited.

@@ -57,6 +57,26 @@ pub const RULES: &[Rule] = &[
         "A grid that is no multiple of the cluster is refused."
     ),
     rule!(
+        eight_blocks_are_portable,
+        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        "Clusters of eight blocks run on every device with clusters."
+    ),
+    rule!(
+        sixteen_blocks_must_be_allowed,
+        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
+        "Clusters of more than eight blocks are refused unless the kernel allows them."
+    ),
+    rule!(
+        a_multicast_reaches_its_blocks,
+        "PTX ISA, cp.async.bulk",
+        "A multicast copy writes into each block's shared memory and tells each block's mbarrier object."
+    ),
+    rule!(
+        blocks_arrive_at_each_others_objects,
+        "PTX ISA, mbarrier.arrive",
+        "Arrivals of other blocks of the cluster complete a phase."
+    ),
+    rule!(
         clusters_fit_on_the_device,
         "cuOccupancyMaxActiveClusters",
         "At least one cluster of two blocks fits on the device at once."
@@ -187,22 +207,22 @@ fn priority_by_attribute(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// The kernel `cluster_size`.
+/// A kernel for clusters.
 ///
 /// # Errors
 /// The rule is skipped on devices without clusters.
-fn cluster_kernel(scene: &mut Scene) -> Outcome<Handle> {
+fn cluster_kernel(scene: &mut Scene, kernel: &str) -> Outcome<Handle> {
     /// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
     const CLUSTER_LAUNCH: u32 = 120;
     if scene.attribute(CLUSTER_LAUNCH)? == 0 {
         return Err(Failure::skipped("the device has no clusters"));
     }
     let module = scene.load(include_str!("../../ptx/cluster.ptx"))?;
-    scene.kernel_of(module, "cluster_size")
+    scene.kernel_of(module, kernel)
 }
 
 fn blocks_form_clusters(scene: &mut Scene) -> Outcome {
-    let (function, address) = (cluster_kernel(scene)?, scene.device(4)?);
+    let (function, address) = (cluster_kernel(scene, "cluster_size")?, scene.device(4)?);
     same!(
         launch(
             function,
@@ -217,14 +237,14 @@ fn blocks_form_clusters(scene: &mut Scene) -> Outcome {
 }
 
 fn without_attribute_clusters_are_single(scene: &mut Scene) -> Outcome {
-    let (function, address) = (cluster_kernel(scene)?, scene.device(4)?);
+    let (function, address) = (cluster_kernel(scene, "cluster_size")?, scene.device(4)?);
     same!(launch(function, address, 8, &[]), SUCCESS);
     same!(scene.word(address)?, 8 * 32);
     Ok(())
 }
 
 fn grid_is_made_of_whole_clusters(scene: &mut Scene) -> Outcome {
-    let (function, address) = (cluster_kernel(scene)?, scene.device(4)?);
+    let (function, address) = (cluster_kernel(scene, "cluster_size")?, scene.device(4)?);
     let code = launch(
         function,
         address,
@@ -235,8 +255,44 @@ fn grid_is_made_of_whole_clusters(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
+/// The code of a launch of so many blocks in clusters, and the word that it leaves.
+fn in_clusters(
+    scene: &mut Scene,
+    kernel: &str,
+    [cluster, blocks]: [u32; 2],
+) -> Outcome<(Code, u32)> {
+    let (function, address) = (cluster_kernel(scene, kernel)?, scene.device(4)?);
+    let attributes = [attribute(CLUSTER_DIMENSION, &[cluster, 1, 1])];
+    let code = launch(function, address, blocks, &attributes);
+    Ok((code, scene.word(address)?))
+}
+
+fn eight_blocks_are_portable(scene: &mut Scene) -> Outcome {
+    let found = in_clusters(scene, "cluster_size", [8, 8])?;
+    same!(found, (SUCCESS, 8 * 32 * 8));
+    Ok(())
+}
+
+fn sixteen_blocks_must_be_allowed(scene: &mut Scene) -> Outcome {
+    let found = in_clusters(scene, "cluster_size", [16, 16])?;
+    same!(found, (INVALID_CLUSTER_SIZE, 0));
+    Ok(())
+}
+
+fn a_multicast_reaches_its_blocks(scene: &mut Scene) -> Outcome {
+    let found = in_clusters(scene, "multicast", [4, 8])?;
+    same!(found, (SUCCESS, 8 * 10));
+    Ok(())
+}
+
+fn blocks_arrive_at_each_others_objects(scene: &mut Scene) -> Outcome {
+    let found = in_clusters(scene, "arrive_everywhere", [4, 8])?;
+    same!(found, (SUCCESS, 8));
+    Ok(())
+}
+
 fn clusters_fit_on_the_device(scene: &mut Scene) -> Outcome {
-    let function = cluster_kernel(scene)?;
+    let function = cluster_kernel(scene, "cluster_size")?;
     let attributes = [attribute(CLUSTER_DIMENSION, &[2, 1, 1])];
     let config = configuration(2, &attributes);
     let clusters: i32 =

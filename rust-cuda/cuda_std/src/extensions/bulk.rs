@@ -41,6 +41,37 @@ pub unsafe fn copy_to_shared<T>(to: SharedPtr<T>, from: *const T, bytes: u32, ba
     }
 }
 
+/// Copies `bytes` bytes from global memory into the shared memory of several blocks of the cluster, at the same place in each: into
+/// that of the blocks whose bits are set in `blocks`, by their numbers in the cluster. The object in the place of `barrier` in each
+/// of them is told of them (PTX
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster`). The bytes are read once.
+///
+/// # Safety
+/// As for [`copy_to_shared`], in each of the blocks: somebody must have told each one's object to expect the bytes, or does so before
+/// its phase can end. None of the blocks has exited before its phase is complete.
+#[gpu_only]
+pub unsafe fn multicast_to_cluster<T>(
+    to: SharedPtr<T>,
+    from: *const T,
+    bytes: u32,
+    barrier: Mbarrier,
+    blocks: u16,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 from; cvta.to.global.u64 from, {1};",
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{0}], [from], {2}, [{3}], {4}; }}",
+            in(reg32) to.address(),
+            in(reg64) from,
+            in(reg32) bytes,
+            in(reg32) barrier.place().address(),
+            in(reg16) blocks,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// Copies `bytes` bytes from the block's shared memory into that of a block of the cluster; `barrier`, in the same block's
 /// shared memory as `to`, is told of them (PTX `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`).
 ///

@@ -30,6 +30,18 @@ pub fn proxy_async_shared() {
     }
 }
 
+/// [`proxy_async`] for the shared memory of all blocks of the cluster (PTX `fence.proxy.async.shared::cluster`).
+#[gpu_only]
+pub fn proxy_async_cluster() {
+    // SAFETY: a fence has no preconditions.
+    unsafe {
+        asm!(
+            "fence.proxy.async.shared::cluster;",
+            options(nostack, preserves_flags)
+        )
+    }
+}
+
 /// Makes mbarrier objects that this thread has initialised visible to the cluster and to asynchronous copies (PTX
 /// `fence.mbarrier_init.release.cluster`).
 #[gpu_only]

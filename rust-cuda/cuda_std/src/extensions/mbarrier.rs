@@ -201,6 +201,52 @@ impl Mbarrier {
         complete != 0
     }
 
+    /// Arrives at the object in the same place of the block with the number `rank` in the cluster, this block's own included. What
+    /// the thread did before is visible to those that wait with
+    /// [`wait_parity_of_cluster`](Self::wait_parity_of_cluster) (PTX `mapa.shared::cluster`,
+    /// `mbarrier.arrive.release.cluster.shared::cluster`, sm_90).
+    ///
+    /// # Safety
+    /// The module's contract, of that block's object; the block has not exited.
+    #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+    #[gpu_only]
+    pub unsafe fn arrive_at(self, rank: u32) {
+        let there = crate::extensions::cluster::map_shared_rank(self.0, rank);
+        // SAFETY: the caller keeps the contract.
+        unsafe {
+            asm!(
+                "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{}];",
+                in(reg32) there.address(),
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
+    /// Waits until the phase of this parity is complete, and acquires at the scope of the cluster: what threads of other blocks did
+    /// before they [arrived](Self::arrive_at) is visible, and what their copies have brought (PTX
+    /// `mbarrier.try_wait.parity.acquire.cluster`, sm_90). [`wait_parity`](Self::wait_parity) acquires at that of the block.
+    ///
+    /// # Safety
+    /// As for [`test_wait_parity`](Self::test_wait_parity).
+    #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+    #[gpu_only]
+    pub unsafe fn wait_parity_of_cluster(self, parity: u32) {
+        let mut complete = 0u32;
+        while complete == 0 {
+            // SAFETY: the caller keeps the contract.
+            unsafe {
+                asm!(
+                    "{{ .reg .pred complete; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [{}], {}; \
+                     selp.b32 {}, 1, 0, complete; }}",
+                    in(reg32) self.0.address(),
+                    in(reg32) parity,
+                    lateout(reg32) complete,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+    }
+
     /// Waits until the phase of this parity is complete: [`try_wait_parity`](Self::try_wait_parity) in a loop, or before sm_90,
     /// where that does not exist, [`test_wait_parity`](Self::test_wait_parity), which makes the warp ask over and over.
     ///

@@ -333,6 +333,18 @@ pub const HOPPER: &[Case] = &[
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
     ),
     (
+        "{ Mbarrier::at(SharedPtr::at(a)).arrive_at(1); a }",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _,",
+    ),
+    (
+        "{ Mbarrier::at(SharedPtr::at(a)).wait_parity_of_cluster(0); a }",
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64",
+    ),
+    (
+        "{ bulk::multicast_to_cluster(SharedPtr::at(a), p, 16, Mbarrier::at(SharedPtr::at(a)), 3); a }",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
+    ),
+    (
         "{ bulk::copy_to_global(p, SharedPtr::at(a), 16); a }",
         "cp.async.bulk.global.shared::cta.bulk_group",
     ),
@@ -349,6 +361,10 @@ pub const HOPPER: &[Case] = &[
     (
         "{ fence::proxy_async_shared(); a }",
         "fence.proxy.async.shared::cta;",
+    ),
+    (
+        "{ fence::proxy_async_cluster(); a }",
+        "fence.proxy.async.shared::cluster;",
     ),
     (
         "{ fence::mbarrier_init(); a }",

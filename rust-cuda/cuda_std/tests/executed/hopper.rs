@@ -101,3 +101,38 @@ pub unsafe fn cluster_copies(out: *mut u32, input: &[u32]) {
         cluster::sync();
     }
 }
+
+/// Two blocks of a cluster: each copies half of the first block's words into both, and adds to them when both have arrived at its
+/// barrier.
+#[kernel]
+pub unsafe fn multicasts(out: *mut u32, input: &[u32]) {
+    let words: SharedPtr<u32> = SharedPtr::new(shared_array![Words; 1]).cast();
+    let barrier = Mbarrier::at(SharedPtr::new(shared_array![u64; 2]));
+    let rank = cluster::block_rank();
+    let i = thread::index_1d() as usize;
+    unsafe {
+        if t() == 0 {
+            barrier.init(1);
+            barrier.add(1).init(2);
+            fence::mbarrier_init();
+        }
+        cluster::sync();
+        if t() == 0 {
+            barrier.arrive_expect_tx(256);
+            let first = 32 * rank;
+            let from = input.as_ptr().add(128 * (i / 128) + first as usize);
+            bulk::multicast_to_cluster(words.add(first), from, 128, barrier, 0b11);
+        }
+        barrier.wait_parity_of_cluster(0);
+        let seen = words.add(t()).read();
+        thread::sync_threads();
+        // Both blocks have read what they would now be allowed to overwrite.
+        if t() < 2 {
+            barrier.add(1).arrive_at(t());
+        }
+        barrier.add(1).wait_parity_of_cluster(0);
+        fence::proxy_async_cluster();
+        *out.add(i) = seen + rank;
+        cluster::sync();
+    }
+}

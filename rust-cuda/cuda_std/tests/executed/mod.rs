@@ -47,6 +47,11 @@ pub const ON_HOPPER: &[Run] = &[
         100 + other * THREADS + thread + 1000 * (other % 2) + 22 + block / 2
     }),
     ("cluster_copies", 4, true, |i| 100 + (i ^ THREADS)),
+    // Both blocks of a cluster see the words of its first one.
+    ("multicasts", 4, true, |i| {
+        let (block, thread) = (i / THREADS, i % THREADS);
+        100 + block / 2 * 2 * THREADS + thread + block % 2
+    }),
 ];
 
 /// Runs these kernels of a module.

@@ -173,12 +173,17 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
 }
 
 fn transfer(now: u64, source: &Target<'_>, to: *mut u8, bytes: u32) -> Transfer {
+    // From the block's own shared memory the way is to another block's, or out.
+    let latency = match source.global {
+        Some(_) => latency::GLOBAL,
+        None => latency::DISTRIBUTED,
+    };
     Transfer {
         from: source.pointer,
         to,
         source_bytes: bytes,
         bytes,
-        ready: now + u64::from(latency::GLOBAL) + u64::from(bytes) / BYTES_PER_CYCLE,
+        ready: now + u64::from(latency) + u64::from(bytes) / BYTES_PER_CYCLE,
     }
 }
 

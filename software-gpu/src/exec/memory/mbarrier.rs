@@ -97,15 +97,22 @@ impl<'g> Context<'g> {
 
     /// Tells the checkers that a thread of this warp has arrived at the object, or will when its copies have landed.
     pub(super) fn watch_arrival(&mut self, object: *mut u8) {
-        if let (Some(address), Some(watch)) = (self.own_shared(object), &mut self.watch) {
-            watch.tell_mbarrier(self.warp, address);
+        let own = self.own_shared(object);
+        let Some(watch) = &mut self.watch else { return };
+        match own {
+            Some(address) => watch.tell_mbarrier(self.warp, address),
+            None => self.cluster.cross(object),
         }
     }
 
     /// Tells the checkers that a thread of this warp has found a phase of the object complete.
     fn watch_completion(&mut self, object: *mut u8) {
-        if let (Some(address), Some(watch)) = (self.own_shared(object), &mut self.watch) {
+        let own = self.own_shared(object);
+        if let (Some(address), Some(watch)) = (own, &mut self.watch) {
             watch.hear_mbarrier(self.warp, address);
+            if self.cluster.is_crossed(object) {
+                watch.hear_cluster(self.warp);
+            }
         }
     }
 

@@ -177,6 +177,13 @@ impl<'g> Watch<'g> {
         }
     }
 
+    /// A thread has found a phase complete at which threads of other blocks have arrived.
+    pub fn hear_cluster(&mut self, warp: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.hear_all(warp);
+        }
+    }
+
     /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
         if let Some(early) = &mut self.early {

@@ -9,6 +9,8 @@
 //! - A strong store or an atomic that releases, or comes after a fence, tells those who acquire from the same address.
 //! - A thread that arrives at an mbarrier object tells those who later find a phase of it complete, and so does one whose
 //!   asynchronous copy the object is told of. Which phase is not looked at: a wait for an early one may hear too much.
+//! - What threads of other blocks know when they arrive at one of this block's objects is not kept: they may have heard of
+//!   anything that this block has done, so those who find the phase complete know all of it.
 //!
 //! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
 //! too much, and a race may be missed. None is made up.
@@ -198,6 +200,13 @@ impl Order {
                 none => *none = Some(told.clone()),
             }
         }
+    }
+
+    /// A warp hears from other blocks, which may know all that this block has done.
+    pub fn hear_all(&mut self, warp: u32) {
+        let all = self.stretch.clone();
+        self.learn(warp as usize, &all);
+        self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
     }
 
     fn learn(&mut self, warp: usize, clock: &Clock) {

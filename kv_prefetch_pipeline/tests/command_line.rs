@@ -1,0 +1,43 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use lesson_tests::{Lesson, code, fits_80_columns, text};
+
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_kv_prefetch_pipeline"),
+    parts: &["stages", "in-flight"],
+    readme: include_str!("../README.md"),
+};
+
+#[test]
+fn every_part_holds_without_a_race_and_prints_the_same_twice() {
+    fits_80_columns(&LESSON.holds_and_repeats());
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    LESSON.readme_shows("stages");
+}
+
+#[test]
+fn every_run_is_checked_when_asked_to() {
+    LESSON.every_run_is_right(&["--part", "stages"]);
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_usage_errors() {
+    LESSON.refuses(&[
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--iterations", "0"], "0"),
+        (&["--part", "stages", "--size", "1MiB"], "--size"),
+        (&["--part", "in-flight", "--iterations", "2"], "--iterations: part in-flight"),
+    ]);
+}
+
+#[test]
+fn a_gpu_without_bulk_copies_is_told_so() {
+    for gpu in ["t4", "a100"] {
+        let output = LESSON.run(&["--gpu", gpu]);
+        assert_eq!(code(&output), Some(3));
+        assert!(text(&output.stderr).contains("compute capability 9.0"));
+    }
+}

@@ -1,0 +1,89 @@
+//! size: how many blocks should share?
+//!
+//! The larger the cluster, the less is fetched: a tile of B once for 1, 2, 4 or 8 blocks. But all blocks of a cluster wait for the
+//! slowest, need room at the same time, and must lie in one GPU processing cluster (GPC), whose multiprocessors they may not divide
+//! evenly:
+//!
+//! ```text
+//! fetched  |########|####|##|#|
+//! blocks    1        2    4  8     each step saves half of what is left, and makes more blocks wait for each other
+//! ```
+//!
+//! Every device with clusters takes 8 blocks. More need a kernel that is not portable and says so
+//! (`CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`): without it a launch of 16 is refused. A cluster that fetches more than
+//! its share, or a launch of 16 that is accepted, would prove this wrong.
+
+use crate::product::{Shape, Way, Work};
+use anyhow::Result;
+use cuda_host::prelude::*;
+use examples_host::answer::answer;
+use examples_host::prelude::*;
+
+const SIZES: [u32; 4] = [1, 2, 4, 8];
+/// One step more than is portable.
+const TOO_LARGE: u32 = 16;
+const INVALID_SIZE: &str = "CUDA_ERROR_INVALID_CLUSTER_SIZE";
+
+/// The part.
+pub fn run(part: &mut Part) -> Result<()> {
+    let [stream] = &stream::non_blocking_named(["product"])?;
+    let shape = Shape::of(part, (2, 64))?;
+    let mut work = Work::new(shape)?;
+    let [of_a, of_b] = shape.needed();
+    let planned = SIZES.map(|size| of_a + of_b / u64::from(size));
+    part.predict(format!(
+        "Clusters of 1, 2, 4 and 8 blocks fetch {}. Each step saves less than the one before:\n\
+         from 4 on a kernel that the L2 cache limited is limited by something else.",
+        planned.map(units::bytes).join(", "),
+    ));
+
+    let plan = Plan::new().launches(1, shape.threads());
+    let [one, two, four, eight] =
+        SIZES.map(|size| move |work: &mut Work| Ok(work.multiply((Way::Multicast, size), stream)?));
+    let variants = [
+        variant(("blocks-1", "1 block"), [stream], one),
+        variant(("blocks-2", "2 blocks"), [stream], two),
+        variant(("blocks-4", "4 blocks"), [stream], four),
+        variant(("blocks-8", "8 blocks"), [stream], eight),
+    ];
+    let outcomes = part.compare("sizes", plan, &mut work, variants)?;
+    let mut table = Table::new(["a cluster of", "time", "speed-up", "fetched"]);
+    let mut fetched = Vec::new();
+    for (outcome, size) in outcomes.iter().zip(SIZES) {
+        work.multiply((Way::Multicast, size), stream)?;
+        stream.synchronize()?;
+        let bytes = work.fetched()?;
+        let time = outcome.median();
+        let gain = units::ratio(outcomes[0].median().div_duration_f64(time));
+        table.row([outcome.name.to_string(), units::time(time), gain, units::bytes(bytes)]);
+        part.keep(&outcome.name, &outcome.recording);
+        fetched.push(bytes);
+    }
+    let refused = answer(work.multiply((Way::Multicast, TOO_LARGE), stream));
+    table.row(
+        [format!("{TOO_LARGE} blocks"), refused.clone()]
+            .into_iter()
+            .chain(["-", "-"].map(str::to_owned)),
+    );
+    part.say(table);
+
+    for ((outcome, fetched), planned) in outcomes.iter().zip(fetched).zip(planned) {
+        let as_planned = truth(fetched == planned, units::bytes(fetched), units::bytes(planned));
+        let sentence = format!("{} to a cluster: it fetches a tile once", outcome.name);
+        part.expect(outcome.id("fetched"), &sentence, as_planned);
+    }
+    let [one, two, four, _] = &outcomes;
+    let gain = |to: &Outcome| ratio(one.median().div_duration_f64(to.median()));
+    part.expect("faster/blocks-2", "2 blocks that share are faster", gain(two).at_least(1.05));
+    part.expect("faster/blocks-4", "and 4 too", gain(four).at_least(1.1));
+    let sentence = "a cluster of 16 blocks is refused";
+    part.expect(
+        "refused/blocks-16",
+        sentence,
+        truth(refused == INVALID_SIZE, &refused, INVALID_SIZE),
+    );
+    part.take_away(
+        "Share among as many blocks as make the cache cease to be the limit, and no more.",
+    );
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! tiles: what does sharing a tile gain over fetching it again?
+//!
+//! A block computes 8 rows and 512 columns of a matrix product. The blocks of a cluster lie along the rows, so all of them walk
+//! down the same columns of B, tile by tile, through a ring of stages in shared memory: one thread fetches, four warps compute, and
+//! mbarriers hand the stages to and fro. A tile of B comes to the four blocks of a cluster in one of three ways:
+//!
+//! ```text
+//! global      block 0 |TTTT|      dsmem  block 0 |T>>>|      multicast  block 0 |T   |   T: a quarter of the tile from
+//!             block 1 |TTTT|             block 1 |>T>>|                 block 1 | T  |      global memory (L2 cache)
+//!             block 2 |TTTT|             block 2 |>>T>|                 block 2 |  T |   >: a quarter from a neighbour's
+//!             block 3 |TTTT|             block 3 |>>>T|                 block 3 |   T|      shared memory
+//! ```
+//!
+//! B stays in the L2 cache, whose bandwidth is what the first way needs most: the other two ask it for a quarter. A block that
+//! writes into its neighbours' stages has to know that all of them have read what was there before: all computing warps of the
+//! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, whoever sends them. And no
+//! block may exit before all have finished.
+//!
+//! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that is no faster where the cache
+//! is the limit, would prove this wrong.
+
+use crate::product::{Shape, Way, Work};
+use anyhow::Result;
+use cuda_host::prelude::*;
+use examples_host::prelude::*;
+
+/// Blocks of a cluster.
+const CLUSTER: u32 = 4;
+
+const LINKS: &str = "the model has no figure for the network between multiprocessors";
+
+/// The part.
+pub fn run(part: &mut Part) -> Result<()> {
+    let [stream] = &stream::non_blocking_named(["product"])?;
+    let shape = Shape::of(part, (2, 64))?;
+    let mut work = Work::new(shape)?;
+    let [of_a, of_b] = shape.needed();
+    let shared = of_a + of_b / u64::from(CLUSTER);
+    let least = shared as f64 / (of_a + of_b) as f64;
+    part.predict(format!(
+        "{} blocks need {} of A and {} of B. If clusters of {CLUSTER} share the tiles of B, they fetch {}: {} of it.\n\
+         Where the L2 cache is the limit, the product is up to {} as fast.",
+        shape.blocks(),
+        units::bytes(of_a),
+        units::bytes(of_b),
+        units::bytes(shared),
+        units::percent(least),
+        units::ratio(1.0 / least),
+    ));
+
+    let plan = Plan::new().launches(1, shape.threads());
+    let ways = [Way::Global, Way::Dsmem, Way::Multicast];
+    let [global, dsmem, multicast] =
+        ways.map(|way| move |work: &mut Work| Ok(work.multiply((way, CLUSTER), stream)?));
+    let variants = [
+        variant(("global", "through global memory"), [stream], global),
+        variant(("dsmem", "distributed shared memory"), [stream], dsmem),
+        variant("multicast", [stream], multicast),
+    ];
+    let outcomes = part.compare("variants", plan, &mut work, variants)?;
+    let mut fetched = Vec::new();
+    for way in ways {
+        work.multiply((way, CLUSTER), stream)?;
+        stream.synchronize()?;
+        fetched.push(work.fetched()?);
+    }
+
+    let mut table = Table::new(["tiles", "time", "speed-up", "fetched", "a second"]);
+    for (outcome, fetched) in outcomes.iter().zip(&fetched) {
+        let time = outcome.median();
+        table.row([
+            outcome.name.to_string(),
+            units::time(time),
+            units::ratio(outcomes[0].median().div_duration_f64(time)),
+            units::bytes(*fetched),
+            units::bandwidth(*fetched, time),
+        ]);
+    }
+    part.say(table);
+    for outcome in &outcomes {
+        part.keep(&outcome.name, &outcome.recording);
+    }
+
+    for (outcome, (fetched, planned)) in
+        outcomes.iter().zip(fetched.iter().zip([of_a + of_b, shared, shared]))
+    {
+        let as_planned = truth(*fetched == planned, units::bytes(*fetched), units::bytes(planned));
+        let sentence = format!("{}: blocks fetch what they must, and once", outcome.name);
+        part.expect(outcome.id("fetched"), &sentence, as_planned);
+    }
+    let [global, dsmem, multicast] = &outcomes;
+    let gain = |shared: &Outcome| ratio(global.median().div_duration_f64(shared.median()));
+    part.expect("faster/multicast", "multicast is faster", gain(multicast).at_least(1.1));
+    let most = gain(multicast).at_most(1.0 / least);
+    part.expect("bound/multicast", "and gains no more than it saves bytes", most);
+    let gain = gain(dsmem).at_least(1.0).not_of_the_model(LINKS);
+    part.expect("not-slower/dsmem", "passing tiles on is not slower", gain);
+    part.take_away("Blocks of a cluster that need the same tile fetch it once: multicast.");
+    Ok(())
+}
