@@ -1,12 +1,17 @@
 //! The glossary: each term is defined in the page that its entry names, and no page before that uses it.
 //!
-//! An entry is a line `- **term** ([page](page.md)): meaning`. The page that defines a term has it in italics, as `*term*`.
+//! The introduction is no chapter: it says what the book is about, and may use any term.
+//!
+//! An entry is a line `- **term** ([page](page.md)): meaning`. The page that defines a term has it in italics, as `*term*`
+//! or in the plural.
 
 use crate::markdown;
 use crate::summary::Page;
 
 /// The page with the entries.
 pub const GLOSSARY: &str = "glossary.md";
+
+const INTRODUCTION: &str = "introduction.md";
 
 /// What is wrong with the glossary, a line each.
 pub fn complaints(pages: &[Page]) -> Vec<String> {
@@ -28,11 +33,13 @@ pub fn complaints(pages: &[Page]) -> Vec<String> {
             complaints.push(format!("{term}: its entry names no page that defines it"));
             continue;
         };
-        let defines = format!("*{term}*").to_lowercase();
-        if !pages[place].text.to_lowercase().contains(&defines) {
-            complaints.push(format!("{term}: {target} does not contain {defines}"));
+        let text = pages[place].text.to_lowercase();
+        let defines = ["", "s", "es"].map(|plural| format!("*{}{plural}*", term.to_lowercase()));
+        if !defines.iter().any(|defines| text.contains(defines)) {
+            complaints.push(format!("{term}: {target} does not contain {}", defines[0]));
         }
-        let early = pages[..place].iter().filter(|page| uses(&page.text, term));
+        let early = pages[..place].iter().filter(|page| page.path != INTRODUCTION);
+        let early = early.filter(|page| uses(&page.text, term));
         complaints.extend(
             early.map(|page| format!("{term}: {} uses it before {target} defines it", page.path)),
         );
@@ -44,7 +51,7 @@ pub fn complaints(pages: &[Page]) -> Vec<String> {
 fn uses(page: &str, term: &str) -> bool {
     let words = words(&plain(page));
     let term = self::words(term);
-    let plural = |word: &str, of: &str| word == of || word.strip_suffix('s') == Some(of);
+    let plural = |word: &str, of: &str| ["", "s", "es"].iter().any(|plural| word.strip_suffix(plural) == Some(of));
     words.windows(term.len()).any(|found| {
         found
             .iter()
