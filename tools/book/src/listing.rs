@@ -29,7 +29,9 @@ pub fn function(source: &str, name: &str) -> Result<String> {
     let margin = lines[at].len() - lines[at].trim_start().len();
     let end = format!("{}}}", &lines[at][..margin]);
     let one_line = lines[at].trim_end().ends_with('}');
-    let length = lines[at..].iter().position(|line| *line == end && !one_line);
+    let length = lines[at..]
+        .iter()
+        .position(|line| *line == end && !one_line);
     let length = length.with_context(|| format!("function `{name}` has no end of its own line"))?;
     Ok(to_margin(&lines[at - above..=at + length]))
 }

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use chapter_book::figures::{self, Figure};
+use chapter_book::summary::Page;
 use chapter_book::{links, pages, preprocess, recorded, shown, summary, workspace};
 use clap::{Parser, Subcommand};
 use std::fs;
@@ -112,21 +113,21 @@ fn outputs(update: bool, page: Option<&str>) -> Result<()> {
         if page.is_some_and(|page| page != found.path) {
             continue;
         }
-        let mut text = found.text.clone();
-        // From the last to the first, so that the places of the others stay.
-        for shown in shown::shown(&found.text).into_iter().rev() {
-            held += 1;
-            let Some(printed) = shown.differs()? else {
-                continue;
-            };
-            different.push(format!(
-                "{}: `{}` prints something else:\n{printed}",
-                found.path, shown.command
-            ));
-            let place = shown.text.as_ptr() as usize - found.text.as_ptr() as usize;
-            text.replace_range(place..place + shown.text.len(), &printed);
+        let all = shown::shown(&found.text);
+        held += all.len();
+        let mut printed = Vec::new();
+        for shown in &all {
+            if let Some(text) = shown.differs()? {
+                let Page { path, .. } = &found;
+                different.push(format!(
+                    "{path}: `{}` prints something else:\n{text}",
+                    shown.command
+                ));
+                printed.push((shown, text));
+            }
         }
-        if update && text != found.text {
+        if update && !printed.is_empty() {
+            let text = shown::replaced(&found.text, &printed);
             fs::write(pages().join(&found.path), text)
                 .with_context(|| format!("cannot write {}", found.path))?;
         }

@@ -54,6 +54,16 @@ impl Shown<'_> {
     }
 }
 
+/// The document with other texts in the places of these, which are in the document's order.
+pub fn replaced(document: &str, texts: &[(&Shown, String)]) -> String {
+    let mut copy = document.to_owned();
+    for (shown, text) in texts.iter().rev() {
+        let place = shown.text.as_ptr() as usize - document.as_ptr() as usize;
+        copy.replace_range(place..place + shown.text.len(), text);
+    }
+    copy
+}
+
 /// What a shell command prints in the repository's root on a machine without a GPU.
 ///
 /// # Errors
@@ -178,5 +188,19 @@ mod tests {
             .differs()
             .is_err()
         );
+    }
+
+    #[test]
+    fn texts_are_replaced_where_they_stand() {
+        let page = "a\n```console\n$ b\n```\n```text\na\n```\n```console\n$ c\n```\n```text\n```\n";
+        let shown = shown(page);
+        let texts = [
+            (&shown[0], "d\ne\n".to_owned()),
+            (&shown[1], "f\n".to_owned()),
+        ];
+        let expected = page
+            .replace("text\na\n", "text\nd\ne\n")
+            .replace("text\n```", "text\nf\n```");
+        assert_eq!(replaced(page, &texts), expected);
     }
 }

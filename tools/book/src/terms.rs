@@ -38,7 +38,9 @@ pub fn complaints(pages: &[Page]) -> Vec<String> {
         if !defines.iter().any(|defines| text.contains(defines)) {
             complaints.push(format!("{term}: {target} does not contain {}", defines[0]));
         }
-        let early = pages[..place].iter().filter(|page| page.path != INTRODUCTION);
+        let early = pages[..place]
+            .iter()
+            .filter(|page| page.path != INTRODUCTION);
         let early = early.filter(|page| uses(&page.text, term));
         complaints.extend(
             early.map(|page| format!("{term}: {} uses it before {target} defines it", page.path)),
@@ -51,7 +53,11 @@ pub fn complaints(pages: &[Page]) -> Vec<String> {
 fn uses(page: &str, term: &str) -> bool {
     let words = words(&plain(page));
     let term = self::words(term);
-    let plural = |word: &str, of: &str| ["", "s", "es"].iter().any(|plural| word.strip_suffix(plural) == Some(of));
+    let plural = |word: &str, of: &str| {
+        ["", "s", "es"]
+            .iter()
+            .any(|plural| word.strip_suffix(plural) == Some(of))
+    };
     words.windows(term.len()).any(|found| {
         found
             .iter()
