@@ -43,7 +43,7 @@ grading-check: ## grade a class of wrong and hostile submissions
 offline: ## write the repository with the sources of all libraries
 	scripts/make-offline
 
-browser-test: ## test the timeline page in headless Chromium
+browser-test: ## test the timeline page and the book in headless Chromium
 	scripts/browser-test
 
 fuzz: ## fuzz the software GPU twice for 5 minutes
