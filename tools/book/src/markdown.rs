@@ -86,6 +86,27 @@ pub fn anchors(document: &str) -> Vec<String> {
     headings.map(anchor).collect()
 }
 
+/// What stands below the heading of this anchor, up to the next heading of any level.
+pub fn section<'a>(document: &'a str, anchor: &str) -> Option<&'a str> {
+    let mut start = None;
+    let mut place = 0;
+    let mut fenced = false;
+    for line in document.split_inclusive('\n') {
+        fenced ^= line.starts_with("```");
+        let heading = line.trim_start_matches('#');
+        if heading.len() < line.len() && !fenced {
+            if let Some(start) = start {
+                return Some(&document[start..place]);
+            }
+            if self::anchor(heading) == anchor {
+                start = Some(place + line.len());
+            }
+        }
+        place += line.len();
+    }
+    start.map(|start| &document[start..])
+}
+
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter_map(|c| match c {
         c if c.is_alphanumeric() || c == '_' || c == '-' => Some(c.to_ascii_lowercase()),
@@ -123,6 +144,17 @@ mod tests {
                 .iter()
                 .all(|link| &PAGE[link.place.clone()] == link.target)
         );
+    }
+
+    #[test]
+    fn a_section_ends_at_the_next_heading() {
+        let page = "# A\na\n```console\n# no heading\n```\n## B c\nb\n";
+        assert_eq!(
+            section(page, "a"),
+            Some("a\n```console\n# no heading\n```\n")
+        );
+        assert_eq!(section(page, "b-c"), Some("b\n"));
+        assert_eq!(section(page, "none"), None);
     }
 
     #[test]

@@ -26,20 +26,22 @@ pub fn complaints(page: &Page) -> Vec<String> {
     complaints
 }
 
-/// The figures of the repository's files that a paragraph links.
+/// The figures of the repository's files that a paragraph links: of the section, if the link names one.
 fn linked(paragraph: &str, page: &str) -> HashSet<String> {
     let folder = crate::pages().join(page);
     let folder = folder.parent().unwrap_or(&folder);
-    let files = markdown::links(paragraph).into_iter().filter_map(|link| {
-        let path = folder
-            .join(link.target.split('#').next()?)
-            .canonicalize()
-            .ok()?;
+    let texts = markdown::links(paragraph).into_iter().filter_map(|link| {
+        let (file, anchor) = link.target.split_once('#').unwrap_or((link.target, ""));
+        let path = folder.join(file).canonicalize().ok()?;
         let root = workspace().canonicalize().ok()?;
         let within = path.starts_with(&root) && !path.starts_with(root.join("book"));
-        within.then(|| fs::read_to_string(path).ok())?
+        let text = within.then(|| fs::read_to_string(path).ok())??;
+        match anchor {
+            "" => Some(text),
+            anchor => markdown::section(&text, anchor).map(str::to_owned),
+        }
     });
-    files.flat_map(|text| quantities(&text)).collect()
+    texts.flat_map(|text| quantities(&text)).collect()
 }
 
 /// The figures in a text, in one spelling.
@@ -65,7 +67,7 @@ const UNITS: [&str; 6] = ["ns", "µs", "ms", "s", "%", "GB/s"];
 
 /// A word without the punctuation around it.
 fn trimmed(word: &str) -> &str {
-    word.trim_start_matches(|c: char| !c.is_alphanumeric())
+    word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '%')
         .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%')
 }
 
@@ -87,6 +89,8 @@ mod tests {
         assert_eq!(complaints(&known), Vec::<String>::new());
         let foreign = page(&format!("It takes 1.51 ms, 2.01x.{output}"));
         assert_eq!(complaints(&foreign).len(), 2);
+        let percent = page("About 97 % of the time, or 20 %.\n```text\nshare 97 %\n```\n");
+        assert_eq!(complaints(&percent), ["x.md: no source of 20 %"]);
         let elsewhere = page("Measured: 5.59 ms.\n\n[See](../../README.md)\n");
         assert_eq!(complaints(&elsewhere).len(), 1);
         let linked = page("[Measured](../../README.md): 5.59 ms.\n");
