@@ -51,8 +51,14 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
         .then_some(())
         .with_context(|| format!("{target}:{part} has no times of {group}"))?;
     let runs = &measured["runs"];
+    // A part that chooses its work by measuring chooses other work on another device.
+    let note = if same {
+        ""
+    } else {
+        "\nThe software GPU's record is of other work.\n"
+    };
     Ok(format!(
-        "{target}:{part}, medians recorded in expectations/ (H200: {runs} runs)\n\n{table}"
+        "{target}:{part}, medians recorded in expectations/ (H200: {runs} runs)\n{note}\n{table}"
     ))
 }
 
