@@ -39,6 +39,66 @@ mod tests {
     use super::*;
     use crate::workspace;
 
+    /// The chapters: what stands between the introduction and the reference.
+    fn chapters() -> Vec<Page> {
+        let chapters = read().unwrap().into_iter().skip(1);
+        chapters
+            .take_while(|page| page.path != "nothing-overlaps.md")
+            .collect()
+    }
+
+    #[test]
+    fn a_chapter_asks_a_question_shows_a_timeline_and_ends_with_exercises() {
+        assert!(chapters().len() >= 12);
+        for Page { path, text } in chapters() {
+            let question = |line: &str| line.starts_with("# ") && line.ends_with('?');
+            assert!(
+                text.lines().next().is_some_and(question),
+                "{path}: no question"
+            );
+            let chart = |line: &str| {
+                line.contains(".svg)") || line.matches('|').count() == 2 && line.ends_with('|')
+            };
+            assert!(text.lines().any(chart), "{path}: no timeline");
+            let last = text.lines().rfind(|line| line.starts_with('#'));
+            assert_eq!(last, Some("## Exercises"), "{path}");
+            let words: usize = markdown::prose(&text)
+                .iter()
+                .map(|text| text.split_whitespace().count())
+                .sum();
+            assert!((400..=1200).contains(&words), "{path}: {words} words");
+        }
+    }
+
+    #[test]
+    fn every_lab_that_a_page_names_exists() {
+        let files = fs::read_dir(workspace().join("labs/exercises")).unwrap();
+        let files: Vec<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let mut named = 0;
+        for Page { path, text } in read().unwrap() {
+            for start in ["Lab ", "Labs ", "lab ", "cargo lab run "] {
+                for (at, _) in text.match_indices(start) {
+                    let digits: String = text[at + start.len()..]
+                        .chars()
+                        .take_while(char::is_ascii_digit)
+                        .collect();
+                    if digits.is_empty() {
+                        continue;
+                    }
+                    named += 1;
+                    let file = format!("{digits:0>2}_");
+                    assert!(
+                        files.iter().any(|name| name.starts_with(&file)),
+                        "{path}: no lab {digits}"
+                    );
+                }
+            }
+        }
+        assert!(named > 20, "{named}");
+    }
+
     #[test]
     fn every_document_on_timelines_is_a_page() {
         let pages = read().unwrap();
