@@ -6,11 +6,12 @@
 //! | `{{#between PATH ¦ FIRST ¦ LAST}}` | the lines from the one that contains FIRST to the next one that contains LAST |
 //! | `{{#calls}}` | the table of calls, from `book/calls.toml` |
 //!
-//! Paths count from the repository's root. Below a listing stands a link to its file.
+//! Paths count from the repository's root. Below a listing stands a link to its file. The documents of `docs/timelines` become
+//! pages below the one of their README.
 
 use crate::{calls, listing, markdown, workspace};
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -21,8 +22,56 @@ use std::path::Path;
 pub fn book(input: &str) -> Result<String> {
     let (_, mut book): (Value, Value) =
         serde_json::from_str(input).context("not mdBook's input")?;
+    add_timelines(&mut book)?;
     chapters(&mut book)?;
     Ok(book.to_string())
+}
+
+/// Adds a page for each document on an example's timelines.
+fn add_timelines(value: &mut Value) -> Result<()> {
+    match value {
+        Value::Array(values) => values.iter_mut().try_for_each(add_timelines),
+        Value::Object(fields) => {
+            let path = fields.get("path").and_then(Value::as_str);
+            if let Some("timelines/README.md" | "timelines/index.md") = path {
+                let parents = [fields["parent_names"].clone(), fields["name"].clone()];
+                let pages = timelines(&fields["number"], parents)?;
+                fields.insert("sub_items".into(), pages.into());
+            }
+            fields.values_mut().try_for_each(add_timelines)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The documents as mdBook's chapters, numbered below this number.
+fn timelines(number: &Value, [parents, parent]: [Value; 2]) -> Result<Vec<Value>> {
+    let folder = workspace().join("docs/timelines");
+    let entries = fs::read_dir(&folder).context("cannot read docs/timelines")?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let mut names: Vec<String> = names
+        .collect::<std::io::Result<_>>()
+        .context("cannot read docs/timelines")?;
+    names.retain(|name| name.ends_with(".md") && name != "README.md");
+    names.sort();
+    let mut parent_names = parents.as_array().cloned().unwrap_or_default();
+    parent_names.push(parent);
+    let pages = names.iter().zip(1_u32..).map(|(name, place)| {
+        let content =
+            fs::read_to_string(folder.join(name)).with_context(|| format!("cannot read {name}"))?;
+        let mut number = number.as_array().cloned().unwrap_or_default();
+        number.push(place.into());
+        Ok(json!({ "Chapter": {
+            "name": name.trim_end_matches(".md"),
+            "content": content,
+            "number": number,
+            "sub_items": [],
+            "path": format!("timelines/{name}"),
+            "source_path": null,
+            "parent_names": parent_names,
+        }}))
+    });
+    pages.collect()
 }
 
 fn chapters(value: &mut Value) -> Result<()> {
@@ -90,8 +139,9 @@ fn to_root(page: &str) -> String {
     "../".repeat(page.split('/').count() + 1)
 }
 
-/// mdBook gives every link to a `.md` file the ending `.html`. It must not where the file is no page of the book, so there the
-/// dot is written as a percent code, which means the same in an address.
+/// Links out of `book/src`. A document of `docs` that is a page of the book, too, is linked there. mdBook gives every link to a
+/// `.md` file the ending `.html`. It must not where the file is no page, so there the dot is written as a percent code, which
+/// means the same in an address.
 fn out_of_the_book(page: &str, path: &str) -> String {
     let depth = Path::new(path).components().count();
     let mut text = page.to_owned();
@@ -101,9 +151,19 @@ fn out_of_the_book(page: &str, path: &str) -> String {
             .split('/')
             .take_while(|part| *part == "..")
             .count();
-        if ups >= depth {
-            text.replace_range(link.place, &link.target.replace(".md", "%2Emd"));
+        if ups < depth {
+            continue;
         }
+        let file = link.target.trim_start_matches("../");
+        let target = match file.strip_prefix("docs/") {
+            Some(page)
+                if page.starts_with("timelines/") || page.starts_with("reading-traces.md") =>
+            {
+                "../".repeat(depth - 1) + page
+            }
+            _ => link.target.replace(".md", "%2Emd"),
+        };
+        text.replace_range(link.place, &target);
     }
     text
 }
@@ -149,6 +209,30 @@ mod tests {
         let expected = "[a](b.md) [c](../../labs/README%2Emd#d) [e](../f%2Emd)";
         assert_eq!(page(links, "x.md").unwrap(), expected);
         assert_eq!(page("[e](../f.md)", "x/y.md").unwrap(), "[e](../f.md)");
+    }
+
+    #[test]
+    fn links_to_documents_that_are_pages_stay_in_the_book() {
+        let links = "[a](../../docs/timelines/b.md#c) [d](../../docs/software-gpu.md)";
+        let expected = "[a](timelines/b.md#c) [d](../../docs/software-gpu%2Emd)";
+        assert_eq!(page(links, "x.md").unwrap(), expected);
+    }
+
+    #[test]
+    fn every_document_on_timelines_becomes_a_page() {
+        let readme = r#"{"Chapter":{"name":"T","path":"timelines/README.md","content":"","number":[7],"sub_items":[],"parent_names":[]}}"#;
+        let book: Value =
+            serde_json::from_str(&book(&format!(r#"[{{}},{{"items":[{readme}]}}]"#)).unwrap())
+                .unwrap();
+        let pages = book["items"][0]["Chapter"]["sub_items"].as_array().unwrap();
+        let documents = fs::read_dir(workspace().join("docs/timelines")).unwrap();
+        let documents =
+            documents.filter(|entry| entry.as_ref().unwrap().path().extension().unwrap() == "md");
+        assert_eq!(pages.len(), documents.count() - 1);
+        let first = &pages[0]["Chapter"];
+        assert_eq!(first["number"], json!([7, 1]));
+        assert_eq!(first["parent_names"], json!(["T"]));
+        assert!(first["content"].as_str().unwrap().contains("Nsight"));
     }
 
     #[test]

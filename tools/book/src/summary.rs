@@ -98,21 +98,4 @@ mod tests {
         }
         assert!(named > 20, "{named}");
     }
-
-    #[test]
-    fn every_document_on_timelines_is_a_page() {
-        let pages = read().unwrap();
-        for entry in fs::read_dir(workspace().join("docs/timelines")).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".md") {
-                let page = pages
-                    .iter()
-                    .find(|page| page.path == format!("timelines/{name}"));
-                let page =
-                    page.unwrap_or_else(|| panic!("SUMMARY.md has no page timelines/{name}"));
-                let included = format!("{{{{#include ../../../docs/timelines/{name}}}}}\n");
-                assert_eq!(page.text, included, "timelines/{name}");
-            }
-        }
-    }
 }
