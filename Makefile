@@ -3,7 +3,7 @@ CARGO ?= cargo
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter test labs handout handout-check grading-check offline browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -17,6 +17,12 @@ chapter: ## run the whole chapter, with a verdict on each part
 help: ## show this list
 	@sed -n 's/^\([a-z$$][^:]*\):.*## /\1: /p' Makefile | sed 's/$$(EXAMPLES)/EXAMPLE/' | column -ts:
 	@echo; echo 'The examples:'; printf '    %s\n' $(EXAMPLES)
+
+book: ## build the book
+	scripts/build-book
+
+book-check: ## build the book, and compare it with the programs
+	scripts/check-book
 
 test: ## run every test of the workspace; needs no GPU
 	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
@@ -37,7 +43,7 @@ grading-check: ## grade a class of wrong and hostile submissions
 offline: ## write the repository with the sources of all libraries
 	scripts/make-offline
 
-browser-test: ## test the timeline page in headless Chromium
+browser-test: ## test the timeline page and the book in headless Chromium
 	scripts/browser-test
 
 fuzz: ## fuzz the software GPU twice for 5 minutes

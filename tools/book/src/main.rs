@@ -1,0 +1,186 @@
+//! `cargo book`: the book's preprocessor, and its checks.
+
+use anyhow::{Context, Result, bail};
+use chapter_book::figures::{self, Figure};
+use chapter_book::summary::Page;
+use chapter_book::{links, pages, preprocess, recorded, shown, summary, workspace};
+use clap::{Parser, Subcommand};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo book",
+    about = "What the book takes from the repository, and what holds it to the programs"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show the recorded times of a part on both devices
+    Recorded {
+        /// The example, such as basic_streams
+        target: String,
+        /// The part, such as three-way
+        part: String,
+        /// Only the times of this group, such as variants
+        group: Option<String>,
+    },
+    /// Run the commands that the pages show, and compare what they print
+    Outputs {
+        /// Put what they print into the pages
+        #[arg(long)]
+        update: bool,
+        /// Only this page, such as chunks.md
+        page: Option<String>,
+    },
+    /// Draw the figures again, and compare them
+    Figures {
+        /// Keep what is drawn
+        #[arg(long)]
+        update: bool,
+        /// Only this figure, such as three-way
+        name: Option<String>,
+    },
+    /// Find links of the built book that lead nowhere
+    Links {
+        /// The folder that mdBook wrote
+        folder: PathBuf,
+    },
+    /// What mdBook runs
+    #[command(hide = true)]
+    Preprocess {
+        #[arg(num_args = 0..)]
+        question: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Recorded {
+            target,
+            part,
+            group,
+        } => recorded::table(&target, &part, group.as_deref())
+            .and_then(|text| say(&format!("{text}\n"))),
+        Command::Outputs { update, page } => outputs(update, page.as_deref()),
+        Command::Figures { update, name } => draw(update, name.as_deref()),
+        Command::Links { folder } => lead_somewhere(&folder),
+        // mdBook asks first whether a renderer is supported. All are.
+        Command::Preprocess { question } if !question.is_empty() => Ok(()),
+        Command::Preprocess { .. } => fetch(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn say(text: &str) -> Result<()> {
+    io::stdout()
+        .write_all(text.as_bytes())
+        .context("cannot write")
+}
+
+fn fetch() -> Result<()> {
+    let mut input = String::new();
+    io::stdin()
+        .read_to_string(&mut input)
+        .context("cannot read mdBook's input")?;
+    say(&preprocess::book(&input)?)
+}
+
+fn lead_somewhere(folder: &std::path::Path) -> Result<()> {
+    let broken = links::broken(folder)?;
+    if !broken.is_empty() {
+        bail!("{} broken links\n{}", broken.len(), broken.join("\n"));
+    }
+    Ok(())
+}
+
+fn outputs(update: bool, page: Option<&str>) -> Result<()> {
+    let mut held = 0;
+    let mut different = Vec::new();
+    for found in summary::read()? {
+        if page.is_some_and(|page| page != found.path) {
+            continue;
+        }
+        let all = shown::shown(&found.text);
+        held += all.len();
+        let mut printed = Vec::new();
+        for shown in &all {
+            if let Some(text) = shown.differs()? {
+                let Page { path, .. } = &found;
+                different.push(format!(
+                    "{path}: `{}` prints something else:\n{text}",
+                    shown.command
+                ));
+                printed.push((shown, text));
+            }
+        }
+        if update && !printed.is_empty() {
+            let text = shown::replaced(&found.text, &printed);
+            fs::write(pages().join(&found.path), text)
+                .with_context(|| format!("cannot write {}", found.path))?;
+        }
+    }
+    if held == 0 {
+        bail!("no page shows what a command prints");
+    }
+    if !update && !different.is_empty() {
+        bail!(
+            "{}\n`cargo book outputs --update` puts it into the pages",
+            different.join("\n")
+        );
+    }
+    say(&format!(
+        "{held} outputs, {} {}\n",
+        different.len(),
+        if update { "updated" } else { "different" }
+    ))
+}
+
+fn draw(update: bool, name: Option<&str>) -> Result<()> {
+    let folder = workspace().join("target/book-figures");
+    fs::create_dir_all(&folder).context("cannot write into target")?;
+    let figures: Vec<Figure> = figures::read()?
+        .into_iter()
+        .filter(|figure| name.is_none_or(|name| name == figure.name))
+        .collect();
+    if figures.is_empty() {
+        bail!("no such figure");
+    }
+    let mut different = Vec::new();
+    for figure in &figures {
+        let drawn = figure.draw(&folder)?;
+        if fs::read_to_string(figure.path()).is_ok_and(|kept| kept == drawn) {
+            continue;
+        }
+        different.push(figure.name.as_str());
+        if update {
+            fs::create_dir_all(pages().join("figures")).context("cannot make book/src/figures")?;
+            fs::write(figure.path(), drawn)
+                .with_context(|| format!("cannot write {}", figure.name))?;
+        }
+    }
+    if !update && !different.is_empty() {
+        bail!(
+            "different when drawn again: {}\n`cargo book figures --update` keeps what is drawn",
+            different.join(", ")
+        );
+    }
+    say(&format!(
+        "{} figures, {} {}\n",
+        figures.len(),
+        different.len(),
+        if update { "updated" } else { "different" }
+    ))
+}

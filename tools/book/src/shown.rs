@@ -1,0 +1,206 @@
+//! Documents that show what commands print.
+//!
+//! A `console` block of one command with a `text` block below it is held to that command's output, on standard output. A line
+//! `…` in the text stands for any number of lines.
+
+use crate::markdown::{self, Block};
+use crate::workspace;
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+const ELISION: &str = "…";
+
+/// A command of a document, and the text that is shown below it.
+#[derive(Debug, PartialEq)]
+pub struct Shown<'a> {
+    /// The command, without its prompt.
+    pub command: &'a str,
+    /// What the document says that it prints.
+    pub text: &'a str,
+}
+
+/// Each command of a document that has a text below it.
+pub fn shown(document: &str) -> Vec<Shown<'_>> {
+    let blocks = markdown::blocks(document);
+    let pairs = blocks.windows(2).filter_map(|pair| match pair {
+        [
+            Block {
+                language: "console",
+                text: command,
+                ..
+            },
+            Block {
+                language: "text",
+                text,
+                prose,
+            },
+        ] if prose.trim().is_empty() => {
+            let command = command.strip_prefix("$ ")?.trim_end();
+            (!command.contains('\n')).then_some(Shown { command, text })
+        }
+        _ => None,
+    });
+    pairs.collect()
+}
+
+impl Shown<'_> {
+    /// Runs the command. Returns the text that should stand below it, if another one does.
+    ///
+    /// # Errors
+    /// The command cannot be started, or prints nothing.
+    pub fn differs(&self) -> Result<Option<String>> {
+        let printed = printed(self.command)?;
+        Ok((!shows(self.text, &printed)).then(|| elided(self.text, &printed)))
+    }
+}
+
+/// The document with other texts in the places of these, which are in the document's order.
+pub fn replaced(document: &str, texts: &[(&Shown, String)]) -> String {
+    let mut copy = document.to_owned();
+    for (shown, text) in texts.iter().rev() {
+        let place = shown.text.as_ptr() as usize - document.as_ptr() as usize;
+        copy.replace_range(place..place + shown.text.len(), text);
+    }
+    copy
+}
+
+/// What a shell command prints in the repository's root on a machine without a GPU.
+///
+/// # Errors
+/// The command cannot be started, or prints nothing.
+pub fn printed(command: &str) -> Result<String> {
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(workspace())
+        .env("CUDA_VISIBLE_DEVICES", "-1")
+        .env_remove("COLUMNS")
+        .env_remove("CUDA_DRIVER")
+        .env_remove("SOFTWARE_GPU")
+        .env_remove("SOFTWARE_GPU_RACES")
+        .output()
+        .with_context(|| format!("{command}: cannot start it"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        !output.stdout.is_empty(),
+        "{command}: prints nothing: {errors}"
+    );
+    String::from_utf8(output.stdout).with_context(|| format!("{command}: prints no text"))
+}
+
+/// Whether the text is what was printed, with any lines for each elision.
+fn shows(text: &str, printed: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut rest: Vec<&str> = printed.lines().collect();
+    let pieces: Vec<&[&str]> = lines.split(|line| *line == ELISION).collect();
+    for (place, piece) in pieces.iter().enumerate() {
+        let fits = |at: &usize| rest[*at..].starts_with(piece);
+        let found = match (place, place + 1 == pieces.len()) {
+            (0, true) => (rest == *piece).then_some(0),
+            (0, false) => Some(0).filter(fits),
+            (_, true) => rest.len().checked_sub(piece.len()).filter(fits),
+            (_, false) => (0..rest.len()).find(fits),
+        };
+        let Some(at) = found else {
+            return false;
+        };
+        rest.drain(..at + piece.len());
+    }
+    true
+}
+
+/// What was printed, elided as the text is: as many lines before the first elision, and as many after the last.
+fn elided(text: &str, printed: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let all: Vec<&str> = printed.lines().collect();
+    let first = lines.iter().position(|line| *line == ELISION);
+    let last = lines.iter().rposition(|line| *line == ELISION);
+    let kept = match first.zip(last) {
+        Some((first, last)) if first + lines.len() - last <= all.len() => {
+            let tail = &all[all.len() - (lines.len() - last - 1)..];
+            [&all[..first], &[ELISION], tail].concat()
+        }
+        _ => all,
+    };
+    kept.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_with_a_text_below_it_is_found() {
+        let page = "```console\n$ a b\n```\n\n```text\nc\n```\n\n```console\n$ d\n```\nno\n```text\ne\n```\n";
+        assert_eq!(
+            shown(page),
+            [Shown {
+                command: "a b",
+                text: "c\n"
+            }]
+        );
+    }
+
+    #[test]
+    fn an_elision_stands_for_any_lines() {
+        let printed = "a\nb\nc\nd\n";
+        for text in [
+            "a\nb\nc\nd\n",
+            "a\n…\nd\n",
+            "…\nc\nd\n",
+            "a\n…\n",
+            "…\nb\n…\nd\n",
+        ] {
+            assert!(shows(text, printed), "{text}");
+        }
+        for text in ["a\nb\n", "b\n…\n", "…\nc\n", "…\nc\n…\nb\n…\n", "…\nd\nd\n"] {
+            assert!(!shows(text, printed), "{text}");
+        }
+        assert_eq!(elided("x\n…\ny\n", printed), "a\n…\nd\n");
+        assert_eq!(elided("x\ny\n", printed), printed);
+    }
+
+    #[test]
+    fn another_output_is_a_difference() {
+        let command = "printf 'a\\nb\\n'";
+        assert_eq!(
+            Shown {
+                command,
+                text: "a\n…\n"
+            }
+            .differs()
+            .unwrap(),
+            None
+        );
+        assert_eq!(
+            Shown {
+                command,
+                text: "a\nc\n"
+            }
+            .differs()
+            .unwrap(),
+            Some("a\nb\n".into())
+        );
+        assert!(
+            Shown {
+                command: "true",
+                text: ""
+            }
+            .differs()
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn texts_are_replaced_where_they_stand() {
+        let page = "a\n```console\n$ b\n```\n```text\na\n```\n```console\n$ c\n```\n```text\n```\n";
+        let shown = shown(page);
+        let texts = [
+            (&shown[0], "d\ne\n".to_owned()),
+            (&shown[1], "f\n".to_owned()),
+        ];
+        let expected = page
+            .replace("text\na\n", "text\nd\ne\n")
+            .replace("text\n```", "text\nf\n```");
+        assert_eq!(replaced(page, &texts), expected);
+    }
+}
