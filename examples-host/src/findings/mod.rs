@@ -9,5 +9,8 @@ pub mod exposed;
 pub mod gaps;
 pub mod host_waits;
 pub mod idle;
+pub mod loading;
+pub mod order_calls;
+pub mod regret;
 pub mod step_costs;
 pub mod stretch;

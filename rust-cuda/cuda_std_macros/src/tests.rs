@@ -271,7 +271,10 @@ fn a_shared_array_carries_its_declaration_under_a_name_of_its_own() {
     assert_ne!(first, second);
     assert!(first.contains("// shared_array "), "{first}");
     assert!(first.contains(" {align} {bytes}\""), "{first}");
-    assert!(first.contains("cvta.shared.u64 {end}, ") && first.contains("+{bytes};"), "{first}");
+    assert!(
+        first.contains("cvta.shared.u64 {end}, ") && first.contains("+{bytes};"),
+        "{first}"
+    );
     assert!(
         first.contains("size_of :: < f32 > () * (16 * N)"),
         "{first}"

@@ -1,0 +1,92 @@
+//! The controller's log: every decision, with what was measured and what was predicted.
+
+use crate::decide::{CHOICES, Decision, FIRST, Floors, decide};
+use crate::rounds::{PHASE, PHASES, ROUNDS, Rounds};
+use examples_host::prelude::*;
+use examples_host::regret::Regret;
+use std::time::Duration;
+
+/// The number of streams in a round, by the log.
+pub fn streams(log: &[Decision], round: usize) -> usize {
+    let last = log.iter().rev().find(|decision| decision.round <= round);
+    last.map_or(FIRST, |decision| decision.streams)
+}
+
+/// Prints the decisions that changed something; with `--verbose` all. `copy` is the copy in of a round.
+pub fn show(part: &mut Part, log: &[Decision], copy: Duration) {
+    let titles = ["round", "sampled", "kernel", "K/H", "2", "4", "8", "16", "streams"];
+    let [mut changes, mut all] = [Table::new(titles), Table::new(titles)];
+    for decision in log {
+        let Decision { round, before, telemetry, predicted, streams } = decision;
+        let ratio = (telemetry.kernel * telemetry.streams as u32).div_duration_f64(copy);
+        let found = [units::time(telemetry.kernel), format!("{ratio:.1}")];
+        let choice = match before == streams {
+            true => streams.to_string(),
+            false => format!("{before} to {streams}"),
+        };
+        let cells = [round, &telemetry.round].map(ToString::to_string).into_iter().chain(found);
+        let cells: Vec<String> = cells.chain(predicted.map(units::time)).chain([choice]).collect();
+        if before != streams {
+            changes.row(cells.clone());
+        }
+        all.row(cells);
+    }
+    let changed = log.iter().filter(|decision| decision.before != decision.streams).count();
+    part.say(format!(
+        "The log: {} decisions, of which {changed} change the number of streams. The sampled round's kernel, its ratio \
+         to the copy, and what it predicts for a round with 2 to 16 streams:\n{changes}",
+        log.len()
+    ));
+    part.detail(all);
+}
+
+/// The log holds all that the decisions were made of.
+pub fn expect_replayed(part: &mut Part, log: &[Decision], floors: &Floors) {
+    let again = |decision: &&Decision| {
+        let Decision { round, before, telemetry, .. } = **decision;
+        decide(floors, telemetry, (round, before)) == **decision
+    };
+    let same = log.iter().filter(again).count();
+    let found = format!("{same} of {}", log.len());
+    let all = truth(same == log.len() && same > 0, found, "all");
+    part.expect("replayed", "the log's telemetry leads to the log's decisions", all);
+}
+
+/// In each phase the number of streams is the best one, or nearly, from the first rounds on.
+pub fn expect_settled(
+    part: &mut Part,
+    log: &[Decision],
+    regret: &Regret<{ PHASES.len() }, { CHOICES.len() }>,
+    most: usize,
+) {
+    for phase in 0..PHASES.len() {
+        let rounds = phase * PHASE..(phase + 1) * PHASE;
+        let chosen = streams(log, rounds.end - 1);
+        let lasted = rounds.rev().take_while(|&round| streams(log, round) == chosen).count();
+        let searched = PHASE - lasted;
+        let settled =
+            truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
+        let sentence = format!("phase {phase}: settled after");
+        part.expect(format!("settled/phase-{phase}"), &sentence, settled);
+        let choice = CHOICES.iter().position(|&choice| choice == chosen).unwrap_or_default();
+        let near = ratio(regret.beside_best(choice, phase)).at_most(1.05);
+        let sentence = format!("phase {phase}: {chosen} streams beside the best fixed choice");
+        part.expect(format!("best/phase-{phase}"), &sentence, near);
+    }
+}
+
+/// The copies that ran are those of the log: no choice is missing there.
+pub fn expect_as_run(part: &mut Part, log: &[Decision], recording: &Recording) {
+    let of_streams = |count| (0..ROUNDS).filter(|&round| streams(log, round) == count).count();
+    let planned = CHOICES.map(|count| count * of_streams(count));
+    let copies = |count: usize| {
+        let is_chunk = |bytes: u64| bytes * count as u64 == Rounds::BYTES;
+        let copied =
+            recording.intervals.iter().filter(|interval| interval.engine == Engine::HostToDevice);
+        copied.filter(|interval| is_chunk(interval.bytes)).count()
+    };
+    let ran = CHOICES.map(copies);
+    let same = truth(ran == planned, format!("{ran:?} copies"), format!("{planned:?}"));
+    let sentence = "the chunks that were copied are those of the log, of each size";
+    part.expect_recorded("as-logged", sentence, recording, same);
+}

@@ -1,0 +1,58 @@
+//! depth: how far ahead must a thread load?
+//!
+//! One thread loads batches of equal length, each in a little less time than the kernel takes. At depth 0 it waits for the kernel
+//! before it loads the next batch: the GPU waits for every load and every copy. At depth 1 it loads while the kernel runs, and at
+//! depth 2 while one batch is copied and another is worked on:
+//!
+//! ```text
+//! depth 0  load    |LLLL        LLLL          depth 2  load    |LLLLllllLLLLllllLLLL
+//!          copy    |    HH          HH                 copy    |    HH  hh  HH  hh
+//!          kernel  |      KKKKK       K                kernel  |      KKKKKkkkkkKKKKKkk
+//! ```
+//!
+//! A batch passes three stages, so three batches under way keep all of them busy: a depth of 2. With d + 1 of them, a batch takes
+//! (L + R + H + K) / (d + 1), where R is what the hand-overs cost, but not less than the longest stage. An idle time that differs from this, or one that falls at depth 4,
+//! would prove this wrong.
+
+use crate::loader::Loader;
+use anyhow::Result;
+use cuda_host::prelude::*;
+use examples_host::loading::{Feed, idle};
+use examples_host::prelude::*;
+
+/// A load takes this share of the kernel's time.
+const LOAD: f64 = 0.95;
+const DEPTHS: [usize; 4] = [0, 1, 2, 4];
+
+/// The part.
+pub fn run(part: &mut Part) -> Result<()> {
+    let [copy, compute] = &stream::non_blocking_named(["copy", "compute"])?;
+    let streams = [copy, compute];
+    let feeds = DEPTHS.map(|depth| Feed { threads: 1, depth });
+    let mut loader = Loader::new(part, feeds[3])?;
+    let loading = loader.measure(part, streams, |_| LOAD)?;
+    let [load, hand_over, copied, kernel] =
+        [loading.loads[0], loading.hand_over, loading.copy, loading.kernel].map(units::time);
+    part.predict(format!(
+        "Each batch: load {load}, hand-over {hand_over}, copy {copied}, kernel {kernel}. With d batches ahead, one takes the \
+         sum divided by d + 1, but not less than the longest. So the GPU waits until depth 2, and no longer.",
+    ));
+
+    let device = part.device();
+    let variants = feeds.map(|feed| {
+        let name = (format!("depth-{}", feed.depth), format!("depth {}", feed.depth));
+        variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
+    });
+    let outcomes = part.compare("variants", Loader::plan(), &mut loader, variants)?;
+    part.expect_loading(&outcomes, feeds, &loading);
+    for outcome in [&outcomes[2], &outcomes[1], &outcomes[0], &outcomes[3]] {
+        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
+    }
+    let [none, _, two, _] = outcomes.each_ref().map(|outcome| share(idle(&outcome.recording)));
+    part.expect("waits/depth-0", "depth 0: the GPU waits for the thread", none.at_least(0.4));
+    part.expect("fed/depth-2", "depth 2: the GPU hardly waits", two.at_most(0.05));
+    let gain = ratio(outcomes[2].median().div_duration_f64(outcomes[3].median()));
+    part.expect("enough/depth-2", "depth 2 to depth 4: no gain", gain.at_most(1.03));
+    part.take_away("One batch loading, one on its way, one at work: two ahead are enough while loads are equal.");
+    Ok(())
+}

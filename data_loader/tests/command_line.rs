@@ -1,0 +1,34 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use lesson_tests::{Lesson, fits_80_columns};
+
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_data_loader"),
+    parts: &["depth", "jitter", "threads"],
+    readme: include_str!("../README.md"),
+};
+
+#[test]
+fn every_part_holds_without_a_race_and_prints_the_same_twice() {
+    fits_80_columns(&LESSON.holds_and_repeats());
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    LESSON.readme_shows("depth");
+}
+
+#[test]
+fn every_run_is_checked_when_asked_to() {
+    LESSON.every_run_is_right(&["--iterations", "2", "--part", "jitter"]);
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_usage_errors() {
+    LESSON.refuses(&[
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--iterations", "0"], "0"),
+        (&["--size", "1MiB"], "--size"),
+        (&["--part", "threads", "--streams", "2"], "--streams"),
+    ]);
+}

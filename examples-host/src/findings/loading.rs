@@ -1,0 +1,198 @@
+//! A device that is fed by host threads: how long it waits for them, by prediction and by the intervals.
+//!
+//! Each batch is loaded by a host thread, copied in, and worked on by a kernel. A thread may be `depth` batches ahead of the
+//! kernel: before it loads a batch it waits for the kernel of its batch `depth + 1` before. With loads L, copies H and kernels K of
+//! equal length, a hand-over R, T threads and depth d, a batch takes max(K, H, L / T, (L + R + H + K) / (T (d + 1))): the device, the
+//! link and the threads each set a pace, and so does the ring.
+
+use crate::expect::share;
+use crate::intervals::{Engine, Recording, Span, total, union};
+use crate::measure::Outcome;
+use crate::part::Part;
+use crate::table::Table;
+use crate::units;
+use std::time::Duration;
+
+/// By how much, as a share of the time, the idle time may differ from the prediction.
+const TOLERANCE: f64 = 0.05;
+
+/// What each batch takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loading {
+    /// To load the batch, for each of them.
+    pub loads: Vec<Duration>,
+    /// From a kernel's end to the thread, and from the thread to the device: its waking up, its calls, the events.
+    pub hand_over: Duration,
+    /// To copy one in.
+    pub copy: Duration,
+    /// To work on one.
+    pub kernel: Duration,
+}
+
+/// Who loads, and how far ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// Threads: each loads one batch at a time, in turn.
+    pub threads: usize,
+    /// Batches that a thread may be ahead of the kernels of its own.
+    pub depth: usize,
+}
+
+impl Loading {
+    /// The idle share of the device from the first kernel's start to the last one's end, with `feed`.
+    pub fn idle(&self, feed: Feed) -> f64 {
+        let Feed { threads, depth } = feed;
+        let (mut loaded, mut copied) = (vec![Duration::ZERO; threads], Duration::ZERO);
+        let mut ends: Vec<Duration> = Vec::new();
+        let mut first = None;
+        for (batch, load) in self.loads.iter().enumerate() {
+            let ring = batch.checked_sub(threads * (depth + 1));
+            let emptied = ring.map_or(Duration::ZERO, |before| ends[before]);
+            let own = &mut loaded[batch % threads];
+            *own = emptied.max(*own) + *load;
+            copied = copied.max(*own + self.hand_over) + self.copy;
+            let start = ends.last().map_or(copied, |&end| copied.max(end));
+            first.get_or_insert(start);
+            ends.push(start + self.kernel);
+        }
+        let all = ends.last().zip(first).map(|(&end, first)| end - first);
+        let busy = self.kernel.mul_f64(self.loads.len() as f64);
+        all.map_or(0.0, |all| 1.0 - busy.as_secs_f64() / all.as_secs_f64())
+    }
+
+    /// The idle share that no depth of these threads falls below: what the threads or the link leave.
+    pub fn bound(&self, threads: usize) -> f64 {
+        let depth = self.loads.len();
+        self.idle(Feed { threads, depth })
+    }
+}
+
+/// The share of the time from the first kernel's start to the last one's end in which no kernel ran.
+pub fn idle(recording: &Recording) -> f64 {
+    let busy = union(recording.of(Engine::Kernel));
+    let (Some(first), Some(last)) = (busy.first(), busy.last()) else {
+        return 0.0;
+    };
+    let all = Span {
+        start: first.start,
+        end: last.end,
+    };
+    1.0 - total(&busy).as_secs_f64() / total(&[all]).as_secs_f64()
+}
+
+/// The share of the copies in whose call returned only when they had ended: those of pageable memory block the thread.
+fn blocking(recording: &Recording) -> f64 {
+    let copies = recording.calls.iter().filter_map(|call| {
+        let copy = recording.intervals.get(call.interval?)?;
+        let end = i64::try_from(copy.span.end).unwrap_or(i64::MAX);
+        (copy.engine == Engine::HostToDevice).then_some(call.span.end >= end)
+    });
+    let (mut blocked, mut all) = (0, 0);
+    for blocks in copies {
+        all += 1;
+        blocked += usize::from(blocks);
+    }
+    f64::from(blocked as u32) / f64::from(all.max(1) as u32)
+}
+
+impl Part<'_> {
+    /// Prints the idle share of each outcome beside the predicted one and the bound, and claims that it is the predicted one, that it
+    /// is not below the bound, and that copies are asynchronous.
+    pub fn expect_loading<const N: usize>(
+        &mut self,
+        outcomes: &[Outcome; N],
+        feeds: [Feed; N],
+        loading: &Loading,
+    ) {
+        let median = format!("median, {}", self.device().times());
+        let mut table = Table::new(["variant", &median, "GPU idle", "predicted", "bound"]);
+        for (outcome, feed) in outcomes.iter().zip(feeds) {
+            let shares = [
+                idle(&outcome.recording),
+                loading.idle(feed),
+                loading.bound(feed.threads),
+            ];
+            let cells = [outcome.name.to_string(), units::time(outcome.median())];
+            table.row(cells.into_iter().chain(shares.map(units::percent)));
+        }
+        self.say(table);
+        for (outcome, feed) in outcomes.iter().zip(feeds) {
+            let (name, found, predicted) = (
+                &outcome.name,
+                share(idle(&outcome.recording)),
+                loading.idle(feed),
+            );
+            let mut expect = |what: &str, sentence: &str, expected| {
+                let sentence = format!("{name}: {sentence}");
+                self.expect_recorded(outcome.id(what), &sentence, &outcome.recording, expected);
+            };
+            let most = found.at_most(predicted + TOLERANCE);
+            expect(
+                "idle-most",
+                "the GPU is not idle for longer than predicted",
+                most,
+            );
+            let least = found.at_least(predicted - TOLERANCE);
+            expect(
+                "idle-least",
+                "the GPU is not idle for less than predicted",
+                least,
+            );
+            // A thread may be interrupted before its call returns.
+            let returned = share(blocking(&outcome.recording)).at_most(0.2);
+            expect("asynchronous", "copies in hold their thread up", returned);
+            let bound = found.at_least(loading.bound(feed.threads) - TOLERANCE);
+            expect("not-below-bound", "nor for less than its bound", bound);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loading(load: u64, copy: u64, kernel: u64, batches: usize) -> Loading {
+        let us = Duration::from_micros;
+        Loading {
+            loads: vec![us(load); batches],
+            hand_over: Duration::ZERO,
+            copy: us(copy),
+            kernel: us(kernel),
+        }
+    }
+
+    /// The idle share when a batch takes `period` and its kernel `kernel`.
+    fn of_period(found: f64, kernel: f64, period: f64) -> bool {
+        (found - (1.0 - kernel / period)).abs() < 0.01
+    }
+
+    #[test]
+    fn a_batch_takes_the_longest_of_device_link_threads_and_ring() {
+        let idle = |loading: &Loading, threads, depth| loading.idle(Feed { threads, depth });
+        let even = loading(90, 60, 100, 400);
+        assert!(of_period(idle(&even, 1, 0), 100.0, 250.0));
+        assert!(of_period(idle(&even, 1, 1), 100.0, 125.0));
+        assert!(of_period(idle(&even, 1, 2), 100.0, 100.0));
+        let slow = loading(300, 20, 100, 400);
+        assert!(of_period(slow.bound(1), 100.0, 300.0));
+        assert!(of_period(slow.bound(2), 100.0, 150.0));
+        assert!(of_period(slow.bound(4), 100.0, 100.0));
+        assert!(of_period(idle(&slow, 2, 0), 100.0, 210.0));
+    }
+
+    #[test]
+    fn a_deep_ring_evens_out_what_varies() {
+        let mut loads = loading(30, 10, 100, 400);
+        let long = loads.loads.iter_mut().skip(3).step_by(4);
+        long.for_each(|load| *load = Duration::from_micros(270));
+        let idle = |depth| loads.idle(Feed { threads: 1, depth });
+        assert!(
+            idle(1) > idle(2) + 0.05 && idle(2) > idle(4) + 0.05,
+            "{} {} {}",
+            idle(1),
+            idle(2),
+            idle(4)
+        );
+        assert!(idle(4) < 0.01);
+    }
+}

@@ -1,0 +1,31 @@
+//! Who schedules a pipeline: the programmer, a captured graph, or a scheduler that knows what each task reads and writes?
+//!
+//! A schedule says in which stream an operation runs, and which events it waits for. Written by hand it is as good as the
+//! care that went into it. Both can be derived: an operation must wait for the earlier ones with which it conflicts, and for
+//! no others. This example asks whether a derived schedule is as fast as one by hand, and what becomes of it when a
+//! declaration is wrong.
+
+mod declarations;
+mod pipeline;
+mod scheduler;
+
+use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Example::new("schedules", "Streams and events: by hand, captured, or derived")
+        .part(
+            "pipeline",
+            "Is a derived schedule as fast as one by hand?",
+            &[Iterations, Size, Chunks],
+            pipeline::run,
+        )
+        .part(
+            "declarations",
+            "What becomes of a schedule when a declaration is wrong?",
+            &[],
+            declarations::run,
+        )
+        .main()
+}

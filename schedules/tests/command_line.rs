@@ -1,0 +1,35 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use lesson_tests::{Lesson, fits_80_columns};
+
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_schedules"),
+    parts: &["pipeline", "declarations"],
+    readme: include_str!("../README.md"),
+};
+
+#[test]
+fn every_part_holds_without_a_race_and_prints_the_same_twice() {
+    fits_80_columns(&LESSON.holds_and_repeats());
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    LESSON.readme_shows("pipeline");
+}
+
+#[test]
+fn every_run_is_checked_when_asked_to() {
+    LESSON.every_run_is_right(&["--iterations", "2", "--part", "pipeline"]);
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_usage_errors() {
+    LESSON.refuses(&[
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--iterations", "0"], "0"),
+        (&["--part", "pipeline", "--chunks", "1"], "--chunks 1"),
+        (&["--part", "pipeline", "--size", "4"], "--size 4 B"),
+        (&["--part", "declarations", "--size", "1MiB"], "--size: part declarations"),
+    ]);
+}
