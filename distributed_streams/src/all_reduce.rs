@@ -194,6 +194,7 @@ impl Workload for Work {
 }
 
 const SMALL: &str = "its gradients are so small that starting the copies takes longest";
+const ONE_THREAD: &str = "the one host thread, which enqueues for all GPUs, is the limit";
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
@@ -285,6 +286,7 @@ fn variants(
         let beside = hidden(after).at_most(0.05);
         part.expect(after.id("beside"), "after backward: no copy runs beside the pass", beside);
         let beside = hidden(buckets).at_least(0.5);
+        let beside = if gpus > 2 { beside.not_of_the_model(ONE_THREAD) } else { beside };
         part.expect(buckets.id("beside"), "buckets: most copies run beside the pass", beside);
         let exposed = alone.exposed(buckets).at_most(0.15).not_of_the_model(SMALL);
         part.expect(buckets.id("exposed"), "buckets: little of the sum is exposed", exposed);
