@@ -23,10 +23,10 @@ use cust::context::{Context, CurrentContext};
 use cust::event::Event;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::Stream;
-use examples_host::communication::Communication;
+use examples_host::communication::{Communication, beside_own_kernel};
 use examples_host::periodic::Products;
 use examples_host::prelude::*;
-use gpu_kernels::{MATMUL_THREADS, MATMUL_TILE};
+use gpu_kernels::{MATMUL_THREADS, MATMUL_TILE, Signature as _};
 
 kernels! { use gpu_kernels::matmul; }
 
@@ -194,6 +194,7 @@ impl Workload for Work {
 }
 
 const SMALL: &str = "its gradients are so small that starting the copies takes longest";
+const ONE_THREAD: &str = "the one host thread, which enqueues for all GPUs, is the limit";
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
@@ -279,6 +280,14 @@ fn variants(
     part.expect(after.id("exposed"), "after backward: all of the sum is exposed", exposed);
     // NCCL adds up in kernels, which take multiprocessors from the backward pass; the ring's copies leave them alone.
     if library == "ring" {
+        let hidden = |of: &measure::Outcome| {
+            share(beside_own_kernel(&of.recording, gpu_kernels::matmul::NAME))
+        };
+        let beside = hidden(after).at_most(0.05);
+        part.expect(after.id("beside"), "after backward: no copy runs beside the pass", beside);
+        let beside = hidden(buckets).at_least(0.5);
+        let beside = if gpus > 2 { beside.not_of_the_model(ONE_THREAD) } else { beside };
+        part.expect(buckets.id("beside"), "buckets: most copies run beside the pass", beside);
         let exposed = alone.exposed(buckets).at_most(0.15).not_of_the_model(SMALL);
         part.expect(buckets.id("exposed"), "buckets: little of the sum is exposed", exposed);
     }

@@ -4,12 +4,15 @@ use cuda_host::{kernels, launch};
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::Stream;
 use examples_host::prelude::{Checked, Seed, Workload, check};
-use gpu_kernels::{FACTOR, SUMMAND};
 
 kernels! { use gpu_kernels::affine_rounds; }
 
 /// Numbers of a chain, one for each thread of a warp: a step leaves nearly all of the device to others.
 pub const NUMBERS: usize = 32;
+/// What a multiply-add makes of a number: so much more. The result tells how many there were; with a factor below 1, all
+/// numbers would soon be the same.
+const FACTOR: f32 = 1.0;
+const SUMMAND: f32 = 1.0 / 4096.0;
 const DATA: Seed = Seed::new(6);
 
 /// Chains of the same number of multiply-adds in the end, and what must come out of them.
@@ -23,7 +26,7 @@ impl Chains {
     /// So many chains, of so many multiply-adds each, however they are cut into steps.
     pub fn new(count: usize, rounds: u32) -> anyhow::Result<Self> {
         let given = |i| DATA.f32(i);
-        let step = |x: f32, _| x.mul_add(FACTOR, SUMMAND);
+        let step = |x: f32, _| x + SUMMAND;
         let numbers = (0..count).map(|_| DeviceBuffer::zeroed(NUMBERS));
         Ok(Self {
             kernels: Kernels::load(gpu_kernels::SM_70)?,

@@ -129,6 +129,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.expect("slower/blocking-event", "a host that sleeps wakes up later", slower);
     let near = share(in_one.div_duration_f64(wait_event.median())).at_least(0.85);
     part.expect("near-bound/wait-event", "cuStreamWaitEvent: as fast as one stream", near);
+    let waits = wait_event.recording.dependencies.len();
+    let each = truth(waits >= STEPS - 1, waits, format!("at least {}", STEPS - 1));
+    part.expect("waits/wait-event", "each step depends on one in the other stream", each);
     let free = share(wait_event.thread_free()).at_least(0.25);
     part.expect("free/wait-event", "cuStreamWaitEvent leaves the host's thread free", free);
     for outcome in [spins, asks] {

@@ -16,7 +16,7 @@ use cust::context::CurrentContext;
 use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
-use examples_host::load_latency::Pass;
+use examples_host::load_latency::{Latencies, Pass};
 use examples_host::prelude::*;
 use examples_host::recording::record_without_cupti;
 use std::time::Duration;
@@ -150,6 +150,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         part.chart(label, &recording, Rows::Streams);
     }
 
+    for Latencies { label: Label { id, text }, beside, .. } in [&equal, &high] {
+        let sentence = format!("{text}: requests have ended while large copies are still made");
+        part.expect(format!("beside/{id}"), &sentence, share(*beside).at_least(0.5));
+    }
+    let [_, (_, on)] = variants;
+    let [has, asked] = [[on.bulk.priority()?, on.requests.priority()?], [least, greatest]];
+    let as_asked = truth(has == asked, format!("{has:?}"), format!("{asked:?}"));
+    part.expect("priorities", "the streams have the priorities that were asked for", as_asked);
     let gain = ratio(equal.requests.median().div_duration_f64(high.requests.median()));
     part.expect("no-gain", "a high priority does not make copies come sooner", gain.at_most(1.3));
     part.expect("no-loss", "nor later", gain.at_least(0.75));
