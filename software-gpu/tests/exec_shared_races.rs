@@ -279,7 +279,10 @@ END:     barrier.cluster.arrive; barrier.cluster.wait;"
     let data = device.upload(&[0_u32; 64]);
     let parameters = Parameters::default().with(data).with(data).with(0_u32);
     let cluster = Some([2, 1, 1]);
-    let shape = Launch { cluster, ..launch(2, 64) };
+    let shape = Launch {
+        cluster,
+        ..launch(2, 64)
+    };
     let (cost, observed) = device.run_checked(&module, "test", shape, &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
     observed.shared_races
@@ -289,5 +292,8 @@ END:     barrier.cluster.arrive; barrier.cluster.wait;"
 fn what_goes_through_another_block_is_in_order() {
     let wait = "TOLD: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r10], 0; @!%p2 bra TOLD;";
     assert_eq!(through_the_neighbour(wait), []);
-    assert!(!through_the_neighbour("").is_empty(), "the writer does not wait");
+    assert!(
+        !through_the_neighbour("").is_empty(),
+        "the writer does not wait"
+    );
 }
