@@ -416,7 +416,8 @@ proptest! {
             }
         }
         let watched = end(&program);
+        // In the last wave they share with the grid's blocks what starts blocks, of which one takes 80 ns on a multiprocessor.
         let off = watched.as_picos().abs_diff(alone.as_picos());
-        prop_assert!(off <= 2_000, "{watched} instead of {alone}");
+        prop_assert!(off <= 82_000, "{watched} instead of {alone}");
     }
 }

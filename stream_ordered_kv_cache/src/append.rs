@@ -214,7 +214,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.expect("faster/events", "events beat a host that waits", gain);
     let same = ratio(times(one_stream.median(), events.median())).at_least(0.97);
     let sentence = "events are as fast as one stream";
-    part.expect("as-fast-as/one-stream", sentence, same.for_any(&[Size, Chunks]));
+    // Where attention is shorter than the host's calls, the calls for events count.
+    let follows: &[_] = if alone > events.issuing.median() { &[Size, Chunks] } else { &[] };
+    part.expect("as-fast-as/one-stream", sentence, same.for_any(follows));
     let idle = share(times(idle_events, idle_host)).at_most(0.1);
     part.expect("idle/events", "events: idle time between updates, relative to host sync", idle);
     let reached = share(times(alone, events.times.min()));

@@ -1,8 +1,10 @@
 //! Softmax of a matrix's rows: a warp per row, shuffles instead of shared memory.
 
-use cuda_std::extensions::{FastFloat};
-use cuda_std::{warp};
+use cuda_std::extensions::FastFloat;
 use cuda_std::prelude::*;
+use cuda_std::warp;
+
+use super::across::across_warp;
 
 const LANES: u32 = 32;
 
@@ -74,19 +76,4 @@ unsafe fn for_each(data: *const f32, n: u32, mut visit: impl FnMut(f32)) {
         visit(unsafe { *data.add(column as usize) });
         column += LANES;
     }
-}
-
-/// `combine` over the values of a warp's lanes, in every lane: pairs, pairs of pairs, and so on.
-///
-/// # Safety
-/// All 32 lanes call it together.
-#[inline(always)]
-pub(crate) unsafe fn across_warp(mut value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
-    for bits in [16, 8, 4, 2, 1] {
-        // SAFETY: all lanes take part.
-        value = combine(value, unsafe {
-            warp::warp_shuffle_xor(u32::MAX, value, bits, LANES).0
-        });
-    }
-    value
 }

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The files of `gpu-kernels/src` that use something that Rust-CUDA does not have, with a word of it.
-const OURS: [(&str, &str); 10] = [
+const OURS: [(&str, &str); 14] = [
     ("baseline/gelu.rs", "FastFloat"),
     ("baseline/kv_cache.rs", "FastFloat"),
     ("baseline/matmul.rs", "launch_bounds"),
     ("baseline/softmax.rs", "FastFloat"),
     ("baseline/spin.rs", "global_timer"),
+    ("cluster_product/kernels.rs", "extensions::{bulk"),
+    ("cluster_product/stages.rs", "extensions::"),
+    ("kv_prefetch/kernels.rs", "extensions::"),
+    ("kv_prefetch/mean.rs", "extensions::"),
     ("steps/dependent.rs", "grid_dependency"),
     ("tiles/bulk.rs", "extensions::{bulk"),
     ("tiles/cp_async.rs", "extensions::async_copy"),
