@@ -40,12 +40,7 @@ pub fn blocks(blocks: u32, threads: u32) -> Shape {
 impl Device {
     /// Opens device 0 and loads a module.
     pub fn open(ptx: &str) -> Result<Self> {
-        let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
-        libcuda::select(if is_set {
-            Choice::from_environment()?
-        } else {
-            Choice::Software
-        })?;
+        libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
         let context = cust::quick_init().context("create a context on device 0")?;
         Ok(Self {
             module: Module::from_ptx(ptx, &[]).context("load PTX")?,

@@ -16,13 +16,7 @@ use std::{ffi::c_void, ptr::from_ref};
 /// # Errors
 /// When the word names no driver, or the driver demanded is not there.
 pub fn select() -> std::result::Result<&'static Selected, SelectError> {
-    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
-    let choice = if is_set {
-        Choice::from_environment()?
-    } else {
-        Choice::Software
-    };
-    libcuda::select(choice)
+    libcuda::select(Choice::from_environment_or(Choice::Software)?)
 }
 
 /// The device that `CUDA_DRIVER` chooses, with a context and a stream.

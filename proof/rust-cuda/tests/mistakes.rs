@@ -19,12 +19,7 @@ fn launch_kernel() -> Result<()> {
     let Some(name) = std::env::var_os(KERNEL) else {
         return Ok(());
     };
-    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
-    libcuda::select(if is_set {
-        Choice::from_environment()?
-    } else {
-        Choice::Software
-    })?;
+    libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
     let _context = cust::quick_init()?;
     let module = Module::from_ptx(include_str!("../ptx/printing.ptx"), &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;

@@ -53,12 +53,7 @@ fn the_kernel_of_the_page_scales() -> Result<()> {
     let file = folder.join("kernels.ptx");
     CudaBuilder::new(&folder).copy_to(&file).build()?;
 
-    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
-    libcuda::select(if is_set {
-        Choice::from_environment()?
-    } else {
-        Choice::Software
-    })?;
+    libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
     let _context = cust::quick_init()?;
     let module = Module::from_ptx(fs::read_to_string(file)?, &[])?;
     let (kernel, stream) = (

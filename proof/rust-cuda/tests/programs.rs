@@ -16,12 +16,7 @@ struct Device {
 }
 
 fn open(ptx: &str) -> Result<Device> {
-    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
-    libcuda::select(if is_set {
-        Choice::from_environment()?
-    } else {
-        Choice::Software
-    })?;
+    libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
     let context = cust::quick_init()?;
     Ok(Device {
         module: Module::from_ptx(ptx, &[]).context("load PTX")?,

@@ -29,14 +29,25 @@ impl Choice {
     const ALL: [Self; 3] = [Self::Auto, Self::Nvidia, Self::Software];
 
     /// The choice that the environment variable `CUDA_DRIVER` names; `Auto` when it is not set or empty.
+    ///
+    /// # Errors
+    /// [`SelectError::Environment`]: the word names no driver.
     pub fn from_environment() -> Result<Self, SelectError> {
+        Self::from_environment_or(Self::Auto)
+    }
+
+    /// The choice that the environment variable `CUDA_DRIVER` names; `default` when it is not set or empty.
+    ///
+    /// # Errors
+    /// As [`Choice::from_environment`].
+    pub fn from_environment_or(default: Self) -> Result<Self, SelectError> {
         let word = match env::var(VARIABLE) {
             Ok(word) => word,
             Err(VarError::NotPresent) => String::new(),
             Err(VarError::NotUnicode(word)) => word.to_string_lossy().into_owned(),
         };
         if word.is_empty() {
-            return Ok(Self::Auto);
+            return Ok(default);
         }
         word.parse().map_err(SelectError::Environment)
     }

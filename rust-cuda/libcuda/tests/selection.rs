@@ -126,6 +126,17 @@ fn an_empty_word_is_no_choice() {
     let empty = [("CUDA_DRIVER", "")];
     isolated("an_empty_word_is_no_choice", &empty, || {
         assert_eq!(Choice::from_environment(), Ok(Choice::Auto));
+        let or_software = Choice::from_environment_or(Choice::Software);
+        assert_eq!(or_software, Ok(Choice::Software));
+    });
+}
+
+#[test]
+fn a_word_goes_before_the_programs_own_choice() {
+    let named = [("CUDA_DRIVER", "nvidia")];
+    isolated("a_word_goes_before_the_programs_own_choice", &named, || {
+        let or_software = Choice::from_environment_or(Choice::Software);
+        assert_eq!(or_software, Ok(Choice::Nvidia));
     });
 }
 

@@ -155,12 +155,7 @@ fn compile() -> String {
 
 /// What the GPU gives for each function and call: the result, and what is stored through pointers.
 fn results(ptx: &str) -> Result<Vec<Vec<[u64; 3]>>> {
-    let is_set = std::env::var_os("CUDA_DRIVER").is_some_and(|word| !word.is_empty());
-    libcuda::select(if is_set {
-        Choice::from_environment()?
-    } else {
-        Choice::Software
-    })?;
+    libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
     let _context = cust::quick_init()?;
     let module = Module::from_ptx(ptx, &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
