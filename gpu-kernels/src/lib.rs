@@ -10,6 +10,12 @@
 // On the host floats have the methods of `GpuFloat` by themselves.
 #![cfg_attr(not(target_os = "cuda"), allow(unused_imports))]
 
+#[cfg(any(
+    not(target_os = "cuda"),
+    not(target_feature = "ptx71"),
+    target_feature = "ptx80"
+))]
+mod across;
 mod cluster_product;
 mod float4;
 mod kv_prefetch;

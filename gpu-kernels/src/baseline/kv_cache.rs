@@ -10,7 +10,7 @@ use cuda_std::extensions::{FastFloat};
 use cuda_std::{shared_array, warp, GpuFloat};
 use cuda_std::prelude::*;
 
-use super::across::across_warp;
+use crate::across::across_warp;
 use crate::float4::Float4;
 
 const LANES: u32 = 32;

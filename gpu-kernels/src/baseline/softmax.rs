@@ -4,7 +4,7 @@ use cuda_std::extensions::FastFloat;
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-use super::across::across_warp;
+use crate::across::across_warp;
 
 const LANES: u32 = 32;
 

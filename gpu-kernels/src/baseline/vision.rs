@@ -7,7 +7,7 @@
 use cuda_std::prelude::*;
 use cuda_std::{shared_array, warp};
 
-use super::across::across_warp;
+use crate::across::across_warp;
 
 /// Patches of an image.
 pub const IMAGE_PATCHES: u32 = 1024;

@@ -6,6 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::{GpuFloat, shared_array, warp};
 
 use super::{KV_CONSUMERS, KV_HEAD_DIM, LANES};
+use crate::across::across_warp;
 use crate::float4::Float4;
 
 const WARPS: u32 = KV_CONSUMERS / LANES;
@@ -51,7 +52,7 @@ impl Mean {
         let places = [first, first + WARPS * KV_HEAD_DIM];
         let (keys, values) = (places.map(key), places.map(value));
         // SAFETY: all lanes are here.
-        let scores = keys.map(|key| unsafe { across_warp(dot(self.query, key)) });
+        let scores = keys.map(|key| unsafe { across_warp(dot(self.query, key), |a, b| a + b) });
         let max = self.max.max(scores[0].max(scores[1]));
         let fade = (self.max - max).fast_exp();
         self.max = max;
@@ -144,17 +145,4 @@ impl Means {
 fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
     let low = a[1].mul_add(b[1], a[0] * b[0]);
     a[3].mul_add(b[3], a[2].mul_add(b[2], low))
-}
-
-/// The sum over the warp's lanes, in every lane: pairs, pairs of pairs, and so on.
-///
-/// # Safety
-/// All lanes call it together.
-#[inline(always)]
-unsafe fn across_warp(mut value: f32) -> f32 {
-    for bits in [16, 8, 4, 2, 1] {
-        // SAFETY: all lanes take part.
-        value += unsafe { warp::warp_shuffle_xor(u32::MAX, value, bits, LANES).0 };
-    }
-    value
 }
