@@ -1,16 +1,13 @@
 //! The bubble of a pipeline over several devices: the time in which its stages have nothing to do.
 
-use crate::check::{self, Checked};
 use crate::compare::Workload;
 use crate::expect::{Found, right, share};
 use crate::label::Label;
 use crate::measure::Stopwatch;
 use crate::part::Part;
 use crate::results::Kind;
-use crate::statistics::Durations;
 use crate::table::Table;
 use crate::units;
-use anyhow::Context;
 use cust::stream::Stream;
 use std::time::Duration;
 
@@ -81,7 +78,10 @@ impl Part<'_> {
         body: impl Fn(&mut W, usize) -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<Bubble>> {
         let watch = Stopwatch::new(self.device())?;
-        let (mut found, mut checked) = (Vec::new(), Ok(Checked::default()));
+        let timed = self.at_points(RUNS, counts, work, |work, &batches| {
+            Ok(watch.time(streams.clone(), || body(work, batches))?.event)
+        })?;
+        let mut found = Vec::new();
         let time = format!("time, {}", self.device().times());
         let mut table = Table::new([
             "micro-batches",
@@ -90,15 +90,7 @@ impl Part<'_> {
             "(P-1)/(M+P-1)",
             "of the bound",
         ]);
-        for &batches in counts {
-            let mut times = Vec::new();
-            for run in 0..self.warm_up() + self.iterations(RUNS) {
-                work.poison()?;
-                let sample = watch.time(streams.clone(), || body(work, batches))?;
-                times.extend((run >= self.warm_up()).then_some(sample.event));
-            }
-            let times = Durations::new(times).context("no run was timed")?;
-            check::add(&mut checked, work.check())?;
+        for (&batches, times) in counts.iter().zip(&timed.times) {
             let bubble = pipeline.bubble(batches, times.median());
             table.row([
                 batches.to_string(),
@@ -111,12 +103,16 @@ impl Part<'_> {
                 format!("batches-{batches}"),
                 format!("{batches} micro-batches"),
             );
-            self.timed("batches", label, Kind::Makespan, &times);
+            self.timed("batches", label, Kind::Makespan, times);
             found.push(bubble);
         }
         self.say(table);
         let sentence = "every element is right with each number of micro-batches";
-        self.expect("elements/batches", sentence, right(&checked, "elements"));
+        self.expect(
+            "elements/batches",
+            sentence,
+            right(&timed.checked, "elements"),
+        );
         Ok(found)
     }
 }

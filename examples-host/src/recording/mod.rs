@@ -62,11 +62,7 @@ pub fn record_without_cupti<E: From<Error>>(
     why: &str,
     body: impl FnOnce() -> Result<(), E>,
 ) -> Result<Recording, E> {
-    let whole = Whole::begin_without_cupti(device, why)?;
-    let done = body();
-    let recording = whole.end();
-    done?;
-    Ok(recording?)
+    during(Whole::begin_without_cupti(device, why)?, body).map(|((), recording)| recording)
 }
 
 /// As [`record`], and returns what `body` does.
@@ -74,7 +70,14 @@ pub fn recorded<R, E: From<Error>>(
     device: &Device,
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<(R, Recording), E> {
-    let whole = Whole::begin(device)?;
+    during(Whole::begin(device)?, body)
+}
+
+/// What `body` does, and the recording, which ends when it has.
+fn during<R, E: From<Error>>(
+    whole: Whole,
+    body: impl FnOnce() -> Result<R, E>,
+) -> Result<(R, Recording), E> {
     let done = body();
     // Ended on every way out, so that the device stops recording.
     let recording = whole.end();

@@ -1,13 +1,11 @@
 //! The best value of a parameter, such as the size of a piece.
 
-use crate::check::{self, Checked};
 use crate::compare::Workload;
 use crate::expect::right;
 use crate::label::Label;
 use crate::measure::Stopwatch;
 use crate::part::Part;
 use crate::results::Kind;
-use crate::sweep::sweep;
 use crate::table::Table;
 use crate::units;
 use anyhow::Context;
@@ -30,25 +28,19 @@ impl Part<'_> {
         let group = group.into();
         let Label { id, text: title } = &group;
         let watch = Stopwatch::new(self.device())?;
-        let mut checked = Ok(Checked::default());
-        let times = sweep(self, 5, sizes, |&size, check| {
-            work.poison()?;
-            let sample = watch.time(streams.clone(), || body(work, size))?;
-            if check {
-                check::add(&mut checked, work.check())?;
-            }
-            anyhow::Ok([sample.event])
+        let found = self.at_points(5, sizes, work, |work, &size| {
+            Ok(watch.time(streams.clone(), || body(work, size))?.event)
         })?;
         let sentence = format!("every element is right with each size of {title}");
-        let checked = right(&checked, "elements");
+        let checked = right(&found.checked, "elements");
         self.expect(format!("elements/{id}"), &sentence, checked);
 
         let median = format!("median, {}", self.device().times());
         let mut table = Table::new([title.as_str(), &median, "of the best"]);
-        let best = sizes.iter().zip(&times);
-        let best = best.min_by_key(|(_, [times])| times.median());
-        let (&best, [least]) = best.context("no size to time")?;
-        for (&size, [times]) in sizes.iter().zip(&times) {
+        let best = sizes.iter().zip(&found.times);
+        let best = best.min_by_key(|(_, times)| times.median());
+        let (&best, least) = best.context("no size to time")?;
+        for (&size, times) in sizes.iter().zip(&found.times) {
             let text = units::bytes(size as u64);
             table.row([
                 text.clone(),
