@@ -120,7 +120,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         persisting_l2_is_limited,
         "cuCtxGetLimit",
-        "A fresh context has no persisting lines of L2, and may be given some."
+        "Persisting lines of L2 are reserved in steps: no fewer bytes than asked for, and no more than the device allows."
     ),
     rule!(
         limits_of_graphics_sharing_are_known,
@@ -359,15 +359,19 @@ fn limits_are_kept(_: &mut Scene) -> Outcome {
     Ok(())
 }
 
-fn persisting_l2_is_limited(_: &mut Scene) -> Outcome {
+fn persisting_l2_is_limited(scene: &mut Scene) -> Outcome {
     /// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
     const PERSISTING_L2: u32 = 6;
-    same!(
-        out::<usize>(|bytes| cu!(cuCtxGetLimit(bytes, PERSISTING_L2)))?,
-        0
-    );
-    ok!(cuCtxSetLimit(PERSISTING_L2, 1 << 20));
-    holds!(out::<usize>(|bytes| cu!(cuCtxGetLimit(bytes, PERSISTING_L2)))? > 0);
+    /// `CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE`.
+    const MOST: u32 = 108;
+    let most = scene.attribute(MOST)? as usize;
+    let kept = || out::<usize>(|bytes| cu!(cuCtxGetLimit(bytes, PERSISTING_L2)));
+    holds!(kept()? <= most);
+    let asked = most.min(1 << 20);
+    ok!(cuCtxSetLimit(PERSISTING_L2, asked));
+    holds!((asked..=most).contains(&kept()?));
+    ok!(cuCtxSetLimit(PERSISTING_L2, 0));
+    same!(kept()?, 0);
     Ok(())
 }
 

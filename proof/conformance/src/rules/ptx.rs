@@ -90,9 +90,18 @@ pub const RULES: &[Rule] = &[
 
 const HEADER: &str = ".version 7.8\n.target sm_75\n.address_size 64\n";
 
+/// The header for that target. For `sm_89` PTX has had the conversions of 8-bit formats since 8.1.
+fn header(target: &str) -> String {
+    let header = HEADER.replace("sm_75", target);
+    match target {
+        "sm_89" => header.replace("7.8", "8.1"),
+        _ => header,
+    }
+}
+
 /// What a kernel with this body stores in the word `%out`.
 fn result(scene: &mut Scene, target: &str, declarations: &str, body: &str) -> Outcome<u32> {
-    let header = HEADER.replace("sm_75", target);
+    let header = header(target);
     let text = format!(
         "{header}{declarations}\n.visible .entry k(.param .u64 out) {{
         .reg .b64 %out, %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<4>; .reg .f32 %f<4>;
@@ -183,7 +192,7 @@ fn has_small_floats(scene: &Scene) -> Outcome {
 
 /// What each lane of a warp stores that runs this body: `%r0` to `%r3`.
 fn warp(scene: &mut Scene, declarations: &str, body: &str) -> Outcome<Vec<u32>> {
-    let header = HEADER.replace("sm_75", "sm_80");
+    let header = header("sm_80");
     let text = format!(
         "{header}{declarations}\n.visible .entry k(.param .u64 out) {{
         .reg .b64 %out, %rd; .reg .b32 %l, %g, %t, %r<8>; .reg .f32 %f<4>; .reg .pred %p;

@@ -219,12 +219,14 @@ entry_points! {
         call(Cost::Other, |call| {
             let context = call.context()?;
             call.unsafe_in_captures()?;
-            let most_persisting = call.profile_of(context)?.device.attribute(MAX_PERSISTING_L2_CACHE_SIZE);
+            let device = &call.profile_of(context)?.device;
+            let most_persisting = device.attribute(MAX_PERSISTING_L2_CACHE_SIZE).unwrap_or(0) as usize;
+            let step = persisting_step(device).max(1);
             let limits = &mut call.contexts.get_mut(context)?.limits;
             let kept = limits.get_mut(&limit).ok_or(no_limit(limit))?;
             *kept = match limit {
                 LIMIT_SHARED_BYTES | LIMIT_SHARED_GRAPHICS => return Err(CudaError::UnsupportedLimit),
-                LIMIT_PERSISTING_L2 => value.min(most_persisting.unwrap_or(0) as usize),
+                LIMIT_PERSISTING_L2 => value.min(most_persisting).next_multiple_of(step).min(most_persisting),
                 _ => value,
             };
             Ok(())
@@ -474,6 +476,13 @@ fn no_limit(limit: c_uint) -> CudaError {
     }
 }
 
+/// Persisting lines of L2 are reserved in steps, in bytes, and a fresh context has three of them: as an H200 answers, whose L2 cache keeps
+/// at most ten.
+fn persisting_step(device: &Device) -> usize {
+    let most = device.attribute(MAX_PERSISTING_L2_CACHE_SIZE);
+    most.unwrap_or(0).cast_unsigned().div_ceil(10) as usize
+}
+
 /// `CUlimit`: stack size, printf buffer, heap, pending launches, L2 fetch granularity, persisting lines of L2, and what a
 /// context that shares the device with graphics (CIG) has; as a fresh context has them.
 fn default_limits(device: &Device) -> BTreeMap<c_uint, usize> {
@@ -483,7 +492,7 @@ fn default_limits(device: &Device) -> BTreeMap<c_uint, usize> {
         (2, 8 << 20),
         (4, 2048),
         (5, 128),
-        (LIMIT_PERSISTING_L2, 0),
+        (LIMIT_PERSISTING_L2, 3 * persisting_step(device)),
         (
             LIMIT_SHARED_BYTES,
             device.max_shared_memory_per_block_optin as usize,
