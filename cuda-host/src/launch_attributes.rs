@@ -5,7 +5,7 @@ use cust::error::CudaResult;
 use cust::function::{BlockSize, Function, GridSize};
 use cust::stream::Stream;
 use cust::sys::{CUfunction, CUresult, CUstream};
-use std::ffi::{c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// An attribute of a launch, `CUlaunchAttribute` of cuda.h.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,58 @@ type LaunchKernelEx = unsafe extern "C" fn(
     extra: *mut *mut c_void,
 ) -> CUresult;
 
+type MaxActiveClusters = unsafe extern "C" fn(
+    count: *mut c_int,
+    function: CUfunction,
+    config: *const Config,
+) -> CUresult;
+
+impl Config {
+    fn new(
+        grid: GridSize,
+        block: BlockSize,
+        shared_bytes: u32,
+        stream: CUstream,
+        attributes: &[Attribute],
+    ) -> Self {
+        Self {
+            grid: [grid.x, grid.y, grid.z],
+            block: [block.x, block.y, block.z],
+            shared_bytes,
+            stream,
+            attributes: attributes.as_ptr(),
+            count: attributes.len() as c_uint,
+        }
+    }
+}
+
+/// How many clusters of such a launch the device has room for at the same time (`cuOccupancyMaxActiveClusters`). The blocks of a
+/// cluster lie in one graphics processing cluster (GPC), so fewer blocks may fit than without clusters.
+///
+/// # Errors
+/// The device has no clusters, or none of this shape.
+///
+/// # Panics
+/// Never: libcuda exports the symbol whichever driver is chosen.
+pub fn max_active_clusters(
+    function: &Function,
+    grid: impl Into<GridSize>,
+    block: impl Into<BlockSize>,
+    shared_bytes: u32,
+    attributes: &[Attribute],
+) -> CudaResult<u32> {
+    let stream = std::ptr::null_mut();
+    let config = Config::new(grid.into(), block.into(), shared_bytes, stream, attributes);
+    let entry = libcuda::symbols::entry("cuOccupancyMaxActiveClusters");
+    let entry = entry.expect("libcuda exports every symbol");
+    // SAFETY: the type is the one that cuda.h declares for cuOccupancyMaxActiveClusters.
+    let ask = unsafe { std::mem::transmute::<*const c_void, MaxActiveClusters>(entry) };
+    let mut count = 0;
+    // SAFETY: the configuration and what it points at outlive the call.
+    unsafe { ask(&mut count, function.to_raw(), &config) }.to_result()?;
+    Ok(count.cast_unsigned())
+}
+
 /// Launches a kernel with attributes (`cuLaunchKernelEx`). `arguments` are pointers to the kernel's parameters, in order.
 ///
 /// # Safety
@@ -75,15 +127,8 @@ pub unsafe fn launch(
     attributes: &[Attribute],
     arguments: &[*mut c_void],
 ) -> CudaResult<()> {
-    let (grid, block) = (grid.into(), block.into());
-    let config = Config {
-        grid: [grid.x, grid.y, grid.z],
-        block: [block.x, block.y, block.z],
-        shared_bytes,
-        stream: stream.as_inner(),
-        attributes: attributes.as_ptr(),
-        count: attributes.len() as c_uint,
-    };
+    let stream = stream.as_inner();
+    let config = Config::new(grid.into(), block.into(), shared_bytes, stream, attributes);
     let entry = libcuda::symbols::entry("cuLaunchKernelEx").expect("libcuda exports every symbol");
     // SAFETY: the type is the one that cuda.h declares for cuLaunchKernelEx.
     let launch = unsafe { std::mem::transmute::<*const c_void, LaunchKernelEx>(entry) };

@@ -222,6 +222,26 @@ impl Mbarrier {
         }
     }
 
+    /// Arrives like [`arrive_at`](Self::arrive_at), for a thread that has only read: it has used the values, so nothing that it did is
+    /// still to come, and nothing has to be made visible to another block. The release is of the scope of the block, and costs no
+    /// fence of the whole device (PTX `mapa.shared::cluster`, `mbarrier.arrive.shared::cluster`, sm_90).
+    ///
+    /// # Safety
+    /// As for [`arrive_at`](Self::arrive_at); the thread has written nothing that those who wait read.
+    #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+    #[gpu_only]
+    pub unsafe fn arrive_at_having_read(self, rank: u32) {
+        let there = crate::extensions::cluster::map_shared_rank(self.0, rank);
+        // SAFETY: the caller keeps the contract.
+        unsafe {
+            asm!(
+                "mbarrier.arrive.shared::cluster.b64 _, [{}];",
+                in(reg32) there.address(),
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
     /// Waits until the phase of this parity is complete, and acquires at the scope of the cluster: what threads of other blocks did
     /// before they [arrived](Self::arrive_at) is visible, and what their copies have brought (PTX
     /// `mbarrier.try_wait.parity.acquire.cluster`, sm_90). [`wait_parity`](Self::wait_parity) acquires at that of the block.

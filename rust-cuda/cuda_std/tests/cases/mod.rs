@@ -337,6 +337,10 @@ pub const HOPPER: &[Case] = &[
         "mbarrier.arrive.release.cluster.shared::cluster.b64 _,",
     ),
     (
+        "{ Mbarrier::at(SharedPtr::at(a)).arrive_at_having_read(1); a }",
+        "mbarrier.arrive.shared::cluster.b64 _,",
+    ),
+    (
         "{ Mbarrier::at(SharedPtr::at(a)).wait_parity_of_cluster(0); a }",
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64",
     ),
