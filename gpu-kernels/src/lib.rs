@@ -29,7 +29,9 @@ mod baseline;
 #[cfg(not(target_os = "cuda"))]
 mod host;
 
-pub use cluster_product::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, PRODUCT_THREADS};
+pub use cluster_product::{
+    PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_SHARED_BYTES, PRODUCT_TERMS, PRODUCT_THREADS,
+};
 #[cfg(not(target_os = "cuda"))]
 pub use host::*;
 pub use kv_prefetch::{

@@ -1,15 +1,18 @@
 //! The matrix product that all parts compute, and the three ways in which a tile of B comes to the blocks of a cluster.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cuda_host::kernels;
-use cuda_host::launch_attributes::Attribute;
+use cuda_host::launch_attributes::{Attribute, max_active_clusters};
 use cust::memory::{DeviceBuffer, DeviceSlice};
 use cust::stream::Stream;
 use examples_host::periodic::Products;
 use examples_host::prelude::*;
-use gpu_kernels::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_THREADS};
+use gpu_kernels::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_SHARED_BYTES, PRODUCT_THREADS};
 
 kernels! { use gpu_kernels::{product_dsmem, product_global, product_multicast}; }
+
+/// Blocks of the largest cluster that every device with clusters has.
+pub const LARGEST: u32 = 8;
 
 /// How a tile of B comes to the blocks of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +31,26 @@ pub struct Shape {
     pub row_panels: u32,
     pub column_panels: u32,
     pub terms: usize,
+    /// Dynamic shared memory of a block: more than half of a multiprocessor's, so that each block has a multiprocessor to itself,
+    /// wherever its cluster is placed.
+    pub shared_bytes: u32,
 }
 
 impl Shape {
-    /// A panel of rows for each multiprocessor, of a number that clusters of 8 blocks divide. On a GPU B has 16 MiB, which its L2
-    /// cache holds; on a model it has so many panels of columns and terms, as many as are soon interpreted.
+    /// A panel of rows for each block that is resident at the same time in clusters of [`LARGEST`]: all clusters have equal waves. On a
+    /// GPU B has 16 MiB, which its L2 cache holds; on a model it has so many panels of columns and terms, as many as are soon
+    /// interpreted.
     pub fn of(part: &Part, modelled: (u32, usize)) -> Result<Self> {
         let (column_panels, terms) = part.by_times((4, 2048), modelled);
-        let row_panels = part.device().multiprocessors()? / 8 * 8;
-        Ok(Self { row_panels, column_panels, terms })
+        let alone = part.device().shared_bytes_of_a_lone_block()?;
+        let shared_bytes = PRODUCT_SHARED_BYTES.max(alone);
+        let (kernels, clusters) =
+            (Kernels::load(gpu_kernels::SM_90)?, Attribute::cluster([LARGEST, 1, 1]));
+        kernels.allow(shared_bytes)?;
+        let function = kernels.product_multicast.function();
+        let resident =
+            max_active_clusters(function, LARGEST, PRODUCT_THREADS, shared_bytes, &[clusters])?;
+        Ok(Self { row_panels: LARGEST * resident, column_panels, terms, shared_bytes })
     }
 
     pub fn rows(&self) -> usize {
@@ -68,6 +82,15 @@ impl Shape {
     }
 }
 
+impl Kernels {
+    /// Allows blocks so much dynamic shared memory (`cuFuncSetAttribute`): more than 48 KiB are not given without asking.
+    fn allow(&self, shared_bytes: u32) -> cust::error::CudaResult<()> {
+        self.product_dsmem.allow_dynamic_shared_bytes(shared_bytes)?;
+        self.product_global.allow_dynamic_shared_bytes(shared_bytes)?;
+        self.product_multicast.allow_dynamic_shared_bytes(shared_bytes)
+    }
+}
+
 /// B on the device, and the kernels that multiply with it.
 pub struct Product {
     pub shape: Shape,
@@ -84,11 +107,9 @@ impl Product {
             right.chunks(columns).flat_map(move |row| row[first..first + panel].to_vec())
         });
         let b: Vec<f32> = panels.collect();
-        Ok(Self {
-            shape,
-            kernels: Kernels::load(gpu_kernels::SM_90)?,
-            b: DeviceBuffer::from_slice(&b)?,
-        })
+        let kernels = Kernels::load(gpu_kernels::SM_90)?;
+        kernels.allow(shape.shared_bytes)?;
+        Ok(Self { shape, kernels, b: DeviceBuffer::from_slice(&b)? })
     }
 
     /// The matrix A in panels, as the kernels read it.
@@ -114,7 +135,7 @@ impl Product {
         fetched: &mut DeviceSlice<u32>,
         stream: &Stream,
     ) -> cust::error::CudaResult<()> {
-        let Shape { row_panels, column_panels, terms } = self.shape;
+        let Shape { row_panels, column_panels, terms, shared_bytes } = self.shape;
         let clusters = [Attribute::cluster([cluster, 1, 1])];
         let (grid, block) = ((row_panels, column_panels), PRODUCT_THREADS);
         let Kernels { product_global, product_dsmem, product_multicast } = &self.kernels;
@@ -122,10 +143,14 @@ impl Product {
         // SAFETY: the caller's promise; the grid has a block for each panel of the product.
         unsafe {
             match way {
-                Way::Global => product_global.launch_with(&clusters, grid, block, 0, stream, all),
-                Way::Dsmem => product_dsmem.launch_with(&clusters, grid, block, 0, stream, all),
+                Way::Global => {
+                    product_global.launch_with(&clusters, grid, block, shared_bytes, stream, all)
+                }
+                Way::Dsmem => {
+                    product_dsmem.launch_with(&clusters, grid, block, shared_bytes, stream, all)
+                }
                 Way::Multicast => {
-                    product_multicast.launch_with(&clusters, grid, block, 0, stream, all)
+                    product_multicast.launch_with(&clusters, grid, block, shared_bytes, stream, all)
                 }
             }
         }
@@ -139,6 +164,8 @@ pub struct Work {
     c: DeviceBuffer<f32>,
     fetched: DeviceBuffer<u32>,
     expected: Products,
+    /// Bytes that the blocks have fetched from global memory, for each product that was checked.
+    checked: Vec<u64>,
 }
 
 impl Work {
@@ -151,6 +178,7 @@ impl Work {
             fetched: DeviceBuffer::zeroed(shape.blocks())?,
             product,
             expected,
+            checked: Vec::new(),
         })
     }
 
@@ -161,9 +189,10 @@ impl Work {
         unsafe { self.product.launch(way, operands, &mut self.fetched, stream) }
     }
 
-    /// Bytes that the blocks of the last run have fetched from global memory.
-    pub fn fetched(&self) -> Result<u64> {
-        Ok(self.fetched.as_host_vec()?.into_iter().map(u64::from).sum())
+    /// Bytes that the blocks have fetched from global memory in the last run of each of `N` variants.
+    pub fn fetched<const N: usize>(&self) -> Result<[u64; N]> {
+        let last = self.checked.last_chunk().context("fewer products were checked")?;
+        Ok(*last)
     }
 }
 
@@ -175,6 +204,8 @@ impl Workload for Work {
 
     fn check(&mut self) -> Result<Checked> {
         let (columns, found) = (self.product.shape.columns(), self.c.as_host_vec()?);
+        let fetched = self.fetched.as_host_vec()?;
+        self.checked.push(fetched.into_iter().map(u64::from).sum());
         let expected = |index| self.expected.at(index / columns, index % columns);
         Ok(check::equal("the product", 0, &found, expected)?)
     }

@@ -205,6 +205,13 @@ impl Device {
         self.unnamed(attribute).map(i32::cast_unsigned)
     }
 
+    /// Dynamic shared memory in bytes that keeps a block alone on its multiprocessor: more than half of what that has
+    /// (`CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR`).
+    pub fn shared_bytes_of_a_lone_block(&self) -> Result<u32> {
+        let all = self.attribute(DeviceAttribute::MaxSharedMemoryPerMultiprocessor)?;
+        Ok(all.cast_unsigned() / 2 + 1)
+    }
+
     fn supports(&self, attribute: sys::CUdevice_attribute) -> Result<bool> {
         Ok(self.unnamed(attribute)? != 0)
     }

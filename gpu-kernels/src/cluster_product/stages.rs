@@ -4,20 +4,18 @@
 //! when the stage may be written again: where blocks write into each other's stages, all computing warps of the cluster have
 //! to say so, and they do so at the empty barrier of each block. The *come* barrier is for a block's own share of a tile, before it is
 //! passed on.
+//!
+//! The tiles lie in the launch's dynamic shared memory: first those of B, then those of A.
 
 use cuda_std::extensions::mbarrier::Mbarrier;
-use cuda_std::extensions::{SharedPtr, cluster, fence};
+use cuda_std::extensions::{SharedPtr, barrier, cluster, fence};
 use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{GpuFloat, shared_array, warp};
 
-use super::{COMPUTING, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS};
-use crate::float4::Float4;
-
-/// Tiles under way or in use.
-const STAGES: u32 = 4;
-/// Elements of a tile of A, and of one of B.
-pub(super) const A_TILE: u32 = PRODUCT_TERMS * PRODUCT_ROWS;
-pub(super) const B_TILE: u32 = PRODUCT_TERMS * PRODUCT_COLUMNS;
+use super::{
+    A_TILE, B_TILE, COMPUTING, GROUPS, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, STAGES,
+};
 
 /// The stages, and where a warp is among them.
 pub(super) struct Stages {
@@ -29,7 +27,13 @@ pub(super) struct Stages {
 }
 
 /// The sums of a thread: four columns of each row.
-pub(super) type Sums = [[f32; 4]; PRODUCT_ROWS as usize];
+type Sums = [[f32; 4]; PRODUCT_ROWS as usize];
+
+/// The barrier at which the groups meet to add their sums.
+const ADDING: u32 = 1;
+
+/// Every group adds one row.
+const _: () = assert!(GROUPS == PRODUCT_ROWS && STAGES >= GROUPS);
 
 impl Stages {
     /// Reserves the stages and initialises their barriers; `shared` says whether blocks write into each other's stages.
@@ -38,12 +42,11 @@ impl Stages {
     /// All threads of the cluster call it, once.
     #[inline(always)]
     pub(super) unsafe fn new(shared: bool) -> Self {
-        let a = shared_array![Float4; (STAGES * A_TILE) as usize / 4];
-        let b = shared_array![Float4; (STAGES * B_TILE) as usize / 4];
+        let b = SharedPtr::new(dynamic_shared_mem::<f32>());
         let barriers = shared_array![u64; 3 * STAGES as usize];
         let new = Self {
-            a: SharedPtr::new(a).cast(),
-            b: SharedPtr::new(b).cast(),
+            a: b.add(STAGES * B_TILE),
+            b,
             barriers: Mbarrier::at(SharedPtr::new(barriers)),
             stage: 0,
             parity: 0,
@@ -109,10 +112,7 @@ impl Stages {
     pub(super) unsafe fn fetch_each(&mut self, tiles: u32, fetch: impl Fn(&Self, u32)) {
         for tile in 0..tiles {
             // SAFETY: the barriers are initialised, and a stage's phases are waited for one by one.
-            unsafe { self.empty().wait_parity_of_cluster(self.parity ^ 1) };
-            // Threads have read the stages that copies are about to write, in this block and in the others, and copies go through
-            // another proxy: the barrier alone does not order the two.
-            fence::proxy_async_cluster();
+            unsafe { self.empty().wait_parity(self.parity ^ 1) };
             fetch(self, tile);
             self.advance();
         }
@@ -132,54 +132,93 @@ impl Stages {
         }
     }
 
-    /// Multiplies each tile when it is there, and releases its stage: to the block, or to all blocks of the cluster if they
-    /// write into it.
+    /// Multiplies each tile of the thread's group when it is there, and releases its stage: to the block, or to all blocks of the cluster
+    /// if they write into it. Returns four sums of the row that has the group's number.
     ///
     /// # Safety
-    /// The first [`COMPUTING`] threads call it together.
+    /// All threads that compute call it together.
     #[inline(always)]
-    pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> Sums {
+    pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> [f32; 4] {
         // The blocks that wait for this one's warps, from the first on.
         let (own, readers) = match shared {
             true => (0, cluster::block_count()),
             false => (cluster::block_rank(), 1),
         };
         let mut sums = [[0.0; 4]; PRODUCT_ROWS as usize];
-        for _ in 0..tiles {
+        let mut tile = thread::thread_idx_x() / COMPUTING;
+        self.stage = tile;
+        while tile < tiles {
             // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until
             // all have met at the end.
             unsafe {
-                self.full().wait_parity_of_cluster(self.parity);
+                self.full().wait_parity(self.parity);
                 self.multiply(&mut sums);
                 warp::sync_warp(u32::MAX);
                 let lane = warp::lane_id();
-                if lane < readers {
-                    self.empty().arrive_at(own + lane);
+                // The last tiles' stages are not filled again: an arrival that nobody waits for could come when the block has exited.
+                if lane < readers && tile + STAGES < tiles {
+                    self.empty().arrive_at_having_read(own + lane);
                 }
             }
-            self.advance();
+            tile += GROUPS;
+            self.stage += GROUPS;
+            if self.stage >= STAGES {
+                (self.stage, self.parity) = (self.stage - STAGES, self.parity ^ 1);
+            }
         }
-        sums
+        // SAFETY: the caller's.
+        unsafe { self.add_groups(sums) }
+    }
+
+    /// The groups' sums of the row that has the thread's group's number, added through the memory of the stages.
+    ///
+    /// # Safety
+    /// All threads that compute call it together.
+    #[inline(always)]
+    unsafe fn add_groups(&self, sums: Sums) -> [f32; 4] {
+        let (group, place) = (
+            thread::thread_idx_x() / COMPUTING,
+            thread::thread_idx_x() % COMPUTING,
+        );
+        let at = |group: u32, row: u32| {
+            self.b
+                .add((group * PRODUCT_ROWS + row) * PRODUCT_COLUMNS + 4 * place)
+        };
+        // SAFETY: the first barrier is behind every group's last tile, so that no copy is under way and nobody reads one.
+        unsafe {
+            barrier::sync(ADDING, GROUPS * COMPUTING);
+            for row in 0..PRODUCT_ROWS {
+                at(group, row).write_x4(sums[row as usize]);
+            }
+            barrier::sync(ADDING, GROUPS * COMPUTING);
+            let mut all = [0.0; 4];
+            for other in 0..GROUPS {
+                let part = at(other, group).read_x4();
+                for column in 0..4 {
+                    all[column] += part[column];
+                }
+            }
+            all
+        }
     }
 
     /// # Safety
     /// The stage is full.
     #[inline(always)]
     unsafe fn multiply(&self, sums: &mut Sums) {
-        let columns = self.b().add(4 * thread::thread_idx_x());
+        let columns = self.b().add(4 * (thread::thread_idx_x() % COMPUTING));
         for term in 0..PRODUCT_TERMS {
             // SAFETY: inside the tiles.
-            let (low, high, b) = unsafe {
+            let (a, b) = unsafe {
                 let a = self.a().add(term * PRODUCT_ROWS);
                 let b = columns.add(term * PRODUCT_COLUMNS);
-                (a.read_x4(), a.add(4).read_x4(), b.read_x4())
+                (a.read_x4(), b.read_x4())
             };
-            for row in 0..4 {
+            // By number: iterators would keep the sums in local memory.
+            for row in 0..PRODUCT_ROWS as usize {
                 for column in 0..4 {
                     let sum = &mut sums[row][column];
-                    *sum = low[row].mul_add(b[column], *sum);
-                    let sum = &mut sums[row + 4][column];
-                    *sum = high[row].mul_add(b[column], *sum);
+                    *sum = a[row].mul_add(b[column], *sum);
                 }
             }
         }
