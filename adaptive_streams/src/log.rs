@@ -1,7 +1,7 @@
 //! The controller's log: every decision, with what was measured and what was predicted.
 
 use crate::decide::{CHOICES, Decision, FIRST, Floors, decide};
-use crate::rounds::{PHASE, PHASES, ROUNDS, Rounds};
+use crate::rounds::{PHASES, Rounds};
 use examples_host::prelude::*;
 use examples_host::regret::Regret;
 use std::time::Duration;
@@ -52,18 +52,18 @@ pub fn expect_replayed(part: &mut Part, log: &[Decision], floors: &Floors) {
     part.expect("replayed", "the log's telemetry leads to the log's decisions", all);
 }
 
-/// In each phase the number of streams is the best one, or nearly, from the first rounds on.
+/// In each phase, of so many rounds, the number of streams is the best one, or nearly, from the first rounds on: after `most` of them.
 pub fn expect_settled(
     part: &mut Part,
     log: &[Decision],
     regret: &Regret<{ PHASES.len() }, { CHOICES.len() }>,
-    most: usize,
+    (of_phase, most): (usize, usize),
 ) {
     for phase in 0..PHASES.len() {
-        let rounds = phase * PHASE..(phase + 1) * PHASE;
+        let rounds = phase * of_phase..(phase + 1) * of_phase;
         let chosen = streams(log, rounds.end - 1);
         let lasted = rounds.rev().take_while(|&round| streams(log, round) == chosen).count();
-        let searched = PHASE - lasted;
+        let searched = of_phase - lasted;
         let settled =
             truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
         let sentence = format!("phase {phase}: settled after");
@@ -75,9 +75,9 @@ pub fn expect_settled(
     }
 }
 
-/// The copies that ran are those of the log: no choice is missing there.
-pub fn expect_as_run(part: &mut Part, log: &[Decision], recording: &Recording) {
-    let of_streams = |count| (0..ROUNDS).filter(|&round| streams(log, round) == count).count();
+/// The copies that ran in so many rounds are those of the log: no choice is missing there.
+pub fn expect_as_run(part: &mut Part, log: &[Decision], rounds: usize, recording: &Recording) {
+    let of_streams = |count| (0..rounds).filter(|&round| streams(log, round) == count).count();
     let planned = CHOICES.map(|count| count * of_streams(count));
     let copies = |count: usize| {
         let is_chunk = |bytes: u64| bytes * count as u64 == Rounds::BYTES;

@@ -24,10 +24,7 @@ const ROUND: usize = 1 << 19;
 const INPUT: usize = 12;
 /// The work of each phase: blocks of a kernel, and threads of a block. Few of them are slow, and leave the rest of the device to
 /// other streams.
-pub const PHASES: [(u32, u32); 3] = [(64, 256), (1, 64), (8, 256)];
-/// Rounds of a phase.
-pub const PHASE: usize = 33;
-pub const ROUNDS: usize = PHASES.len() * PHASE;
+pub const PHASES: [(u32, u32); 3] = [(8, 256), (1, 96), (4, 256)];
 /// Rounds that are under way at most.
 pub const AHEAD: usize = 2;
 
@@ -46,6 +43,8 @@ pub struct Rounds<'s> {
     samples: Vec<[Event; 2]>,
     kernels: Kernels,
     expected: Expected,
+    /// Rounds of a phase.
+    pub phase: usize,
     /// What the phases took, for each run of all rounds.
     pub phases: Vec<[Duration; PHASES.len()]>,
     /// The phases of the last run are to be noted.
@@ -56,26 +55,33 @@ impl<'s> Rounds<'s> {
     /// Bytes of a round in each direction.
     pub const BYTES: u64 = 4 * ROUND as u64;
 
-    /// The data, and events for each round. No more streams are used than there are.
-    pub fn new(streams: &'s [Stream]) -> Result<Self> {
+    /// The data, and events for each round, with so many rounds of each phase. No more streams are used than there are.
+    pub fn new(streams: &'s [Stream], phase: usize) -> Result<Self> {
+        let rounds = PHASES.len() * phase;
         let mut input = LockedBuffer::new(&0.0, INPUT * ROUND)?;
         DATA.fill(&mut input);
         let timed = || Event::new(EventFlags::DEFAULT);
         let order = |_| Event::new(EventFlags::DISABLE_TIMING);
         Ok(Self {
             input,
-            output: LockedBuffer::new(&0.0, ROUNDS * ROUND)?,
+            output: LockedBuffer::new(&0.0, rounds * ROUND)?,
             staging: DeviceBuffer::zeroed(ROUND)?,
             streams,
             handed: (0..streams.len()).map(order).collect::<Result<_, _>>()?,
             begin: timed()?,
-            ends: (0..ROUNDS).map(|_| timed()).collect::<Result<_, _>>()?,
-            samples: (0..ROUNDS).map(|_| Ok([timed()?, timed()?])).collect::<Result<_>>()?,
+            ends: (0..rounds).map(|_| timed()).collect::<Result<_, _>>()?,
+            samples: (0..rounds).map(|_| Ok([timed()?, timed()?])).collect::<Result<_>>()?,
             kernels: Kernels::load(gpu_kernels::SM_70)?,
             expected: Expected::by(|x| x.mul_add(A, B)),
+            phase,
             phases: Vec::new(),
             ran: false,
         })
+    }
+
+    /// The rounds of all phases.
+    pub fn all(&self) -> usize {
+        PHASES.len() * self.phase
     }
 
     /// The rounds from the first on, each with the number of streams that is chosen for it, and with events around a kernel if
@@ -101,14 +107,15 @@ impl<'s> Rounds<'s> {
             self.ends[round].record(&self.streams[streams - 1])?;
             before = streams;
         }
-        self.ran = rounds == ROUNDS;
+        self.ran = rounds == self.all();
         Ok(())
     }
 
     /// A chunk's way through the device, in its stream: `part` is its number, and that of all in the round.
     pub fn chunk(&mut self, round: usize, part: Range<usize>, sampled: bool) -> Result<()> {
         let (stream, [began, ended]) = (&self.streams[part.start], &self.samples[round]);
-        let (kernel, (blocks, threads)) = (&self.kernels.affine_strided_x4, PHASES[round / PHASE]);
+        let (kernel, (blocks, threads)) =
+            (&self.kernels.affine_strided_x4, PHASES[round / self.phase]);
         let len = ROUND / part.end;
         let at = |first: usize| first + part.start * len..first + (part.start + 1) * len;
         let (from, to) = (at(round % INPUT * ROUND), at(round * ROUND));
@@ -177,17 +184,18 @@ impl<'s> Rounds<'s> {
         }
         let mut phases = [Duration::ZERO; PHASES.len()];
         for (phase, time) in phases.iter_mut().enumerate() {
-            let first = (phase * PHASE).checked_sub(1).map_or(&self.begin, |last| &self.ends[last]);
-            *time = milliseconds(self.ends[(phase + 1) * PHASE - 1].elapsed_time_f32(first)?)?;
+            let first =
+                (phase * self.phase).checked_sub(1).map_or(&self.begin, |last| &self.ends[last]);
+            *time = milliseconds(self.ends[(phase + 1) * self.phase - 1].elapsed_time_f32(first)?)?;
         }
         self.phases.push(phases);
         Ok(())
     }
 
     /// The plan of every run.
-    pub fn plan() -> Plan {
-        let elements = ROUNDS * ROUND;
-        Plan::new().copies(4 * elements).launches(2 * ROUNDS, elements).launches_differ()
+    pub fn plan(&self) -> Plan {
+        let (rounds, elements) = (self.all(), self.all() * ROUND);
+        Plan::new().copies(4 * elements).launches(2 * rounds, elements).launches_differ()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::measure::Outcome;
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// By how much, as a share of the time, the idle time may differ from the prediction.
@@ -80,19 +81,24 @@ pub fn idle(recording: &Recording) -> f64 {
     1.0 - total(&busy).as_secs_f64() / total(&[all]).as_secs_f64()
 }
 
-/// The share of the copies in whose call returned only when they had ended: those of pageable memory block the thread.
+/// The share of the copies in whose call returned only when they had ended: those of pageable memory block the thread. The first copy
+/// of a thread does not count: the driver prepares itself for the thread in that call.
 fn blocking(recording: &Recording) -> f64 {
-    let copies = recording.calls.iter().filter_map(|call| {
-        let copy = recording.intervals.get(call.interval?)?;
+    let mut threads = HashSet::new();
+    let (mut blocked, mut all) = (0_u32, 0_u32);
+    for call in &recording.calls {
+        let copy = call.interval.and_then(|at| recording.intervals.get(at));
+        let Some(copy) = copy.filter(|copy| copy.engine == Engine::HostToDevice) else {
+            continue;
+        };
+        if threads.insert(&call.thread) {
+            continue;
+        }
         let end = i64::try_from(copy.span.end).unwrap_or(i64::MAX);
-        (copy.engine == Engine::HostToDevice).then_some(call.span.end >= end)
-    });
-    let (mut blocked, mut all) = (0, 0);
-    for blocks in copies {
         all += 1;
-        blocked += usize::from(blocks);
+        blocked += u32::from(call.span.end >= end);
     }
-    f64::from(blocked as u32) / f64::from(all.max(1) as u32)
+    f64::from(blocked) / f64::from(all.max(1))
 }
 
 impl Part<'_> {
@@ -150,6 +156,7 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::intervals::{HostCall, HostSpan, Interval, Source};
 
     fn loading(load: u64, copy: u64, kernel: u64, batches: usize) -> Loading {
         let us = Duration::from_micros;
@@ -164,6 +171,52 @@ mod tests {
     /// The idle share when a batch takes `period` and its kernel `kernel`.
     fn of_period(found: f64, kernel: f64, period: f64) -> bool {
         (found - (1.0 - kernel / period)).abs() < 0.01
+    }
+
+    /// A copy in of a thread, from 0 to 10 µs on the device, whose call returns when `blocks` says.
+    fn copied(recording: &mut Recording, thread: &str, blocks: bool) {
+        let interval = recording.intervals.len();
+        recording.intervals.push(Interval {
+            device: 0,
+            engine: Engine::HostToDevice,
+            name: "copy in".to_owned(),
+            stream: "copy".to_owned(),
+            span: Span {
+                start: 0,
+                end: 10_000,
+            },
+            bytes: 4,
+        });
+        recording.calls.push(HostCall {
+            name: "cuMemcpyHtoDAsync".to_owned(),
+            thread: thread.to_owned(),
+            span: HostSpan {
+                start: 0,
+                end: if blocks { 10_001 } else { 1 },
+            },
+            stream: None,
+            interval: Some(interval),
+        });
+    }
+
+    #[test]
+    fn a_copy_blocks_if_its_call_returns_behind_it_but_for_the_first_of_a_thread() {
+        let mut recording = Recording {
+            source: Source::SoftwareGpu,
+            intervals: Vec::new(),
+            dependencies: Vec::new(),
+            ranges: Vec::new(),
+            calls: Vec::new(),
+            findings: Vec::new(),
+        };
+        for thread in ["host thread 0", "host thread 1"] {
+            copied(&mut recording, thread, true);
+            copied(&mut recording, thread, false);
+            copied(&mut recording, thread, false);
+        }
+        assert_eq!(blocking(&recording), 0.0);
+        copied(&mut recording, "host thread 0", true);
+        assert_eq!(blocking(&recording), 0.2);
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Part<'_> {
             [f64::min, f64::max].map(|of| all.into_iter().reduce(of).unwrap_or_default());
         let gain = |fixed: f64| ratio((1.0 + fixed) / (1.0 + own));
         let sentence = "best fixed choice to controller";
-        self.expect("gain/best-fixed", sentence, gain(best).at_least(1.1));
+        self.expect("gain/best-fixed", sentence, gain(best).at_least(1.05));
         let sentence = "worst fixed choice to controller";
         self.expect("gain/worst-fixed", sentence, gain(worst).at_least(1.5));
         let [.., controller, replay] = outcomes else {
