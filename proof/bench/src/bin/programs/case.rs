@@ -80,9 +80,9 @@ fn nothing(_: &[Timed]) -> Option<Vec<String>> {
     Some(Vec::new())
 }
 
-/// How many sequences share the prompt: there is a launch for each, in each of 8 steps and 4 layers.
+/// How many sequences share the prompt: there is a launch for each, in each of 4 steps and 4 layers.
 fn sequences(example: &[Timed]) -> Option<Vec<String>> {
-    const EACH: u64 = 8 * 4;
+    const EACH: u64 = 4 * 4;
     let [_, _, launches, _] = example.iter().find_map(|timed| timed.plan)?;
     Some(vec!["--sequences".into(), (launches / EACH).to_string()])
 }
@@ -127,10 +127,10 @@ mod tests {
     fn the_sequences_follow_from_the_launches() {
         let unplanned = timed("variants", "one-stream", 1.0);
         let planned = Timed {
-            plan: Some([64 << 20, 0, 416, 425_984]),
+            plan: Some([128 << 20, 0, 144, 147_456]),
             ..unplanned.clone()
         };
-        assert_eq!(sequences(&[planned]).unwrap(), ["--sequences", "13"]);
+        assert_eq!(sequences(&[planned]).unwrap(), ["--sequences", "9"]);
         assert_eq!(sequences(&[unplanned]), None);
     }
 
