@@ -91,14 +91,14 @@ fn sequences(example: &[Timed]) -> Option<Vec<String>> {
 const UNSPECIALISED: &str = "unspecialised";
 
 /// The rounds where memory and arithmetic take about the same time, and the fastest of the specialised forms there: only
-/// those rounds are timed with two blocks per multiprocessor, too.
+/// those rounds are timed with six blocks per multiprocessor, too.
 fn balance(example: &[Timed]) -> Option<Vec<String>> {
     let rounds_with = |timed: &Timed, blocks: u32| -> Option<u32> {
         let end = format!("/blocks-{blocks}");
         let rounds = timed.group.strip_suffix(&end)?;
         rounds.strip_prefix("rounds-")?.parse().ok()
     };
-    let rounds = example.iter().find_map(|timed| rounds_with(timed, 2))?;
+    let rounds = example.iter().find_map(|timed| rounds_with(timed, 6))?;
     let fastest = example
         .iter()
         .filter(|timed| rounds_with(timed, 1) == Some(rounds))
@@ -135,17 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn the_balance_is_where_two_blocks_are_timed_and_the_form_the_fastest_with_one() {
+    fn the_balance_is_where_six_blocks_are_timed_and_the_form_the_fastest_with_one() {
         let one = |rounds: u32| format!("rounds-{rounds}/blocks-1");
         let example = [
             timed(&one(32), "cp-async", 1.0),
             timed(&one(64), "unspecialised", 2.0),
             timed(&one(64), "cp-async", 4.0),
             timed(&one(64), "bulk-copies", 3.0),
-            timed("rounds-64/blocks-2", "cp-async", 1.0),
+            timed("rounds-1/blocks-2", "cp-async", 1.0),
+            timed("rounds-64/blocks-6", "cp-async", 1.0),
         ];
         let expected = ["--rounds", "64", "--form", "bulk-copies"];
         assert_eq!(balance(&example).unwrap(), expected);
-        assert_eq!(balance(&example[..4]), None);
+        assert_eq!(balance(&example[..5]), None);
     }
 }
