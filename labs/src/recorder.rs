@@ -3,6 +3,8 @@
 //! When the environment variable `LAB_RECORD` names a file, the recording begins before `main`, and the record is written there
 //! when the program hands in its result and once more when it ends. Otherwise the program is an ordinary one.
 
+use crate::rehearsal;
+use anyhow::Context as _;
 use chapter_results::lab::{HandedIn, LabRecord};
 use examples_host::device::Device;
 use examples_host::recording::Whole;
@@ -72,7 +74,14 @@ extern "C" fn before_main() {
 
 fn begin(file: PathBuf) -> anyhow::Result<()> {
     let device = Device::open(libcuda::Choice::from_environment()?)?;
-    let whole = Whole::begin(&device)?;
+    let mut whole = Whole::begin(&device)?;
+    if rehearsal::is_wanted(device.times()) {
+        // SAFETY: as below.
+        unsafe { atexit(at_exit_of_rehearsal) };
+        if !rehearsal::run()? || whole.forget().is_err() {
+            return Err(rehearsal::start_again()).context("the program cannot start again");
+        }
+    }
     // The program makes a context current itself, or its first call fails as it would without a recorder.
     // SAFETY: null is no context.
     unsafe { cust::sys::cuCtxSetCurrent(ptr::null_mut()) };
@@ -81,6 +90,13 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
     // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
     unsafe { atexit(at_exit) };
     Ok(())
+}
+
+extern "C" fn at_exit_of_rehearsal() {
+    if rehearsal::is_under_way() {
+        let error = rehearsal::start_again();
+        eprintln!("error: the program ended its rehearsal and cannot start again: {error}");
+    }
 }
 
 extern "C" fn at_exit() {

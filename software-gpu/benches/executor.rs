@@ -69,6 +69,7 @@ impl Machine {
             clock_mhz: 1980.0,
             multiprocessors: 132,
             instruction_budget: u64::MAX,
+            stack_limit: 1024,
             threads: run.threads,
         };
         let hold = WriteHold::new(&self.space);

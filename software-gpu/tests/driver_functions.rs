@@ -8,6 +8,7 @@ use driver_support::*;
 use software_gpu::driver::entry_point;
 
 const UNSUPPORTED_LIMIT: Error = 215;
+const ILLEGAL_ADDRESS: Error = 700;
 /// `CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES`, `CU_FUNC_ATTRIBUTE_NUM_REGS`.
 const CONST_SIZE_BYTES: c_uint = 2;
 const NUM_REGS: c_uint = 4;
@@ -171,6 +172,25 @@ fn occupancy_is_known_of_a_kernel_without_a_context() {
     cu!(cuOccupancyMaxActiveClusters(&mut size => *mut c_int, kernel => Handle, config.as_ptr() => *const u64))
         .unwrap();
     assert!(size > 0);
+}
+
+/// A kernel that calls through a pointer has the stack that its context allows.
+#[test]
+fn the_stack_is_what_the_context_allows() {
+    const PTX: &str = ".version 7.0 .target sm_70 .address_size 64
+        .func holds() { .local .align 8 .b8 held[2000]; .reg .b32 %a; mov.u32 %a, 1; st.local.u8 [held], %a; ret; }
+        .visible .entry calls() { .reg .b64 %f; mov.u64 %f, holds;
+            prototype: .callprototype _ (); call %f, (), prototype; ret; }";
+    let driver = Driver::new();
+    let module = driver.module(PTX).unwrap();
+    let calls = driver.function(module, "calls").unwrap();
+    let run = |bytes: usize| {
+        cu!(cuCtxSetLimit(0 => c_uint, bytes => usize))?;
+        driver.launch(calls, 1, 1, 0, &[])?;
+        driver.synchronize()
+    };
+    assert_eq!((run(2000), run(1 << 40)), (Ok(()), Ok(())));
+    assert_eq!(run(1999), Err(ILLEGAL_ADDRESS));
 }
 
 /// Limits 6 to 8: persisting lines of L2, and what belongs to contexts that share the device with graphics.

@@ -123,6 +123,11 @@ pub(super) fn origin(device: &Device, why: String) -> Result<Origin> {
     Ok(Origin { of_devices, why })
 }
 
+/// The recording's clock, begun anew.
+pub(super) fn renewed(old: &Origin, device: &Device) -> Result<Origin> {
+    origin(device, old.why.clone())
+}
+
 /// What ran since, by the events around the operations. The devices are idle.
 pub(super) fn recording(origin: &Origin) -> Result<Recording> {
     let origins = &origin.of_devices;

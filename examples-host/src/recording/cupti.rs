@@ -117,6 +117,13 @@ impl Cupti {
         Ok(())
     }
 
+    /// Goes on reporting; what was reported before is forgotten. The device has nothing left to do.
+    pub(super) fn forget(&self) {
+        // SAFETY: as in `stop`.
+        unsafe { (self.flush_all)(FLUSH_FORCED) };
+        records().clear();
+    }
+
     /// Stops reporting and returns what was reported. The device has nothing left to do.
     pub(super) fn stop(&self) -> Vec<Record> {
         // SAFETY: the flag is CUPTI's. Buffers come back through `buffer_completed` before it

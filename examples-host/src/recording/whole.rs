@@ -1,7 +1,7 @@
 //! A recording that begins at one place of a program and ends at another.
 
 use super::mode::{Mode, Observing};
-use super::{between_events, cupti, install, is_free, records, software_log};
+use super::{between_events, cupti, install, is_free, notes, records, software_log};
 use crate::device::Device;
 use crate::error::Result;
 use crate::intervals::{Recording, Source};
@@ -64,6 +64,24 @@ impl Whole {
             from,
             observing: Observing::start(mode),
         })
+    }
+
+    /// Records anew: what ran until now, which has finished, is forgotten. What the device's records have set up stays set up.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn forget(&mut self) -> Result<()> {
+        self.device.synchronize()?;
+        match &mut self.from {
+            From::SoftwareGpu => {
+                drop(software_log::stop());
+                software_log::start();
+            }
+            From::Cupti(cupti) => cupti.forget(),
+            From::Events(origin) => *origin = between_events::renewed(origin, &self.device)?,
+        }
+        drop(notes::take());
+        Ok(())
     }
 
     /// What ran, when all of it has finished.

@@ -89,6 +89,7 @@ fn launch(memory: &AddressSpace, kernel: &ExecutableKernel, buffers: [u64; 2], c
         clock_mhz: 1980.0,
         multiprocessors: 132,
         instruction_budget: BUDGET,
+        stack_limit: 1024,
         threads: 1,
     };
     let hold = WriteHold::new(memory);

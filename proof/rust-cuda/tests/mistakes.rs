@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use cust::context::{CurrentContext, ResourceLimit};
 use cust::error::CudaError;
 use cust::launch;
 use cust::memory::DeviceBuffer;
@@ -12,6 +13,13 @@ use libcuda::Choice;
 
 /// Set in the process that launches the kernel of this name.
 const KERNEL: &str = "LAUNCHES_KERNEL";
+/// Set there, too, to give each thread so many bytes of stack.
+const STACK: &str = "STACK_BYTES";
+
+/// Enough for a float with all its digits. `core::fmt` calls through pointers, so the driver cannot know what it needs and gives
+/// a thread 1,024 bytes. The local variables of `greet` alone take 2,480; registers that frames save come on top, of about
+/// ten frames on the way.
+const ENOUGH: usize = 8 << 10;
 
 /// Launches two blocks of eight threads.
 #[test]
@@ -21,6 +29,10 @@ fn launch_kernel() -> Result<()> {
     };
     libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
     let _context = cust::quick_init()?;
+    if let Some(bytes) = std::env::var_os(STACK) {
+        let bytes = bytes.to_str().context("a number")?.parse()?;
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, bytes)?;
+    }
     let module = Module::from_ptx(include_str!("../ptx/printing.ptx"), &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let kernel = module.get_function(name.to_str().context("a name")?)?;
@@ -49,7 +61,15 @@ fn launch_kernel() -> Result<()> {
 }
 
 fn run(kernel: &str) -> Result<(Output, String)> {
-    let output = Command::new(std::env::current_exe()?)
+    run_with(kernel, Some(ENOUGH))
+}
+
+fn run_with(kernel: &str, stack: Option<usize>) -> Result<(Output, String)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    if let Some(bytes) = stack {
+        command.env(STACK, bytes.to_string());
+    }
+    let output = command
         .args(["--exact", "launch_kernel", "--nocapture"])
         .env(KERNEL, kernel)
         .output()?;
@@ -67,6 +87,23 @@ fn kernels_print() -> Result<()> {
         "block 1 has Some(0.5) and 1.25\n",
     ] {
         ensure!(text.contains(line), "{line:?} is not in\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_float_does_not_fit_the_usual_stack() -> Result<()> {
+    let (output, text) = run_with("greet", None)?;
+    ensure!(!output.status.success(), "{text}");
+    ensure!(text.contains("IllegalAddress"), "{text}");
+    if std::env::var("CUDA_DRIVER").as_deref() != Ok("nvidia") {
+        for part in [
+            "float_to_decimal",
+            "has 1024",
+            "cuCtxSetLimit(CU_LIMIT_STACK_SIZE)",
+        ] {
+            ensure!(text.contains(part), "{part} is not in\n{text}");
+        }
     }
     Ok(())
 }

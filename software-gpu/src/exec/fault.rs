@@ -173,6 +173,22 @@ pub enum Fault {
         /// Where.
         place: Place,
     },
+    /// A kernel that calls by address or recursively has more local variables alive than a thread's stack holds.
+    #[error(
+        "{place}: stack overflow: with the call of `{function}` the thread's local variables take {bytes} bytes, and its \
+         stack has {limit}\n  the kernel calls through pointers or recursively, so that the driver cannot know how much \
+         stack it needs: ask for more with cuCtxSetLimit(CU_LIMIT_STACK_SIZE)"
+    )]
+    StackLimit {
+        /// Where.
+        place: Place,
+        /// What was called, as the PTX text names it.
+        function: String,
+        /// Bytes of `.local` variables on the way there, its own included.
+        bytes: u32,
+        /// The context's limit.
+        limit: u32,
+    },
     /// The launch itself is impossible.
     #[error("kernel `{kernel}` cannot be launched: {message}")]
     InvalidLaunch {

@@ -38,6 +38,8 @@ pub struct Grid<'a> {
     pub multiprocessors: u32,
     /// Warp instructions that one block may execute before it is considered an endless loop.
     pub instruction_budget: u64,
+    /// Bytes of stack that a thread has where the kernel's need is not known: `CU_LIMIT_STACK_SIZE` of its context.
+    pub stack_limit: u32,
     /// Host threads to use. Results and costs do not depend on it.
     pub threads: usize,
 }

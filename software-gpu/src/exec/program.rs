@@ -165,6 +165,8 @@ pub(super) struct Program {
     pub sites: u32,
     /// Local memory per thread including the stack for calls.
     pub local_bytes: u32,
+    /// Whether it calls by address or recursively, so that nobody knows beforehand how much stack a thread needs.
+    pub limited_stack: bool,
     /// See [`ExecutableKernel::is_ordered`].
     pub ordered: bool,
     /// It has instructions of the kind `cp.async`.
@@ -175,6 +177,8 @@ pub(super) struct Program {
 
 /// One function.
 pub(super) struct Code {
+    /// Its name in the PTX text.
+    pub name: String,
     pub blocks: Vec<BasicBlock>,
     pub ops: Vec<Op>,
     pub sites: Vec<Site>,
@@ -187,6 +191,8 @@ pub(super) struct Code {
     pub zeroed: Vec<(Slot, u32)>,
     /// Local memory of a frame.
     pub local_bytes: u32,
+    /// What `.local` variables take of it: arguments and return values have registers on a GPU.
+    pub variable_bytes: u32,
     /// Where arguments and return values lie in the frame's local memory: (offset, bytes).
     pub arguments: Vec<(u32, u32)>,
     pub returns: Vec<(u32, u32)>,

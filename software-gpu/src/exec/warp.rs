@@ -110,6 +110,8 @@ struct Frame {
     base: usize,
     /// Start in each thread's local memory.
     local_base: u32,
+    /// Bytes of `.local` variables in this frame and those below it.
+    stack_bytes: u32,
     /// The split that runs.
     current: Split,
     /// The others.

@@ -146,6 +146,7 @@ impl Device {
             clock_mhz: 1980.0,
             multiprocessors: 132,
             instruction_budget: l.budget,
+            stack_limit: 1024,
             threads: l.threads,
         };
         let hold = WriteHold::new(&self.0);

@@ -22,6 +22,8 @@ const BLOCKING_SYNC: c_uint = 4;
 /// `CU_CTX_FLAGS_MASK` of CUDA 13.
 const FLAGS: c_uint = 0xff;
 
+/// `CU_LIMIT_STACK_SIZE`.
+const LIMIT_STACK: c_uint = 0;
 /// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
 const LIMIT_PERSISTING_L2: c_uint = 6;
 /// `CU_LIMIT_SHMEM_SIZE`.
@@ -50,6 +52,14 @@ pub(in crate::driver) struct Context {
     pub(in crate::driver) cache_config: c_uint,
     pub(in crate::driver) shared_config: c_uint,
     pub(in crate::driver) limits: BTreeMap<c_uint, usize>,
+}
+
+impl Context {
+    /// `CU_LIMIT_STACK_SIZE`: bytes of a thread's stack, where the kernel's need is not known.
+    pub(in crate::driver) fn stack_limit(&self) -> u32 {
+        let limit = self.limits.get(&LIMIT_STACK).copied();
+        u32::try_from(limit.unwrap_or(0)).unwrap_or(u32::MAX)
+    }
 }
 
 entry_points! {
@@ -487,7 +497,7 @@ fn persisting_step(device: &Device) -> usize {
 /// context that shares the device with graphics (CIG) has; as a fresh context has them.
 fn default_limits(device: &Device) -> BTreeMap<c_uint, usize> {
     BTreeMap::from([
-        (0, 1024),
+        (LIMIT_STACK, 1024),
         (1, 7_340_032),
         (2, 8 << 20),
         (4, 2048),

@@ -293,10 +293,9 @@ impl Simulator {
         else {
             return;
         };
-        let device = self
-            .contexts
-            .get(operation.context)
-            .map_or(0, |context| context.device);
+        let context = self.contexts.get(operation.context);
+        let stack_limit = context.map_or(0, |context| context.stack_limit());
+        let device = context.map_or(0, |context| context.device);
         let grid = Grid {
             kernel: launch.kernel(),
             grid: launch.shape.grid,
@@ -309,6 +308,7 @@ impl Simulator {
             clock_mhz: f64::from(profile.device.clock_mhz),
             multiprocessors: profile.device.multiprocessor_count,
             instruction_budget: instruction_budget(),
+            stack_limit,
             threads: rayon::current_num_threads(),
         };
         let hold = WriteHold::new(&self.memory).without(self.out_of_reach(operation.context));
@@ -401,7 +401,9 @@ fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
 impl From<&Fault> for CudaError {
     fn from(fault: &Fault) -> Self {
         match fault {
-            Fault::IllegalAddress { .. } | Fault::ExitedBlock { .. } => Self::IllegalAddress,
+            Fault::IllegalAddress { .. } | Fault::ExitedBlock { .. } | Fault::StackLimit { .. } => {
+                Self::IllegalAddress
+            }
             Fault::Misaligned { .. } => Self::MisalignedAddress,
             Fault::Trap { .. } => Self::LaunchFailed,
             Fault::Assert { .. } | Fault::Panic { .. } => Self::Assert,

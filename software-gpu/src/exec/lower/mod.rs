@@ -102,6 +102,7 @@ pub(super) fn kernel(
             codes,
             sites: totals.sites,
             local_bytes,
+            limited_stack: link.recursive,
             ordered: totals.ordered,
             copies_asynchronously: totals.copies_asynchronously,
             depends_on_grids: totals.depends_on_grids,
@@ -172,6 +173,7 @@ struct Lowering<'l> {
     arguments: Vec<(u32, u32)>,
     returns: Vec<(u32, u32)>,
     local_bytes: u32,
+    variable_bytes: u32,
     ops: Vec<Op>,
     /// Operations to be appended when the current instruction's own have been emitted.
     after: Vec<Op>,
@@ -221,6 +223,7 @@ impl<'l> Lowering<'l> {
             arguments: Vec::new(),
             returns: Vec::new(),
             local_bytes: 0,
+            variable_bytes: 0,
             ops: Vec::new(),
             after: Vec::new(),
             sites: Vec::new(),
@@ -261,6 +264,7 @@ impl<'l> Lowering<'l> {
         }
         zeroed.sort_unstable();
         Ok(Code {
+            name: self.source.name.to_owned(),
             blocks,
             ops: self.ops,
             sites: self.sites,
@@ -269,6 +273,7 @@ impl<'l> Lowering<'l> {
             constants: self.constant_rows,
             zeroed,
             local_bytes: self.local_bytes.next_multiple_of(16),
+            variable_bytes: self.variable_bytes,
             arguments: self.arguments,
             returns: self.returns,
         })

@@ -38,6 +38,10 @@ impl<'l> Lowering<'l> {
             }
         }
         for variable in &self.source.body.variables {
+            if variable.space == Space::Local {
+                let bytes = variable.bytes.min(MAX_LOCAL) as u32;
+                self.variable_bytes = self.variable_bytes.saturating_add(bytes);
+            }
             let offset = match variable.space {
                 Space::Local | Space::Param => {
                     Some(self.reserve_local(variable.bytes, variable.align)?)

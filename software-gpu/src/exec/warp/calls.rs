@@ -28,6 +28,15 @@ impl Warp {
             let place = cx.place(self.index, mask.trailing_zeros(), line);
             return Some(Stop::Fault(Box::new(Fault::StackOverflow { place })));
         }
+        let stack_bytes = frame.stack_bytes + code.variable_bytes;
+        if program.limited_stack && stack_bytes > cx.grid.stack_limit {
+            return Some(Stop::Fault(Box::new(Fault::StackLimit {
+                place: cx.place(self.index, mask.trailing_zeros(), line),
+                function: code.name.clone(),
+                bytes: stack_bytes,
+                limit: cx.grid.stack_limit,
+            })));
+        }
         let from = frame.local_base;
         self.enter(cx, callee as usize, mask, Vec::new());
         let base = self.frames.last()?.base;
@@ -85,11 +94,12 @@ impl Warp {
     pub(super) fn enter(&mut self, cx: &Context<'_>, index: usize, mask: u32, others: Vec<Split>) {
         let codes = &cx.grid.kernel.program.codes;
         let code = &codes[index];
-        let (base, local_base) = self.frames.last().map_or((0, 0), |caller| {
+        let (base, local_base, below) = self.frames.last().map_or((0, 0, 0), |caller| {
             let sizes = &codes[caller.code];
             (
                 caller.base + sizes.frame_bytes as usize,
                 caller.local_base + sizes.local_bytes,
+                caller.stack_bytes,
             )
         });
         let lines = (base + code.frame_bytes as usize) / 64;
@@ -119,6 +129,7 @@ impl Warp {
             code: index,
             base,
             local_base,
+            stack_bytes: below + code.variable_bytes,
             current: Split {
                 pc: 0,
                 mask,

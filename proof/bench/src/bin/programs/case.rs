@@ -80,9 +80,9 @@ fn nothing(_: &[Timed]) -> Option<Vec<String>> {
     Some(Vec::new())
 }
 
-/// How many sequences share the prompt: there is a launch for each, in each of 8 steps and 4 layers.
+/// How many sequences share the prompt: there is a launch for each, in each of 4 steps and 4 layers.
 fn sequences(example: &[Timed]) -> Option<Vec<String>> {
-    const EACH: u64 = 8 * 4;
+    const EACH: u64 = 4 * 4;
     let [_, _, launches, _] = example.iter().find_map(|timed| timed.plan)?;
     Some(vec!["--sequences".into(), (launches / EACH).to_string()])
 }
@@ -91,14 +91,14 @@ fn sequences(example: &[Timed]) -> Option<Vec<String>> {
 const UNSPECIALISED: &str = "unspecialised";
 
 /// The rounds where memory and arithmetic take about the same time, and the fastest of the specialised forms there: only
-/// those rounds are timed with two blocks per multiprocessor, too.
+/// those rounds are timed with six blocks per multiprocessor, too.
 fn balance(example: &[Timed]) -> Option<Vec<String>> {
     let rounds_with = |timed: &Timed, blocks: u32| -> Option<u32> {
         let end = format!("/blocks-{blocks}");
         let rounds = timed.group.strip_suffix(&end)?;
         rounds.strip_prefix("rounds-")?.parse().ok()
     };
-    let rounds = example.iter().find_map(|timed| rounds_with(timed, 2))?;
+    let rounds = example.iter().find_map(|timed| rounds_with(timed, 6))?;
     let fastest = example
         .iter()
         .filter(|timed| rounds_with(timed, 1) == Some(rounds))
@@ -127,25 +127,26 @@ mod tests {
     fn the_sequences_follow_from_the_launches() {
         let unplanned = timed("variants", "one-stream", 1.0);
         let planned = Timed {
-            plan: Some([64 << 20, 0, 416, 425_984]),
+            plan: Some([128 << 20, 0, 144, 147_456]),
             ..unplanned.clone()
         };
-        assert_eq!(sequences(&[planned]).unwrap(), ["--sequences", "13"]);
+        assert_eq!(sequences(&[planned]).unwrap(), ["--sequences", "9"]);
         assert_eq!(sequences(&[unplanned]), None);
     }
 
     #[test]
-    fn the_balance_is_where_two_blocks_are_timed_and_the_form_the_fastest_with_one() {
+    fn the_balance_is_where_six_blocks_are_timed_and_the_form_the_fastest_with_one() {
         let one = |rounds: u32| format!("rounds-{rounds}/blocks-1");
         let example = [
             timed(&one(32), "cp-async", 1.0),
             timed(&one(64), "unspecialised", 2.0),
             timed(&one(64), "cp-async", 4.0),
             timed(&one(64), "bulk-copies", 3.0),
-            timed("rounds-64/blocks-2", "cp-async", 1.0),
+            timed("rounds-1/blocks-2", "cp-async", 1.0),
+            timed("rounds-64/blocks-6", "cp-async", 1.0),
         ];
         let expected = ["--rounds", "64", "--form", "bulk-copies"];
         assert_eq!(balance(&example).unwrap(), expected);
-        assert_eq!(balance(&example[..4]), None);
+        assert_eq!(balance(&example[..5]), None);
     }
 }
