@@ -139,11 +139,8 @@ impl Stages {
     /// All threads that compute call it together.
     #[inline(always)]
     pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> [f32; 4] {
-        // The blocks that wait for this one's warps, from the first on.
-        let (own, readers) = match shared {
-            true => (0, cluster::block_count()),
-            false => (cluster::block_rank(), 1),
-        };
+        // The blocks that wait for this one's warps.
+        let readers = if shared { cluster::block_count() } else { 1 };
         let mut sums = [[0.0; 4]; PRODUCT_ROWS as usize];
         let mut tile = thread::thread_idx_x() / COMPUTING;
         self.stage = tile;
@@ -157,7 +154,11 @@ impl Stages {
                 let lane = warp::lane_id();
                 // The last tiles' stages are not filled again: an arrival that nobody waits for could come when the block has exited.
                 if lane < readers && tile + STAGES < tiles {
-                    self.empty().arrive_at_having_read(own + lane);
+                    if readers == 1 {
+                        self.empty().arrive();
+                    } else {
+                        self.empty().arrive_at_having_read(lane);
+                    }
                 }
             }
             tile += GROUPS;
