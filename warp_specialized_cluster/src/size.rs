@@ -72,7 +72,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     for outcome in shared {
         let slower = ratio(outcome.median().div_duration_f64(one.median())).at_most(1.15);
         let sentence = format!("{}: waiting for each other costs little", outcome.name);
-        part.expect(outcome.id("no-slower"), &sentence, slower);
+        part.expect(outcome.id("waiting"), &sentence, slower);
     }
     let sentence = "a cluster of 16 blocks is refused";
     part.expect(

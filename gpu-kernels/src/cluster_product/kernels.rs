@@ -237,7 +237,8 @@ pub unsafe fn product_dsmem(
     }
 }
 
-/// `c` from `a` and `b`; a block fetches its share of each tile of `b` into the shared memory of all blocks of its cluster.
+/// `c` from `a` and `b`; a block fetches its share of each tile of `b` into the shared memory of all blocks of its cluster. A block that is
+/// alone copies for itself: on an H200 a multicast without a cluster ended in a launch failure when blocks followed each other closely.
 #[kernel(launch_bounds(576))]
 pub unsafe fn product_multicast(
     a: *const f32,
@@ -268,7 +269,11 @@ pub unsafe fn product_multicast(
                         stage.b().add(first),
                         product.b_tile(tile).add(first as usize),
                     );
-                    bulk::multicast_to_cluster(to, from, bytes, stage.full(), all);
+                    if blocks == 1 {
+                        bulk::copy_to_shared(to, from, bytes, stage.full());
+                    } else {
+                        bulk::multicast_to_cluster(to, from, bytes, stage.full(), all);
+                    }
                 });
                 product.note(A_BYTES + bytes);
             }
