@@ -67,6 +67,7 @@ impl Machine {
             parameters: bytemuck::cast_slice(parameters),
             start_ns: 0,
             clock_mhz: 1980.0,
+            compute_capability: (9, 0),
             multiprocessors: 132,
             instruction_budget: u64::MAX,
             stack_limit: 1024,

@@ -46,17 +46,18 @@ fn noise(seed: u32) -> impl FnMut() -> u32 {
 
 type Matrix<const ROWS: usize, const COLUMNS: usize> = [[f32; COLUMNS]; ROWS];
 
-/// Elements that are exact in `bf16` and in `f16`.
+/// Elements that are exact in `bf16` and in `f16`, and whose sums of products are exact: how tensor cores round is tested
+/// where it is written.
 fn matrix<const ROWS: usize, const COLUMNS: usize>(seed: u32) -> Matrix<ROWS, COLUMNS> {
     let mut next = noise(seed);
     let mut element = || {
         let value = (next() >> 20) as i32 % 255 - 127;
-        value as f32 * [0.25, 1.0, 8.0][(next() >> 16) as usize % 3]
+        value as f32 * [0.5, 1.0, 2.0][(next() >> 16) as usize % 3]
     };
     std::array::from_fn(|_| std::array::from_fn(|_| element()))
 }
 
-/// `a * b + c`, rounded once.
+/// `a * b + c`.
 fn product(a: &Matrix<16, 16>, b: &Matrix<16, 8>, c: &Matrix<16, 8>) -> Matrix<16, 8> {
     std::array::from_fn(|row| {
         std::array::from_fn(|column| {

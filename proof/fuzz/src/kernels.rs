@@ -87,6 +87,7 @@ fn launch(memory: &AddressSpace, kernel: &ExecutableKernel, buffers: [u64; 2], c
         parameters: &parameters,
         start_ns: 1_000_000,
         clock_mhz: 1980.0,
+        compute_capability: (9, 0),
         multiprocessors: 132,
         instruction_budget: BUDGET,
         stack_limit: 1024,

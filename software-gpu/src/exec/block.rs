@@ -17,6 +17,7 @@ use super::thread_states::{self, Awaited};
 use super::touched::Touches;
 use super::warp::{Stop, Warp};
 use super::warp_handlers::LANES;
+use super::warpgroup::Multiplications;
 use super::watch::Watch;
 
 /// Hardware barriers of a block.
@@ -77,6 +78,7 @@ impl<'g> Worker<'g> {
             cluster: Rc::new(Cluster::new([shared.as_mut_ptr().cast()])),
             cluster_rank: 0,
             copies: Vec::new(),
+            multiplications: Vec::new(),
             block: [0; 3],
             block_rank: 0,
             cost: BlockCost::default(),
@@ -95,6 +97,9 @@ impl<'g> Worker<'g> {
             .collect();
         if program.copies_asynchronously {
             cx.copies = (0..count).map(|_| WarpCopies::new()).collect();
+        }
+        if program.multiplies_in_warpgroups {
+            cx.multiplications = (0..count).map(|_| Multiplications::new()).collect();
         }
         Self {
             cx,
@@ -236,6 +241,9 @@ impl<'g> Worker<'g> {
         cx.cost = BlockCost::default();
         cx.fault = None;
         cx.copies.iter_mut().for_each(WarpCopies::clear);
+        cx.multiplications
+            .iter_mut()
+            .for_each(Multiplications::clear);
         self.barriers = Default::default();
         self.phases = Phases::default();
         // SAFETY: the buffer has that many bytes, see `new`.

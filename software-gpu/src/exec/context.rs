@@ -14,6 +14,7 @@ use super::op::Slot;
 use super::program::Code;
 use super::touched::Touches;
 use super::warp_handlers::LANES;
+use super::warpgroup::Multiplications;
 use super::watch::Watch;
 
 /// The state of one host thread that executes blocks, as far as handlers need it.
@@ -54,6 +55,8 @@ pub(super) struct Context<'g> {
     pub cluster_rank: u32,
     /// The asynchronous copies of each warp; empty for a kernel without any.
     pub copies: Vec<WarpCopies>,
+    /// The multiplications of each warp that are under way; empty for a kernel without `wgmma`.
+    pub multiplications: Vec<Multiplications<'g>>,
     /// Block index.
     pub block: [u32; 3],
     /// Linear block index.

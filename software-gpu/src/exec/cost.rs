@@ -27,11 +27,16 @@ pub enum Class {
     Memory,
     /// Branches, calls, barriers, votes: 1 per cycle.
     Control,
+    /// Multiplications of matrices by a warp, each 2048 multiply-adds of 16-bit factors (`m16n8k16`): 0.65 per cycle, which is
+    /// as much of the tensor cores as `mma` reaches.
+    Mma,
+    /// The same by warpgroups, counted in units of that size: 1 per cycle, all of the tensor cores.
+    Wgmma,
 }
 
 impl Class {
     /// Number of classes.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
     /// All classes in the order of [`BlockCost::issue`].
     pub const ALL: [Class; Self::COUNT] = [
         Self::Alu32,
@@ -42,6 +47,8 @@ impl Class {
         Self::Convert,
         Self::Memory,
         Self::Control,
+        Self::Mma,
+        Self::Wgmma,
     ];
 
     /// Warp instructions per cycle and SM of a Hopper GPU.
@@ -49,7 +56,8 @@ impl Class {
         match self {
             Self::Fma32 => 4.0,
             Self::Alu32 | Self::Fma64 | Self::Multiply32 | Self::Convert => 2.0,
-            Self::Memory | Self::Control => 1.0,
+            Self::Memory | Self::Control | Self::Wgmma => 1.0,
+            Self::Mma => 0.65,
             Self::Special => 0.5,
         }
     }

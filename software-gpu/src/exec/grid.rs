@@ -34,6 +34,8 @@ pub struct Grid<'a> {
     pub start_ns: u64,
     /// Cycles per microsecond of the modelled SM clock.
     pub clock_mhz: f64,
+    /// Compute capability of the device: how its tensor cores add.
+    pub compute_capability: (u32, u32),
     /// Number of modelled SMs, for `%smid` and `%nsmid`.
     pub multiprocessors: u32,
     /// Warp instructions that one block may execute before it is considered an endless loop.

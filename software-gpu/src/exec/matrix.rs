@@ -3,14 +3,12 @@
 //! A fragment is the part of a matrix that one thread holds. Lane `4 g + t` holds, of a matrix of 8 × 8 elements of 16
 //! bits, the elements `2 t` and `2 t + 1` of row `g` in one register; larger matrices are made of such tiles.
 //!
-//! The instruction set leaves the order of additions to the device. Here products are exact, are added in 64 bits, and the
-//! sum is rounded to 32 bits once; the low bits of a GPU's sums may differ.
-
-use half::{bf16, f16};
+//! How products are added: [`super::tensor_core`].
 
 use super::context::Context;
 use super::fault::Fault;
 use super::op::{Handler, Op, Slot};
+use super::tensor_core::{self, DEPTH, Factor, Factors, ROWS, Rule, Sums};
 use super::warp_handlers::{LANES, Shape, handler, plain_handler};
 
 /// Rows and columns of a tile.
@@ -66,25 +64,6 @@ impl Context<'_> {
     }
 }
 
-/// A format of factors.
-pub(super) trait Factor: 'static {
-    fn value(bits: u16) -> f64;
-}
-
-impl Factor for bf16 {
-    #[inline(always)]
-    fn value(bits: u16) -> f64 {
-        f32::from_bits(u32::from(bits) << 16).into()
-    }
-}
-
-impl Factor for f16 {
-    #[inline(always)]
-    fn value(bits: u16) -> f64 {
-        f16::from_bits(bits).to_f64()
-    }
-}
-
 /// Multiplies by the entry `x` of the code's table; `d` is the line.
 struct Multiply<F>(std::marker::PhantomData<F>);
 
@@ -94,48 +73,73 @@ impl<F: Factor> Shape for Multiply<F> {
         if !cx.is_whole_warp(op.d) {
             return;
         }
-        let rows = &cx.code.multiplications[op.x as usize];
-        // SAFETY: lowering made these rows of 32-bit cells.
-        let row = |slot: Slot| unsafe { *cx.row::<u32>(slot) };
-        // 16 × 16, by quarters: upper left, lower left, upper right, lower right.
-        let a = rows.a.map(|slot| tile_of(&row(slot)));
-        // 16 × 8, by halves; a lane holds two elements of a column.
-        let b = rows.b.map(|slot| transposed(&tile_of(&row(slot))));
-        let c = rows.c.map(row);
-        let mut factors = [[0.0; TILE]; 2 * TILE];
-        for (k, factors) in factors.iter_mut().enumerate() {
-            *factors = b[k / TILE][k % TILE].map(F::value);
+        let m = &cx.code.multiplications[op.x as usize];
+        let a = Factors::of::<F>(&cx.left_rows(m.a));
+        let mut columns = [[0; TILE]; DEPTH];
+        for (half, slot) in m.b.into_iter().enumerate() {
+            // SAFETY: lowering made these rows of 32-bit cells. A lane holds two elements of a column.
+            let tile = transposed(&tile_of(unsafe { &*cx.row::<u32>(slot) }));
+            columns[half * TILE..][..TILE].copy_from_slice(&tile);
         }
-        let mut d = [[0; LANES]; 4];
-        for m in 0..2 * TILE {
-            let (upper, g) = (m / TILE, m % TILE);
-            let mut sums = [0.0; TILE];
-            for (n, sum) in sums.iter_mut().enumerate() {
-                *sum = f32::from_bits(c[2 * upper + n % 2][4 * g + n / 2]).into();
-            }
-            for (k, factors) in factors.iter().enumerate() {
-                let factor = F::value(a[2 * (k / TILE) + upper][g][k % TILE]);
-                for n in 0..TILE {
-                    sums[n] += factor * factors[n];
+        let b = Factors::of::<F>(&columns);
+        let mut sums: Sums<TILE> = [[0; TILE]; ROWS];
+        cx.load_sums(&m.c, &mut sums);
+        let rule = Rule::of(cx.grid.compute_capability.0);
+        tensor_core::multiply::<F, TILE>(rule, &a, &b, &mut sums);
+        cx.store_sums(&m.d, &sums);
+    }
+}
+
+impl Context<'_> {
+    /// 16 rows of A that the warp has in registers, by `[k][row]`: upper left, lower left, upper right, lower right.
+    #[inline(always)]
+    pub(super) fn left_rows(&self, slots: [Slot; 4]) -> [[u16; ROWS]; DEPTH] {
+        let mut rows = [[0; ROWS]; DEPTH];
+        for (quarter, slot) in slots.into_iter().enumerate() {
+            // SAFETY: lowering made these rows of 32-bit cells.
+            let tile = tile_of(unsafe { &*self.row::<u32>(slot) });
+            let (lower, right) = (quarter % 2 * TILE, quarter / 2 * TILE);
+            for (row, elements) in tile.into_iter().enumerate() {
+                for (k, element) in elements.into_iter().enumerate() {
+                    rows[right + k][lower + row] = element;
                 }
             }
-            for (n, sum) in sums.iter().enumerate() {
-                d[2 * upper + n % 2][4 * g + n / 2] = rounded(*sum);
+        }
+        rows
+    }
+
+    /// Sums from registers, four for each eight columns.
+    #[inline(always)]
+    pub(super) fn load_sums<const WIDTH: usize>(&self, slots: &[Slot], sums: &mut Sums<WIDTH>) {
+        for (index, slot) in slots.iter().enumerate() {
+            // SAFETY: lowering made these rows of 32-bit cells.
+            let row = unsafe { &*self.row::<u32>(*slot) };
+            for (lane, value) in row.iter().enumerate() {
+                let (row, column) = place_of_sum(index, lane);
+                sums[row][column] = *value;
             }
         }
-        for (slot, out) in rows.d.iter().zip(d) {
-            // SAFETY: as above.
-            unsafe { *cx.row::<u32>(*slot) = out };
+    }
+
+    /// The way back.
+    #[inline(always)]
+    pub(super) fn store_sums<const WIDTH: usize>(&mut self, slots: &[Slot], sums: &Sums<WIDTH>) {
+        for (index, slot) in slots.iter().enumerate() {
+            // SAFETY: lowering made these rows of 32-bit cells.
+            let row = unsafe { &mut *self.row::<u32>(*slot) };
+            for (lane, value) in row.iter_mut().enumerate() {
+                let (row, column) = place_of_sum(index, lane);
+                *value = sums[row][column];
+            }
         }
     }
 }
 
-/// The bits of the nearest number of 32 bits, or the NaN that arithmetic gives.
-fn rounded(sum: f64) -> u32 {
-    match sum.is_nan() {
-        true => 0x7fff_ffff,
-        false => (sum as f32).to_bits(),
-    }
+/// Row and column of the sum that a lane has in register `index`.
+#[inline(always)]
+fn place_of_sum(index: usize, lane: usize) -> (usize, usize) {
+    let row = index / 2 % 2 * TILE + lane / 4;
+    (row, index / 4 * TILE + lane % 4 * 2 + index % 2)
 }
 
 /// Handler of `mma.m16n8k16` with sums of 32 bits: entry `x` of the multiplications, line `d`.

@@ -11,6 +11,7 @@ use super::matrix::Multiplication;
 use super::memory::Site;
 use super::op::{Op, Slot};
 use super::special_registers::Special;
+use super::warpgroup::WarpgroupMultiplication;
 
 /// A module's kernels, lowered for execution. Built once when the module is loaded.
 pub struct Executable {
@@ -171,6 +172,8 @@ pub(super) struct Program {
     pub ordered: bool,
     /// It has instructions of the kind `cp.async`.
     pub copies_asynchronously: bool,
+    /// It has `wgmma`.
+    pub multiplies_in_warpgroups: bool,
     /// Whether it has `griddepcontrol`.
     pub depends_on_grids: bool,
 }
@@ -183,6 +186,7 @@ pub(super) struct Code {
     pub ops: Vec<Op>,
     pub sites: Vec<Site>,
     pub multiplications: Vec<Multiplication>,
+    pub warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Size of a frame in bytes, a multiple of 64.
     pub frame_bytes: u32,
     /// Rows that never change while a frame lives.

@@ -25,7 +25,7 @@ impl Rates {
     pub fn new(profile: &Profile) -> Self {
         let kernels = &profile.kernels;
         let mut per_cycle = [0.0; PIPES];
-        per_cycle[..CLASSES].copy_from_slice(&kernels.issue_per_cycle.by_class());
+        per_cycle[..CLASSES].copy_from_slice(&kernels.per_cycle());
         per_cycle[CLASSES] = kernels.dispatch_per_cycle.value;
         per_cycle[CLASSES + 1] = kernels.shared_bytes_per_cycle.value;
         per_cycle[CLASSES + 2] = kernels.global_bytes_per_cycle.value;

@@ -101,7 +101,7 @@ impl CopyKind {
 }
 
 /// How many classes of instructions the model tells apart: the length of `exec::BlockCost::issue`.
-pub const CLASSES: usize = 8;
+pub const CLASSES: usize = 10;
 
 /// What one block of a grid needs, field for field what the executor counted (`exec::BlockCost`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

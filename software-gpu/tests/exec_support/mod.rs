@@ -67,6 +67,7 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     pub cooperative: bool,
     pub dynamic_shared_bytes: u32,
+    pub compute_capability: (u32, u32),
     pub threads: usize,
     pub budget: u64,
 }
@@ -79,6 +80,7 @@ pub fn launch(blocks: u32, threads: u32) -> Launch {
         cluster: None,
         cooperative: false,
         dynamic_shared_bytes: 0,
+        compute_capability: (9, 0),
         threads: 2,
         budget: BUDGET,
     }
@@ -144,6 +146,7 @@ impl Device {
             parameters: &parameters.0,
             start_ns: 1_000_000,
             clock_mhz: 1980.0,
+            compute_capability: l.compute_capability,
             multiprocessors: 132,
             instruction_budget: l.budget,
             stack_limit: 1024,

@@ -306,6 +306,10 @@ impl Simulator {
             parameters: &launch.parameters,
             start_ns: at.as_nanos(),
             clock_mhz: f64::from(profile.device.clock_mhz),
+            compute_capability: (
+                profile.device.compute_capability_major,
+                profile.device.compute_capability_minor,
+            ),
             multiprocessors: profile.device.multiprocessor_count,
             instruction_budget: instruction_budget(),
             stack_limit,

@@ -37,6 +37,7 @@ impl Lowering<'_> {
             "mapa" => self.map_address(i),
             "getctarank" => self.rank_of_address(i),
             "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(i),
+            "wgmma" => self.warpgroup(i),
             "bar" | "barrier" => self.barrier_result(i),
             "atom" | "red" => self.atomic(i),
             "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => self.warp_wide(i),

@@ -140,12 +140,19 @@ impl Numbering {
     }
 }
 
+/// Whether it is `wgmma.mma_async`.
+pub(super) fn is_warpgroup_multiplication(instruction: &Instruction) -> bool {
+    let named = |name: &String| name == "mma_async";
+    instruction.opcode == "wgmma" && instruction.modifiers.first().is_some_and(named)
+}
+
 /// The number of leading operands that are written.
 fn destinations(instruction: &Instruction) -> usize {
     match instruction.opcode.as_str() {
         "st" | "red" | "bra" | "brx" | "membar" | "fence" | "prefetch" | "prefetchu"
         | "nanosleep" | "trap" | "brkpt" | "pmevent" | "ret" | "exit" | "applypriority"
         | "discard" => 0,
+        "wgmma" => usize::from(is_warpgroup_multiplication(instruction)),
         "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" => 0,
         "mbarrier" => {
             let operation = instruction.modifiers.first().map_or("", String::as_str);
@@ -180,7 +187,11 @@ pub(super) fn written(instruction: &Instruction, out: &mut Vec<RegisterId>) {
 /// Appends the registers that `instruction` reads.
 pub(super) fn read(instruction: &Instruction, out: &mut Vec<RegisterId>) {
     out.extend(instruction.guard.map(|guard| guard.register));
-    let count = destinations(instruction);
+    // What such a multiplication adds to is also its result.
+    let count = match is_warpgroup_multiplication(instruction) {
+        true => 0,
+        false => destinations(instruction),
+    };
     instruction
         .operands
         .iter()

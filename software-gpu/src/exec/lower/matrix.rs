@@ -13,9 +13,8 @@ use super::load_store::{Access, space};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
-/// 2048 multiply-adds. The classes have no tensor cores: at this price on the pipe of `fma` a multiprocessor does 1365 of
-/// them in a cycle, about what `mma.sync` reaches on Hopper (two thirds of the data sheet's 2048, which take `wgmma`).
-const MULTIPLICATION: Weight = Weight::new(Class::Fma32, 6, 33);
+/// 2048 multiply-adds, after as many cycles as an H200 takes for a chain of them.
+const MULTIPLICATION: Weight = Weight::new(Class::Mma, 1, 25);
 
 impl Lowering<'_> {
     /// Matrix instructions, which all threads of a warp execute together.
@@ -115,7 +114,7 @@ impl Lowering<'_> {
     }
 
     /// The rows of a vector of registers that is read.
-    fn fragments<const COUNT: usize>(
+    pub(super) fn fragments<const COUNT: usize>(
         &mut self,
         i: &Instruction,
         operand: &Operand,
@@ -142,7 +141,7 @@ impl Lowering<'_> {
         Ok(rows)
     }
 
-    fn vector<'i>(
+    pub(super) fn vector<'i>(
         &self,
         i: &Instruction,
         operand: &'i Operand,

@@ -5,7 +5,7 @@
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
-//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`],
+//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`], [`matrix`], [`warpgroup`],
 //!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
@@ -37,6 +37,7 @@ mod registers;
 mod schedule;
 mod system_calls;
 mod warp_wide;
+mod warpgroup;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -50,6 +51,8 @@ use super::op::{Handler, Op, Slot};
 use super::program::{
     BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, Program, Terminator, Value,
 };
+
+use super::warpgroup::WarpgroupMultiplication;
 
 use flow::{End, Raw};
 use link::Link;
@@ -105,6 +108,7 @@ pub(super) fn kernel(
             limited_stack: link.recursive,
             ordered: totals.ordered,
             copies_asynchronously: totals.copies_asynchronously,
+            multiplies_in_warpgroups: totals.multiplies_in_warpgroups,
             depends_on_grids: totals.depends_on_grids,
         }),
     })
@@ -133,6 +137,7 @@ struct Totals {
     sites: u32,
     ordered: bool,
     copies_asynchronously: bool,
+    multiplies_in_warpgroups: bool,
     depends_on_grids: bool,
     /// The first atomic on global memory.
     reduction: Option<(atomic::Operation, Type)>,
@@ -179,6 +184,10 @@ struct Lowering<'l> {
     after: Vec<Op>,
     sites: Vec<Site>,
     multiplications: Vec<Multiplication>,
+    warpgroup_multiplications: Vec<WarpgroupMultiplication>,
+    /// Registers of them, and whether none of these can be under way here: see `warpgroup`.
+    asynchronous: HashSet<RegisterId>,
+    settled: bool,
     /// The line of the current instruction.
     line: u32,
     /// Modelled cycles from the start of the current block.
@@ -228,6 +237,9 @@ impl<'l> Lowering<'l> {
             after: Vec::new(),
             sites: Vec::new(),
             multiplications: Vec::new(),
+            warpgroup_multiplications: Vec::new(),
+            asynchronous: HashSet::new(),
+            settled: false,
             line: 0,
             schedule: Schedule::default(),
             loaded: HashSet::new(),
@@ -238,6 +250,7 @@ impl<'l> Lowering<'l> {
         self.lay_out_local()?;
         self.find_constants();
         self.loaded = loaded(&self.source.body.instructions);
+        self.asynchronous = warpgroup::asynchronous(&self.source.body.instructions);
         let raw = flow::cut(self.source.body)?;
         let order = order::order(&raw.iter().map(Raw::successors).collect::<Vec<_>>());
         let mut number = vec![0; raw.len()];
@@ -269,6 +282,7 @@ impl<'l> Lowering<'l> {
             ops: self.ops,
             sites: self.sites,
             multiplications: self.multiplications,
+            warpgroup_multiplications: self.warpgroup_multiplications,
             frame_bytes: self.frame_bytes,
             constants: self.constant_rows,
             zeroed,
@@ -281,6 +295,7 @@ impl<'l> Lowering<'l> {
 
     fn block(&mut self, raw: &Raw, number: &[u32]) -> Result<BasicBlock> {
         self.schedule = Schedule::default();
+        self.settled = false;
         let first = self.ops.len() as u32;
         let instructions = &self.source.body.instructions;
         let mut awaits = None;
@@ -308,6 +323,9 @@ impl<'l> Lowering<'l> {
             {
                 awaits = awaits.or_else(|| Some(self.schedule.now()));
             }
+        }
+        if matches!(raw.end, End::Call { .. } | End::Return) {
+            self.settle();
         }
         let end = self.end(&raw.end, number)?;
         Ok(BasicBlock {
@@ -363,6 +381,7 @@ impl<'l> Lowering<'l> {
 
     /// An instruction that is no control flow, perhaps guarded: the guard narrows the mask around it.
     fn guarded(&mut self, instruction: &Instruction) -> Result<()> {
+        self.settle_before(instruction);
         let first = self.ops.len();
         let weight = self.instruction(instruction)?;
         self.schedule.add(instruction, weight);

@@ -275,7 +275,7 @@ impl<'g> Context<'g> {
 
     /// Tells the checkers that a memory instruction is about to be executed lane by lane or at once.
     #[inline(always)]
-    pub(super) fn watch_instruction(&mut self) {
+    pub(in crate::exec) fn watch_instruction(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.next_instruction();
         }

@@ -174,7 +174,7 @@ pub struct Kernels {
     /// Global atomic operations of one multiprocessor in a cycle.
     pub atomics_per_cycle: Figure,
     /// Floating-point operations of the tensor cores of one multiprocessor in a cycle, bf16 with dense operands; a multiply-add
-    /// counts as two. Nothing uses it yet: the executor refuses the instructions that would.
+    /// counts as two. `wgmma` reaches it.
     pub tensor_operations_per_cycle: Figure,
     /// Cycles from a block's placement to its first instruction, and from its last to the release of its resources.
     pub block_turnover_cycles: Figure,
@@ -203,11 +203,27 @@ pub struct IssueRates {
     pub convert: Figure,
     pub memory: Figure,
     pub control: Figure,
+    pub mma: Figure,
+}
+
+/// Floating-point operations of a matrix multiplication `m16n8k16`.
+const OPERATIONS: f64 = 4096.0;
+
+impl Kernels {
+    /// Instructions per cycle and multiprocessor in the order of `exec::Class`.
+    pub(super) fn per_cycle(&self) -> [f64; CLASSES] {
+        self.issue_per_cycle
+            .by_class(self.tensor_operations_per_cycle)
+    }
 }
 
 impl IssueRates {
-    /// In the order of `exec::Class`.
-    pub(super) fn by_class(&self) -> [f64; CLASSES] {
+    /// In the order of `exec::Class`; the last one is the tensor cores', in units of `m16n8k16`.
+    fn by_class(&self, tensor_operations: Figure) -> [f64; CLASSES] {
+        let wgmma = Figure {
+            value: tensor_operations.value / OPERATIONS,
+            ..tensor_operations
+        };
         [
             self.alu32,
             self.fma32,
@@ -217,6 +233,8 @@ impl IssueRates {
             self.convert,
             self.memory,
             self.control,
+            self.mma,
+            wgmma,
         ]
         .map(|figure| figure.value)
     }

@@ -1,0 +1,502 @@
+//! The sums of a tensor core: `d = a * b + c` with factors of 16 bits and sums of 32.
+//!
+//! PTX leaves order and precision of the additions to the device. NVIDIA's tensor cores add the products of a *group* and
+//! the sum so far at once: all are aligned to the largest exponent among them, what lies below [`Rule::fraction`] bits
+//! behind its point is cut off, the rest is added exactly, and the sum is cut off to 32 bits. The exponent of a product is
+//! the sum of the exponents of its factors, whether the product of their significands reaches 2 or not.
+//!
+//! [`multiply`] computes a strip of columns with vectors of floating-point numbers as long as nothing can leave their range;
+//! for other operands there is [`sum`], one element with integers.
+
+use half::{bf16, f16};
+
+/// Products of one instruction's element.
+pub(super) const DEPTH: usize = 16;
+/// Rows of a warp's part.
+pub(super) const ROWS: usize = 16;
+/// What arithmetic gives where there is no number.
+const NAN: u32 = 0x7fff_ffff;
+/// Exponents of factors up to here, and down to its negative, leave the products, and what is aligned to them, in the range of
+/// 32 bits. For sums so far it is twice as much.
+const PLAIN: i32 = 40;
+
+/// How a generation adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    /// Products that are added at once.
+    pub group: usize,
+    /// Bits behind the point of the largest summand that are kept.
+    pub fraction: i32,
+}
+
+impl Rule {
+    /// Measured on an H200: `mma.sync` and `wgmma` agree, with factors of either format.
+    pub const HOPPER: Self = Self {
+        group: 16,
+        fraction: 25,
+    };
+    /// As published for the A100; not verified here.
+    pub const AMPERE: Self = Self {
+        group: 8,
+        fraction: 24,
+    };
+
+    /// That of the devices of a major compute capability; later ones than Hopper are taken to add as it does.
+    pub fn of(major: u32) -> Self {
+        match major {
+            9.. => Self::HOPPER,
+            _ => Self::AMPERE,
+        }
+    }
+}
+
+/// A number in parts: `significand * 2^(exponent - fraction bits)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parts {
+    Finite {
+        negative: bool,
+        significand: u64,
+        exponent: i32,
+    },
+    Infinite {
+        negative: bool,
+    },
+    NotANumber,
+}
+
+/// A format of factors.
+pub(super) trait Factor: 'static {
+    /// Bits of the fraction, and the bias of the exponent.
+    const FRACTION: u32;
+    const BIAS: i32;
+    /// The number as one of 32 bits.
+    fn single(bits: u16) -> f32;
+}
+
+impl Factor for bf16 {
+    const FRACTION: u32 = 7;
+    const BIAS: i32 = 127;
+
+    #[inline(always)]
+    fn single(bits: u16) -> f32 {
+        f32::from_bits(u32::from(bits) << 16)
+    }
+}
+
+impl Factor for f16 {
+    const FRACTION: u32 = 10;
+    const BIAS: i32 = 15;
+
+    #[inline(always)]
+    fn single(bits: u16) -> f32 {
+        // The exponent field of the wider format, as if biased alike: a multiplication puts that right, also for subnormal numbers.
+        const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
+        let magnitude = f32::from_bits(u32::from(bits & 0x7fff) << 13) * REBIAS;
+        f32::from_bits(magnitude.to_bits() | u32::from(bits & 0x8000) << 16)
+    }
+}
+
+/// The parts of a number of a format with so many bits of fraction and this bias.
+fn parts(bits: u32, width: u32, fraction: u32, bias: i32) -> Parts {
+    let negative = bits >> (width - 1) & 1 != 0;
+    let mask = (1 << (width - 1 - fraction)) - 1;
+    let field = bits >> fraction & mask;
+    let low = u64::from(bits & ((1 << fraction) - 1));
+    match (field == mask, low) {
+        (true, 0) => Parts::Infinite { negative },
+        (true, _) => Parts::NotANumber,
+        (false, low) => Parts::Finite {
+            negative,
+            significand: if field == 0 { low } else { low | 1 << fraction },
+            exponent: (field.max(1) as i32) - bias,
+        },
+    }
+}
+
+/// The product of two factors; its significand has twice as many bits of fraction as theirs.
+fn product(a: Parts, b: Parts) -> Parts {
+    match (a, b) {
+        (Parts::NotANumber, _) | (_, Parts::NotANumber) => Parts::NotANumber,
+        (
+            Parts::Finite {
+                negative: a_negative,
+                significand: a,
+                exponent: a_exponent,
+            },
+            Parts::Finite {
+                negative: b_negative,
+                significand: b,
+                exponent: b_exponent,
+            },
+        ) => Parts::Finite {
+            negative: a_negative != b_negative,
+            significand: a * b,
+            exponent: a_exponent + b_exponent,
+        },
+        (Parts::Infinite { negative: first }, other)
+        | (other, Parts::Infinite { negative: first }) => match other {
+            Parts::Finite { significand: 0, .. } | Parts::NotANumber => Parts::NotANumber,
+            Parts::Finite { negative, .. } | Parts::Infinite { negative } => Parts::Infinite {
+                negative: first != negative,
+            },
+        },
+    }
+}
+
+/// `c` and the products of a row and a column, added as the rule says.
+pub(super) fn sum<F: Factor>(rule: Rule, a: &[u16; DEPTH], b: &[u16; DEPTH], c: u32) -> u32 {
+    let mut sum = c;
+    for (a, b) in a.chunks(rule.group).zip(b.chunks(rule.group)) {
+        sum = sum_of_group::<F>(rule, a, b, sum);
+    }
+    sum
+}
+
+fn sum_of_group<F: Factor>(rule: Rule, a: &[u16], b: &[u16], c: u32) -> u32 {
+    let factor = |bits: &u16| parts((*bits).into(), 16, F::FRACTION, F::BIAS);
+    let products = a.iter().zip(b).map(|(a, b)| product(factor(a), factor(b)));
+    let mut summands = [(Parts::NotANumber, 0); DEPTH + 1];
+    summands[0] = (parts(c, 32, 23, 127), 23);
+    let count = 1 + a.len();
+    for (to, product) in summands[1..].iter_mut().zip(products) {
+        *to = (product, 2 * F::FRACTION);
+    }
+    finish(rule, &summands[..count])
+}
+
+/// Adds numbers, each with the number of its bits of fraction.
+fn finish(rule: Rule, summands: &[(Parts, u32)]) -> u32 {
+    let mut infinite = [false; 2];
+    let mut largest = None;
+    for (summand, _) in summands {
+        match *summand {
+            Parts::NotANumber => return NAN,
+            Parts::Infinite { negative } => infinite[usize::from(negative)] = true,
+            Parts::Finite { significand: 0, .. } => {}
+            Parts::Finite { exponent, .. } => largest = largest.max(Some(exponent)),
+        }
+    }
+    match infinite {
+        [true, true] => return NAN,
+        [true, false] => return f32::INFINITY.to_bits(),
+        [false, true] => return f32::NEG_INFINITY.to_bits(),
+        [false, false] => {}
+    }
+    let Some(largest) = largest else { return 0 };
+    let mut sum = 0_i64;
+    for (summand, bits) in summands {
+        let Parts::Finite {
+            negative,
+            significand,
+            exponent,
+        } = *summand
+        else {
+            continue;
+        };
+        let shift = exponent - largest + rule.fraction - *bits as i32;
+        let magnitude = match shift {
+            0.. => significand << shift,
+            -63..0 => significand >> -shift,
+            _ => 0,
+        };
+        let aligned = magnitude.cast_signed();
+        sum += if negative { -aligned } else { aligned };
+    }
+    truncated(sum, largest - rule.fraction)
+}
+
+/// `sum * 2^exponent` as a number of 32 bits, what is too much cut off.
+fn truncated(sum: i64, exponent: i32) -> u32 {
+    let sign = if sum < 0 { 1 << 31 } else { 0 };
+    let magnitude = sum.unsigned_abs();
+    if magnitude == 0 {
+        return 0;
+    }
+    let top = 63 - magnitude.leading_zeros().cast_signed();
+    if top + exponent > 127 {
+        return sign | f32::INFINITY.to_bits();
+    }
+    // The exponent of the last bit that is kept.
+    let last = (top + exponent - 23).max(-149);
+    let kept = match last - exponent {
+        shift @ 0..=63 => magnitude >> shift,
+        shift @ ..0 => magnitude << -shift,
+        _ => 0,
+    };
+    // The leading one of a normal number adds one to the field of the exponent.
+    let field = (last + 149) as u32;
+    sign | (field << 23).wrapping_add(kept as u32)
+}
+
+/// Factors as vectors of numbers, and the powers of two in them.
+#[derive(Clone)]
+pub(super) struct Factors<const WIDTH: usize> {
+    pub bits: [[u16; WIDTH]; DEPTH],
+    value: [[f32; WIDTH]; DEPTH],
+    power: [[f32; WIDTH]; DEPTH],
+    /// All are zero or of a moderate exponent.
+    plain: bool,
+}
+
+impl<const WIDTH: usize> Factors<WIDTH> {
+    /// Of these numbers, by `[k][row or column]`.
+    #[inline(always)]
+    pub fn of<F: Factor>(bits: &[[u16; WIDTH]; DEPTH]) -> Self {
+        let mut factors = Self {
+            bits: *bits,
+            value: [[0.0; WIDTH]; DEPTH],
+            power: [[0.0; WIDTH]; DEPTH],
+            plain: true,
+        };
+        let mut wild = 0;
+        for k in 0..DEPTH {
+            for i in 0..WIDTH {
+                let (value, power, is_wild) = decoded::<F>(bits[k][i]);
+                factors.value[k][i] = value;
+                factors.power[k][i] = power;
+                wild |= is_wild;
+            }
+        }
+        factors.plain = wild == 0;
+        factors
+    }
+}
+
+/// The value of a factor, the power of two in it, and not 0 if its exponent is not moderate.
+#[inline(always)]
+fn decoded<F: Factor>(bits: u16) -> (f32, f32, u32) {
+    let mask = (1_u32 << (15 - F::FRACTION)) - 1;
+    let field = u32::from(bits) >> F::FRACTION & mask;
+    let is_zero = u32::from(bits & 0x7fff == 0);
+    let exponent = field.max(1).cast_signed() - F::BIAS;
+    let power = f32::from_bits(((exponent + 127) as u32) << 23);
+    let wild = u32::from(exponent.abs() > PLAIN) | u32::from(field == mask);
+    let power = f32::from_bits(power.to_bits() & is_zero.wrapping_sub(1));
+    (F::single(bits), power, wild & (is_zero ^ 1))
+}
+
+/// Sums of a strip of columns, by row.
+pub(super) type Sums<const WIDTH: usize> = [[u32; WIDTH]; ROWS];
+
+/// `a * b + sums` for 16 rows (`a` by `[k][row]`) and a strip of columns (`b` by `[k][column]`).
+#[inline(always)]
+pub(super) fn multiply<F: Factor, const WIDTH: usize>(
+    rule: Rule,
+    a: &Factors<ROWS>,
+    b: &Factors<WIDTH>,
+    sums: &mut Sums<WIDTH>,
+) {
+    if a.plain && b.plain && are_plain(sums) {
+        for first in (0..DEPTH).step_by(rule.group) {
+            for row in 0..ROWS {
+                add_group(rule, first, row, a, b, &mut sums[row]);
+            }
+        }
+    } else {
+        multiply_exactly::<F, WIDTH>(rule, a, b, sums);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn multiply_exactly<F: Factor, const WIDTH: usize>(
+    rule: Rule,
+    a: &Factors<ROWS>,
+    b: &Factors<WIDTH>,
+    sums: &mut Sums<WIDTH>,
+) {
+    for (row, sums) in sums.iter_mut().enumerate() {
+        let a = a.bits.map(|rows| rows[row]);
+        for (column, so_far) in sums.iter_mut().enumerate() {
+            let b = b.bits.map(|columns| columns[column]);
+            *so_far = sum::<F>(rule, &a, &b, *so_far);
+        }
+    }
+}
+
+/// Whether all sums are zero or of an exponent that is at most twice the moderate one.
+#[inline(always)]
+fn are_plain<const WIDTH: usize>(sums: &Sums<WIDTH>) -> bool {
+    let mut wild = 0;
+    for row in sums {
+        for bits in row {
+            let field = (*bits >> 23 & 0xff).cast_signed();
+            let is_zero = u32::from(*bits << 1 == 0);
+            wild |= u32::from((field - 127).abs() > 2 * PLAIN) & (is_zero ^ 1);
+        }
+    }
+    wild == 0
+}
+
+/// The products `first ..` of a group, and the sums so far, of one row.
+#[inline(always)]
+fn add_group<const WIDTH: usize>(
+    rule: Rule,
+    first: usize,
+    row: usize,
+    a: &Factors<ROWS>,
+    b: &Factors<WIDTH>,
+    sums: &mut [u32; WIDTH],
+) {
+    /// Less than any power of two of a plain number.
+    const LEAST: f32 = f32::from_bits(((127 - 2 * PLAIN - 1) as u32) << 23);
+    let mut largest = [LEAST; WIDTH];
+    for n in 0..WIDTH {
+        let power = f32::from_bits(sums[n] & 0x7f80_0000);
+        largest[n] = if power > LEAST { power } else { LEAST };
+    }
+    for k in first..first + rule.group {
+        let factor = a.power[k][row];
+        for n in 0..WIDTH {
+            let power = factor * b.power[k][n];
+            largest[n] = if power > largest[n] {
+                power
+            } else {
+                largest[n]
+            };
+        }
+    }
+    // 2^(fraction - largest exponent), and its inverse.
+    let (mut scale, mut unit) = ([0.0_f32; WIDTH], [0.0_f64; WIDTH]);
+    for n in 0..WIDTH {
+        let fraction = (rule.fraction as u32) << 23;
+        scale[n] = f32::from_bits((254 << 23) + fraction - largest[n].to_bits());
+        unit[n] = f32::from_bits(largest[n].to_bits() - fraction).into();
+    }
+    // Eight products are less than 2^31 in these units, 16 need not be.
+    let mut halves = [[0_i32; WIDTH]; 2];
+    for (half, sums) in halves.iter_mut().enumerate().take(rule.group / 8) {
+        for k in first + 8 * half..first + 8 * half + 8 {
+            let factor = a.value[k][row];
+            for n in 0..WIDTH {
+                let aligned = factor * b.value[k][n] * scale[n];
+                // SAFETY: a product is less than 4 times the largest power of two, so this is less than 2^28.
+                sums[n] += unsafe { aligned.to_int_unchecked::<i32>() };
+            }
+        }
+    }
+    for n in 0..WIDTH {
+        let before = f32::from_bits(sums[n]) * scale[n];
+        // SAFETY: it is less than 2 times the largest power of two, so this is less than 2^27.
+        let before = unsafe { before.to_int_unchecked::<i32>() };
+        let sum = f64::from(halves[0][n]) + f64::from(halves[1][n]) + f64::from(before);
+        let sum = sum * unit[n];
+        // Cut off behind the 24 bits of the narrower format, in whose range it is.
+        let kept = f64::from_bits(sum.to_bits() & !((1 << 29) - 1));
+        sums[n] = (kept as f32).to_bits();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Sums of an H200, by `wgmma` and by `mma.sync`: format, a row of A, a column of B, the sum before, the sum.
+    const RECORDED: &str = include_str!("../../tests/tensor_cores/h200.txt");
+
+    fn factors(text: &str) -> [u16; DEPTH] {
+        std::array::from_fn(|k| u16::from_str_radix(&text[4 * k..4 * k + 4], 16).unwrap())
+    }
+
+    fn sum_of(format: &str, rule: Rule, a: &[u16; DEPTH], b: &[u16; DEPTH], c: u32) -> u32 {
+        match format {
+            "bf16" => sum::<bf16>(rule, a, b, c),
+            _ => sum::<f16>(rule, a, b, c),
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_an_h200() {
+        for line in RECORDED.lines() {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [format, a, b, c, d] = fields[..] else {
+                panic!("{line}");
+            };
+            let [c, d] = [c, d].map(|bits| u32::from_str_radix(bits, 16).unwrap());
+            let came = sum_of(format, Rule::HOPPER, &factors(a), &factors(b), c);
+            assert_eq!(came, d, "{line}: {came:08x}");
+        }
+    }
+
+    /// Each part of the rule shows in the recorded sums.
+    #[test]
+    fn other_rules_give_other_sums() {
+        let other = |group, fraction| Rule { group, fraction };
+        for rule in [other(16, 24), other(16, 26), other(8, 25), Rule::AMPERE] {
+            let differs = |line: &&str| {
+                let fields: Vec<&str> = line.split(' ').collect();
+                let c = u32::from_str_radix(fields[3], 16).unwrap();
+                let came = sum_of(fields[0], rule, &factors(fields[1]), &factors(fields[2]), c);
+                format!("{came:08x}") != fields[4]
+            };
+            assert!(RECORDED.lines().filter(differs).count() > 20, "{rule:?}");
+        }
+    }
+
+    /// Factors as they come, most of them of moderate exponents so that both ways of computing are taken.
+    fn bits() -> impl Strategy<Value = u16> {
+        prop_oneof![
+            12 => (any::<bool>(), 112_u16..142, 0_u16..128)
+                .prop_map(|(sign, field, low)| u16::from(sign) << 15 | field << 7 | low),
+            2 => Just(0),
+            1 => any::<u16>(),
+        ]
+    }
+
+    fn check_strip<F: Factor, const WIDTH: usize>(rule: Rule, factors: &[u16], before: &[u32]) {
+        let mut next = factors.iter().copied().cycle();
+        let a: [[u16; ROWS]; DEPTH] =
+            std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
+        let b: [[u16; WIDTH]; DEPTH] =
+            std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
+        let mut next = before.iter().copied().cycle();
+        let mut sums: Sums<WIDTH> =
+            std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
+        let first = sums;
+        multiply::<F, WIDTH>(
+            rule,
+            &Factors::of::<F>(&a),
+            &Factors::of::<F>(&b),
+            &mut sums,
+        );
+        for row in 0..ROWS {
+            for column in 0..WIDTH {
+                let expected = sum::<F>(
+                    rule,
+                    &a.map(|rows| rows[row]),
+                    &b.map(|columns| columns[column]),
+                    first[row][column],
+                );
+                assert_eq!(sums[row][column], expected, "row {row}, column {column}");
+            }
+        }
+    }
+
+    fn before() -> impl Strategy<Value = u32> {
+        prop_oneof![
+            8 => (-1e6_f32..1e6).prop_map(f32::to_bits),
+            2 => Just(0),
+        ]
+    }
+
+    proptest! {
+        /// With vectors or with integers, a strip's sums are those of its elements.
+        #[test]
+        fn strips_are_computed_as_their_elements(
+            factors in prop::collection::vec(bits(), 601),
+            moderate in any::<bool>(),
+            before in prop::collection::vec(before(), 31),
+        ) {
+            // Of these exponents, or zero, they are computed with vectors.
+            let is_plain = |bits: u16| bits == 0 || (0x2b80..0x5380).contains(&(bits & 0x7fff));
+            let plain = |bits: &u16| if moderate && !is_plain(*bits) { 0x3f80 } else { *bits };
+            let factors: Vec<u16> = factors.iter().map(plain).collect();
+            for rule in [Rule::HOPPER, Rule::AMPERE] {
+                check_strip::<bf16, 16>(rule, &factors, &before);
+                check_strip::<f16, 8>(rule, &factors, &before);
+            }
+        }
+    }
+}
