@@ -82,10 +82,10 @@ impl<F: Factor> Shape for Multiply<F> {
             columns[half * TILE..][..TILE].copy_from_slice(&tile);
         }
         let b = Factors::of::<F>(&columns);
-        let mut sums: Sums<TILE> = [[0; TILE]; ROWS];
+        let mut sums: Sums = [[0; TILE]; ROWS];
         cx.load_sums(&m.c, &mut sums);
         let rule = Rule::of(cx.grid.compute_capability.0);
-        tensor_core::multiply::<F, TILE>(rule, &a, &b, &mut sums);
+        tensor_core::multiply::<F>(rule, &a, &b, &mut sums);
         cx.store_sums(&m.d, &sums);
     }
 }
@@ -108,9 +108,9 @@ impl Context<'_> {
         rows
     }
 
-    /// Sums from registers, four for each eight columns.
+    /// Sums of eight columns from registers.
     #[inline(always)]
-    pub(super) fn load_sums<const WIDTH: usize>(&self, slots: &[Slot], sums: &mut Sums<WIDTH>) {
+    pub(super) fn load_sums(&self, slots: &[Slot; 4], sums: &mut Sums) {
         for (index, slot) in slots.iter().enumerate() {
             // SAFETY: lowering made these rows of 32-bit cells.
             let row = unsafe { &*self.row::<u32>(*slot) };
@@ -123,7 +123,7 @@ impl Context<'_> {
 
     /// The way back.
     #[inline(always)]
-    pub(super) fn store_sums<const WIDTH: usize>(&mut self, slots: &[Slot], sums: &Sums<WIDTH>) {
+    pub(super) fn store_sums(&mut self, slots: &[Slot; 4], sums: &Sums) {
         for (index, slot) in slots.iter().enumerate() {
             // SAFETY: lowering made these rows of 32-bit cells.
             let row = unsafe { &mut *self.row::<u32>(*slot) };
@@ -138,8 +138,8 @@ impl Context<'_> {
 /// Row and column of the sum that a lane has in register `index`.
 #[inline(always)]
 fn place_of_sum(index: usize, lane: usize) -> (usize, usize) {
-    let row = index / 2 % 2 * TILE + lane / 4;
-    (row, index / 4 * TILE + lane % 4 * 2 + index % 2)
+    let row = index / 2 * TILE + lane / 4;
+    (row, lane % 4 * 2 + index % 2)
 }
 
 /// Handler of `mma.m16n8k16` with sums of 32 bits: entry `x` of the multiplications, line `d`.

@@ -5,13 +5,15 @@
 //! behind its point is cut off, the rest is added exactly, and the sum is cut off to 32 bits. The exponent of a product is
 //! the sum of the exponents of its factors, whether the product of their significands reaches 2 or not.
 //!
-//! [`multiply`] computes a strip of columns with vectors of floating-point numbers as long as nothing can leave their range;
-//! for other operands there is [`sum`], one element with integers.
+//! [`multiply`] computes a strip of columns with numbers of 32 bits as long as nothing can leave their range; for other operands
+//! there is [`sum`], one element with integers.
 
 use half::{bf16, f16};
 
 /// Products of one instruction's element.
 pub(super) const DEPTH: usize = 16;
+/// Columns of a strip.
+pub(super) const COLUMNS: usize = 8;
 /// Rows of a warp's part.
 pub(super) const ROWS: usize = 16;
 /// What arithmetic gives where there is no number.
@@ -248,14 +250,13 @@ impl<const WIDTH: usize> Factors<WIDTH> {
             power: [[0.0; WIDTH]; DEPTH],
             plain: true,
         };
+        let values = factors.value.as_flattened_mut().iter_mut();
+        let powers = factors.power.as_flattened_mut().iter_mut();
         let mut wild = 0;
-        for k in 0..DEPTH {
-            for i in 0..WIDTH {
-                let (value, power, is_wild) = decoded::<F>(bits[k][i]);
-                factors.value[k][i] = value;
-                factors.power[k][i] = power;
-                wild |= is_wild;
-            }
+        for ((bits, value), power) in bits.as_flattened().iter().zip(values).zip(powers) {
+            let is_wild;
+            (*value, *power, is_wild) = decoded::<F>(*bits);
+            wild |= is_wild;
         }
         factors.plain = wild == 0;
         factors
@@ -268,42 +269,41 @@ fn decoded<F: Factor>(bits: u16) -> (f32, f32, u32) {
     let mask = (1_u32 << (15 - F::FRACTION)) - 1;
     let field = u32::from(bits) >> F::FRACTION & mask;
     let is_zero = u32::from(bits & 0x7fff == 0);
-    let exponent = field.max(1).cast_signed() - F::BIAS;
-    let power = f32::from_bits(((exponent + 127) as u32) << 23);
-    let wild = u32::from(exponent.abs() > PLAIN) | u32::from(field == mask);
-    let power = f32::from_bits(power.to_bits() & is_zero.wrapping_sub(1));
-    (F::single(bits), power, wild & (is_zero ^ 1))
+    let exponent = field.max(1).cast_signed().wrapping_sub(F::BIAS);
+    let power = (exponent.wrapping_add(127) as u32) << 23 & is_zero.wrapping_sub(1);
+    let wild = u32::from(exponent.wrapping_abs() > PLAIN) | u32::from(field == mask);
+    (F::single(bits), f32::from_bits(power), wild & (is_zero ^ 1))
 }
 
 /// Sums of a strip of columns, by row.
-pub(super) type Sums<const WIDTH: usize> = [[u32; WIDTH]; ROWS];
+pub(super) type Sums = [[u32; COLUMNS]; ROWS];
 
 /// `a * b + sums` for 16 rows (`a` by `[k][row]`) and a strip of columns (`b` by `[k][column]`).
 #[inline(always)]
-pub(super) fn multiply<F: Factor, const WIDTH: usize>(
+pub(super) fn multiply<F: Factor>(
     rule: Rule,
     a: &Factors<ROWS>,
-    b: &Factors<WIDTH>,
-    sums: &mut Sums<WIDTH>,
+    b: &Factors<COLUMNS>,
+    sums: &mut Sums,
 ) {
-    if a.plain && b.plain && are_plain(sums) {
-        for first in (0..DEPTH).step_by(rule.group) {
-            for row in 0..ROWS {
-                add_group(rule, first, row, a, b, &mut sums[row]);
-            }
-        }
-    } else {
-        multiply_exactly::<F, WIDTH>(rule, a, b, sums);
+    if !(a.plain && b.plain && are_plain(sums)) {
+        return multiply_exactly::<F>(rule, a, b, sums);
     }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature.
+        return unsafe { avx2::add_groups(rule, a, b, sums) };
+    }
+    add_groups(rule, a, b, sums);
 }
 
 #[cold]
 #[inline(never)]
-fn multiply_exactly<F: Factor, const WIDTH: usize>(
+fn multiply_exactly<F: Factor>(
     rule: Rule,
     a: &Factors<ROWS>,
-    b: &Factors<WIDTH>,
-    sums: &mut Sums<WIDTH>,
+    b: &Factors<COLUMNS>,
+    sums: &mut Sums,
 ) {
     for (row, sums) in sums.iter_mut().enumerate() {
         let a = a.bits.map(|rows| rows[row]);
@@ -316,74 +316,141 @@ fn multiply_exactly<F: Factor, const WIDTH: usize>(
 
 /// Whether all sums are zero or of an exponent that is at most twice the moderate one.
 #[inline(always)]
-fn are_plain<const WIDTH: usize>(sums: &Sums<WIDTH>) -> bool {
-    let mut wild = 0;
-    for row in sums {
-        for bits in row {
-            let field = (*bits >> 23 & 0xff).cast_signed();
-            let is_zero = u32::from(*bits << 1 == 0);
-            wild |= u32::from((field - 127).abs() > 2 * PLAIN) & (is_zero ^ 1);
-        }
-    }
+fn are_plain(sums: &Sums) -> bool {
+    let wild = sums.as_flattened().iter().fold(0, |wild, bits| {
+        let exponent = (*bits >> 23 & 0xff).cast_signed().wrapping_sub(127);
+        let is_wild = u32::from(exponent.wrapping_abs() > 2 * PLAIN);
+        wild | is_wild & u32::from(*bits << 1 != 0)
+    });
     wild == 0
 }
 
-/// The products `first ..` of a group, and the sums so far, of one row.
-#[inline(always)]
-fn add_group<const WIDTH: usize>(
-    rule: Rule,
-    first: usize,
-    row: usize,
-    a: &Factors<ROWS>,
-    b: &Factors<WIDTH>,
-    sums: &mut [u32; WIDTH],
-) {
-    /// Less than any power of two of a plain number.
-    const LEAST: f32 = f32::from_bits(((127 - 2 * PLAIN - 1) as u32) << 23);
-    let mut largest = [LEAST; WIDTH];
-    for n in 0..WIDTH {
-        let power = f32::from_bits(sums[n] & 0x7f80_0000);
-        largest[n] = if power > LEAST { power } else { LEAST };
-    }
-    for k in first..first + rule.group {
-        let factor = a.power[k][row];
-        for n in 0..WIDTH {
-            let power = factor * b.power[k][n];
-            largest[n] = if power > largest[n] {
-                power
-            } else {
-                largest[n]
-            };
-        }
-    }
-    // 2^(fraction - largest exponent), and its inverse.
-    let (mut scale, mut unit) = ([0.0_f32; WIDTH], [0.0_f64; WIDTH]);
-    for n in 0..WIDTH {
-        let fraction = (rule.fraction as u32) << 23;
-        scale[n] = f32::from_bits((254 << 23) + fraction - largest[n].to_bits());
-        unit[n] = f32::from_bits(largest[n].to_bits() - fraction).into();
-    }
-    // Eight products are less than 2^31 in these units, 16 need not be.
-    let mut halves = [[0_i32; WIDTH]; 2];
-    for (half, sums) in halves.iter_mut().enumerate().take(rule.group / 8) {
-        for k in first + 8 * half..first + 8 * half + 8 {
-            let factor = a.value[k][row];
-            for n in 0..WIDTH {
-                let aligned = factor * b.value[k][n] * scale[n];
-                // SAFETY: a product is less than 4 times the largest power of two, so this is less than 2^28.
-                sums[n] += unsafe { aligned.to_int_unchecked::<i32>() };
+/// The bits of a power of two that is less than any of a plain number.
+const LEAST: u32 = ((127 - 2 * PLAIN - 1) as u32) << 23;
+/// The exponent of a number of 32 bits.
+const EXPONENT: u32 = 0x7f80_0000;
+/// Twice the bias of an exponent, in its place: subtracting the bits of a power of two gives those of its inverse.
+const INVERSE: u32 = 254 << 23;
+/// The bits of a number of 64 bits that one of 32 bits has, in whose range it is.
+const KEPT: u64 = !((1 << 29) - 1);
+
+/// All products, and the sums so far, group by group.
+fn add_groups(rule: Rule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Sums) {
+    for first in (0..DEPTH).step_by(rule.group) {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let group = first..first + rule.group;
+                let power = |k: usize| a.power[k][row] * b.power[k][column];
+                let before = f32::from_bits((*sum & EXPONENT).max(LEAST));
+                let largest = group.clone().map(power).fold(before, f32::max).to_bits();
+                let fraction = (rule.fraction as u32) << 23;
+                let scale = f32::from_bits(INVERSE - largest + fraction);
+                let aligned = |k: usize| (a.value[k][row] * b.value[k][column] * scale) as i64;
+                let total = (f32::from_bits(*sum) * scale) as i64 + group.map(aligned).sum::<i64>();
+                let total = total as f64 * f64::from(f32::from_bits(largest - fraction));
+                *sum = (f64::from_bits(total.to_bits() & KEPT) as f32).to_bits();
             }
         }
     }
-    for n in 0..WIDTH {
-        let before = f32::from_bits(sums[n]) * scale[n];
-        // SAFETY: it is less than 2 times the largest power of two, so this is less than 2^27.
-        let before = unsafe { before.to_int_unchecked::<i32>() };
-        let sum = f64::from(halves[0][n]) + f64::from(halves[1][n]) + f64::from(before);
-        let sum = sum * unit[n];
-        // Cut off behind the 24 bits of the narrower format, in whose range it is.
-        let kept = f64::from_bits(sum.to_bits() & !((1 << 29) - 1));
-        sums[n] = (kept as f32).to_bits();
+}
+
+/// The same with vectors of the eight columns.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::{COLUMNS, EXPONENT, Factors, INVERSE, KEPT, LEAST, ROWS, Rule, Sums};
+
+    /// Products of which the sum, in units of the last bit that is kept, has 32 bits: each has 28.
+    const HALF: usize = 8;
+
+    #[target_feature(enable = "avx2")]
+    pub fn add_groups(rule: Rule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Sums) {
+        for first in (0..super::DEPTH).step_by(rule.group) {
+            for (row, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: the row has eight numbers.
+                let before = unsafe { _mm256_loadu_ps(sums.as_ptr().cast()) };
+                let largest = largest((first, rule.group), row, a, b, before);
+                let fraction = _mm256_set1_epi32(rule.fraction << 23);
+                let inverse = _mm256_sub_epi32(_mm256_set1_epi32(INVERSE as i32), largest);
+                let scale = _mm256_castsi256_ps(_mm256_add_epi32(inverse, fraction));
+                let unit = _mm256_castsi256_ps(_mm256_sub_epi32(largest, fraction));
+                let before = _mm256_cvttps_epi32(_mm256_mul_ps(before, scale));
+                let first_half = aligned(first, row, a, b, scale);
+                let second_half = match rule.group {
+                    HALF => _mm256_setzero_si256(),
+                    _ => aligned(first + HALF, row, a, b, scale),
+                };
+                let low = finish(
+                    _mm256_castsi256_si128(before),
+                    _mm256_castsi256_si128(first_half),
+                    _mm256_castsi256_si128(second_half),
+                    _mm256_castps256_ps128(unit),
+                );
+                let high = finish(
+                    _mm256_extracti128_si256::<1>(before),
+                    _mm256_extracti128_si256::<1>(first_half),
+                    _mm256_extracti128_si256::<1>(second_half),
+                    _mm256_extractf128_ps::<1>(unit),
+                );
+                // SAFETY: as above.
+                unsafe { _mm256_storeu_ps(sums.as_mut_ptr().cast(), _mm256_set_m128(high, low)) };
+            }
+        }
+    }
+
+    /// A row of the factors of B, at an index below 16.
+    #[target_feature(enable = "avx2")]
+    fn row_of(rows: &[[f32; COLUMNS]], k: usize) -> __m256 {
+        // SAFETY: a row has eight numbers.
+        unsafe { _mm256_loadu_ps(rows[k].as_ptr()) }
+    }
+
+    /// The bits of the largest power of two among products and sums so far.
+    #[target_feature(enable = "avx2")]
+    fn largest(
+        (first, count): (usize, usize),
+        row: usize,
+        a: &Factors<ROWS>,
+        b: &Factors<COLUMNS>,
+        before: __m256,
+    ) -> __m256i {
+        let exponent = _mm256_castsi256_ps(_mm256_set1_epi32(EXPONENT as i32));
+        let least = _mm256_castsi256_ps(_mm256_set1_epi32(LEAST as i32));
+        let mut largest = _mm256_max_ps(_mm256_and_ps(before, exponent), least);
+        for k in first..first + count {
+            let power = _mm256_mul_ps(_mm256_set1_ps(a.power[k][row]), row_of(&b.power, k));
+            largest = _mm256_max_ps(largest, power);
+        }
+        _mm256_castps_si256(largest)
+    }
+
+    /// The sums of eight products, each cut off to an integer.
+    #[target_feature(enable = "avx2")]
+    fn aligned(
+        first: usize,
+        row: usize,
+        a: &Factors<ROWS>,
+        b: &Factors<COLUMNS>,
+        scale: __m256,
+    ) -> __m256i {
+        let mut sums = _mm256_setzero_si256();
+        for k in first..first + HALF {
+            let product = _mm256_mul_ps(_mm256_set1_ps(a.value[k][row]), row_of(&b.value, k));
+            let aligned = _mm256_cvttps_epi32(_mm256_mul_ps(product, scale));
+            sums = _mm256_add_epi32(sums, aligned);
+        }
+        sums
+    }
+
+    /// The sum of integers, in units, cut off to 32 bits.
+    #[target_feature(enable = "avx2")]
+    fn finish(first: __m128i, second: __m128i, third: __m128i, unit: __m128) -> __m128 {
+        let pair = _mm256_add_pd(_mm256_cvtepi32_pd(first), _mm256_cvtepi32_pd(second));
+        let sum = _mm256_add_pd(pair, _mm256_cvtepi32_pd(third));
+        let sum = _mm256_mul_pd(sum, _mm256_cvtps_pd(unit));
+        let kept = _mm256_castsi256_pd(_mm256_set1_epi64x(KEPT as i64));
+        _mm256_cvtpd_ps(_mm256_and_pd(sum, kept))
     }
 }
 
@@ -445,32 +512,25 @@ mod tests {
         ]
     }
 
-    fn check_strip<F: Factor, const WIDTH: usize>(rule: Rule, factors: &[u16], before: &[u32]) {
+    fn check_strip<F: Factor>(rule: Rule, factors: &[u16], before: &[u32]) {
         let mut next = factors.iter().copied().cycle();
         let a: [[u16; ROWS]; DEPTH] =
             std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
-        let b: [[u16; WIDTH]; DEPTH] =
+        let b: [[u16; COLUMNS]; DEPTH] =
             std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
         let mut next = before.iter().copied().cycle();
-        let mut sums: Sums<WIDTH> =
+        let before: Sums =
             std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
-        let first = sums;
-        multiply::<F, WIDTH>(
-            rule,
-            &Factors::of::<F>(&a),
-            &Factors::of::<F>(&b),
-            &mut sums,
-        );
-        for row in 0..ROWS {
-            for column in 0..WIDTH {
-                let expected = sum::<F>(
-                    rule,
-                    &a.map(|rows| rows[row]),
-                    &b.map(|columns| columns[column]),
-                    first[row][column],
-                );
-                assert_eq!(sums[row][column], expected, "row {row}, column {column}");
-            }
+        let (left, right) = (Factors::of::<F>(&a), Factors::of::<F>(&b));
+        let mut exact = before;
+        multiply_exactly::<F>(rule, &left, &right, &mut exact);
+        let mut sums = before;
+        multiply::<F>(rule, &left, &right, &mut sums);
+        assert_eq!(sums, exact);
+        if left.plain && right.plain && are_plain(&before) {
+            let mut portable = before;
+            add_groups(rule, &left, &right, &mut portable);
+            assert_eq!(portable, exact);
         }
     }
 
@@ -494,8 +554,8 @@ mod tests {
             let plain = |bits: &u16| if moderate && !is_plain(*bits) { 0x3f80 } else { *bits };
             let factors: Vec<u16> = factors.iter().map(plain).collect();
             for rule in [Rule::HOPPER, Rule::AMPERE] {
-                check_strip::<bf16, 16>(rule, &factors, &before);
-                check_strip::<f16, 8>(rule, &factors, &before);
+                check_strip::<bf16>(rule, &factors, &before);
+                check_strip::<f16>(rule, &factors, &before);
             }
         }
     }

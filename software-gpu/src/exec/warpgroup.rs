@@ -12,19 +12,16 @@ use half::{bf16, f16};
 
 use super::context::Context;
 use super::fault::{Access, Fault};
-use super::matrix::TILE;
 use super::matrix_descriptor::{MatrixDescriptor, PIECE};
 use super::memory::Site;
 use super::op::{Handler, Op, Slot};
 use super::program::Code;
-use super::tensor_core::{DEPTH, Factor, Factors, ROWS, Rule, Sums, multiply};
+use super::tensor_core::{COLUMNS, DEPTH, Factor, Factors, ROWS, Rule, Sums, multiply};
 use super::warp_handlers::{LANES, Shape, handler, plain_handler};
 use crate::ptx::ir::Space;
 
 /// Warps of a warpgroup.
 const WARPS: u32 = 4;
-/// Columns that are computed together.
-const STRIP: usize = 16;
 /// From one multiplication to the next one of a warpgroup at least, in cycles, as measured on an H200.
 const LEAST_CYCLES: u64 = 31;
 
@@ -32,7 +29,7 @@ const LEAST_CYCLES: u64 = 31;
 pub(super) struct WarpgroupMultiplication {
     pub line: u32,
     /// Four rows for each eight columns.
-    pub d: Vec<Slot>,
+    pub d: Vec<[Slot; 4]>,
     pub a: Left,
     /// Row of 64-bit cells: the descriptor of B.
     pub b: Slot,
@@ -108,7 +105,7 @@ impl Shape for Issue {
         };
         // SAFETY: lowering made `accumulates` a predicate.
         let accumulates = unsafe { cx.predicate(m.accumulates) } != 0;
-        let (a_bytes, columns) = (2 * (ROWS * DEPTH) as u64, 2 * m.d.len() as u64);
+        let (a_bytes, columns) = (2 * (ROWS * DEPTH) as u64, (COLUMNS * m.d.len()) as u64);
         let from_shared = matches!(m.a, Left::Shared(_));
         // B is read once for four warps.
         let b_bytes = columns * 2 * DEPTH as u64 / u64::from(WARPS);
@@ -314,41 +311,19 @@ impl<F: Factor> Shape for Perform<F> {
         }
         let a = Factors::of::<F>(&rows);
         let b = MatrixDescriptor::of_bits(wide(op.c, op.d));
-        let mut strips = m.d.chunks_exact(STRIP / 2);
-        let mut first = 0;
-        for slots in &mut strips {
-            if !strip::<F, STRIP>(cx, m, &a, b, (first, slots, op.e != 0)) {
-                return;
+        let rule = Rule::of(cx.grid.compute_capability.0);
+        for (strip, slots) in m.d.iter().enumerate() {
+            let first = COLUMNS * strip;
+            let columns = cx.shared_rows::<COLUMNS>(&m.site, b, m.transposed[1], first);
+            let Some(columns) = columns else { return };
+            let mut sums: Sums = [[0; COLUMNS]; ROWS];
+            if op.e != 0 {
+                cx.load_sums(slots, &mut sums);
             }
-            first += STRIP;
-        }
-        let rest = strips.remainder();
-        if !rest.is_empty() {
-            strip::<F, TILE>(cx, m, &a, b, (first, rest, op.e != 0));
+            multiply::<F>(rule, &a, &Factors::of::<F>(&columns), &mut sums);
+            cx.store_sums(slots, &sums);
         }
     }
-}
-
-/// Computes the columns from `first` on, whose rows of registers are `slots`; `false` if that failed.
-#[inline(always)]
-fn strip<F: Factor, const WIDTH: usize>(
-    cx: &mut Context<'_>,
-    m: &WarpgroupMultiplication,
-    a: &Factors<ROWS>,
-    b: MatrixDescriptor,
-    (first, slots, accumulates): (usize, &[Slot], bool),
-) -> bool {
-    let Some(columns) = cx.shared_rows::<WIDTH>(&m.site, b, m.transposed[1], first) else {
-        return false;
-    };
-    let b = Factors::of::<F>(&columns);
-    let mut sums: Sums<WIDTH> = [[0; WIDTH]; ROWS];
-    if accumulates {
-        cx.load_sums(slots, &mut sums);
-    }
-    multiply::<F, WIDTH>(Rule::of(cx.grid.compute_capability.0), a, &b, &mut sums);
-    cx.store_sums(slots, &sums);
-    true
 }
 
 /// Handler of `wgmma.mma_async`: multiplication `x`.

@@ -141,9 +141,9 @@ impl Lowering<'_> {
         i: &Instruction,
         operand: &Operand,
         count: usize,
-    ) -> Result<Vec<Slot>> {
+    ) -> Result<Vec<[Slot; 4]>> {
         let elements = self.vector(i, operand, count)?;
-        elements
+        let mut rows = elements
             .iter()
             .map(|element| match element {
                 Operand::Register(register)
@@ -153,7 +153,10 @@ impl Lowering<'_> {
                 }
                 _ => Err(self.malformed(i, "D must be registers of 32 bits")),
             })
-            .collect()
+            .collect::<Result<Vec<Slot>>>()?
+            .into_iter();
+        let mut of_columns = |_| std::array::from_fn(|_| rows.next().unwrap_or_default());
+        Ok((0..count / 4).map(&mut of_columns).collect())
     }
 
     /// What the checkers are told of reads of 16 bytes.
