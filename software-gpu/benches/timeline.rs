@@ -13,7 +13,7 @@ fn main() {
 fn block() -> BlockTime {
     BlockTime {
         latency_cycles: 815.0,
-        issue: [80, 8, 0, 8, 0, 8, 16, 8],
+        issue: [80, 8, 0, 8, 0, 8, 16, 8, 0, 0],
         dram_bytes: 2048,
         ..BlockTime::default()
     }

@@ -119,7 +119,7 @@ fn what_is_left_out_is_refused() {
         "cuTexObjectCreate",
         "cuGetExportTable",
         "cuMulticastCreate",
-        "cuTensorMapEncodeTiled",
+        "cuTensorMapEncodeIm2col",
     ] {
         assert!(entry_points().contains(&name), "{name}");
         let function = entry_point(name).unwrap();

@@ -169,7 +169,7 @@ fn what_is_not_implemented_is_refused_with_its_line() {
         ("mov.b128 %rd1, %rd2;", "b128"),
         ("ld.global.u32.L3::x %r3, [%in];", "L3::x"),
         ("atom.global.mul.u32 %r3, [%in], 1;", "operation"),
-        ("wgmma.fence;", "wgmma"),
+        ("wmma.fence;", "wmma"),
         ("mov.u32 %r3, %envreg0;", "%envreg0"),
         ("call printf;", "printf"),
         ("st.shared.u32 [nowhere], 1;", "nowhere"),

@@ -38,6 +38,7 @@ mod polling;
 mod program;
 mod special_registers;
 mod tensor_core;
+pub(crate) mod tensor_map;
 mod thread_states;
 mod touched;
 mod warp;

@@ -8,7 +8,7 @@ use crate::ptx::{Module, Parameter, PtxError, PtxErrorKind};
 use super::cost::Class;
 use super::lower;
 use super::matrix::Multiplication;
-use super::memory::Site;
+use super::memory::{Site, TensorCopy};
 use super::op::{Op, Slot};
 use super::special_registers::Special;
 use super::warpgroup::WarpgroupMultiplication;
@@ -186,6 +186,7 @@ pub(super) struct Code {
     pub ops: Vec<Op>,
     pub sites: Vec<Site>,
     pub multiplications: Vec<Multiplication>,
+    pub tensor_copies: Vec<TensorCopy>,
     pub warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Size of a frame in bytes, a multiple of 64.
     pub frame_bytes: u32,

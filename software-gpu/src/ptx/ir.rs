@@ -269,6 +269,8 @@ pub enum Operand {
     List(Vec<Operand>),
     /// `[base+offset]`.
     Address(Box<Operand>, i64),
+    /// `[base+offset, {a, b}]`: the address of a tensor map, and coordinates.
+    Tensor(Box<Operand>, Vec<Operand>),
     /// `_`.
     Sink,
 }

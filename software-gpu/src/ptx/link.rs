@@ -121,6 +121,7 @@ fn for_names(operand: &mut Operand, visit: &mut impl FnMut(&mut String)) {
         Operand::Vector(inner) | Operand::List(inner) => {
             inner.iter_mut().for_each(|inner| for_names(inner, visit))
         }
+        Operand::Tensor(map, _) => for_names(map, visit),
         _ => {}
     }
 }

@@ -74,24 +74,25 @@ impl BodyParser<'_, '_> {
         Ok(operands)
     }
 
-    /// `base`, `base+offset` or `offset` up to the closing bracket.
+    /// `base`, `base+offset` or `offset`, and coordinates if there are any, up to the closing bracket.
     fn address(&mut self, depth: usize) -> Result<Operand, PtxError> {
         let base = self.operand(depth + 1)?;
         let offset = self.offset()?;
-        if self.parser.peek() == Token::Punctuation(',') {
-            return Err(self.parser.refused(
-                self.parser.lexeme(),
-                "an address with coordinates of a tensor or texture",
-            ));
-        }
-        self.parser.expect(']')?;
-        Ok(match base {
+        let address = match base {
             Operand::Symbol(symbol, more) => Operand::Address(
                 Box::new(Operand::Symbol(symbol, 0)),
                 offset.wrapping_add(more),
             ),
             base => Operand::Address(Box::new(base), offset),
-        })
+        };
+        if !self.parser.accept(',') {
+            self.parser.expect(']')?;
+            return Ok(address);
+        }
+        self.parser.expect('{')?;
+        let coordinates = self.sequence('}', depth)?;
+        self.parser.expect(']')?;
+        Ok(Operand::Tensor(Box::new(address), coordinates))
     }
 
     pub(super) fn offset(&mut self) -> Result<i64, PtxError> {

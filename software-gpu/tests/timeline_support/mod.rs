@@ -115,7 +115,7 @@ impl Kernel {
             threads,
             block: BlockTime {
                 latency_cycles: 910.0,
-                issue: [10, per_thread as u32, 0, 1, 0, 1, 2, 2].map(|n| n * warps),
+                issue: [10, per_thread as u32, 0, 1, 0, 1, 2, 2, 0, 0].map(|n| n * warps),
                 dram_bytes: 8 * per_block,
                 ..BlockTime::default()
             },

@@ -18,6 +18,7 @@ use crate::driver::memory::memset;
 use crate::driver::memory::peer;
 use crate::driver::memory::pointer;
 use crate::driver::memory::pools::{management, stream_ordered};
+use crate::driver::memory::tensor_map;
 use crate::driver::modules::function;
 use crate::driver::modules::library;
 use crate::driver::modules::link;
@@ -77,6 +78,7 @@ table! {
     stream_ordered: cuMemAllocAsync cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz
         cuMemFreeAsync cuMemFreeAsync_ptsz;
     pointer: cuPointerGetAttribute cuPointerGetAttributes;
+    tensor_map: cuTensorMapEncodeTiled cuTensorMapReplaceAddress;
     copy: cuMemcpy cuMemcpy_ptds cuMemcpyAsync cuMemcpyAsync_ptsz cuMemcpyHtoD_v2 cuMemcpyHtoD_v2_ptds
         cuMemcpyHtoDAsync_v2 cuMemcpyHtoDAsync_v2_ptsz cuMemcpyDtoH_v2 cuMemcpyDtoH_v2_ptds cuMemcpyDtoHAsync_v2
         cuMemcpyDtoHAsync_v2_ptsz cuMemcpyDtoD_v2 cuMemcpyDtoD_v2_ptds cuMemcpyDtoDAsync_v2
@@ -175,8 +177,8 @@ table! {
         cuGraphicsResourceGetMappedMipmappedArray cuGraphicsResourceGetMappedPointer
         cuGraphicsResourceGetMappedPointer_v2 cuGraphicsResourceSetMapFlags cuGraphicsResourceSetMapFlags_v2
         cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources cuGraphicsUnmapResources_ptsz
-        cuGraphicsUnregisterResource cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled
-        cuTensorMapReplaceAddress cuGetExportTable cuCheckpointProcessCheckpoint
+        cuGraphicsUnregisterResource cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide
+        cuGetExportTable cuCheckpointProcessCheckpoint
         cuCheckpointProcessGetRestoreThreadId cuCheckpointProcessGetState cuCheckpointProcessLock
         cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
         cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal cuDeviceRegisterAsyncNotification

@@ -52,8 +52,8 @@ refuse! {
         cuGraphicsResourceGetMappedPointer cuGraphicsResourceGetMappedPointer_v2 cuGraphicsResourceSetMapFlags
         cuGraphicsResourceSetMapFlags_v2 cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources
         cuGraphicsUnmapResources_ptsz cuGraphicsUnregisterResource;
-    "a tensor map":
-        cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled cuTensorMapReplaceAddress;
+    "a tensor map for im2col":
+        cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide;
     "an export table of the driver":
         cuGetExportTable;
     "a checkpoint of a process":

@@ -11,4 +11,5 @@ pub(super) mod peer;
 pub(super) mod pointer;
 pub(super) mod pools;
 pub(super) mod small;
+pub(super) mod tensor_map;
 pub(super) mod transfer;

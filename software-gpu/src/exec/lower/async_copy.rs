@@ -1,6 +1,6 @@
 //! `cp.async` and `cp.async.bulk` (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
 //!
-//! Copies described by tensor maps and copies that reduce are not implemented.
+//! Copies that reduce are not implemented; those that tensor maps describe are in [`super::tensor_copy`].
 
 use crate::ptx::ir::{Instruction, Operand, Space, Type};
 
@@ -12,7 +12,7 @@ use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
 /// An instruction of the load/store unit whose result nobody waits for here.
-const ISSUE: Weight = Weight::new(Class::Memory, 1, 0);
+pub(super) const ISSUE: Weight = Weight::new(Class::Memory, 1, 0);
 const PREFETCH_SIZES: [&str; 3] = ["L2::64B", "L2::128B", "L2::256B"];
 
 impl Lowering<'_> {
@@ -26,6 +26,9 @@ impl Lowering<'_> {
         let bulk = m.take("bulk");
         if bulk && m.take("prefetch") {
             return Ok(ISSUE);
+        }
+        if bulk && m.take("tensor") {
+            return self.copy_tensor(i, m);
         }
         if m.take("commit_group") {
             m.end()?;

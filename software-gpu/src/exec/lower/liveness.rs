@@ -206,6 +206,10 @@ fn collect(operand: &Operand, out: &mut Vec<RegisterId>) {
         Operand::Pair(first, second) => [first, second]
             .into_iter()
             .for_each(|operand| collect(operand, out)),
+        Operand::Tensor(map, coordinates) => {
+            collect(map, out);
+            coordinates.iter().for_each(|operand| collect(operand, out));
+        }
         Operand::Vector(operands) | Operand::List(operands) => {
             operands.iter().for_each(|operand| collect(operand, out));
         }

@@ -21,7 +21,7 @@ impl Lowering<'_> {
                 m.ignore(&["gl", "sc", "acq_rel", "acquire", "release", "mbarrier_init"]);
                 // All accesses go the same way, so there is nothing between proxies to be ordered.
                 if m.take("proxy") {
-                    m.ignore(&["alias", "async", "async::generic"]);
+                    m.ignore(&["alias", "async", "async::generic", "tensormap::generic"]);
                     m.ignore(&["global", "shared::cta", "shared::cluster"]);
                     m.ignore(&[
                         "sync_restrict::shared::cta",

@@ -5,7 +5,7 @@
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
-//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`], [`matrix`], [`warpgroup`],
+//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`], [`tensor_copy`], [`matrix`], [`warpgroup`],
 //!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
@@ -36,6 +36,7 @@ mod order;
 mod registers;
 mod schedule;
 mod system_calls;
+mod tensor_copy;
 mod warp_wide;
 mod warpgroup;
 
@@ -46,7 +47,7 @@ use crate::ptx::ir::{Body, Instruction, Module, Parameter, RegisterId, Type};
 use crate::ptx::{Kernel, PtxError};
 
 use super::matrix::Multiplication;
-use super::memory::Site;
+use super::memory::{Site, TensorCopy};
 use super::op::{Handler, Op, Slot};
 use super::program::{
     BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, Program, Terminator, Value,
@@ -184,6 +185,7 @@ struct Lowering<'l> {
     after: Vec<Op>,
     sites: Vec<Site>,
     multiplications: Vec<Multiplication>,
+    tensor_copies: Vec<TensorCopy>,
     warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Registers of them, and whether none of these can be under way here: see `warpgroup`.
     asynchronous: HashSet<RegisterId>,
@@ -237,6 +239,7 @@ impl<'l> Lowering<'l> {
             after: Vec::new(),
             sites: Vec::new(),
             multiplications: Vec::new(),
+            tensor_copies: Vec::new(),
             warpgroup_multiplications: Vec::new(),
             asynchronous: HashSet::new(),
             settled: false,
@@ -282,6 +285,7 @@ impl<'l> Lowering<'l> {
             ops: self.ops,
             sites: self.sites,
             multiplications: self.multiplications,
+            tensor_copies: self.tensor_copies,
             warpgroup_multiplications: self.warpgroup_multiplications,
             frame_bytes: self.frame_bytes,
             constants: self.constant_rows,

@@ -12,7 +12,7 @@ use super::cells::cell;
 use super::target::{Sectors, Target, addresses};
 
 /// Bytes that one multiprocessor moves per cycle, for the modelled end of a bulk copy.
-const BYTES_PER_CYCLE: u64 = 32;
+pub(super) const BYTES_PER_CYCLE: u64 = 32;
 /// Bulk copies move multiples of this, from and to multiples of it.
 const BULK_UNIT: u32 = 16;
 

@@ -8,7 +8,7 @@
 //! pointer can lie in; everything else is global. Constant space is global memory.
 //!
 //! `target` finds the memory behind an address and checks it; `cells` reads and writes elements and register cells;
-//! `load`, `store`, `atomic`, `copy`, `mbarrier` and `matrix` are the handlers.
+//! `load`, `store`, `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
@@ -18,6 +18,7 @@ mod matrix;
 mod mbarrier;
 mod store;
 mod target;
+mod tensor_copy;
 
 use crate::ptx::ir::Space;
 
@@ -32,6 +33,7 @@ pub(super) use matrix::{load_tiles, store_tiles};
 pub(super) use mbarrier::{Update, test_mbarrier, update_mbarrier};
 pub(super) use store::store;
 pub(super) use target::{Cached, lane_address};
+pub(super) use tensor_copy::{TensorCopy, copy_tensor};
 
 /// Where generic addresses of shared memory start. The low half is the address in `.shared` space.
 pub(super) const SHARED_WINDOW: u64 = 0x00f0_0000_0000_0000;
