@@ -549,5 +549,13 @@ fn what_is_malformed_is_refused() {
         let text = kernel(8, &(good.replacen(from, to, 1) + WAIT));
         assert!(load(&text).is_err(), "{from} to {to}");
     }
-    assert!(load(&kernel(8, &(good + WAIT))).is_ok());
+    let good = kernel(8, &(good + WAIT + "setmaxnreg.inc.sync.aligned.u32 240;"));
+    assert!(load(&good).is_ok());
+    for (from, to) in [
+        ("sm_90a", "sm_90"),
+        ("sm_90a", "sm_100a"),
+        ("u32 240", "u32 20"),
+    ] {
+        assert!(load(&good.replace(from, to)).is_err(), "{from} to {to}");
+    }
 }

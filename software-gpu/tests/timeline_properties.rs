@@ -40,7 +40,7 @@ fn coupling() -> impl Strategy<Value = Coupling> {
 fn block() -> impl Strategy<Value = BlockTime> {
     (
         0.0..20_000.0f64,
-        prop::array::uniform8(0u32..2_000),
+        prop::array::uniform10(0u32..2_000),
         0u64..100_000,
         0u64..10_000,
         coupling(),

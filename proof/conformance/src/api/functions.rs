@@ -102,6 +102,12 @@ functions! {
     fn cuMemHostUnregister(p: *mut c_void);
     fn cuPointerGetAttribute(data: *mut c_void, attribute: u32, ptr: Address);
     fn cuPointerGetAttributes(num_attributes: u32, attributes: *mut u32, data: *mut *mut c_void, ptr: Address);
+    fn cuTensorMapEncodeTiled(
+        tensor_map: *mut c_void, tensor_data_type: u32, tensor_rank: u32, global_address: Address, global_dim: *const u64,
+        global_strides: *const u64, box_dim: *const u32, element_strides: *const u32, interleave: u32, swizzle: u32,
+        l2_promotion: u32, oob_fill: u32
+    );
+    fn cuTensorMapReplaceAddress(tensor_map: *mut c_void, global_address: Address);
     fn cuMemcpy(dst: Address, src: Address, byte_count: usize);
     fn cuMemcpyAsync(dst: Address, src: Address, byte_count: usize, h_stream: Handle);
     fn cuMemcpyHtoD_v2(dst_device: Address, src_host: *const c_void, byte_count: usize);

@@ -45,6 +45,7 @@ mod stream_order;
 mod stream_queries;
 mod stream_values;
 mod streams;
+mod tensors;
 
 /// All rules, family by family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
@@ -95,6 +96,7 @@ const FAMILIES: &[&[Rule]] = &[
     graph_launches::RULES,
     graph_nodes::RULES,
     graph_memory::RULES,
+    tensors::RULES,
 ];
 
 /// The rule `family::name`.

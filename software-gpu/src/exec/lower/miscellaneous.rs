@@ -1,6 +1,6 @@
 //! Fences, `nanosleep`, hints to the scheduler, and what ends a kernel with an error: `trap`, `brkpt`.
 
-use crate::ptx::ir::{Instruction, Type};
+use crate::ptx::ir::{Instruction, Operand, Type};
 
 use super::super::context::Context;
 use super::super::cost::{Class, Weight, latency};
@@ -46,8 +46,13 @@ impl Lowering<'_> {
             }
             // Registers are not a scarce resource here.
             "setmaxnreg" => {
+                self.needs_hopper(i)?;
                 m.ignore(&["inc", "dec", "sync", "aligned", "u32"]);
                 m.end()?;
+                match i.operands.as_slice() {
+                    [Operand::Integer(count @ 24..=256)] if count.is_multiple_of(8) => {}
+                    _ => return Err(self.malformed(i, "a multiple of 8 from 24 to 256 is needed")),
+                }
                 Ok(Weight::CONTROL)
             }
             "nanosleep" => {

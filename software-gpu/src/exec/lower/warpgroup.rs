@@ -40,6 +40,7 @@ impl Lowering<'_> {
     /// `wgmma`.
     pub fn warpgroup(&mut self, i: &Instruction) -> Result<Weight> {
         self.totals.multiplies_in_warpgroups = true;
+        self.needs_hopper(i)?;
         let mut m = Modifiers::of(i);
         let name = i.modifiers.first().map_or("", String::as_str);
         m.take(name);
@@ -67,6 +68,15 @@ impl Lowering<'_> {
             _ => return Err(self.unsupported(i, "this operation is not implemented")),
         }
         Ok(Weight::CONTROL)
+    }
+
+    /// Refuses what `ptxas` knows for `sm_90a` alone.
+    pub(super) fn needs_hopper(&self, i: &Instruction) -> Result<()> {
+        let target = &self.link.module.target;
+        match target.as_str() {
+            "sm_90a" => Ok(()),
+            _ => Err(self.malformed(i, format!("the target must be sm_90a and is {target}"))),
+        }
     }
 
     fn warpgroup_multiplication(
