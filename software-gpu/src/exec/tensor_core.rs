@@ -187,13 +187,13 @@ fn finish(rule: Rule, summands: &[(Parts, u32)]) -> u32 {
     let Some(largest) = largest else { return 0 };
     let mut sum = 0_i64;
     for (summand, bits) in summands {
-        let Parts::Finite {
-            negative,
-            significand,
-            exponent,
-        } = *summand
-        else {
-            continue;
+        let (negative, significand, exponent) = match *summand {
+            Parts::Finite {
+                negative,
+                significand: significand @ 1..,
+                exponent,
+            } => (negative, significand, exponent),
+            _ => continue,
         };
         let shift = exponent - largest + rule.fraction - *bits as i32;
         let magnitude = match shift {
@@ -499,6 +499,15 @@ mod tests {
                 format!("{came:08x}") != fields[4]
             };
             assert!(RECORDED.lines().filter(differs).count() > 20, "{rule:?}");
+        }
+    }
+
+    /// The exponent of a product that is zero is of no account, however large the other factor is.
+    #[test]
+    fn zero_times_a_large_number_is_zero() {
+        let (zeros, large) = ([0; DEPTH], [0x7f00; DEPTH]);
+        for bits in [1, 0x0080_0000, 1.0_f32.to_bits()] {
+            assert_eq!(sum::<bf16>(Rule::HOPPER, &zeros, &large, bits), bits);
         }
     }
 
