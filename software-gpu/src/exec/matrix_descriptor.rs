@@ -52,7 +52,10 @@ impl MatrixDescriptor {
     fn swizzled(&self, address: u32) -> u32 {
         match self.line {
             0 => address,
-            line => address ^ (address >> 7).wrapping_sub(self.base) % (line / 16) << 4,
+            line => {
+                let number = (address >> 7).wrapping_sub(self.base);
+                address ^ ((number % (line / 16)) << 4)
+            }
         }
     }
 }

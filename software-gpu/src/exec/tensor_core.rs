@@ -364,93 +364,101 @@ mod avx2 {
     /// Products of which the sum, in units of the last bit that is kept, has 32 bits: each has 28.
     const HALF: usize = 8;
 
+    /// Eight rows of A or B by `[k]`.
+    type Half<const WIDTH: usize> = [[f32; WIDTH]; HALF];
+
     #[target_feature(enable = "avx2")]
     pub fn add_groups(rule: Rule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Sums) {
-        for first in (0..super::DEPTH).step_by(rule.group) {
+        let (a_powers, _) = a.power.as_chunks::<HALF>();
+        let (b_powers, _) = b.power.as_chunks::<HALF>();
+        let (a_values, _) = a.value.as_chunks::<HALF>();
+        let (b_values, _) = b.value.as_chunks::<HALF>();
+        let halves = rule.group / HALF;
+        let fraction = _mm256_set1_epi32(rule.fraction << 23);
+        for first in (0..a_powers.len()).step_by(halves) {
             for (row, sums) in sums.iter_mut().enumerate() {
-                // SAFETY: the row has eight numbers.
-                let before = unsafe { _mm256_loadu_ps(sums.as_ptr().cast()) };
-                let largest = largest((first, rule.group), row, a, b, before);
-                let fraction = _mm256_set1_epi32(rule.fraction << 23);
+                let before = numbers(sums);
+                let mut largest = at_least(before);
+                for half in first..first + halves {
+                    largest = larger(largest, row, &a_powers[half], &b_powers[half]);
+                }
+                let largest = _mm256_castps_si256(largest);
                 let inverse = _mm256_sub_epi32(_mm256_set1_epi32(INVERSE as i32), largest);
                 let scale = _mm256_castsi256_ps(_mm256_add_epi32(inverse, fraction));
                 let unit = _mm256_castsi256_ps(_mm256_sub_epi32(largest, fraction));
                 let before = _mm256_cvttps_epi32(_mm256_mul_ps(before, scale));
-                let first_half = aligned(first, row, a, b, scale);
-                let second_half = match rule.group {
-                    HALF => _mm256_setzero_si256(),
-                    _ => aligned(first + HALF, row, a, b, scale),
-                };
-                let low = finish(
-                    _mm256_castsi256_si128(before),
-                    _mm256_castsi256_si128(first_half),
-                    _mm256_castsi256_si128(second_half),
-                    _mm256_castps256_ps128(unit),
-                );
-                let high = finish(
-                    _mm256_extracti128_si256::<1>(before),
-                    _mm256_extracti128_si256::<1>(first_half),
-                    _mm256_extracti128_si256::<1>(second_half),
-                    _mm256_extractf128_ps::<1>(unit),
-                );
-                // SAFETY: as above.
-                unsafe { _mm256_storeu_ps(sums.as_mut_ptr().cast(), _mm256_set_m128(high, low)) };
+                let (mut low, mut high) = halves_of(before);
+                for half in first..first + halves {
+                    let more = aligned(row, &a_values[half], &b_values[half], scale);
+                    let (more_low, more_high) = halves_of(more);
+                    low = _mm256_add_pd(low, more_low);
+                    high = _mm256_add_pd(high, more_high);
+                }
+                let low = cut_off(low, _mm256_castps256_ps128(unit));
+                let high = cut_off(high, _mm256_extractf128_ps::<1>(unit));
+                let sum = _mm256_castps_si256(_mm256_set_m128(high, low));
+                // SAFETY: both are eight words.
+                *sums = unsafe { std::mem::transmute::<__m256i, [u32; COLUMNS]>(sum) };
             }
         }
     }
 
-    /// A row of the factors of B, at an index below 16.
     #[target_feature(enable = "avx2")]
-    fn row_of(rows: &[[f32; COLUMNS]], k: usize) -> __m256 {
-        // SAFETY: a row has eight numbers.
-        unsafe { _mm256_loadu_ps(rows[k].as_ptr()) }
+    fn vector(row: &[f32; COLUMNS]) -> __m256 {
+        // SAFETY: both are eight numbers.
+        unsafe { std::mem::transmute::<[f32; COLUMNS], __m256>(*row) }
     }
 
-    /// The bits of the largest power of two among products and sums so far.
     #[target_feature(enable = "avx2")]
-    fn largest(
-        (first, count): (usize, usize),
-        row: usize,
-        a: &Factors<ROWS>,
-        b: &Factors<COLUMNS>,
-        before: __m256,
-    ) -> __m256i {
+    fn numbers(bits: &[u32; COLUMNS]) -> __m256 {
+        // SAFETY: as above.
+        unsafe { std::mem::transmute::<[u32; COLUMNS], __m256>(*bits) }
+    }
+
+    /// The power of two in each number, or a lesser one than that of any.
+    #[target_feature(enable = "avx2")]
+    fn at_least(numbers: __m256) -> __m256 {
         let exponent = _mm256_castsi256_ps(_mm256_set1_epi32(EXPONENT as i32));
         let least = _mm256_castsi256_ps(_mm256_set1_epi32(LEAST as i32));
-        let mut largest = _mm256_max_ps(_mm256_and_ps(before, exponent), least);
-        for k in first..first + count {
-            let power = _mm256_mul_ps(_mm256_set1_ps(a.power[k][row]), row_of(&b.power, k));
+        _mm256_max_ps(_mm256_and_ps(numbers, exponent), least)
+    }
+
+    /// The largest of those and of eight products.
+    #[target_feature(enable = "avx2")]
+    fn larger(mut largest: __m256, row: usize, a: &Half<ROWS>, b: &Half<COLUMNS>) -> __m256 {
+        for k in 0..HALF {
+            let power = _mm256_mul_ps(_mm256_set1_ps(a[k][row]), vector(&b[k]));
             largest = _mm256_max_ps(largest, power);
         }
-        _mm256_castps_si256(largest)
+        largest
     }
 
     /// The sums of eight products, each cut off to an integer.
     #[target_feature(enable = "avx2")]
-    fn aligned(
-        first: usize,
-        row: usize,
-        a: &Factors<ROWS>,
-        b: &Factors<COLUMNS>,
-        scale: __m256,
-    ) -> __m256i {
+    fn aligned(row: usize, a: &Half<ROWS>, b: &Half<COLUMNS>, scale: __m256) -> __m256i {
         let mut sums = _mm256_setzero_si256();
-        for k in first..first + HALF {
-            let product = _mm256_mul_ps(_mm256_set1_ps(a.value[k][row]), row_of(&b.value, k));
+        for k in 0..HALF {
+            let product = _mm256_mul_ps(_mm256_set1_ps(a[k][row]), vector(&b[k]));
             let aligned = _mm256_cvttps_epi32(_mm256_mul_ps(product, scale));
             sums = _mm256_add_epi32(sums, aligned);
         }
         sums
     }
 
-    /// The sum of integers, in units, cut off to 32 bits.
+    /// As numbers of 64 bits.
     #[target_feature(enable = "avx2")]
-    fn finish(first: __m128i, second: __m128i, third: __m128i, unit: __m128) -> __m128 {
-        let pair = _mm256_add_pd(_mm256_cvtepi32_pd(first), _mm256_cvtepi32_pd(second));
-        let sum = _mm256_add_pd(pair, _mm256_cvtepi32_pd(third));
-        let sum = _mm256_mul_pd(sum, _mm256_cvtps_pd(unit));
+    fn halves_of(integers: __m256i) -> (__m256d, __m256d) {
+        let low = _mm256_cvtepi32_pd(_mm256_castsi256_si128(integers));
+        let high = _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(integers));
+        (low, high)
+    }
+
+    /// Sums of integers, in units, cut off to 32 bits.
+    #[target_feature(enable = "avx2")]
+    fn cut_off(sums: __m256d, unit: __m128) -> __m128 {
+        let sums = _mm256_mul_pd(sums, _mm256_cvtps_pd(unit));
         let kept = _mm256_castsi256_pd(_mm256_set1_epi64x(KEPT as i64));
-        _mm256_cvtpd_ps(_mm256_and_pd(sum, kept))
+        _mm256_cvtpd_ps(_mm256_and_pd(sums, kept))
     }
 }
 

@@ -176,7 +176,7 @@ impl TensorMap {
     pub fn swizzled(&self, address: u32) -> u32 {
         match self.swizzle {
             0 => address,
-            line => address ^ (address >> 7) % (line / 16) << 4,
+            line => address ^ (((address >> 7) % (line / 16)) << 4),
         }
     }
 }

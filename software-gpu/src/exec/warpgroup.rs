@@ -228,9 +228,10 @@ impl Context<'_> {
         });
     }
 
-    /// A piece of a matrix in the block's shared memory.
+    /// A piece of a matrix in the block's shared memory. The checkers are told of the reads of A by each warp, and of B, which all
+    /// warps of the group read alike, once: a part of the pieces by each.
     #[inline(always)]
-    fn piece(&mut self, site: &Site, address: u32) -> Option<[u16; PIECE]> {
+    fn piece(&mut self, site: &Site, address: u32, whole: bool) -> Option<[u16; PIECE]> {
         const BYTES: u32 = 2 * PIECE as u32;
         if address + BYTES > self.shared_bytes {
             self.fail(0, site.line, |place| Fault::IllegalAddress {
@@ -244,7 +245,9 @@ impl Context<'_> {
             });
             return None;
         }
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.watch
+            && whole | (address / BYTES % WARPS == self.warp % WARPS)
+        {
             let place = (address, BYTES);
             watch.shared(site, Access::Load, (self.warp, 0), place, false);
         }
@@ -268,19 +271,22 @@ impl Context<'_> {
                 for (index, to) in rows.chunks_exact_mut(PIECE).enumerate() {
                     let row = (first + PIECE * index) as u32;
                     let address = descriptor.piece(true, row, k as u32);
-                    to.copy_from_slice(&self.piece(site, address)?);
+                    to.copy_from_slice(&self.piece(site, address, WIDTH == ROWS)?);
                 }
             }
             return Some(rows);
         }
-        for row in 0..WIDTH {
-            for half in 0..DEPTH / PIECE {
-                let k = half * PIECE;
-                let address = descriptor.piece(false, (first + row) as u32, k as u32);
-                let piece = self.piece(site, address)?;
-                for (at, element) in piece.into_iter().enumerate() {
-                    rows[k + at][row] = element;
-                }
+        let mut by_row = [[0; DEPTH]; WIDTH];
+        for (row, elements) in by_row.iter_mut().enumerate() {
+            for (index, to) in elements.chunks_exact_mut(PIECE).enumerate() {
+                let k = (PIECE * index) as u32;
+                let address = descriptor.piece(false, (first + row) as u32, k);
+                to.copy_from_slice(&self.piece(site, address, WIDTH == ROWS)?);
+            }
+        }
+        for (k, to) in rows.iter_mut().enumerate() {
+            for (to, elements) in to.iter_mut().zip(&by_row) {
+                *to = elements[k];
             }
         }
         Some(rows)

@@ -369,7 +369,7 @@ fn a_swizzle_permutes_pieces(scene: &mut Scene) -> Outcome {
     let [shared, stored] = move_box(scene, 3, [16, 5])?;
     for row in 0..8 {
         for column in 0..64 {
-            let place = 64 * row + 8 * (column / 8 ^ row) + column % 8;
+            let place = 64 * row + 8 * ((column / 8) ^ row) + column % 8;
             let index = 96 * (5 + row) + 16 + column;
             same!(shared[place], index as u16 + 1);
             same!(stored[index], index as u16 + 1);
