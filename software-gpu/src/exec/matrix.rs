@@ -74,14 +74,15 @@ impl<F: Factor> Shape for Multiply<F> {
             return;
         }
         let m = &cx.code.multiplications[op.x as usize];
-        let a = Factors::of::<F>(&cx.left_rows(m.a));
-        let mut columns = [[0; TILE]; DEPTH];
+        let (mut a, mut b) = (Factors::new(), Factors::new());
+        cx.left_rows(m.a, &mut a.bits);
+        a.decode::<F>();
         for (half, slot) in m.b.into_iter().enumerate() {
             // SAFETY: lowering made these rows of 32-bit cells. A lane holds two elements of a column.
             let tile = transposed(&tile_of(unsafe { &*cx.row::<u32>(slot) }));
-            columns[half * TILE..][..TILE].copy_from_slice(&tile);
+            b.bits[half * TILE..][..TILE].copy_from_slice(&tile);
         }
-        let b = Factors::of::<F>(&columns);
+        b.decode::<F>();
         let mut sums: Sums = [[0; TILE]; ROWS];
         cx.load_sums(&m.c, &mut sums);
         let rule = Rule::of(cx.grid.compute_capability.0);
@@ -93,8 +94,7 @@ impl<F: Factor> Shape for Multiply<F> {
 impl Context<'_> {
     /// 16 rows of A that the warp has in registers, by `[k][row]`: upper left, lower left, upper right, lower right.
     #[inline(always)]
-    pub(super) fn left_rows(&self, slots: [Slot; 4]) -> [[u16; ROWS]; DEPTH] {
-        let mut rows = [[0; ROWS]; DEPTH];
+    pub(super) fn left_rows(&self, slots: [Slot; 4], rows: &mut [[u16; ROWS]; DEPTH]) {
         for (quarter, slot) in slots.into_iter().enumerate() {
             // SAFETY: lowering made these rows of 32-bit cells.
             let tile = tile_of(unsafe { &*self.row::<u32>(slot) });
@@ -105,7 +105,6 @@ impl Context<'_> {
                 }
             }
         }
-        rows
     }
 
     /// Sums of eight columns from registers.

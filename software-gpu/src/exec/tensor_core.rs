@@ -241,25 +241,29 @@ pub(super) struct Factors<const WIDTH: usize> {
 }
 
 impl<const WIDTH: usize> Factors<WIDTH> {
-    /// Of these numbers, by `[k][row or column]`.
+    /// Zeros.
     #[inline(always)]
-    pub fn of<F: Factor>(bits: &[[u16; WIDTH]; DEPTH]) -> Self {
-        let mut factors = Self {
-            bits: *bits,
+    pub fn new() -> Self {
+        Self {
+            bits: [[0; WIDTH]; DEPTH],
             value: [[0.0; WIDTH]; DEPTH],
             power: [[0.0; WIDTH]; DEPTH],
             plain: true,
-        };
-        let values = factors.value.as_flattened_mut().iter_mut();
-        let powers = factors.power.as_flattened_mut().iter_mut();
+        }
+    }
+
+    /// Takes the numbers in `bits`, by `[k][row or column]`.
+    #[inline(always)]
+    pub fn decode<F: Factor>(&mut self) {
+        let values = self.value.as_flattened_mut().iter_mut();
+        let powers = self.power.as_flattened_mut().iter_mut();
         let mut wild = 0;
-        for ((bits, value), power) in bits.as_flattened().iter().zip(values).zip(powers) {
+        for ((bits, value), power) in self.bits.as_flattened().iter().zip(values).zip(powers) {
             let is_wild;
             (*value, *power, is_wild) = decoded::<F>(*bits);
             wild |= is_wild;
         }
-        factors.plain = wild == 0;
-        factors
+        self.plain = wild == 0;
     }
 }
 
@@ -538,7 +542,10 @@ mod tests {
         let mut next = before.iter().copied().cycle();
         let before: Sums =
             std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
-        let (left, right) = (Factors::of::<F>(&a), Factors::of::<F>(&b));
+        let (mut left, mut right) = (Factors::new(), Factors::new());
+        (left.bits, right.bits) = (a, b);
+        left.decode::<F>();
+        right.decode::<F>();
         let mut exact = before;
         multiply_exactly::<F>(rule, &left, &right, &mut exact);
         let mut sums = before;

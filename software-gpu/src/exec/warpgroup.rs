@@ -256,7 +256,7 @@ impl Context<'_> {
         Some(unsafe { from.cast::<[u16; PIECE]>().read_volatile() })
     }
 
-    /// `WIDTH` rows of a matrix in shared memory from `first` on, by `[k][row]`.
+    /// `WIDTH` rows of a matrix in shared memory from `first` on, by `[k][row]`; `false` if that failed.
     #[inline(always)]
     fn shared_rows<const WIDTH: usize>(
         &mut self,
@@ -264,32 +264,30 @@ impl Context<'_> {
         descriptor: MatrixDescriptor,
         transposed: bool,
         first: usize,
-    ) -> Option<[[u16; WIDTH]; DEPTH]> {
-        let mut rows = [[0; WIDTH]; DEPTH];
-        if transposed {
-            for (k, rows) in rows.iter_mut().enumerate() {
-                for (index, to) in rows.chunks_exact_mut(PIECE).enumerate() {
-                    let row = (first + PIECE * index) as u32;
-                    let address = descriptor.piece(true, row, k as u32);
-                    to.copy_from_slice(&self.piece(site, address, WIDTH == ROWS)?);
+        rows: &mut [[u16; WIDTH]; DEPTH],
+    ) -> bool {
+        let whole = WIDTH == ROWS;
+        for line in 0..if transposed { DEPTH } else { WIDTH } {
+            for start in (0..if transposed { WIDTH } else { DEPTH }).step_by(PIECE) {
+                let (row, k) = if transposed {
+                    (start, line)
+                } else {
+                    (line, start)
+                };
+                let address = descriptor.piece(transposed, (first + row) as u32, k as u32);
+                let Some(piece) = self.piece(site, address, whole) else {
+                    return false;
+                };
+                if transposed {
+                    rows[k][row..][..PIECE].copy_from_slice(&piece);
+                } else {
+                    for (rows, element) in rows[k..].iter_mut().zip(piece) {
+                        rows[row] = element;
+                    }
                 }
             }
-            return Some(rows);
         }
-        let mut by_row = [[0; DEPTH]; WIDTH];
-        for (row, elements) in by_row.iter_mut().enumerate() {
-            for (index, to) in elements.chunks_exact_mut(PIECE).enumerate() {
-                let k = (PIECE * index) as u32;
-                let address = descriptor.piece(false, (first + row) as u32, k);
-                to.copy_from_slice(&self.piece(site, address, WIDTH == ROWS)?);
-            }
-        }
-        for (k, to) in rows.iter_mut().enumerate() {
-            for (to, elements) in to.iter_mut().zip(&by_row) {
-                *to = elements[k];
-            }
-        }
-        Some(rows)
+        true
     }
 }
 
@@ -301,32 +299,37 @@ impl<F: Factor> Shape for Perform<F> {
         let m = &cx.code.warpgroup_multiplications[op.x as usize];
         let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         cx.watch_instruction();
-        let rows = match m.a {
-            Left::Registers(slots) => Some(cx.left_rows(slots)),
+        let mut a = Factors::new();
+        match m.a {
+            Left::Registers(slots) => cx.left_rows(slots, &mut a.bits),
             Left::Shared(_) => {
                 let descriptor = MatrixDescriptor::of_bits(wide(op.a, op.b));
                 let first = (cx.warp % WARPS) as usize * ROWS;
-                cx.shared_rows(&m.site, descriptor, m.transposed[0], first)
+                if !cx.shared_rows(&m.site, descriptor, m.transposed[0], first, &mut a.bits) {
+                    return;
+                }
             }
-        };
-        let Some(mut rows) = rows else { return };
+        }
         if m.negated {
-            for element in rows.as_flattened_mut() {
+            for element in a.bits.as_flattened_mut() {
                 *element ^= 0x8000;
             }
         }
-        let a = Factors::of::<F>(&rows);
+        a.decode::<F>();
+        let mut factors = Factors::new();
         let b = MatrixDescriptor::of_bits(wide(op.c, op.d));
         let rule = Rule::of(cx.grid.compute_capability.0);
         for (strip, slots) in m.d.iter().enumerate() {
             let first = COLUMNS * strip;
-            let columns = cx.shared_rows::<COLUMNS>(&m.site, b, m.transposed[1], first);
-            let Some(columns) = columns else { return };
+            if !cx.shared_rows(&m.site, b, m.transposed[1], first, &mut factors.bits) {
+                return;
+            }
+            factors.decode::<F>();
             let mut sums: Sums = [[0; COLUMNS]; ROWS];
             if op.e != 0 {
                 cx.load_sums(slots, &mut sums);
             }
-            multiply::<F>(rule, &a, &Factors::of::<F>(&columns), &mut sums);
+            multiply::<F>(rule, &a, &factors, &mut sums);
             cx.store_sums(slots, &sums);
         }
     }
