@@ -558,6 +558,64 @@ fn an_address_is_replaced() {
     assert_eq!(replace(&mut [0; 16], addresses[1]), Err(INVALID_VALUE));
 }
 
+/// A map may lie in global memory; fences between its proxies and prefetches are accepted.
+#[test]
+fn a_map_may_be_in_global_memory() {
+    let driver = Driver::new();
+    let data = numbered(3 * 40 * 96);
+    let tiled = Tiled::new(upload(&driver, &data));
+    let words = tiled.encode().unwrap().map(|word| word.to_le_bytes());
+    let place = driver.allocate(128).unwrap();
+    driver
+        .to_device(place, words.as_flattened().as_ptr(), 128, LEGACY)
+        .unwrap();
+    let text = loading(2, "", "").replace(
+        "mov.b64 %map, map; cvta.param.u64 %map, %map;",
+        "ld.param.u64 %map, [map]; cvta.global.u64 %map, %map; fence.proxy.tensormap::generic.release.gpu;
+        fence.proxy.tensormap::generic.acquire.gpu [%map], 128; cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%map, {%x0, %x1}];",
+    );
+    let module = driver.module(&text).unwrap();
+    let function = driver.function(module, "load").unwrap();
+    let out = driver.allocate(SHARED).unwrap();
+    let (at, argument) = ([8, 3, 0, 0, 0], [place; 16]);
+    driver
+        .launch(
+            function,
+            1,
+            128,
+            0,
+            &[&argument, &out, &at, &2048_u32, &0_u32],
+        )
+        .unwrap();
+    let came = download(&driver, out, SHARED / 2);
+    assert_eq!(came, expected(&tiled, &data, at, 0));
+}
+
+/// A compiler that copies the parameter to the stack gives the address of a copy that tensor copies do not read.
+#[test]
+fn a_map_may_not_be_in_local_memory() {
+    let driver = Driver::new();
+    let tiled = Tiled::new(upload(&driver, &numbered(3 * 40 * 96)));
+    let text = loading(2, "", "").replace(
+        "mov.b64 %map, map; cvta.param.u64 %map, %map;",
+        ".local .align 64 .b8 copy[128]; mov.u64 %map, copy; cvta.local.u64 %map, %map;",
+    );
+    let module = driver.module(&text).unwrap();
+    let function = driver.function(module, "load").unwrap();
+    let (map, out) = (tiled.encode().unwrap(), driver.allocate(SHARED).unwrap());
+    driver
+        .launch(
+            function,
+            1,
+            128,
+            0,
+            &[&map, &out, &[0; 5], &2048_u32, &0_u32],
+        )
+        .unwrap();
+    assert_eq!(driver.synchronize(), Err(ILLEGAL_INSTRUCTION));
+    assert!(last_fault().unwrap().contains("local memory"));
+}
+
 /// What a kernel does wrong ends the context; each has its own code, and a sentence.
 #[test]
 fn misuse_is_a_fault() {

@@ -418,3 +418,32 @@ pub(in crate::driver) unsafe fn text(name: *const c_char) -> Result<String, Cuda
         .to_string_lossy()
         .into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::Profile;
+
+    #[test]
+    fn architecture_specific_code_is_for_one_compute_capability() {
+        for (device, target, fits) in [
+            ("h200", "sm_90a", true),
+            ("h200", "sm_90", true),
+            ("h200", "sm_100a", false),
+            ("a100", "sm_90a", false),
+            ("a100", "sm_80", true),
+            ("b200", "sm_90a", false),
+            ("b200", "sm_90", true),
+        ] {
+            let profile = Profile::named(device)
+                .expect("is built in")
+                .expect("is valid");
+            let text = format!(".version 8.0\n.target {target}\n.address_size 64\n");
+            let module = crate::ptx::parse(&text).expect("is PTX");
+            let refused = check_target(&profile.device, &module).err();
+            let error = refused.map(|refusal| refusal.error);
+            let expected = (!fits).then_some(CudaError::NoBinaryForGpu);
+            assert_eq!(error, expected, "{target} on {device}");
+        }
+    }
+}

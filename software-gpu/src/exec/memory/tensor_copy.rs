@@ -10,10 +10,10 @@ use super::super::fault::{Access, Fault};
 use super::super::op::{Handler, Op, Slot};
 use super::super::tensor_map::{ALIGNMENT, BYTES, MAX_RANK, Row, TensorMap};
 use super::super::warp_handlers::{Shape, plain_handler};
-use super::Site;
 use super::cells::cell;
 use super::copy::BYTES_PER_CYCLE;
 use super::target::{Target, addresses};
+use super::{Site, generic};
 
 /// What an address of a box in shared memory must be a multiple of.
 const BOX_ALIGNMENT: u64 = 128;
@@ -130,6 +130,15 @@ impl<'g> Context<'g> {
                 site,
                 lane,
                 format!("the tensor map at {address:#x} is not aligned to {ALIGNMENT} bytes"),
+            );
+            return None;
+        }
+        let (space, _) = generic(address);
+        if matches!(space, Space::Shared | Space::Local) {
+            self.refuse_copy(
+                site,
+                lane,
+                format!("the tensor map at {address:#x} is in shared or local memory"),
             );
             return None;
         }
