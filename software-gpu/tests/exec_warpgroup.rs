@@ -507,6 +507,11 @@ fn overwriting_without_a_barrier_is_a_race() {
     let race = format!("{}{WAIT}{store}", Multiplication::new(8).text());
     let (_, observed) = run_checked(8, &race, &case, "bf16", launch(1, 128));
     assert_eq!(observed.shared_races.len(), 1);
+    // A barrier before the wait orders nothing: the multiplication may read later.
+    let multiply = Multiplication::new(8).text();
+    let early = format!("{multiply} bar.sync 0; {store} bar.sync 0; {WAIT}");
+    let (_, observed) = run_checked(8, &early, &case, "bf16", launch(1, 128));
+    assert_eq!(observed.shared_races.len(), 1);
     let ordered = format!(
         "{}{WAIT} bar.sync 0; {store}",
         Multiplication::new(8).text()

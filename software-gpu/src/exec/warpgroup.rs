@@ -18,6 +18,7 @@ use super::op::{Handler, Op, Slot};
 use super::program::Code;
 use super::tensor_core::{COLUMNS, DEPTH, Factor, Factors, ROWS, Rule, Sums, multiply};
 use super::warp_handlers::{LANES, Shape, handler, plain_handler};
+use super::watch::Knowledge;
 use crate::ptx::ir::Space;
 
 /// Warps of a warpgroup.
@@ -69,6 +70,8 @@ struct Pending<'g> {
     /// The number of its group, which may not be committed yet.
     group: u32,
     ready: u64,
+    /// For the checkers: what the warp knew at the issue.
+    knowledge: Option<Knowledge>,
 }
 
 impl Multiplications<'_> {
@@ -110,6 +113,7 @@ impl Shape for Issue {
         // B is read once for four warps.
         let b_bytes = columns * 2 * DEPTH as u64 / u64::from(WARPS);
         cx.cost.shared_bytes += b_bytes + if from_shared { a_bytes } else { 0 };
+        let knowledge = cx.watch.as_ref().and_then(|watch| watch.knowledge(cx.warp));
         let warp = &mut cx.multiplications[cx.warp as usize];
         // Four tensor cores of 512 multiply-adds in a cycle.
         warp.done = warp.done.max(cx.cycles) + (columns / 2).max(LEAST_CYCLES);
@@ -127,6 +131,7 @@ impl Shape for Issue {
             code,
             group: warp.committed,
             ready: warp.done,
+            knowledge,
         });
     }
 }
@@ -180,18 +185,27 @@ impl Context<'_> {
             if multiplications.pending.front().filter(is_due).is_none() {
                 break;
             }
-            let Some(pending) = multiplications.pending.pop_front() else {
+            let Some(mut pending) = multiplications.pending.pop_front() else {
                 break;
             };
             (self.registers, self.code) = (pending.registers, pending.code);
             self.cycles = self.cycles.max(pending.ready);
+            self.exchange(&mut pending.knowledge);
             // SAFETY: the operation was made for that frame, which calls and returns do not leave before it is performed.
             unsafe { (pending.op.run)(self, &pending.op) };
+            self.exchange(&mut pending.knowledge);
             if self.fault.is_some() {
                 break;
             }
         }
         (self.registers, self.code) = (registers, code);
+    }
+
+    /// Lets the checkers see accesses in the knowledge of another time, and back again.
+    fn exchange(&mut self, knowledge: &mut Option<Knowledge>) {
+        if let (Some(watch), Some(knowledge)) = (&mut self.watch, knowledge) {
+            watch.exchange(self.warp, knowledge);
+        }
     }
 
     /// Whether the warp's group has four warps; else reports the fault.

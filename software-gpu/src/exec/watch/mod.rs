@@ -35,6 +35,7 @@ use unwritten::Unwritten;
 
 pub use dependent::Dependent;
 pub use divergence::DivergentBarrier;
+pub(super) use order::Knowledge;
 pub use shared::SharedRace;
 pub(super) use unwritten::Accessor;
 pub use unwritten::NeverWritten;
@@ -135,6 +136,19 @@ impl<'g> Watch<'g> {
     pub fn next_instruction(&mut self) {
         if let Some((_, shared)) = &mut self.shared {
             shared.next_instruction();
+        }
+    }
+
+    /// What a warp knows now of accesses to shared memory.
+    pub fn knowledge(&self, warp: u32) -> Option<Knowledge> {
+        let (order, _) = self.shared.as_ref()?;
+        Some(order.knowledge(warp))
+    }
+
+    /// The accesses that follow are made in that knowledge; the same call ends that.
+    pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
+        if let Some((order, _)) = &mut self.shared {
+            order.exchange(warp, knowledge);
         }
     }
 

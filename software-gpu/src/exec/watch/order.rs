@@ -12,6 +12,9 @@
 //! - What threads of other blocks know when they arrive at one of this block's objects is not kept: they may have heard of
 //!   anything that this block has done, so those who find the phase complete know all of it.
 //!
+//! What a warp starts and performs later, such as `wgmma`, happens when it waits for it, but in the knowledge of the start: what was stored
+//! in between, and heard of since, is no less of a race.
+//!
 //! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
 //! too much, and a race may be missed. None is made up.
 
@@ -50,6 +53,13 @@ struct Barrier {
     /// By warp: lanes that have arrived, and those of them that wait.
     arrived: Vec<u32>,
     waiting: Vec<u32>,
+}
+
+/// What a warp knows of the others, and its lanes of each other.
+#[derive(Clone, Debug, Default)]
+pub(in crate::exec) struct Knowledge {
+    known: Clock,
+    lanes: u32,
 }
 
 /// The time of an access.
@@ -96,6 +106,20 @@ impl Order {
             || self.pairs[warp].as_ref().is_some_and(|pairs| {
                 earlier.stretch <= pairs[usize::from(now.lane)][usize::from(earlier.lane)]
             })
+    }
+
+    /// What a warp knows now.
+    pub fn knowledge(&self, warp: u32) -> Knowledge {
+        Knowledge {
+            known: self.known[warp as usize].clone(),
+            lanes: self.lanes[warp as usize],
+        }
+    }
+
+    /// Exchanges what a warp knows for what it knew before, and back again.
+    pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
+        std::mem::swap(&mut self.known[warp as usize], &mut knowledge.known);
+        std::mem::swap(&mut self.lanes[warp as usize], &mut knowledge.lanes);
     }
 
     /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
