@@ -4,10 +4,8 @@ use cuda_std::extensions::{bulk, cluster, fence};
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-use super::stages::Stages;
-use super::{
-    A_TILE, B_TILE, COMPUTING, GROUPS, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS,
-};
+use super::stages::{Stages, Sums};
+use super::{A_TILE, B_TILE, COMPUTING, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS};
 use crate::float4::Float4;
 
 /// The operands of a launch.
@@ -72,18 +70,16 @@ impl Product {
         unsafe { *self.fetched.add(block as usize) = self.tiles * bytes_of_a_tile };
     }
 
-    /// Stores four elements of the row of the thread's group.
+    /// Stores the thread's sums.
     #[inline(always)]
-    unsafe fn store(&self, sums: [f32; 4]) {
-        let (group, place) = (
-            thread::thread_idx_x() / COMPUTING,
-            thread::thread_idx_x() % COMPUTING,
-        );
+    unsafe fn store(&self, sums: Sums) {
         let columns = (thread::grid_dim_y() * PRODUCT_COLUMNS) as usize;
-        let column = thread::block_idx_y() * PRODUCT_COLUMNS + 4 * place;
-        let row = (thread::block_idx_x() * PRODUCT_ROWS + group) as usize;
-        // SAFETY: inside the product, which has so many rows and columns.
-        unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums) };
+        let column = thread::block_idx_y() * PRODUCT_COLUMNS + 4 * thread::thread_idx_x();
+        let first = (thread::block_idx_x() * PRODUCT_ROWS) as usize;
+        for (row, sums) in (first..).zip(sums) {
+            // SAFETY: inside the product, which has so many rows and columns.
+            unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums) };
+        }
     }
 }
 
@@ -111,9 +107,6 @@ impl Share {
     }
 }
 
-/// Threads that compute.
-const ALL_COMPUTING: u32 = GROUPS * COMPUTING;
-
 /// What the threads of the block are for.
 #[derive(PartialEq, Eq)]
 enum Role {
@@ -127,9 +120,9 @@ enum Role {
 #[inline(always)]
 fn role() -> Role {
     match thread::thread_idx_x() {
-        ..ALL_COMPUTING => Role::Compute,
-        ALL_COMPUTING => Role::Fetch,
-        t if t == ALL_COMPUTING + LANES => Role::Pass,
+        ..COMPUTING => Role::Compute,
+        COMPUTING => Role::Fetch,
+        t if t == COMPUTING + LANES => Role::Pass,
         _ => Role::Nothing,
     }
 }
@@ -152,7 +145,7 @@ const B_BYTES: u32 = B_TILE * size_of::<f32>() as u32;
 
 /// `c` from `a` and `b`, all tiles from global memory. Blocks of [`PRODUCT_THREADS`](super::PRODUCT_THREADS) threads, of which one
 /// warp has nothing to do.
-#[kernel(launch_bounds(576))]
+#[kernel(launch_bounds(192))]
 pub unsafe fn product_global(
     a: *const f32,
     b: *const f32,
@@ -181,7 +174,7 @@ pub unsafe fn product_global(
 }
 
 /// `c` from `a` and `b`; a block fetches its share of each tile of `b` and passes it on to the other blocks of its cluster.
-#[kernel(launch_bounds(576))]
+#[kernel(launch_bounds(192))]
 pub unsafe fn product_dsmem(
     a: *const f32,
     b: *const f32,
@@ -238,8 +231,8 @@ pub unsafe fn product_dsmem(
 }
 
 /// `c` from `a` and `b`; a block fetches its share of each tile of `b` into the shared memory of all blocks of its cluster. A block that is
-/// alone copies for itself: on an H200 a multicast without a cluster ended in a launch failure when blocks followed each other closely.
-#[kernel(launch_bounds(576))]
+/// alone copies for itself.
+#[kernel(launch_bounds(192))]
 pub unsafe fn product_multicast(
     a: *const f32,
     b: *const f32,

@@ -8,8 +8,7 @@
 //! - `product_dsmem`: every block fetches its share of a tile, and passes it on to the others through distributed shared memory.
 //! - `product_multicast`: every block fetches its share of a tile, and the copy writes it into the shared memory of all of them.
 //!
-//! In all of them warps are specialised: four groups of four compute, and take turns by tiles; one thread fetches, and another one
-//! passes on where that is needed. Stages,
+//! In all of them warps are specialised: four compute, one thread fetches, and another one passes on where that is needed. Stages,
 //! order of the sums and grid are the same, and so are the results, bit for bit.
 //!
 //! Operands lie in panels, so that a tile is one contiguous piece: A as `[rows / PRODUCT_ROWS][terms][PRODUCT_ROWS]`, B as
@@ -28,7 +27,7 @@ pub const PRODUCT_ROWS: u32 = 4;
 pub const PRODUCT_COLUMNS: u32 = 4 * COMPUTING;
 
 /// Threads of a block: those that compute, and two warps of one working thread each.
-pub const PRODUCT_THREADS: u32 = GROUPS * COMPUTING + 2 * LANES;
+pub const PRODUCT_THREADS: u32 = COMPUTING + 2 * LANES;
 
 /// Rows of B in a tile.
 pub const PRODUCT_TERMS: u32 = 8;
@@ -44,10 +43,7 @@ const STAGES: u32 = 6;
 const A_TILE: u32 = PRODUCT_TERMS * PRODUCT_ROWS;
 const B_TILE: u32 = PRODUCT_TERMS * PRODUCT_COLUMNS;
 
-/// Groups of threads that compute. A tile is one group's; while it waits for that tile and for shared memory, the others compute.
-const GROUPS: u32 = 4;
-
-/// Threads of a group, four columns each.
+/// Threads that compute, four columns each.
 const COMPUTING: u32 = 128;
 
 /// Threads of a warp.

@@ -8,13 +8,13 @@
 //! The tiles lie in the launch's dynamic shared memory: first those of B, then those of A.
 
 use cuda_std::extensions::mbarrier::Mbarrier;
-use cuda_std::extensions::{SharedPtr, barrier, cluster, fence};
+use cuda_std::extensions::{SharedPtr, cluster, fence};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{GpuFloat, shared_array, warp};
 
 use super::{
-    A_TILE, B_TILE, COMPUTING, GROUPS, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, STAGES,
+    A_TILE, B_TILE, COMPUTING, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, STAGES,
 };
 
 /// The stages, and where a warp is among them.
@@ -27,13 +27,7 @@ pub(super) struct Stages {
 }
 
 /// The sums of a thread: four columns of each row.
-type Sums = [[f32; 4]; PRODUCT_ROWS as usize];
-
-/// The barrier at which the groups meet to add their sums.
-const ADDING: u32 = 1;
-
-/// Every group adds one row.
-const _: () = assert!(GROUPS == PRODUCT_ROWS && STAGES >= GROUPS);
+pub(super) type Sums = [[f32; 4]; PRODUCT_ROWS as usize];
 
 impl Stages {
     /// Reserves the stages and initialises their barriers; `shared` says whether blocks write into each other's stages.
@@ -132,19 +126,17 @@ impl Stages {
         }
     }
 
-    /// Multiplies each tile of the thread's group when it is there, and releases its stage: to the block, or to all blocks of the cluster
-    /// if they write into it. Returns four sums of the row that has the group's number.
+    /// Multiplies each tile when it is there, and releases its stage: to the block, or to all blocks of the cluster if they
+    /// write into it.
     ///
     /// # Safety
-    /// All threads that compute call it together.
+    /// The first [`COMPUTING`] threads call it together.
     #[inline(always)]
-    pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> [f32; 4] {
+    pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> Sums {
         // The blocks that wait for this one's warps.
         let readers = if shared { cluster::block_count() } else { 1 };
         let mut sums = [[0.0; 4]; PRODUCT_ROWS as usize];
-        let mut tile = thread::thread_idx_x() / COMPUTING;
-        self.stage = tile;
-        while tile < tiles {
+        for tile in 0..tiles {
             // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until
             // all have met at the end.
             unsafe {
@@ -152,7 +144,7 @@ impl Stages {
                 self.multiply(&mut sums);
                 warp::sync_warp(u32::MAX);
                 let lane = warp::lane_id();
-                // The last tiles' stages are not filled again: an arrival that nobody waits for could come when the block has exited.
+                // The last tiles' stages are not filled again: nobody waits for their release.
                 if lane < readers && tile + STAGES < tiles {
                     if readers == 1 {
                         self.empty().arrive();
@@ -161,53 +153,16 @@ impl Stages {
                     }
                 }
             }
-            tile += GROUPS;
-            self.stage += GROUPS;
-            if self.stage >= STAGES {
-                (self.stage, self.parity) = (self.stage - STAGES, self.parity ^ 1);
-            }
+            self.advance();
         }
-        // SAFETY: the caller's.
-        unsafe { self.add_groups(sums) }
-    }
-
-    /// The groups' sums of the row that has the thread's group's number, added through the memory of the stages.
-    ///
-    /// # Safety
-    /// All threads that compute call it together.
-    #[inline(always)]
-    unsafe fn add_groups(&self, sums: Sums) -> [f32; 4] {
-        let (group, place) = (
-            thread::thread_idx_x() / COMPUTING,
-            thread::thread_idx_x() % COMPUTING,
-        );
-        let at = |group: u32, row: u32| {
-            self.b
-                .add((group * PRODUCT_ROWS + row) * PRODUCT_COLUMNS + 4 * place)
-        };
-        // SAFETY: the first barrier is behind every group's last tile, so that no copy is under way and nobody reads one.
-        unsafe {
-            barrier::sync(ADDING, GROUPS * COMPUTING);
-            for row in 0..PRODUCT_ROWS {
-                at(group, row).write_x4(sums[row as usize]);
-            }
-            barrier::sync(ADDING, GROUPS * COMPUTING);
-            let mut all = [0.0; 4];
-            for other in 0..GROUPS {
-                let part = at(other, group).read_x4();
-                for column in 0..4 {
-                    all[column] += part[column];
-                }
-            }
-            all
-        }
+        sums
     }
 
     /// # Safety
     /// The stage is full.
     #[inline(always)]
     unsafe fn multiply(&self, sums: &mut Sums) {
-        let columns = self.b().add(4 * (thread::thread_idx_x() % COMPUTING));
+        let columns = self.b().add(4 * thread::thread_idx_x());
         for term in 0..PRODUCT_TERMS {
             // SAFETY: inside the tiles.
             let (a, b) = unsafe {
