@@ -301,3 +301,13 @@ fn gpu_only_panics_on_the_host() {
     };
     assert_eq!(expanded.to_string(), expected.to_string());
 }
+
+#[test]
+fn parts_of_a_name_are_joined_at_every_depth() {
+    let tokens = quote! { fn [<load_ 32 _ device>](x: [u8; 4]) { [<a b>](x[0], [< c >]) } };
+    let expected = quote! { fn load_32_device(x: [u8; 4]) { ab(x[0], c) } };
+    assert_eq!(
+        crate::joined::expand(tokens).to_string(),
+        expected.to_string()
+    );
+}
