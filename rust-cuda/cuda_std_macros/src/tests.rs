@@ -131,6 +131,7 @@ fn shared_statics_of_a_kernel_become_places() {
     let uses = "use_it ((* __address_of_TILE ()) [0] , & raw mut (* __address_of_TILE ()) , self . TILE , Other :: TILE)";
     assert!(device.contains(uses), "{device}");
     assert!(!device.contains("static mut"), "{device}");
+    assert!(device.contains("use address_space as _ ;"), "{device}");
     assert!(
         expanded.contains("assert ! ((* __address_of_TILE ()) . len () == N)"),
         "{expanded}"
