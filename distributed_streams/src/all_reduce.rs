@@ -199,7 +199,9 @@ const ONE_THREAD: &str = "the one host thread, which enqueues for all GPUs, is t
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let contexts = gpus::open_all()?;
-    let elements = part.elements_by_times::<f32>(ByteSize::mib(256), ByteSize::mib(2))?;
+    // One computer works for all software GPUs: with many of them each has less to do.
+    let modelled = ByteSize::mib(if contexts.len() > 2 { 1 } else { 2 });
+    let elements = part.elements_by_times::<f32>(ByteSize::mib(256), modelled)?;
     let samples = part.by_times(512, 16);
     let edge = ((elements / LAYERS).isqrt() / 64 * 64).max(64);
     let (compute, sums) =

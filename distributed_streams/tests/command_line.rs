@@ -63,6 +63,22 @@ fn four_gpus_give_the_same_results() {
     assert!(out.starts_with("4 software GPUs"), "{out}");
 }
 
+/// The rows of the table of scaling: numbers of GPUs.
+fn scaled(out: &str) -> Vec<&str> {
+    let rows = out.lines().skip_while(|line| !line.contains("GPUs  time, modelled")).skip(1);
+    let rows = rows.map(|row| row.split_whitespace().collect::<Vec<_>>());
+    rows.take_while(|row| row.last() == Some(&"%")).map(|row| row[0]).collect()
+}
+
+#[test]
+fn eight_gpus_give_the_same_results_and_a_table_of_one_to_eight() {
+    let mut command = on_software_gpus(&["--part", "all-reduce", "--part", "halo"]);
+    let (out, err) = said(command.env("SOFTWARE_GPU_COUNT", "8"), 0);
+    assert_eq!(err, "");
+    assert!(out.starts_with("8 software GPUs"), "{out}");
+    assert_eq!(scaled(&out), ["1", "2", "4", "8"], "{out}");
+}
+
 #[test]
 fn one_gpu_is_too_few() {
     let (_, err) = said(on_software_gpus(&[]).env("SOFTWARE_GPU_COUNT", "1"), 3);

@@ -6,6 +6,7 @@
 //! outside: see `recorder`. On a GPU it runs twice, and the second run is recorded: see `rehearsal`.
 
 mod data;
+mod gpus;
 pub mod kv;
 mod recorder;
 mod reference;
@@ -13,6 +14,7 @@ mod rehearsal;
 
 pub use data::{cpu_work, fill, given};
 pub use examples_host::lent::{Lent, in_place};
+pub use gpus::two_gpus;
 
 use anyhow::{Result, bail};
 use chapter_results::lab::HandedIn;

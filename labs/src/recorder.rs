@@ -3,6 +3,7 @@
 //! When the environment variable `LAB_RECORD` names a file, the recording begins before `main`, and the record is written there
 //! when the program hands in its result and once more when it ends. Otherwise the program is an ordinary one.
 
+use crate::gpus;
 use crate::rehearsal;
 use anyhow::Context as _;
 use chapter_results::lab::{HandedIn, LabRecord};
@@ -74,6 +75,10 @@ extern "C" fn before_main() {
 
 fn begin(file: PathBuf) -> anyhow::Result<()> {
     let device = Device::open(libcuda::Choice::from_environment()?)?;
+    if let Some(lacks) = gpus::lacking()? {
+        eprintln!("error: {lacks}");
+        std::process::exit(3);
+    }
     let mut whole = Whole::begin(&device)?;
     if rehearsal::is_wanted(device.times()) {
         // SAFETY: as below.

@@ -78,6 +78,16 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
             let right = if i + 1 < 1_000_003 { i + 1 } else { i };
             (given(0, i.saturating_sub(1)) + given(0, i) + given(0, right)) / 3.0
         }),
+        "24" => Reference::exact(8 << 17, |i| repeated(256, given(0, i))),
+        "25" => {
+            let grid = jacobi(512, 512, 8);
+            Reference::exact(grid.len(), move |i| grid[i])
+        }
+        // Both GPUs have the same sums.
+        "26" => Reference::exact(2 << 19, |i| {
+            let i = i % (1 << 19);
+            given(0, i) + given(1, i) + 2.0 * 0.125 * 4096.0
+        }),
         "20" => Reference::exact(8 << 18, |i| repeated(64, given(0, i))),
         "21" => Reference::exact(1 << 20, |i| repeated(32, given(0, i))),
         _ => return None,
@@ -87,4 +97,23 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
 /// What the kernels over tiles leave of an element.
 fn repeated(rounds: u32, x: f32) -> f32 {
     (0..rounds).fold(x, |x, _| x.mul_add(gpu_kernels::FACTOR, gpu_kernels::SUMMAND))
+}
+
+/// A grid after so many steps of `jacobi`, in the kernel's order of additions. What lies beyond the grid counts as zero.
+fn jacobi(rows: usize, width: usize, steps: usize) -> Vec<f32> {
+    let mut grid: Vec<f32> = (0..rows * width).map(|i| given(0, i)).collect();
+    for _ in 0..steps {
+        let at = |row: usize, column: usize| {
+            let inside = (1..=rows).contains(&row) && (1..=width).contains(&column);
+            if inside { grid[(row - 1) * width + column - 1] } else { 0.0 }
+        };
+        let mean = |i: usize| {
+            let (row, column) = (i / width + 1, i % width + 1);
+            let sum = (at(row - 1, column) + at(row + 1, column))
+                + (at(row, column - 1) + at(row, column + 1));
+            0.25 * sum
+        };
+        grid = (0..rows * width).map(mean).collect();
+    }
+    grid
 }

@@ -75,9 +75,9 @@ modules! {
         missing: [],
     }
     atomic, "cuda_std::atomic", cuda_std::atomic {
-        have: [AtomicF32 AtomicF64 BlockAtomicF32 BlockAtomicF64 SystemAtomicF32 SystemAtomicF64 mid],
+        have: [AtomicF32 AtomicF64 BlockAtomicF32 BlockAtomicF64 SystemAtomicF32 SystemAtomicF64 mid intrinsics],
         differ: [],
-        missing: ["intrinsics"],
+        missing: [],
     }
     float, "cuda_std::float", cuda_std::float {
         have: [],
@@ -261,17 +261,24 @@ fn table() -> String {
             missing.join(", ")
         );
     }
-    for (name, module, differ) in [
-        ("cuda_std::atomic::mid", "mid", ""),
+    let count = |module| {
+        signatures::functions()
+            .filter(|(of, _)| *of == module)
+            .count()
+    };
+    for (name, have, differ) in [
+        ("cuda_std::atomic::mid", count("mid"), ""),
+        (
+            "cuda_std::atomic::intrinsics",
+            signatures::atomic_intrinsics().len(),
+            "`inc`, `dec` and `acqrel`: instructions that exist, where Rust-CUDA's do not assemble",
+        ),
         (
             "cuda_std::intrinsics",
-            "intrinsics",
+            count("intrinsics"),
             "software where libdevice has no instruction: slower, and other last digits; only those with a rounding mode need a GPU",
         ),
     ] {
-        let have = signatures::functions()
-            .filter(|(of, _)| *of == module)
-            .count();
         text += &format!("| `{name}` | {have} | {differ} |  |\n");
     }
     text

@@ -17,9 +17,14 @@ const KERNEL: &str = "LAUNCHES_KERNEL";
 const STACK: &str = "STACK_BYTES";
 
 /// Enough for a float with all its digits. `core::fmt` calls through pointers, so the driver cannot know what it needs and gives
-/// a thread 1,024 bytes. The local variables of `greet` alone take 2,480; registers that frames save come on top, of about
+/// a thread 1,024 bytes. The local variables of `measure` alone take 2,480; registers that frames save come on top, of about
 /// ten frames on the way.
 const ENOUGH: usize = 8 << 10;
+
+/// The kernels that print and panic.
+const PRINTING: &str = include_str!("../ptx/printing.ptx");
+/// The kernel that prints floats; nothing where there was no device toolchain.
+const FLOATS: &str = include_str!(concat!(env!("OUT_DIR"), "/floats.ptx"));
 
 /// Launches two blocks of eight threads.
 #[test]
@@ -33,7 +38,8 @@ fn launch_kernel() -> Result<()> {
         let bytes = bytes.to_str().context("a number")?.parse()?;
         CurrentContext::set_resource_limit(ResourceLimit::StackSize, bytes)?;
     }
-    let module = Module::from_ptx(include_str!("../ptx/printing.ptx"), &[])?;
+    let ptx = if name == "measure" { FLOATS } else { PRINTING };
+    let module = Module::from_ptx(ptx, &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let kernel = module.get_function(name.to_str().context("a name")?)?;
     let values = DeviceBuffer::from_slice(&[7_u32, 6, 5, 4, 3, 2, 1, 0, 7, 6, 5, 4, 3])?;
@@ -43,6 +49,9 @@ fn launch_kernel() -> Result<()> {
     unsafe {
         match name.to_str() {
             Some("greet") => {
+                launch!(kernel<<<2, 8, 0, stream>>>(values.as_device_ptr(), values.len()))?
+            }
+            Some("measure") => {
                 launch!(kernel<<<2, 8, 0, stream>>>(floats.as_device_ptr(), floats.len()))?
             }
             Some("compare") => {
@@ -78,22 +87,51 @@ fn run_with(kernel: &str, stack: Option<usize>) -> Result<(Output, String)> {
     Ok((output, text))
 }
 
-#[test]
-fn kernels_print() -> Result<()> {
-    let (output, text) = run("greet")?;
+/// The kernel succeeds and prints these lines.
+fn prints(kernel: &str, lines: [&str; 2]) -> Result<()> {
+    let (output, text) = run(kernel)?;
     ensure!(output.status.success(), "{text}");
-    for line in [
-        "block 0 has Some(0.5) and 0.50\n",
-        "block 1 has Some(0.5) and 1.25\n",
-    ] {
+    for line in lines {
         ensure!(text.contains(line), "{line:?} is not in\n{text}");
     }
     Ok(())
 }
 
 #[test]
+fn kernels_print() -> Result<()> {
+    prints(
+        "greet",
+        ["block 0 of 2 has 0007\n", "block 1 of 2 has 0006\n"],
+    )
+}
+
+fn floats_are_there() -> bool {
+    if FLOATS.is_empty() {
+        eprintln!("not compiled, no device toolchain");
+    }
+    !FLOATS.is_empty()
+}
+
+#[test]
+fn kernels_print_floats() -> Result<()> {
+    if !floats_are_there() {
+        return Ok(());
+    }
+    prints(
+        "measure",
+        [
+            "block 0 measures Some(0.5) and 0.50\n",
+            "block 1 measures Some(0.5) and 1.25\n",
+        ],
+    )
+}
+
+#[test]
 fn a_float_does_not_fit_the_usual_stack() -> Result<()> {
-    let (output, text) = run_with("greet", None)?;
+    if !floats_are_there() {
+        return Ok(());
+    }
+    let (output, text) = run_with("measure", None)?;
     ensure!(!output.status.success(), "{text}");
     ensure!(text.contains("IllegalAddress"), "{text}");
     if std::env::var("CUDA_DRIVER").as_deref() != Ok("nvidia") {
@@ -161,5 +199,25 @@ fn a_panic_names_its_source_line_and_thread() -> Result<()> {
             );
         }
     }
+    Ok(())
+}
+
+/// The first line of each mistake, with `…` for the line of the PTX, is in the README.
+#[test]
+fn the_readme_shows_the_messages() -> Result<()> {
+    if std::env::var("CUDA_DRIVER").as_deref() == Ok("nvidia") {
+        return Ok(());
+    }
+    let mut expected = String::new();
+    for (kernel, ..) in MISTAKES {
+        let (_, text) = run(kernel)?;
+        let line = text.lines().find(|line| line.starts_with("software GPU: "));
+        let line = line.with_context(|| text.clone())?;
+        let (place, message) = line.split_once(", PTX line ").context("a line of PTX")?;
+        let (_, message) = message.split_once(": ").context("a message")?;
+        expected += &format!("{place}, PTX line …: {message}\n");
+    }
+    let readme = include_str!("../../../rust-cuda/README.md");
+    ensure!(readme.contains(&expected), "not in the README:\n{expected}");
     Ok(())
 }

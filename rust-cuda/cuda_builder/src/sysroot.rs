@@ -17,6 +17,9 @@ const STD: [&str; 2] = [
     "-Zbuild-std-features=compiler-builtins-mem",
 ];
 
+/// What the messages of panics in `core` and `alloc` call the folder of their sources: the same on every machine.
+const RUST_SRC: &str = "/rustc";
+
 /// A folder for what all build scripts of a target folder share, and the lock on it.
 pub(crate) struct Shared {
     pub(crate) folder: PathBuf,
@@ -61,6 +64,7 @@ impl Shared {
         let mut digest = Digest::new();
         digest.text(&toolchain.rustc.display().to_string());
         digest.text(crate::DEVICE_RUSTC);
+        digest.text(RUST_SRC);
         profile.iter().for_each(|setting| digest.text(setting));
         let sysroot = self.folder.join(format!("sysroot-{digest}"));
         if sysroot.exists() {
@@ -104,7 +108,13 @@ impl Shared {
         };
         prepare().map_err(io)?;
 
-        let mut command = compile::cargo(toolchain, &empty, &empty.join("target"), profile, &[]);
+        let flags: Vec<String> = toolchain
+            .rust_src()
+            .map(|sources| format!("--remap-path-prefix={}={RUST_SRC}", sources.display()))
+            .into_iter()
+            .collect();
+        let target = empty.join("target");
+        let mut command = compile::cargo(toolchain, &empty, &target, profile, &flags);
         command.args(STD).args(["--", "-Clinker=true"]);
         compile::run(command, toolchain, &empty, "every architecture")?;
 

@@ -8,6 +8,9 @@ use std::process::Command;
 /// other is refused.
 pub const DEVICE_RUSTC: &str = "1.96.0";
 
+/// Where a toolchain has the component rust-src.
+const RUST_SRC: &str = "lib/rustlib/src/rust";
+
 /// Names a device compiler.
 pub(crate) const VARIABLE: &str = "CUDA_BUILDER_RUSTC";
 
@@ -46,15 +49,21 @@ impl Toolchain {
         Err(tried)
     }
 
+    /// The sources of `core` and `alloc`.
+    pub(crate) fn rust_src(&self) -> Option<PathBuf> {
+        Some(sysroot(&self.rustc).ok()?.join(RUST_SRC))
+    }
+
     fn probe(rustc: &Path) -> Result<Self, String> {
         let shown = rustc.display();
         let version = output(rustc, ["--version"])?;
         if version.split(' ').nth(1) != Some(DEVICE_RUSTC) {
             return Err(format!("{shown} is {version}"));
         }
-        let sysroot = PathBuf::from(output(rustc, ["--print", "sysroot"])?);
+        let sysroot = sysroot(rustc)?;
         if !sysroot
-            .join("lib/rustlib/src/rust/library/core/Cargo.toml")
+            .join(RUST_SRC)
+            .join("library/core/Cargo.toml")
             .exists()
         {
             return Err(format!("{shown} has no rust-src"));
@@ -71,6 +80,10 @@ impl Toolchain {
             },
         })
     }
+}
+
+fn sysroot(rustc: &Path) -> Result<PathBuf, String> {
+    output(rustc, ["--print", "sysroot"]).map(PathBuf::from)
 }
 
 fn rustup() -> Result<PathBuf, String> {

@@ -7,12 +7,16 @@
 //! Orderings are those of [`core::sync::atomic::Ordering`]. A sequentially consistent operation is a `fence.sc`, then
 //! the operation with acquire ordering: NVIDIA's own mapping of the C++ memory model.
 //!
+//! A value in a shared array is accessed by `.shared` instructions, one behind a kernel's parameter by `.global` ones. What LLVM
+//! cannot follow to either, because the pointer went through memory, finds out at run time.
+//!
 //! PTX ISA, *Parallel Synchronization and Communication Instructions: atom*, *Data Movement: ld, st*, and *Memory
 //! Consistency Model*.
 
 use core::cell::UnsafeCell;
 pub use core::sync::atomic::Ordering;
 
+pub mod intrinsics;
 pub mod mid;
 
 /// `fence.sc` of a scope.
@@ -26,28 +30,57 @@ macro_rules! fence {
     };
 }
 
+/// An instruction on an address, in the address's state space. LLVM leaves one of the three where it knows the space; elsewhere the
+/// hardware asks.
+#[cfg(target_os = "cuda")]
+macro_rules! in_state_space {
+    ($before:expr, $after:expr, $address:expr; $($operands:tt)*) => {{
+        let address = $address;
+        if crate::llvm::is_global(address.cast_const().cast()) {
+            in_state_space!(@one concat!($before, ".global.", $after), address; $($operands)*)
+        } else if crate::llvm::is_shared(address.cast_const().cast()) {
+            in_state_space!(@one concat!($before, ".shared.", $after), shared_address(address); $($operands)*)
+        } else {
+            in_state_space!(@one concat!($before, ".", $after), address; $($operands)*)
+        }
+    }};
+    (@one $template:expr, $address:expr; $($operands:tt)*) => {
+        core::arch::asm!(
+            $template,
+            $($operands)*,
+            address = in(reg64) $address,
+            options(nostack, preserves_flags),
+        )
+    };
+}
+
+/// Where in shared memory a generic address of it points to (PTX `cvta.to.shared`).
+#[cfg(target_os = "cuda")]
+#[inline(always)]
+fn shared_address<T>(address: *mut T) -> u64 {
+    let shared;
+    // SAFETY: converts an address; touches no memory.
+    unsafe {
+        core::arch::asm!(
+            "cvta.to.shared.u64 {}, {};",
+            out(reg64) shared,
+            in(reg64) address,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    shared
+}
+
 /// An `atom` instruction in the ordering that the program asks for.
 #[cfg(target_os = "cuda")]
 macro_rules! atom {
     ($self:ident, $ordering:expr, $scope:literal, $register:ident, $operation:expr; $($operand:ident),*) => {{
         let before;
-        let address = $self.value.get();
         macro_rules! ordered {
             ($name:literal) => {
-                // Where LLVM knows the address to be in global memory, one of the two is left.
-                if crate::llvm::is_global(address.cast_const().cast()) {
-                    ordered!($name, ".global.")
-                } else {
-                    ordered!($name, ".")
-                }
-            };
-            ($name:literal, $space:literal) => {
-                core::arch::asm!(
-                    concat!("atom.", $name, ".", $scope, $space, $operation),
-                    out($register) before,
-                    in(reg64) address,
-                    $(in($register) $operand,)*
-                    options(nostack, preserves_flags),
+                in_state_space!(
+                    concat!("atom.", $name, ".", $scope), $operation, $self.value.get();
+                    out($register) before $(, in($register) $operand)*
                 )
             };
         }
@@ -83,12 +116,12 @@ macro_rules! fetch {
         pub $($unsafety)? fn $method(&self, value: $type, ordering: Ordering) -> $type {
             #[cfg(target_os = "cuda")]
             {
-                atom!(self, ordering, $scope, $register, concat!($operation, " {}, [{}], {};"); value)
+                atom!(self, ordering, $scope, $register, concat!($operation, " {}, [{address}], {};"); value)
             }
             #[cfg(not(target_os = "cuda"))]
             {
                 let combine: fn($type, $type) -> $type = $host;
-                let failure = host::failure(ordering);
+                let failure = failure(ordering);
                 let update = |bits| Some(combine(<$type>::from_bits(bits), value).to_bits());
                 match self.bits().fetch_update(ordering, failure, update) {
                     Ok(bits) | Err(bits) => <$type>::from_bits(bits),
@@ -165,11 +198,9 @@ macro_rules! atomic {
                 let value;
                 macro_rules! ordered {
                     ($ordering:literal) => {
-                        core::arch::asm!(
-                            concat!("ld.", $ordering, ".", $scope, ".", $bits, " {}, [{}];"),
-                            out($register) value,
-                            in(reg64) self.value.get(),
-                            options(nostack, preserves_flags),
+                        in_state_space!(
+                            concat!("ld.", $ordering, ".", $scope), concat!($bits, " {}, [{address}];"), self.value.get();
+                            out($register) value
                         )
                     };
                 }
@@ -202,11 +233,9 @@ macro_rules! atomic {
                 {
                 macro_rules! ordered {
                     ($ordering:literal) => {
-                        core::arch::asm!(
-                            concat!("st.", $ordering, ".", $scope, ".", $bits, " [{}], {};"),
-                            in(reg64) self.value.get(),
-                            in($register) value,
-                            options(nostack, preserves_flags),
+                        in_state_space!(
+                            concat!("st.", $ordering, ".", $scope), concat!($bits, " [{address}], {};"), self.value.get();
+                            in($register) value
                         )
                     };
                 }
@@ -249,7 +278,7 @@ macro_rules! atomic {
                 {
                     let ordering = strongest(success, failure);
                     let before: $type = atom!(
-                        self, ordering, $scope, $register, concat!("cas.", $bits, " {}, [{}], {}, {};"); current, new
+                        self, ordering, $scope, $register, concat!("cas.", $bits, " {}, [{address}], {}, {};"); current, new
                     );
                     if before.to_ne_bytes() == current.to_ne_bytes() { Ok(before) } else { Err(before) }
                 }
@@ -260,6 +289,15 @@ macro_rules! atomic {
             }
         }
     };
+}
+
+/// The ordering of a load that finds another value than was expected.
+fn failure(success: Ordering) -> Ordering {
+    match success {
+        Ordering::Release | Ordering::Relaxed => Ordering::Relaxed,
+        Ordering::SeqCst => Ordering::SeqCst,
+        _ => Ordering::Acquire,
+    }
 }
 
 /// The one ordering of a compare-and-swap that has to have `success` and `failure`.
@@ -363,17 +401,6 @@ floats! {
 /// What the host's atomic types need.
 #[cfg(not(target_os = "cuda"))]
 mod host {
-    use super::Ordering;
-
-    /// The ordering of a load that finds another value than was expected.
-    pub(super) fn failure(success: Ordering) -> Ordering {
-        match success {
-            Ordering::Release | Ordering::Relaxed => Ordering::Relaxed,
-            Ordering::SeqCst => Ordering::SeqCst,
-            _ => Ordering::Acquire,
-        }
-    }
-
     /// Integers have the methods of floats, so that one macro serves both.
     pub(super) trait Bits: Copy {
         type Bits;

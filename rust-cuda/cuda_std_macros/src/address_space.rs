@@ -7,7 +7,7 @@
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 use syn::parse::Parser;
-use syn::{Attribute, Error, ItemStatic, StaticMutability, Type, Visibility};
+use syn::{Attribute, Error, ItemStatic, Path, StaticMutability, Type, Visibility};
 
 use crate::shared_array;
 
@@ -91,9 +91,9 @@ fn declarations(tokens: TokenStream, names: &mut Vec<Ident>) -> syn::Result<Toke
     let mut result = TokenStream::new();
     let mut next = 0;
     while next < tokens.len() {
-        if let Some((item, end)) = shared_static(&tokens[next..])? {
+        if let Some((item, attribute, end)) = shared_static(&tokens[next..])? {
             names.push(item.ident.clone());
-            result.extend(function(&item));
+            result.extend(function(&item, &attribute));
             next += end;
             continue;
         }
@@ -109,8 +109,9 @@ fn declarations(tokens: TokenStream, names: &mut Vec<Ident>) -> syn::Result<Toke
     Ok(result)
 }
 
-/// A static at the beginning of `tokens` that an attribute places in shared memory, and how many tokens it has.
-fn shared_static(tokens: &[TokenTree]) -> syn::Result<Option<(ItemStatic, usize)>> {
+/// A static at the beginning of `tokens` that an attribute places in shared memory, the attribute's path, and how many tokens it
+/// has.
+fn shared_static(tokens: &[TokenTree]) -> syn::Result<Option<(ItemStatic, Path, usize)>> {
     let is_attribute = |pair: &[TokenTree]| {
         matches!(pair, [TokenTree::Punct(hash), TokenTree::Group(group)]
             if hash.as_char() == '#' && group.delimiter() == Delimiter::Bracket)
@@ -142,6 +143,7 @@ fn shared_static(tokens: &[TokenTree]) -> syn::Result<Option<(ItemStatic, usize)
     if !is_shared(attribute.parse_args()?)? {
         return Ok(None);
     }
+    let path = attribute.path().clone();
     let Some(end) = tokens
         .iter()
         .position(|token| matches!(token, TokenTree::Punct(end) if end.as_char() == ';'))
@@ -150,10 +152,10 @@ fn shared_static(tokens: &[TokenTree]) -> syn::Result<Option<(ItemStatic, usize)
     };
     let mut item: ItemStatic = syn::parse2(tokens[..=end].iter().cloned().collect())?;
     item.attrs.retain(|attribute| !named(attribute));
-    Ok(Some((item, end + 1)))
+    Ok(Some((item, path, end + 1)))
 }
 
-fn function(item: &ItemStatic) -> TokenStream {
+fn function(item: &ItemStatic, attribute: &Path) -> TokenStream {
     let ItemStatic {
         attrs,
         ident,
@@ -172,6 +174,9 @@ fn function(item: &ItemStatic) -> TokenStream {
         fn #name() -> #result {
             // The initial value is checked and not stored.
             const _: #ty = #expr;
+            // The attribute is gone: this uses what imports it.
+            #[allow(unused_imports)]
+            use #attribute as _;
             #address
         }
     }

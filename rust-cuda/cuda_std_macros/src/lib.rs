@@ -6,6 +6,7 @@
 mod address_space;
 mod externally_visible;
 mod gpu_only;
+mod joined;
 mod kernel;
 mod shared_array;
 #[cfg(test)]
@@ -68,4 +69,11 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn externally_visible(_arguments: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(parse_macro_input!(item as syn::Item)).into()
+}
+
+/// Makes names of parts: `[<atomic_load_ 32>]` becomes `atomic_load_32`. For the tables of `cuda_std` and its tests.
+#[doc(hidden)]
+#[proc_macro]
+pub fn joined(input: TokenStream) -> TokenStream {
+    joined::expand(input.into()).into()
 }

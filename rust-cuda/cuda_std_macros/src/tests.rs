@@ -131,6 +131,7 @@ fn shared_statics_of_a_kernel_become_places() {
     let uses = "use_it ((* __address_of_TILE ()) [0] , & raw mut (* __address_of_TILE ()) , self . TILE , Other :: TILE)";
     assert!(device.contains(uses), "{device}");
     assert!(!device.contains("static mut"), "{device}");
+    assert!(device.contains("use address_space as _ ;"), "{device}");
     assert!(
         expanded.contains("assert ! ((* __address_of_TILE ()) . len () == N)"),
         "{expanded}"
@@ -300,4 +301,14 @@ fn gpu_only_panics_on_the_host() {
         }
     };
     assert_eq!(expanded.to_string(), expected.to_string());
+}
+
+#[test]
+fn parts_of_a_name_are_joined_at_every_depth() {
+    let tokens = quote! { fn [<load_ 32 _ device>](x: [u8; 4]) { [<a b>](x[0], [< c >]) } };
+    let expected = quote! { fn load_32_device(x: [u8; 4]) { ab(x[0], c) } };
+    assert_eq!(
+        crate::joined::expand(tokens).to_string(),
+        expected.to_string()
+    );
 }

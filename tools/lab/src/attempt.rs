@@ -196,6 +196,8 @@ impl<'a> Place<'a> {
             .env("LAB_RECORD", &record)
             .env("CUDA_DRIVER", self.device.word())
             .env("SOFTWARE_GPU", MODEL)
+            .env("SOFTWARE_GPU_COUNT", lab.gpus.to_string())
+            .env("LAB_GPUS", lab.gpus.to_string())
             .env("SOFTWARE_GPU_RACES", "report")
             // What is loaded late would be loaded within the time that is graded.
             .env("CUDA_MODULE_LOADING", "EAGER")

@@ -32,6 +32,9 @@ pub struct Lab {
     pub kind: Kind,
     /// The lesson of the chapter that explains it: a package, and a part of it.
     pub lesson: String,
+    /// How many GPUs it needs. There are as many software GPUs.
+    #[serde(default = "one")]
+    pub gpus: u32,
     /// The criteria that its starting state does not meet.
     pub fails: Vec<String>,
     /// What helps, the least revealing first.
@@ -39,6 +42,9 @@ pub struct Lab {
     /// What starts the clock; without it, the first operation does.
     #[serde(default)]
     pub clock_starts_with: Option<ClockStart>,
+    /// Engines whose operations are not timed: what brings the result to the host.
+    #[serde(default)]
+    pub clock_leaves_out: Vec<Engine>,
     /// What is graded.
     pub criteria: Vec<Criterion>,
     /// Of a lab with questions: their answers, as digests.
@@ -113,11 +119,11 @@ pub enum Check {
     Unreported,
     /// The device did exactly the work of the goal: bytes copied each way, launches and threads of kernels.
     EqualWork,
-    /// The share of the busy time of one engine during which another is busy too.
+    /// The share of the busy time of one engine during which another of the same GPU is busy too.
     Overlap {
         /// The engine whose time counts.
         of: Engine,
-        /// The other one; the same engine means that two of its operations run at once.
+        /// The other one; the same engine means that two of its operations run at once, on whichever GPUs.
         with: Engine,
         /// The least share.
         at_least: f64,
@@ -178,6 +184,10 @@ pub enum Check {
         /// The question's number, from 1.
         question: usize,
     },
+}
+
+fn one() -> u32 {
+    1
 }
 
 fn no_limit() -> u64 {

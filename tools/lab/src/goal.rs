@@ -113,7 +113,7 @@ impl Goal {
     }
 }
 
-/// The operations of a lab that count: without memsets, and from the operation that starts the clock.
+/// The operations of a lab that count: from the operation that starts the clock, without memsets and what the lab leaves out.
 pub fn counted(lab: &Lab, recording: &Recording) -> Recording {
     let recording = recording.clone();
     let starts = |interval: &&Interval| {
@@ -129,7 +129,11 @@ pub fn counted(lab: &Lab, recording: &Recording) -> Recording {
         .find(starts)
         .map(|interval| interval.span.start);
     let first = first.unwrap_or(0);
-    recording.only(|interval| interval.engine != Engine::Set && interval.span.start >= first)
+    recording.only(|interval| {
+        interval.engine != Engine::Set
+            && !lab.clock_leaves_out.contains(&interval.engine)
+            && interval.span.start >= first
+    })
 }
 
 /// How long the busiest engine works.

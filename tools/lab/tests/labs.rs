@@ -62,6 +62,17 @@ fn labs_are_numbered_in_their_order() {
 }
 
 #[test]
+fn labs_on_two_gpus_say_so() {
+    for lab in toml("labs.toml")["lab"].as_array().expect("labs") {
+        let name = text(lab, "name");
+        let gpus = lab.get("gpus").and_then(Value::as_integer).unwrap_or(1);
+        let solution = fs::read_to_string(labs_folder().join(format!("solutions/{name}.rs")));
+        let uses_two = solution.is_ok_and(|text| text.contains("labs::two_gpus()"));
+        assert_eq!(uses_two, gpus == 2, "{name}");
+    }
+}
+
+#[test]
 fn an_exercise_and_its_solution_are_twins() {
     for lab in labs() {
         let exercise = read(&format!("exercises/{}", lab.file));

@@ -9,6 +9,7 @@ use cuda_std::warp::WarpReductionOp;
 use cuda_std::{
     FloatExt, GpuFloat, async_copy, bf16, f16, intrinsics, mem, misc, ptr, thread, warp,
 };
+use cuda_std_macros::joined;
 
 /// Functions with their modules.
 pub fn functions() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -87,3 +88,17 @@ macro_rules! atomics {
 }
 
 include!("../../upstream/src/signatures.rs");
+include!("../../upstream/src/atomic_intrinsics.rs");
+
+/// The names of the functions of `atomic::intrinsics`, each compared with its signature.
+pub fn atomic_intrinsics() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    macro_rules! compare {
+        ($name:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
+            let _: unsafe fn($($type),*) -> $result = cuda_std::atomic::intrinsics::$name;
+            names.push(stringify!($name));
+        };
+    }
+    atomic_intrinsics! { compare }
+    names
+}

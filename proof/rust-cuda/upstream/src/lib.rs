@@ -87,6 +87,7 @@ macro_rules! atomics {
 }
 
 include!("signatures.rs");
+include!("atomic_intrinsics.rs");
 
 /// The names in signatures.
 mod names {
@@ -128,6 +129,17 @@ pub mod atomic {
 
     pub mod mid {
         pub use crate::functions::mid::*;
+    }
+
+    pub mod intrinsics {
+        use cuda_std_macros::joined;
+
+        macro_rules! function {
+            ($name:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
+                pub unsafe fn $name($($argument: $type),*) -> $result { crate::absent() }
+            };
+        }
+        atomic_intrinsics! { function }
     }
 }
 

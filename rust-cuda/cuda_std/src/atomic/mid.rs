@@ -221,14 +221,9 @@ macro_rules! compare_and_swap {
         /// The module's contract.
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
-            let failure = match ordering {
-                Ordering::Release => Ordering::Relaxed,
-                Ordering::AcqRel => Ordering::Acquire,
-                other => other,
-            };
             // SAFETY: the caller keeps the contract.
             #[allow(unused_unsafe)]
-            let result = unsafe { $atomic::from_ptr(ptr).compare_exchange(current, new, ordering, failure) };
+            let result = unsafe { $atomic::from_ptr(ptr).compare_exchange(current, new, ordering, failure(ordering)) };
             result.unwrap_or_else(|before| before)
         }
     )*};

@@ -103,16 +103,22 @@ pub const CASES: &[Case] = &[
     ),
     ("*SharedPtr::<u32>::at(a).as_ptr()", "cvta.shared.u64"),
     // atomics
-    ("AtomicU32::from_ptr(p).load(Relaxed)", "ld.relaxed.gpu.b32"),
-    ("AtomicU32::from_ptr(p).load(Acquire)", "ld.acquire.gpu.b32"),
+    (
+        "AtomicU32::from_ptr(p).load(Relaxed)",
+        "ld.relaxed.gpu.global.b32",
+    ),
+    (
+        "AtomicU32::from_ptr(p).load(Acquire)",
+        "ld.acquire.gpu.global.b32",
+    ),
     ("SystemAtomicU32::from_ptr(p).load(SeqCst)", "fence.sc.sys;"),
     (
         "{ BlockAtomicU32::from_ptr(p).store(a, Release); a }",
-        "st.release.cta.b32",
+        "st.release.cta.global.b32",
     ),
     (
         "{ AtomicU32::from_ptr(p).store(a, Relaxed); a }",
-        "st.relaxed.gpu.b32",
+        "st.relaxed.gpu.global.b32",
     ),
     (
         "AtomicU32::from_ptr(p).swap(a, AcqRel)",
@@ -170,7 +176,7 @@ pub const CASES: &[Case] = &[
     // An address that LLVM cannot place is generic.
     (
         "BlockAtomicU32::from_ptr(shared_array![u32; 1]).fetch_add(a, Relaxed)",
-        "atom.relaxed.cta.add.u32",
+        "atom.relaxed.cta.shared.add.u32",
     ),
     // maths
     ("f.floor().to_bits()", "cvt.rmi.f32.f32"),
@@ -227,8 +233,54 @@ pub const CASES: &[Case] = &[
     ),
     (
         "{ atomic::mid::atomic_store_64_system(p.cast(), Release, 1); a }",
-        "st.release.sys.b64",
+        "st.release.sys.global.b64",
     ),
+    (
+        "BlockAtomicU32::from_ptr(shared_array![u32; 8].add(a as usize)).fetch_add(a, Relaxed)",
+        "atom.relaxed.cta.shared.add.u32",
+    ),
+    (
+        "AtomicU64::from_ptr(shared::dynamic_shared_mem()).compare_exchange(1, 2, AcqRel, Acquire).unwrap_or(3) as u32",
+        "atom.acq_rel.gpu.shared.cas.b64",
+    ),
+    (
+        "BlockAtomicF64::from_ptr(shared_array![f64; 8].add(a as usize)).load(Acquire) as u32",
+        "ld.acquire.cta.shared.b64",
+    ),
+    (
+        "{ BlockAtomicI32::from_ptr(shared_array![i32; 8].add(a as usize)).store(-1, Release); a }",
+        "st.release.cta.shared.b32",
+    ),
+    (
+        "{ use core::sync::atomic::AtomicU32; AtomicU32::from_ptr(shared_array![u32; 8].add(a as usize)).fetch_max(a, Relaxed) }",
+        "shared.max.u32",
+    ),
+    (
+        "atomic::intrinsics::atomic_fetch_min_release_i64_block(shared_array![i64; 8].add(a as usize), -1) as u32",
+        "atom.release.cta.shared.min.s64",
+    ),
+    // What LLVM cannot follow, the hardware finds out.
+    (
+        "AtomicU32::from_ptr(*p.cast::<*mut u32>()).fetch_add(a, Relaxed)",
+        "isspacep.shared",
+    ),
+    (
+        "AtomicU32::from_ptr(*p.cast::<*mut u32>()).fetch_add(a, Relaxed)",
+        "atom.relaxed.gpu.add.u32",
+    ),
+    (
+        "atomic::intrinsics::atomic_load_volatile_32_system(p)",
+        "ld.volatile.global.b32",
+    ),
+    (
+        "{ atomic::intrinsics::atomic_store_release_64_device(p.cast(), 1); a }",
+        "st.release.gpu.global.b64",
+    ),
+    (
+        "{ atomic::intrinsics::fence_acqrel_block(); a }",
+        "fence.acq_rel.cta;",
+    ),
+    ("{ atomic::intrinsics::membar_device(); a }", "membar.gl;"),
     ("misc::clock() as u32", "%clock64;"),
     ("clock64() as u32", "%clock64;"),
     ("global_timer() as u32", "%globaltimer;"),

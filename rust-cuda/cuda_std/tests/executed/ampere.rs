@@ -123,3 +123,36 @@ pub unsafe fn reductions(out: *mut u32, input: &[u32]) {
         *out.add(t() as usize) = warp_reduce(u32::MAX, value, Add) + range + same;
     }
 }
+
+/// Counters in shared memory, reached directly, by a pointer that lies in shared memory itself, and by upstream's intrinsics.
+#[kernel]
+pub unsafe fn atomics(out: *mut u32, input: &[u32]) {
+    use cuda_std::atomic::{AtomicU32, BlockAtomicU32, Ordering, intrinsics::*};
+    let counters = shared_array![u32; 4];
+    let place = shared_array![*mut u32; 1];
+    let (i, value) = (t() as usize, input[t() as usize]);
+    unsafe {
+        if i < 4 {
+            *counters.add(i) = 0;
+            }
+        if i == 0 {
+            *place = counters.add(1);
+        }
+        thread::sync_threads();
+        BlockAtomicU32::from_ptr(counters).fetch_add(value, Ordering::AcqRel);
+        AtomicU32::from_ptr(*place).fetch_max(value, Ordering::Relaxed);
+        atomic_fetch_inc_acqrel_u32_block(counters.add(2));
+        let mut seen = atomic_load_relaxed_32_block(counters.add(3));
+        loop {
+            let before = atomic_fetch_cas_relaxed_u32_block(counters.add(3), seen, seen + 2);
+            if before == seen {
+                break;
+            }
+            seen = before;
+        }
+        thread::sync_threads();
+        let found = atomic_load_acquire_32_block(counters.add(i % 4));
+        atomic_fetch_add_release_u32_device(out.add(i), found);
+        atomic_fetch_dec_volatile_u32_system(out.add(i));
+    }
+}

@@ -33,6 +33,10 @@ pub const ON_AMPERE: &[Run] = &[
         let first = 100 + i / 32 * 32;
         32 * first + 31 * 32 / 2 + 31
     }),
+    ("atomics", 1, true, |i| {
+        let sum = 64 * 100 + 63 * 64 / 2;
+        [sum, 163, 64, 128][i as usize % 4] - 1
+    }),
     ("upstream_copies", 1, true, |i| 100 + 63 - i + 100 + i + 32),
 ];
 

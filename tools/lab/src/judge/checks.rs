@@ -120,7 +120,7 @@ fn overlap(recording: &Recording, (of, with): (Engine, Engine), at_least: f64) -
     let share = if of == with {
         recording.overlapped_share(of)
     } else {
-        recording.share(of, with)
+        share_on_own_gpu(recording, of, with)
     };
     let found = if of == with {
         format!(
@@ -143,6 +143,19 @@ fn not_judged_here() -> Mark {
         "here the speed of the host decides, not the program: run it on the software GPU"
             .to_owned(),
     )
+}
+
+/// The share of the time of `of` during which its own GPU's `with` is busy, over all GPUs.
+fn share_on_own_gpu(recording: &Recording, of: Engine, with: Engine) -> f64 {
+    let devices: BTreeSet<u32> = recording.intervals.iter().map(|own| own.device).collect();
+    let (mut all, mut beside) = (0.0, 0.0);
+    for device in devices {
+        let own = recording.clone().only(|interval| interval.device == device);
+        let busy = own.busy(of).as_secs_f64();
+        all += busy;
+        beside += busy * own.share(of, with);
+    }
+    if all > 0.0 { beside / all } else { 0.0 }
 }
 
 fn within(case: &Case, times: f64, of: Yardstick) -> Mark {

@@ -4,10 +4,10 @@ use cuda_std::prelude::*;
 
 /// Prints a line in the first thread of each block.
 #[kernel]
-pub unsafe fn greet(values: &[f32]) {
+pub unsafe fn greet(values: &[u32]) {
     if thread::thread_idx_x() == 0 {
         let block = thread::block_idx_x();
-        println!("block {block} has {:?} and {:.2}", values.first(), values[block as usize]);
+        println!("block {block} of {} has {:04}", thread::grid_dim_x(), values[block as usize]);
     }
 }
 
