@@ -331,7 +331,7 @@ unsafe fn multiply(sums: &mut Sums, [a, b]: &Fragments) {
     unroll! { for I in [0 1 2 3] {
         unroll! { for STEP in [0 1 2 3 4 5 6 7] {
             // Forth and back: neighbouring instructions share A or B, which saves reads of registers.
-            const J: usize = if I % 2 == 0 { STEP } else { 7 - STEP };
+            const J: usize = if I.is_multiple_of(2) { STEP } else { 7 - STEP };
             let columns = [b[J / 2][J % 2 * 2], b[J / 2][J % 2 * 2 + 1]];
             // SAFETY: the caller's.
             sums[I][J] = unsafe { mma::m16n8k16_bf16(a[I], columns, sums[I][J]) };
