@@ -4,7 +4,7 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 use std::path::Path;
 
 /// Each module with its name, of the crate `gpu-kernels` in `folder`.
-pub fn of(folder: &Path) -> [(&'static str, CudaBuilder); 3] {
+pub fn of(folder: &Path) -> [(&'static str, CudaBuilder); 4] {
     let module = |arch, name: &'static str| {
         let builder = CudaBuilder::new(folder)
             .arch(arch)
@@ -17,5 +17,6 @@ pub fn of(folder: &Path) -> [(&'static str, CudaBuilder); 3] {
         module(NvvmArch::Compute70, "sm_70.ptx"),
         module(NvvmArch::Compute80, "sm_80.ptx"),
         module(NvvmArch::Compute90, "sm_90.ptx"),
+        module(NvvmArch::Compute90a, "sm_90a.ptx"),
     ]
 }

@@ -78,6 +78,7 @@ twins() {
     step kernels_against_nvcc bin/kernels_against_nvcc "${kernels[@]}"
     step launches_against_cuda bin/launches_against_cuda "$results/twins/launches.so"
     step programs_against_cuda bin/programs_against_cuda --rounds "${ROUNDS:-5}" bin "$results/twins" "${kernels[@]}"
+    step gemm_against_cublas bin/gemm_against_cublas "$results/twins/cublas.so"
 }
 
 # Everything in CUDA C++, all at the same time. The kernels for this GPU's own architecture, so that they get every
@@ -94,6 +95,8 @@ build_twins() {
         jobs+=($!)
     done
     nvcc -O3 -shared -Xcompiler -fPIC cuda/launches.cpp -lcuda -o "$to/launches.so" &
+    jobs+=($!)
+    nvcc -O3 -shared -Xcompiler -fPIC cuda/cublas.cpp -lcublas -o "$to/cublas.so" &
     jobs+=($!)
     for job in "${jobs[@]}"; do
         wait "$job" || code=1

@@ -13,6 +13,7 @@
 //! - [`host_memory`]: page-locking memory that the program already has
 //! - [`capture`]: capturing streams into graphs
 //! - [`peer`]: copies between devices
+//! - [`tensor_map`]: how a tensor lies in memory, for copies of boxes of it
 //! - [`launch_attributes`]: launches with attributes, such as thread-block clusters
 //!
 //! cust's `Stream::new` removes `NON_BLOCKING`, `Stream::wait_event` takes the event by value, and both types keep their
@@ -28,6 +29,7 @@ pub mod peer;
 pub mod pool;
 mod result;
 pub mod stream;
+pub mod tensor_map;
 
 pub use event::EventExt;
 pub use pool::MemoryPool;

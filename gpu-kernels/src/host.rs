@@ -20,6 +20,9 @@ pub static SM_80: &str = include_str!("../ptx/sm_80.ptx");
 /// over.
 pub static SM_90: &str = include_str!("../ptx/sm_90.ptx");
 
+/// The kernels that need Hopper and no other, and a driver of CUDA 12.3 or later: `wgmma`.
+pub static SM_90A: &str = include_str!("../ptx/sm_90a.ptx");
+
 /// A kernel's name, and its parameters' types as Rust writes them.
 pub type Declaration = (&'static str, fn() -> &'static str);
 
@@ -62,6 +65,7 @@ kernels! {
 
     /// The names of the kernels in [`SM_80`].
     SM_80_KERNELS {
+        gemm::mma_sync: gemm_mma_sync gemm_mma_sync_wide;
         tiles::cp_async: fma_tiles_cp_async;
     } and those of others {}
 
@@ -72,4 +76,9 @@ kernels! {
         steps::dependent: relax_dependent;
         tiles::bulk: fma_tiles_bulk;
     } and those of others { fma_tiles_cp_async }
+
+    /// The names of the kernels in [`SM_90A`].
+    SM_90A_KERNELS {
+        gemm::wgmma: gemm_wgmma;
+    } and those of others {}
 }

@@ -1,6 +1,6 @@
 //! The committed PTX is what the host code believes it to be.
 
-use gpu_kernels::{SM_70, SM_80, SM_90, Signature as _};
+use gpu_kernels::{SM_70, SM_80, SM_90, SM_90A, Signature as _};
 
 /// The entries of a module, with their parameters' types.
 fn entries(ptx: &str) -> Vec<(&str, Vec<&str>)> {
@@ -32,6 +32,7 @@ fn the_names_are_exactly_the_entries() {
         (SM_70, gpu_kernels::SM_70_KERNELS),
         (SM_80, gpu_kernels::SM_80_KERNELS),
         (SM_90, gpu_kernels::SM_90_KERNELS),
+        (SM_90A, gpu_kernels::SM_90A_KERNELS),
     ] {
         let mut entries: Vec<_> = entries(module).into_iter().map(|(name, _)| name).collect();
         let mut names = names.to_vec();
@@ -55,7 +56,7 @@ fn ptx_types(declared: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_entries_have_the_parameters_of_the_signatures() {
-    for (name, parameters) in [SM_70, SM_80, SM_90].into_iter().flat_map(entries) {
+    for (name, parameters) in [SM_70, SM_80, SM_90, SM_90A].into_iter().flat_map(entries) {
         let declared = gpu_kernels::DECLARATIONS
             .iter()
             .find(|declared| declared.0 == name);
@@ -89,6 +90,51 @@ fn the_sm_90_module_loads_on_every_driver_since_cuda_12() {
         "CUDA 12.0's PTX version"
     );
     assert!(SM_90.contains("\n.target sm_90\n"));
+}
+
+#[test]
+fn the_sm_90a_module_loads_on_every_driver_since_cuda_12_3() {
+    assert!(
+        SM_90A.contains("\n.version 8.3\n"),
+        "CUDA 12.3's PTX version"
+    );
+    assert!(SM_90A.contains("\n.target sm_90a\n"));
+}
+
+/// Names say how a kernel multiplies: on the tensor cores, by these instructions alone, and with all sums in registers.
+#[test]
+fn matrix_products_use_the_tensor_cores_as_their_names_promise() {
+    let mma = body(SM_80, gpu_kernels::gemm_mma_sync::NAME);
+    let wide = body(SM_80, gpu_kernels::gemm_mma_sync_wide::NAME);
+    let wgmma = body(SM_90A, gpu_kernels::gemm_wgmma::NAME);
+    let instruction = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 ";
+    // 64 x 64 elements and 64 terms of a warp, 16 x 8 and 16 of an instruction.
+    for mma in [mma, wide] {
+        assert_eq!(mma.matches(instruction).count(), 4 * 8 * 4);
+        for needed in [
+            "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+            "cp.async.cg.shared.global",
+        ] {
+            assert!(mma.contains(needed), "{needed}");
+        }
+    }
+    // 64 terms, 16 of an instruction.
+    let instruction = "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16";
+    assert_eq!(wgmma.matches(instruction).count(), 4);
+    for needed in [
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [",
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [",
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [",
+        "fence.proxy.tensormap::generic.acquire.gpu",
+        "setmaxnreg.dec.sync.aligned.u32 24;",
+        "setmaxnreg.inc.sync.aligned.u32 240;",
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+    ] {
+        assert!(wgmma.contains(needed), "{needed}");
+    }
+    for text in [mma, wide, wgmma] {
+        assert!(!text.contains("fma.") && !text.contains("mul.f32") && !text.contains(".local"));
+    }
 }
 
 #[test]
@@ -145,9 +191,10 @@ fn tiles_come_to_a_cluster_as_the_kernels_names_promise() {
         let text = body(SM_90, kernel);
         assert!(has.iter().all(|word| text.contains(word)), "{kernel}");
         assert!(has_not.iter().all(|word| !text.contains(word)), "{kernel}");
-        // Before a stage is written again, and before the block exits.
+        // A fence of the device for each tile would cost more than sharing gains.
         assert!(
-            text.contains("fence.proxy.async.shared::cluster"),
+            !text.contains("fence.proxy.async.shared::cluster")
+                && !text.contains("mbarrier.arrive.release.cluster"),
             "{kernel}"
         );
         assert_eq!(
@@ -220,7 +267,7 @@ fn multiplication_and_addition_are_fused() {
 #[test]
 fn no_kernel_can_panic_or_call() {
     for word in ["trap", "call", ".func", ".local"] {
-        for module in [SM_70, SM_80, SM_90] {
+        for module in [SM_70, SM_80, SM_90, SM_90A] {
             assert!(!module.contains(word), "{word}");
         }
     }

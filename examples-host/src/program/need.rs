@@ -17,6 +17,8 @@ pub enum Need {
     CooperativeLaunch,
     /// This compute capability at least.
     ComputeCapability(u32, u32),
+    /// This compute capability and no other: instructions of an architecture with the suffix `a`.
+    ComputeCapabilityAlone(u32, u32),
     /// So many multiprocessors at least.
     Multiprocessors(u32),
 }
@@ -36,6 +38,9 @@ impl fmt::Display for Need {
             }
             Self::ComputeCapability(major, minor) => {
                 write!(f, "compute capability {major}.{minor}")
+            }
+            Self::ComputeCapabilityAlone(major, minor) => {
+                write!(f, "compute capability {major}.{minor} and no other")
             }
             Self::Multiprocessors(count) => write!(f, "{count} multiprocessors"),
         }
@@ -58,6 +63,9 @@ impl Need {
             Self::CooperativeLaunch => device.has_cooperative_launch(),
             Self::ComputeCapability(major, minor) => {
                 Ok(device.compute_capability()? >= (major, minor))
+            }
+            Self::ComputeCapabilityAlone(major, minor) => {
+                Ok(device.compute_capability()? == (major, minor))
             }
             Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
         }
@@ -97,6 +105,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(Need::ComputeCapability(9, 1).is_met(&device), Ok(false));
+        let alone = |major, minor| Need::ComputeCapabilityAlone(major, minor).is_met(&device);
+        assert_eq!([alone(9, 0), alone(8, 0)], [Ok(true), Ok(false)]);
         let lacks = [Need::MemoryPools, Need::Multiprocessors(1000)];
         let error = check_all(&lacks, &device).unwrap_err();
         assert_eq!(exit::of(&error), Exit::DeviceLacks);

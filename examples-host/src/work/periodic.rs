@@ -66,6 +66,12 @@ impl Products {
         (0..self.terms).flat_map(row).collect()
     }
 
+    /// The matrix B with this many columns, column by column.
+    pub fn right_by_columns(&self, columns: usize) -> Vec<f32> {
+        let column = |column| (0..self.terms).map(move |term| self.b(term, column) as f32);
+        (0..columns).flat_map(column).collect()
+    }
+
     /// An element of the product.
     pub fn at(&self, row: usize, column: usize) -> f32 {
         self.table[row % ROWS * COLUMNS + column % COLUMNS]
@@ -101,6 +107,9 @@ mod tests {
         for (row, column) in [(0, 0), (3, 70), (79, 89), (61, 67)] {
             assert_eq!(one.at(row, column), product(row, column));
         }
+        let by_columns = one.right_by_columns(90);
+        let transposed = |i: usize| b[i % 37 * 90 + i / 37];
+        assert!((0..37 * 90).all(|i| by_columns[i] == transposed(i)));
         let sum = Products::sum([one.clone(), other.clone()]);
         assert_eq!(sum.at(5, 7), one.at(5, 7) + other.at(5, 7));
         let differs = |place: usize| one.at(place, place) != other.at(place, place);

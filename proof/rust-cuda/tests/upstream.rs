@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The files of `gpu-kernels/src` that use something that Rust-CUDA does not have, with a word of it.
-const OURS: [(&str, &str); 14] = [
+const OURS: [(&str, &str); 16] = [
     ("baseline/gelu.rs", "FastFloat"),
     ("baseline/kv_cache.rs", "FastFloat"),
     ("baseline/matmul.rs", "launch_bounds"),
@@ -14,6 +14,8 @@ const OURS: [(&str, &str); 14] = [
     ("baseline/spin.rs", "global_timer"),
     ("cluster_product/kernels.rs", "extensions::{bulk"),
     ("cluster_product/stages.rs", "extensions::"),
+    ("gemm/mma_sync.rs", "extensions::{SharedPtr"),
+    ("gemm/wgmma.rs", "extensions::{SharedPtr"),
     ("kv_prefetch/kernels.rs", "extensions::"),
     ("kv_prefetch/mean.rs", "extensions::"),
     ("steps/dependent.rs", "grid_dependency"),

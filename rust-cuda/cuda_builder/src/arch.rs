@@ -66,7 +66,7 @@ architectures! {
     Compute88 88 "" 90 "Ampere, Tegra, of CUDA 13.";
     Compute89 89 "" 78 "Ada.";
     Compute90 90 "" 80 "Hopper: clusters, distributed shared memory, bulk copies.";
-    Compute90a 90 "a" 80 "Hopper alone.";
+    Compute90a 90 "a" 83 "Hopper alone: `wgmma`, `setmaxnreg`.";
     Compute100 100 "" 86 "Blackwell, B200.";
     Compute100f 100 "f" 88 "Blackwell, the family of B200.";
     Compute100a 100 "a" 86 "Blackwell, B200 alone.";

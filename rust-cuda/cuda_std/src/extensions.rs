@@ -19,7 +19,15 @@ pub mod fence;
 pub mod grid_dependency;
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
 pub mod mbarrier;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
+pub mod mma;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod registers;
 mod shared_ptr;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
+pub mod tensor_map;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod wgmma;
 
 pub use clocks::{clock64, global_timer};
 pub use fast_float::FastFloat;

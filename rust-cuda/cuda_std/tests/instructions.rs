@@ -8,7 +8,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use cases::{AMPERE, AMPERE_NAMES, BEFORE_HOPPER, BY_VERSION, CASES, HOPPER, HOPPER_NAMES};
+use cases::{
+    AMPERE, AMPERE_NAMES, BEFORE_HOPPER, BY_VERSION, CASES, HOPPER, HOPPER_ALONE,
+    HOPPER_ALONE_NAMES, HOPPER_NAMES,
+};
 use cuda_builder::{CudaBuilder, NvvmArch, Toolchain};
 
 fn source(cases: &[(&str, &str)]) -> String {
@@ -116,6 +119,10 @@ fn everything_becomes_its_instruction_and_does_what_it_says() {
     let expected = [CASES, &later, AMPERE, HOPPER].concat();
     write_crate(folder, &(source(&expected) + AMPERE_NAMES + HOPPER_NAMES));
     check(NvvmArch::Compute90, folder, &expected);
+    let expected = [AMPERE, HOPPER, HOPPER_ALONE].concat();
+    let names = [AMPERE_NAMES, HOPPER_NAMES, HOPPER_ALONE_NAMES].concat();
+    write_crate(folder, &(source(&expected) + &names));
+    check(NvvmArch::Compute90a, folder, &expected);
 
     let (ampere, hopper) = (executed::AMPERE, executed::HOPPER);
     write_crate(folder, &format!("#![no_std]\n{ampere}"));

@@ -44,6 +44,26 @@ copies! {
         "Copies 16 bytes, past the first-level cache (PTX `cp.async.cg`).";
 }
 
+/// Copies the first `bytes` of 16 bytes, 0 to 16, and writes zeros after them (PTX `cp.async.cg` with a source size). Of
+/// `from` no more than these bytes are read.
+///
+/// # Safety
+/// As for [`copy_16`], but that `from` is valid for `bytes` bytes.
+#[gpu_only]
+pub unsafe fn copy_16_zero_filled<T>(to: SharedPtr<T>, from: *const T, bytes: u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 from; cvta.to.global.u64 from, {1};",
+            "cp.async.cg.shared.global [{0}], [from], 16, {2}; }}",
+            in(reg32) to.address(),
+            in(reg64) from,
+            in(reg32) bytes,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// Closes the group of the copies that this thread has issued since the last time (PTX `cp.async.commit_group`).
 #[gpu_only]
 pub fn commit_group() {

@@ -313,7 +313,7 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
 ];
 
 /// What [`AMPERE`] uses.
-pub const AMPERE_NAMES: &str = "use cuda_std::extensions::{async_copy, mbarrier::Mbarrier};\n";
+pub const AMPERE_NAMES: &str = "use cuda_std::extensions::{async_copy, mbarrier::Mbarrier, mma};\n";
 
 /// What there is from sm_80 on.
 pub const AMPERE: &[Case] = &[
@@ -347,6 +347,10 @@ pub const AMPERE: &[Case] = &[
         "cp.async.cg.shared.global",
     ),
     (
+        "{ async_copy::copy_16_zero_filled(SharedPtr::at(a), p, 7); a }",
+        "], 16, %r",
+    ),
+    (
         "{ async_copy::commit_group(); a }",
         "cp.async.commit_group;",
     ),
@@ -355,6 +359,15 @@ pub const AMPERE: &[Case] = &[
         "cp.async.wait_group 2;",
     ),
     ("{ async_copy::wait_all(); a }", "cp.async.wait_all;"),
+    (
+        "mma::m16n8k16_bf16([a; 4], [a; 2], [f; 4])[0].to_bits()",
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+    ),
+    (
+        "mma::load_x4(SharedPtr::<u32>::at(a))[3]",
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+    ),
+    ("mma::pack_bf16(f, 1.0)", "cvt.rn.bf16x2.f32"),
 ];
 
 /// What is another instruction from sm_90 on.
@@ -364,7 +377,7 @@ pub const BEFORE_HOPPER: &[Case] = &[(
 )];
 
 /// What [`HOPPER`] uses besides.
-pub const HOPPER_NAMES: &str = "use cuda_std::extensions::{bulk, cluster, fence};\n";
+pub const HOPPER_NAMES: &str = "use cuda_std::extensions::{bulk, cluster, fence, tensor_map};\n";
 
 /// What there is from sm_90 on.
 pub const HOPPER: &[Case] = &[
@@ -443,5 +456,54 @@ pub const HOPPER: &[Case] = &[
     (
         "{ cluster::map_shared_rank(SharedPtr::<f64>::at(a), 1).write(d); a }",
         "st.shared::cluster.b64",
+    ),
+    (
+        "{ mma::store_x4(SharedPtr::<u32>::at(a), [a; 4]); a }",
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+    ),
+    (
+        "{ tensor_map::copy_to_shared(SharedPtr::<u32>::at(a), p.cast(), [0, 1, 2], Mbarrier::at(SharedPtr::at(a))); a }",
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [",
+    ),
+    (
+        "{ tensor_map::multicast_to_cluster(SharedPtr::<u32>::at(a), p.cast(), [0, 1, 2], Mbarrier::at(SharedPtr::at(a)), 3); a }",
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [",
+    ),
+    (
+        "{ tensor_map::copy_to_global(p.cast(), [0, 1, 2], SharedPtr::<u32>::at(a)); a }",
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [",
+    ),
+];
+
+/// What [`HOPPER_ALONE`] uses besides.
+pub const HOPPER_ALONE_NAMES: &str = "use cuda_std::extensions::{registers, wgmma};\n";
+
+/// What there is on sm_90a and nowhere else.
+pub const HOPPER_ALONE: &[Case] = &[
+    (
+        "{ tensor_map::acquire(p.cast()); a }",
+        "fence.proxy.tensormap::generic.acquire.gpu [",
+    ),
+    (
+        "{ registers::decrease_to::<24>(); a }",
+        "setmaxnreg.dec.sync.aligned.u32 24;",
+    ),
+    (
+        "{ registers::increase_to::<240>(); a }",
+        "setmaxnreg.inc.sync.aligned.u32 240;",
+    ),
+    ("{ wgmma::fence(); a }", "wgmma.fence.sync.aligned;"),
+    (
+        "{ wgmma::commit_group(); a }",
+        "wgmma.commit_group.sync.aligned;",
+    ),
+    (
+        "{ wgmma::wait_group::<1>(); a }",
+        "wgmma.wait_group.sync.aligned 1;",
+    ),
+    (
+        "{ let tile = wgmma::Descriptor::swizzled_128(SharedPtr::<u32>::at(a)); let mut sums = wgmma::NO_SUMS; \
+         wgmma::m64n256k16_bf16(&mut sums, tile, tile.skip(16), true); sums[127].to_bits() }",
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16",
     ),
 ];

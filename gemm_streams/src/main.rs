@@ -1,0 +1,41 @@
+//! How do matrix products keep the tensor cores busy?
+//!
+//! A tensor core multiplies small matrices in one instruction. One product of 1024 x 1024 is too little work for a GPU of 132
+//! multiprocessors, and its operands have to come over a link that takes longer for them than the tensor cores. This example asks what streams gain when
+//! the operands come and go, what they gain when everything is there, and what the newest instructions gain. Each part predicts, measures,
+//! and says whether its lesson holds on this device.
+
+mod launches;
+mod products;
+mod streams;
+mod warpgroups;
+
+use examples_host::part_option::PartOption::Iterations;
+use examples_host::prelude::*;
+use std::process::ExitCode;
+
+/// `mma.sync` of bf16, and `cp.async`.
+const NEEDS: &[Need] = &[Need::ComputeCapability(8, 0)];
+/// `wgmma`.
+const HOPPER: &[Need] = &[Need::ComputeCapabilityAlone(9, 0)];
+
+fn main() -> ExitCode {
+    Example::new("gemm_streams", "Matrix products on tensor cores")
+        .part(
+            "streams",
+            "What do streams gain when operands come and go?",
+            &[Iterations],
+            streams::run,
+        )
+        .needs(NEEDS)
+        .part(
+            "launches",
+            "What do streams gain when everything is on the device?",
+            &[Iterations],
+            launches::run,
+        )
+        .needs(NEEDS)
+        .part("warpgroups", "What do Hopper's instructions gain?", &[Iterations], warpgroups::run)
+        .needs(HOPPER)
+        .main()
+}

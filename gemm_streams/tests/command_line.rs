@@ -1,0 +1,46 @@
+//! What the program says and how it ends, on a machine without a GPU.
+
+use lesson_tests::{Lesson, code, fits_80_columns, text};
+
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_gemm_streams"),
+    parts: &["streams", "launches", "warpgroups"],
+    readme: include_str!("../README.md"),
+};
+
+#[test]
+fn every_part_holds_without_a_race_and_prints_the_same_twice() {
+    fits_80_columns(&LESSON.holds_and_repeats());
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    LESSON.readme_shows("streams");
+}
+
+#[test]
+fn every_run_is_checked_when_asked_to() {
+    LESSON.every_run_is_right(&["--part", "launches"]);
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_usage_errors() {
+    LESSON.refuses(&[
+        (&["--part", "nonsense"][..], "nonsense"),
+        (&["--iterations", "0"], "0"),
+        (&["--part", "streams", "--size", "1MiB"], "--size"),
+    ]);
+}
+
+#[test]
+fn a_gpu_whose_tensor_cores_lack_the_instructions_is_told_so() {
+    for (gpu, part, lacks) in [
+        ("t4", "streams", "compute capability 8.0"),
+        ("t4", "launches", "compute capability 8.0"),
+        ("a100", "warpgroups", "compute capability 9.0"),
+    ] {
+        let output = LESSON.run(&["--gpu", gpu, "--part", part]);
+        assert_eq!(code(&output), Some(3));
+        assert!(text(&output.stderr).contains(lacks));
+    }
+}

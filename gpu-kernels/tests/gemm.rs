@@ -1,0 +1,185 @@
+//! The matrix products on tensor cores, against the CPU: shapes that tiles divide and shapes that they do not.
+
+mod support;
+
+use anyhow::{Result, ensure};
+use cuda_host::tensor_map::{Element, Swizzle, encode_tiled};
+use cust::memory::DeviceBuffer;
+use gpu_kernels::{
+    GEMM_MMA_SHARED_BYTES, GEMM_MMA_THREADS, GEMM_MMA_TILE, GEMM_MMA_WIDE_SHARED_BYTES,
+    GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_TILE, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX,
+    GEMM_WGMMA_SHARED_BYTES, GEMM_WGMMA_THREADS, SM_80, SM_90A, Signature as _,
+};
+use support::Argument::U32;
+use support::{Device, Shape, download, numbers, pointer, upload};
+
+/// Products, rows, columns, terms.
+type Case = [usize; 4];
+
+/// A tile and less than one, one more than a tile, several products, and fewer terms than stages, or than a tile.
+const CASES: [Case; 7] = [
+    [1, 128, 256, 64],
+    [2, 256, 256, 256],
+    [1, 129, 264, 136],
+    [3, 100, 8, 64],
+    [2, 7, 72, 8],
+    [1, 1, 520, 200],
+    [1, 300, 128, 448],
+];
+
+/// Elements behind C, which no kernel may touch.
+const BEHIND: usize = 4096;
+const UNTOUCHED: u16 = 0xFFFF;
+
+fn from_bits(bits: u16) -> f64 {
+    f64::from(f32::from_bits(u32::from(bits) << 16))
+}
+
+/// The nearest `bf16`, of two the even one.
+fn to_bits(value: f32) -> u16 {
+    let bits = value.to_bits();
+    ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16
+}
+
+/// Operands of a case.
+struct Operands {
+    a: Vec<u16>,
+    b: Vec<u16>,
+}
+
+impl Operands {
+    fn new([products, m, n, k]: Case, number: impl Fn(u32, usize) -> Vec<f32>) -> Self {
+        let bits = |seed, count| number(seed, count).into_iter().map(to_bits).collect();
+        Self {
+            a: bits(1, products * m * k),
+            b: bits(2, products * n * k),
+        }
+    }
+
+    /// Compares every element of C with the sum in `f64`.
+    ///
+    /// A product of two `bf16` is exact in `f32`. Each of the `k` additions, in whichever order, is off by at most 2^-23 of what has been
+    /// added so far, which is at most the sum of the absolute values; then the sum is rounded to `bf16`, by at most 2^-8 of it.
+    fn check(&self, what: &str, [_, m, n, k]: Case, c: &[u16]) -> Result<()> {
+        for (i, &found) in c.iter().enumerate() {
+            let (product, row, column) = (i / (m * n), i / n % m, i % n);
+            let a = &self.a[(product * m + row) * k..][..k];
+            let b = &self.b[(product * n + column) * k..][..k];
+            let terms = a.iter().zip(b).map(|(&a, &b)| from_bits(a) * from_bits(b));
+            let (sum, all) = terms.fold((0.0, 0.0), |(sum, all), x| (sum + x, all + x.abs()));
+            let added = k as f64 * all / f64::from(1u32 << 23);
+            let tolerated = added + (sum.abs() + added) / 256.0;
+            let error = (from_bits(found) - sum).abs();
+            ensure!(
+                error <= tolerated,
+                "{what}: element {i} is {}, the sum is {sum}, off by {error} and not by {tolerated}",
+                from_bits(found)
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whole numbers from -3 to 3: all sums are exact, and the tolerance of a small sum is less than a unit.
+fn whole(seed: u32, count: usize) -> Vec<f32> {
+    numbers(seed, count)
+        .into_iter()
+        .map(|x| (x * 3.0).round())
+        .collect()
+}
+
+/// Runs `launch` with A, B and C on the device for each case and both kinds of numbers, and checks what it leaves.
+fn check_all(
+    what: &str,
+    mut launch: impl FnMut(Case, [&DeviceBuffer<u16>; 2], &DeviceBuffer<u16>) -> Result<()>,
+) -> Result<()> {
+    for case in CASES {
+        for operands in [Operands::new(case, numbers), Operands::new(case, whole)] {
+            let [products, m, n, _] = case;
+            let len = products * m * n;
+            let (a, b) = (upload(&operands.a)?, upload(&operands.b)?);
+            let c = upload(&vec![UNTOUCHED; len + BEHIND])?;
+            launch(case, [&a, &b], &c)?;
+            let found = download(&c)?;
+            operands.check(&format!("{what} of {case:?}"), case, &found[..len])?;
+            let behind = found[len..].iter().all(|&element| element == UNTOUCHED);
+            ensure!(behind, "{what} of {case:?} writes behind C");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn mma_sync_multiplies_matrices_of_any_shape() -> Result<()> {
+    let device = Device::open(SM_80)?;
+    for (kernel, tile, threads, shared_bytes) in [
+        (
+            gpu_kernels::gemm_mma_sync::NAME,
+            GEMM_MMA_TILE,
+            GEMM_MMA_THREADS,
+            GEMM_MMA_SHARED_BYTES,
+        ),
+        (
+            gpu_kernels::gemm_mma_sync_wide::NAME,
+            GEMM_MMA_WIDE_TILE,
+            GEMM_MMA_WIDE_THREADS,
+            GEMM_MMA_WIDE_SHARED_BYTES,
+        ),
+    ] {
+        device.allow_shared_bytes(kernel, shared_bytes)?;
+        check_all(kernel, |[products, m, n, k], [a, b], c| {
+            let [m, n, k, products] = [m, n, k, products].map(|len| len as u32);
+            let blocks = m.div_ceil(tile[0]) * n.div_ceil(tile[1]) * products;
+            let shape = Shape {
+                grid: [blocks, 1, 1],
+                threads,
+                shared_bytes,
+            };
+            let arguments = [pointer(a), pointer(b), pointer(c), U32(m), U32(n), U32(k)];
+            // SAFETY: the kernel's parameters, and operands of this shape.
+            unsafe { device.run(kernel, shape, &arguments) }
+        })?;
+    }
+    Ok(())
+}
+
+/// By one block and by several, alone and in clusters of two.
+#[test]
+fn wgmma_multiplies_matrices_of_any_shape() -> Result<()> {
+    let kernel = gpu_kernels::gemm_wgmma::NAME;
+    let device = Device::open(SM_90A)?;
+    device.allow_shared_bytes(kernel, GEMM_WGMMA_SHARED_BYTES)?;
+    for (cluster, blocks) in [(1, 1), (1, 5), (2, 2), (2, 6)] {
+        check_all(kernel, |[products, m, n, k], [a, b], c| {
+            let (terms, rows) = (GEMM_WGMMA_BOX[0], GEMM_WGMMA_BOX[1]);
+            let [wide, high] = GEMM_WGMMA_OUTPUT_BOX;
+            let map = |tensor: &_, dimensions, box_of: [u32; 2]| {
+                let [x, y] = box_of;
+                encode_tiled(
+                    tensor,
+                    Element::Bf16,
+                    dimensions,
+                    [x, y, 1],
+                    Swizzle::Bytes128,
+                )
+            };
+            let result = c.index(..products * m * n);
+            let maps = [
+                map(a, [k, m, products], [terms, rows])?,
+                map(b, [k, n, products], [terms, rows])?,
+                map(&result, [n, m, products], [wide, high])?,
+            ];
+            let maps = upload(maps.as_flattened())?;
+            let shape = Shape {
+                grid: [blocks, 1, 1],
+                threads: GEMM_WGMMA_THREADS,
+                shared_bytes: GEMM_WGMMA_SHARED_BYTES,
+            };
+            let [m, n, k, products] = [m, n, k, products].map(|len| U32(len as u32));
+            let arguments = [pointer(&maps), m, n, k, products];
+            // SAFETY: the kernel's parameters, and maps of operands of this shape.
+            unsafe { device.run_in_clusters(kernel, shape, cluster, &arguments) }
+        })?;
+    }
+    Ok(())
+}
