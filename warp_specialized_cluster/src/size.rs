@@ -24,6 +24,11 @@ const SIZES: [u32; 4] = [1, 2, 4, 8];
 const TOO_LARGE: u32 = 16;
 const INVALID_SIZE: &str = "CUDA_ERROR_INVALID_CLUSTER_SIZE";
 
+/// One block shares with nobody.
+fn way(size: u32) -> Way {
+    if size == 1 { Way::Global } else { Way::Multicast }
+}
+
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["product"])?;
@@ -39,7 +44,7 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let plan = Plan::new().launches(1, shape.threads());
     let [one, two, four, eight] =
-        SIZES.map(|size| move |work: &mut Work| Ok(work.multiply((Way::Multicast, size), stream)?));
+        SIZES.map(|size| move |work: &mut Work| Ok(work.multiply((way(size), size), stream)?));
     let variants = [
         variant(("blocks-1", "1 block"), [stream], one),
         variant(("blocks-2", "2 blocks"), [stream], two),

@@ -230,8 +230,7 @@ pub unsafe fn product_dsmem(
     }
 }
 
-/// `c` from `a` and `b`; a block fetches its share of each tile of `b` into the shared memory of all blocks of its cluster. A block that is
-/// alone copies for itself.
+/// `c` from `a` and `b`; a block fetches its share of each tile of `b` into the shared memory of all blocks of its cluster.
 #[kernel(launch_bounds(192))]
 pub unsafe fn product_multicast(
     a: *const f32,
@@ -262,11 +261,7 @@ pub unsafe fn product_multicast(
                         stage.b().add(first),
                         product.b_tile(tile).add(first as usize),
                     );
-                    if blocks == 1 {
-                        bulk::copy_to_shared(to, from, bytes, stage.full());
-                    } else {
-                        bulk::multicast_to_cluster(to, from, bytes, stage.full(), all);
-                    }
+                    bulk::multicast_to_cluster(to, from, bytes, stage.full(), all);
                 });
                 product.note(A_BYTES + bytes);
             }

@@ -13,7 +13,8 @@
 //!
 //! Operands lie in panels, so that a tile is one contiguous piece: A as `[rows / PRODUCT_ROWS][terms][PRODUCT_ROWS]`, B as
 //! `[columns / PRODUCT_COLUMNS][terms][PRODUCT_COLUMNS]`; C is `[rows][columns]`. The number of terms is a multiple of
-//! [`PRODUCT_TERMS`], the grid is `(rows / PRODUCT_ROWS, columns / PRODUCT_COLUMNS)`, and clusters are `(1, 2, 4 or 8, 1)` blocks along x.
+//! [`PRODUCT_TERMS`], the grid is `(rows / PRODUCT_ROWS, columns / PRODUCT_COLUMNS)`, and clusters are `(2, 4 or 8, 1)` blocks along x; for
+//! `product_global`, which shares nothing, of 1 too.
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 pub(crate) mod kernels;

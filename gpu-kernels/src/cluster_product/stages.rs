@@ -133,10 +133,13 @@ impl Stages {
     /// The first [`COMPUTING`] threads call it together.
     #[inline(always)]
     pub(super) unsafe fn compute_each(&mut self, tiles: u32, shared: bool) -> Sums {
-        // The blocks that wait for this one's warps.
-        let readers = if shared { cluster::block_count() } else { 1 };
+        // The blocks that wait for this one's warps, from the first on.
+        let (own, readers) = match shared {
+            true => (0, cluster::block_count()),
+            false => (cluster::block_rank(), 1),
+        };
         let mut sums = [[0.0; 4]; PRODUCT_ROWS as usize];
-        for tile in 0..tiles {
+        for _ in 0..tiles {
             // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until
             // all have met at the end.
             unsafe {
@@ -144,13 +147,8 @@ impl Stages {
                 self.multiply(&mut sums);
                 warp::sync_warp(u32::MAX);
                 let lane = warp::lane_id();
-                // The last tiles' stages are not filled again: nobody waits for their release.
-                if lane < readers && tile + STAGES < tiles {
-                    if readers == 1 {
-                        self.empty().arrive();
-                    } else {
-                        self.empty().arrive_at_having_read(lane);
-                    }
+                if lane < readers {
+                    self.empty().arrive_at_having_read(own + lane);
                 }
             }
             self.advance();
