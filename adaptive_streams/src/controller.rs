@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! phase     0            1              2
-//! K/H       small        large          middle          how many streams are best?
+//! K/H       small        large          small           how many streams are best?
 //! 4 streams |HHHHHHHH    |HHH   HHH     |HHHHHHHH       K/H small: 4
 //! 8 streams |H H H H H   |H H H H H     |H H H H H      K/H large: 8
 //! ```
@@ -20,7 +20,7 @@
 use crate::decide::{CHOICES, Decision, FIRST, Floor, Floors, Telemetry, decide};
 use crate::log;
 use crate::rounds::{AHEAD, Rounds};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cuda_host::prelude::*;
 use cust::stream::Stream;
 use examples_host::prelude::*;
@@ -82,29 +82,31 @@ pub fn run(part: &mut Part) -> Result<()> {
     let copy = part.alone(streams, || rounds.copy_in())?;
     part.predict(predicted(&floors));
 
-    let log = RefCell::new(Vec::new());
+    let logs = RefCell::new(Vec::new());
     let fixed = |count: usize| {
         let name = (format!("fixed-{count}"), format!("{count} streams"));
         variant(name, streams, move |rounds: &mut Rounds| fixed(rounds, count))
     };
     let [two, four, eight, sixteen] = CHOICES.map(fixed);
     let controller = variant("controller", streams, |rounds: &mut Rounds| {
-        *log.borrow_mut() = adaptive(rounds, &floors)?;
+        logs.borrow_mut().push(adaptive(rounds, &floors)?);
         Ok(())
     });
     let replay = variant(("replay", "replay of the log"), streams, |rounds: &mut Rounds| {
-        replay(rounds, &log.borrow())
+        replay(rounds, logs.borrow().last().map_or(&[], Vec::as_slice))
     });
     let variants = [two, four, eight, sixteen, controller, replay];
     let outcomes = part.compare("variants", rounds.plan(), &mut rounds, variants)?;
-    let log = log.into_inner();
+    // Of each run, the last of which was replayed.
+    let logs = logs.into_inner();
+    let log = logs.last().context("the controller has not run")?;
     let regret = Regret::of(&rounds.phases);
     part.expect_regret(&regret, &outcomes, copies * rounds.phase as u32);
-    log::show(part, &log, copy);
+    log::show(part, log, copy);
     part.chart_start("controller", &outcomes[4], 96);
-    log::expect_replayed(part, &log, &floors);
-    log::expect_settled(part, &log, &regret, (rounds.phase, SETTLED));
-    log::expect_as_run(part, &log, rounds.all(), &outcomes[4].recording);
+    log::expect_replayed(part, log, &floors);
+    log::expect_settled(part, log, &regret, (rounds.phase, SETTLED));
+    log::expect_as_run(part, &logs, rounds.all(), &outcomes[4].recording);
     part.take_away(
         "Two events around a kernel now and then are enough to choose the number of streams anew.",
     );

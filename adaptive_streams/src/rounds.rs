@@ -24,7 +24,7 @@ const ROUND: usize = 1 << 19;
 const INPUT: usize = 12;
 /// The work of each phase: blocks of a kernel, and threads of a block. Few of them are slow, and leave the rest of the device to
 /// other streams.
-pub const PHASES: [(u32, u32); 3] = [(8, 256), (1, 96), (4, 256)];
+pub const PHASES: [(u32, u32); 3] = [(8, 256), (1, 96), (8, 256)];
 /// Rounds that are under way at most.
 pub const AHEAD: usize = 2;
 
