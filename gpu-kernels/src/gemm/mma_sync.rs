@@ -36,7 +36,7 @@ pub unsafe fn gemm_mma_sync(a: *const u16, b: *const u16, c: *mut u16, m: u32, n
     }
 }
 
-/// [`gemm_mma_sync`] with larger tiles, which ask less of shared memory: blocks of
+/// [`gemm_mma_sync`](fn@gemm_mma_sync) with larger tiles, which ask less of shared memory: blocks of
 /// [`GEMM_MMA_WIDE_THREADS`](super::GEMM_MMA_WIDE_THREADS) threads with
 /// [`GEMM_MMA_WIDE_SHARED_BYTES`](super::GEMM_MMA_WIDE_SHARED_BYTES) bytes.
 #[kernel(launch_bounds(256, 1))]
