@@ -22,6 +22,8 @@ mod float4;
 mod gemm;
 #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx83")))]
 mod kv_prefetch;
+#[cfg(any(not(target_os = "cuda"), target_feature = "ptx71"))]
+mod pipeline_state;
 #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx83")))]
 mod rounds;
 #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx83")))]

@@ -16,14 +16,14 @@ use cuda_std::{GpuFloat, shared_array, warp};
 use super::{
     A_TILE, B_TILE, COMPUTING, LANES, PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_TERMS, STAGES,
 };
+use crate::pipeline_state::PipelineState;
 
 /// The stages, and where a warp is among them.
 pub(super) struct Stages {
     a: SharedPtr<f32>,
     b: SharedPtr<f32>,
     barriers: Mbarrier,
-    stage: u32,
-    parity: u32,
+    at: PipelineState,
 }
 
 /// The sums of a thread: four columns of each row.
@@ -42,8 +42,7 @@ impl Stages {
             a: b.add(STAGES * B_TILE),
             b,
             barriers: Mbarrier::at(SharedPtr::new(barriers)),
-            stage: 0,
-            parity: 0,
+            at: PipelineState::FIRST,
         };
         let computing_warps = COMPUTING / LANES;
         let blocks = if shared { cluster::block_count() } else { 1 };
@@ -67,35 +66,32 @@ impl Stages {
 
     #[inline(always)]
     pub(super) fn a(&self) -> SharedPtr<f32> {
-        self.a.add(self.stage * A_TILE)
+        self.a.add(self.at.stage * A_TILE)
     }
 
     #[inline(always)]
     pub(super) fn b(&self) -> SharedPtr<f32> {
-        self.b.add(self.stage * B_TILE)
+        self.b.add(self.at.stage * B_TILE)
     }
 
     #[inline(always)]
     pub(super) fn full(&self) -> Mbarrier {
-        self.barriers.add(self.stage)
+        self.barriers.add(self.at.stage)
     }
 
     #[inline(always)]
     fn empty(&self) -> Mbarrier {
-        self.barriers.add(STAGES + self.stage)
+        self.barriers.add(STAGES + self.at.stage)
     }
 
     #[inline(always)]
     pub(super) fn come(&self) -> Mbarrier {
-        self.barriers.add(2 * STAGES + self.stage)
+        self.barriers.add(2 * STAGES + self.at.stage)
     }
 
     #[inline(always)]
     fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == STAGES {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
-        }
+        self.at.advance(STAGES);
     }
 
     /// Calls `fetch` with the number of each tile, when its stage may be written.
@@ -106,7 +102,7 @@ impl Stages {
     pub(super) unsafe fn fetch_each(&mut self, tiles: u32, fetch: impl Fn(&Self, u32)) {
         for tile in 0..tiles {
             // SAFETY: the barriers are initialised, and a stage's phases are waited for one by one.
-            unsafe { self.empty().wait_parity(self.parity ^ 1) };
+            unsafe { self.empty().wait_parity(self.at.parity ^ 1) };
             fetch(self, tile);
             self.advance();
         }
@@ -120,7 +116,7 @@ impl Stages {
     pub(super) unsafe fn pass_each(&mut self, tiles: u32, pass: impl Fn(&Self)) {
         for _ in 0..tiles {
             // SAFETY: as above.
-            unsafe { self.come().wait_parity(self.parity) };
+            unsafe { self.come().wait_parity(self.at.parity) };
             pass(self);
             self.advance();
         }
@@ -143,7 +139,7 @@ impl Stages {
             // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until
             // all have met at the end.
             unsafe {
-                self.full().wait_parity(self.parity);
+                self.full().wait_parity(self.at.parity);
                 self.multiply(&mut sums);
                 warp::sync_warp(u32::MAX);
                 let lane = warp::lane_id();

@@ -19,6 +19,7 @@ use super::{
     GEMM_TERMS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX, GEMM_WGMMA_TILE, ROW, SWIZZLE,
     WGMMA_COMPUTING as COMPUTING, WGMMA_STAGES as STAGES, tile_of,
 };
+use crate::pipeline_state::PipelineState;
 use crate::unroll::unroll;
 
 const WARPGROUP: u32 = 128;
@@ -109,8 +110,7 @@ impl Work {
 struct Ring {
     stages: SharedPtr<u8>,
     barriers: Mbarrier,
-    stage: u32,
-    parity: u32,
+    at: PipelineState,
 }
 
 impl Ring {
@@ -122,8 +122,7 @@ impl Ring {
         Self {
             stages,
             barriers: Mbarrier::at(barriers.cast()),
-            stage: 0,
-            parity: 0,
+            at: PipelineState::FIRST,
         }
     }
 
@@ -152,20 +151,17 @@ impl Ring {
 
     #[inline(always)]
     fn full(&self) -> Mbarrier {
-        self.barriers.add(self.stage)
+        self.barriers.add(self.at.stage)
     }
 
     #[inline(always)]
     fn empty(&self) -> Mbarrier {
-        self.barriers.add(STAGES + self.stage)
+        self.barriers.add(STAGES + self.at.stage)
     }
 
     #[inline(always)]
     fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == STAGES {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
-        }
+        self.at.advance(STAGES);
     }
 
     /// Has the tiles brought that a tile of C needs, each when its stage is empty: all of A, and of B the block's share, for all blocks of the
@@ -184,10 +180,10 @@ impl Ring {
         let all = ((1u32 << blocks) - 1) as u16;
         for step in 0..steps {
             let term = step * GEMM_TERMS;
-            let to = self.stages.add(self.stage * STAGE);
+            let to = self.stages.add(self.at.stage * STAGE);
             // SAFETY: the stage is empty in all blocks of the cluster, and each expects all bytes that come.
             unsafe {
-                self.empty().wait_parity_of_cluster(self.parity ^ 1);
+                self.empty().wait_parity_of_cluster(self.at.parity ^ 1);
                 self.full().arrive_expect_tx(STAGE);
                 tensor_map::copy_to_shared(to, a, [term, row, product], self.full());
                 if blocks == 1 {
@@ -226,12 +222,12 @@ impl Ring {
         let mut sums = wgmma::NO_SUMS;
         let mut before = self.empty();
         for step in 0..steps {
-            let stage = self.stages.add(self.stage * STAGE);
+            let stage = self.stages.add(self.at.stage * STAGE);
             let a = wgmma::Descriptor::swizzled_128(stage.add(rows * ROW));
             let b = wgmma::Descriptor::swizzled_128(stage.add(A_TILE));
             // SAFETY: the stage is full, and stays so until its products are done.
             unsafe {
-                self.full().wait_parity(self.parity);
+                self.full().wait_parity(self.at.parity);
                 wgmma::fence();
                 wgmma::m64n256k16_bf16(&mut sums, a, b, step > 0);
                 wgmma::m64n256k16_bf16(&mut sums, a.skip(16), b.skip(16), true);

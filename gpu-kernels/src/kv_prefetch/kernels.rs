@@ -9,6 +9,7 @@ use cuda_std::{shared_array, warp};
 use super::mean::{Mean, Means};
 use super::{KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_PAGES, KV_MAX_STAGES, KV_STAGE_BYTES, LANES, TILE};
 use crate::float4::Float4;
+use crate::pipeline_state::PipelineState;
 
 /// What a block works on: one head of one sequence.
 #[derive(Clone, Copy)]
@@ -178,7 +179,7 @@ pub unsafe fn attention_prefetched(
             ring.look_up(&head);
             let mut mean = Mean::of(head.query, scale);
             for _ in 0..pages {
-                ring.full().wait_parity(ring.parity);
+                ring.full().wait_parity(ring.at.parity);
                 let stage = ring.tiles();
                 mean.add(
                     |at| stage.add(at).read_x4(),
@@ -194,7 +195,7 @@ pub unsafe fn attention_prefetched(
         } else if t == KV_CONSUMERS {
             ring.looked_up().wait_parity(0);
             for page in 0..pages {
-                ring.empty().wait_parity(ring.parity ^ 1);
+                ring.empty().wait_parity(ring.at.parity ^ 1);
                 if !stamps.is_null() {
                     *stamps.add(page as usize) = clock64();
                 }
@@ -204,7 +205,7 @@ pub unsafe fn attention_prefetched(
         } else if t == KV_CONSUMERS + LANES && !stamps.is_null() {
             // A witness, who does nothing but look at the clock when a page has come.
             for page in 0..pages {
-                ring.full().wait_parity(ring.parity);
+                ring.full().wait_parity(ring.at.parity);
                 *stamps.add((pages + page) as usize) = clock64();
                 ring.empty().arrive();
                 ring.advance();
@@ -219,8 +220,7 @@ struct Ring {
     first: SharedPtr<f32>,
     barriers: Mbarrier,
     stages: u32,
-    stage: u32,
-    parity: u32,
+    at: PipelineState,
 }
 
 impl Ring {
@@ -233,8 +233,7 @@ impl Ring {
                 shared_array![u64; 2 * KV_MAX_STAGES as usize + 1],
             )),
             stages,
-            stage: 0,
-            parity: 0,
+            at: PipelineState::FIRST,
         }
     }
 
@@ -286,18 +285,18 @@ impl Ring {
 
     #[inline(always)]
     fn full(&self) -> Mbarrier {
-        self.barriers.add(self.stage)
+        self.barriers.add(self.at.stage)
     }
 
     #[inline(always)]
     fn empty(&self) -> Mbarrier {
-        self.barriers.add(KV_MAX_STAGES + self.stage)
+        self.barriers.add(KV_MAX_STAGES + self.at.stage)
     }
 
     /// The stage's keys; its values follow.
     #[inline(always)]
     fn tiles(&self) -> SharedPtr<f32> {
-        self.first.add(self.stage * 2 * TILE)
+        self.first.add(self.at.stage * 2 * TILE)
     }
 
     /// Issues the copies of a page: the head's keys, and its values, which lie `values` further on.
@@ -321,9 +320,6 @@ impl Ring {
 
     #[inline(always)]
     fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == self.stages {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
-        }
+        self.at.advance(self.stages);
     }
 }

@@ -27,7 +27,7 @@ pub unsafe fn fma_tiles_bulk(input: &[f32], output: *mut f32, rounds: u32) {
             return;
         }
         array.for_each_tile(|first, len| {
-            ring.empty().wait_parity(ring.parity ^ 1);
+            ring.empty().wait_parity(ring.at.parity ^ 1);
             // The consumers read the stage as threads do, the copy writes it through the async proxy: the barrier alone does
             // not order the two, and on an H200 a copy without this fence has overtaken reads.
             fence::proxy_async_shared();

@@ -27,7 +27,7 @@ pub unsafe fn fma_tiles_cp_async(input: &[f32], output: *mut f32, rounds: u32) {
         }
         let own = 4 * (t - CONSUMERS);
         array.for_each_tile(|first, len| {
-            ring.empty().wait_parity(ring.parity ^ 1);
+            ring.empty().wait_parity(ring.at.parity ^ 1);
             let (tile, from) = (ring.tile().add(own), array.input.add(first + own as usize));
             for group in 0..GROUPS {
                 let at = 4 * LANES * group;

@@ -12,6 +12,7 @@ use cuda_std::{shared_array, warp};
 
 use super::{Array, CONSUMERS, STAGES, TILE, compute};
 use crate::float4::Float4;
+use crate::pipeline_state::PipelineState;
 
 /// Threads of a warp.
 pub(super) const LANES: u32 = 32;
@@ -20,9 +21,7 @@ pub(super) const LANES: u32 = 32;
 pub(super) struct Ring {
     tiles: SharedPtr<f32>,
     barriers: Mbarrier,
-    stage: u32,
-    /// Of the phase in which the stage is full.
-    pub(super) parity: u32,
+    pub(super) at: PipelineState,
 }
 
 impl Ring {
@@ -33,8 +32,7 @@ impl Ring {
         Self {
             tiles: SharedPtr::new(tiles).cast(),
             barriers: Mbarrier::at(SharedPtr::new(barriers)),
-            stage: 0,
-            parity: 0,
+            at: PipelineState::FIRST,
         }
     }
 
@@ -55,25 +53,22 @@ impl Ring {
 
     #[inline(always)]
     pub(super) fn full(&self) -> Mbarrier {
-        self.barriers.add(self.stage)
+        self.barriers.add(self.at.stage)
     }
 
     #[inline(always)]
     pub(super) fn empty(&self) -> Mbarrier {
-        self.barriers.add(STAGES + self.stage)
+        self.barriers.add(STAGES + self.at.stage)
     }
 
     #[inline(always)]
     pub(super) fn tile(&self) -> SharedPtr<f32> {
-        self.tiles.add(self.stage * TILE)
+        self.tiles.add(self.at.stage * TILE)
     }
 
     #[inline(always)]
     pub(super) fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == STAGES {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
-        }
+        self.at.advance(STAGES);
     }
 
     /// The consumers' side: computes with each tile when it is there.
@@ -85,7 +80,7 @@ impl Ring {
         array.for_each_tile(|first, len| {
             // SAFETY: the tile is there after the wait, and stays until the last consumer warp has arrived.
             unsafe {
-                self.full().wait_parity(self.parity);
+                self.full().wait_parity(self.at.parity);
                 compute(self.tile(), array, first, len, rounds, || {
                     warp::sync_warp(u32::MAX);
                     if warp::lane_id() == 0 {
