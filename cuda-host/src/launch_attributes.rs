@@ -1,6 +1,7 @@
 //! Launches with attributes (`cuLaunchKernelEx`), which cust's bindings of CUDA 11.4 do not declare.
 
 use crate::result::ToResult;
+use crate::symbol;
 use cust::error::CudaResult;
 use cust::function::{BlockSize, Function, GridSize};
 use cust::stream::Stream;
@@ -88,9 +89,6 @@ impl Config {
 ///
 /// # Errors
 /// The device has no clusters, or none of this shape.
-///
-/// # Panics
-/// Never: libcuda exports the symbol whichever driver is chosen.
 pub fn max_active_clusters(
     function: &Function,
     grid: impl Into<GridSize>,
@@ -100,10 +98,8 @@ pub fn max_active_clusters(
 ) -> CudaResult<u32> {
     let stream = std::ptr::null_mut();
     let config = Config::new(grid.into(), block.into(), shared_bytes, stream, attributes);
-    let entry = libcuda::symbols::entry("cuOccupancyMaxActiveClusters");
-    let entry = entry.expect("libcuda exports every symbol");
-    // SAFETY: the type is the one that cuda.h declares for cuOccupancyMaxActiveClusters.
-    let ask = unsafe { std::mem::transmute::<*const c_void, MaxActiveClusters>(entry) };
+    // SAFETY: the type is the one that cuda.h declares.
+    let ask: MaxActiveClusters = unsafe { symbol::function("cuOccupancyMaxActiveClusters") };
     let mut count = 0;
     // SAFETY: the configuration and what it points at outlive the call.
     unsafe { ask(&mut count, function.to_raw(), &config) }.to_result()?;
@@ -115,9 +111,6 @@ pub fn max_active_clusters(
 /// # Safety
 /// As for cust's `launch!`: the arguments are those that the kernel declares, and what they point at lives until the
 /// kernel has ended.
-///
-/// # Panics
-/// Never: libcuda exports the symbol whichever driver is chosen.
 pub unsafe fn launch(
     function: &Function,
     grid: impl Into<GridSize>,
@@ -129,9 +122,8 @@ pub unsafe fn launch(
 ) -> CudaResult<()> {
     let stream = stream.as_inner();
     let config = Config::new(grid.into(), block.into(), shared_bytes, stream, attributes);
-    let entry = libcuda::symbols::entry("cuLaunchKernelEx").expect("libcuda exports every symbol");
-    // SAFETY: the type is the one that cuda.h declares for cuLaunchKernelEx.
-    let launch = unsafe { std::mem::transmute::<*const c_void, LaunchKernelEx>(entry) };
+    // SAFETY: the type is the one that cuda.h declares.
+    let launch: LaunchKernelEx = unsafe { symbol::function("cuLaunchKernelEx") };
     let arguments = arguments.as_ptr().cast_mut();
     // SAFETY: the configuration and what it points at outlive the call; the rest is the caller's promise.
     unsafe { launch(&config, function.to_raw(), arguments, std::ptr::null_mut()) }.to_result()

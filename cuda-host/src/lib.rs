@@ -29,6 +29,7 @@ pub mod peer;
 pub mod pool;
 mod result;
 pub mod stream;
+mod symbol;
 pub mod tensor_map;
 
 pub use event::EventExt;

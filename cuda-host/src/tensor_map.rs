@@ -4,6 +4,7 @@
 //! of such boxes.
 
 use crate::result::ToResult;
+use crate::symbol;
 use cust::error::CudaResult;
 use cust::memory::{DeviceCopy, DeviceSlice};
 use cust::sys::CUresult;
@@ -95,10 +96,8 @@ pub fn encode_tiled<T: DeviceCopy, const RANK: usize>(
         stride *= len;
         *to = stride;
     }
-    let entry =
-        libcuda::symbols::entry("cuTensorMapEncodeTiled").expect("libcuda exports every symbol");
-    // SAFETY: the type is the one that cuda.h declares for cuTensorMapEncodeTiled.
-    let encode = unsafe { std::mem::transmute::<*const c_void, EncodeTiled>(entry) };
+    // SAFETY: the type is the one that cuda.h declares.
+    let encode: EncodeTiled = unsafe { symbol::function("cuTensorMapEncodeTiled") };
     let mut map = Aligned([0; 16]);
     // SAFETY: `RANK` dimensions and box dimensions, one stride less; all of them and the map outlive the call.
     unsafe {
