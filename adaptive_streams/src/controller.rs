@@ -31,7 +31,7 @@ use std::cell::RefCell;
 const SAMPLED: usize = 6;
 /// Rounds of a calibration.
 const CALIBRATION: usize = 16;
-/// Rounds until it has settled after a change: one without a sample, those under way, and a second look.
+/// Rounds until it has settled after a change: up to the next sample, until that one is read, and a second look.
 const SETTLED: usize = 2 * SAMPLED + AHEAD;
 
 /// Rounds with one number of streams.
@@ -101,11 +101,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     let logs = logs.into_inner();
     let log = logs.last().context("the controller has not run")?;
     let regret = Regret::of(&rounds.phases);
-    part.expect_regret(&regret, &outcomes, copies * rounds.phase as u32);
+    part.expect_regret(&regret, &outcomes, copies * rounds.per_phase as u32);
     log::show(part, log, copy);
     part.chart_start("controller", &outcomes[4], 96);
     log::expect_replayed(part, log, &floors);
-    log::expect_settled(part, log, &regret, (rounds.phase, SETTLED));
+    log::expect_settled(part, log, &regret, (rounds.per_phase, SETTLED));
     log::expect_as_run(part, &logs, rounds.all(), &outcomes[4].recording);
     part.take_away(
         "Two events around a kernel now and then are enough to choose the number of streams anew.",

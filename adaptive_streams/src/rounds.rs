@@ -44,7 +44,7 @@ pub struct Rounds<'s> {
     kernels: Kernels,
     expected: Expected,
     /// Rounds of a phase.
-    pub phase: usize,
+    pub per_phase: usize,
     /// What the phases took, for each run of all rounds.
     pub phases: Vec<[Duration; PHASES.len()]>,
     /// The phases of the last run are to be noted.
@@ -56,8 +56,8 @@ impl<'s> Rounds<'s> {
     pub const BYTES: u64 = 4 * ROUND as u64;
 
     /// The data, and events for each round, with so many rounds of each phase. No more streams are used than there are.
-    pub fn new(streams: &'s [Stream], phase: usize) -> Result<Self> {
-        let rounds = PHASES.len() * phase;
+    pub fn new(streams: &'s [Stream], per_phase: usize) -> Result<Self> {
+        let rounds = PHASES.len() * per_phase;
         let mut input = LockedBuffer::new(&0.0, INPUT * ROUND)?;
         DATA.fill(&mut input);
         let timed = || Event::new(EventFlags::DEFAULT);
@@ -73,7 +73,7 @@ impl<'s> Rounds<'s> {
             samples: (0..rounds).map(|_| Ok([timed()?, timed()?])).collect::<Result<_>>()?,
             kernels: Kernels::load(gpu_kernels::SM_70)?,
             expected: Expected::by(|x| x.mul_add(A, B)),
-            phase,
+            per_phase,
             phases: Vec::new(),
             ran: false,
         })
@@ -81,7 +81,7 @@ impl<'s> Rounds<'s> {
 
     /// The rounds of all phases.
     pub fn all(&self) -> usize {
-        PHASES.len() * self.phase
+        PHASES.len() * self.per_phase
     }
 
     /// The rounds from the first on, each with the number of streams that is chosen for it, and with events around a kernel if
@@ -115,7 +115,7 @@ impl<'s> Rounds<'s> {
     pub fn chunk(&mut self, round: usize, part: Range<usize>, sampled: bool) -> Result<()> {
         let (stream, [began, ended]) = (&self.streams[part.start], &self.samples[round]);
         let (kernel, (blocks, threads)) =
-            (&self.kernels.affine_strided_x4, PHASES[round / self.phase]);
+            (&self.kernels.affine_strided_x4, PHASES[round / self.per_phase]);
         let len = ROUND / part.end;
         let at = |first: usize| first + part.start * len..first + (part.start + 1) * len;
         let (from, to) = (at(round % INPUT * ROUND), at(round * ROUND));
@@ -184,9 +184,11 @@ impl<'s> Rounds<'s> {
         }
         let mut phases = [Duration::ZERO; PHASES.len()];
         for (phase, time) in phases.iter_mut().enumerate() {
-            let first =
-                (phase * self.phase).checked_sub(1).map_or(&self.begin, |last| &self.ends[last]);
-            *time = milliseconds(self.ends[(phase + 1) * self.phase - 1].elapsed_time_f32(first)?)?;
+            let first = (phase * self.per_phase)
+                .checked_sub(1)
+                .map_or(&self.begin, |last| &self.ends[last]);
+            *time =
+                milliseconds(self.ends[(phase + 1) * self.per_phase - 1].elapsed_time_f32(first)?)?;
         }
         self.phases.push(phases);
         Ok(())

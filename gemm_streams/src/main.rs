@@ -1,9 +1,9 @@
 //! How do matrix products keep the tensor cores busy?
 //!
 //! A tensor core multiplies small matrices in one instruction. One product of 1024 x 1024 is too little work for a GPU of 132
-//! multiprocessors, and its operands have to come over a link that takes longer for them than the tensor cores. This example asks what streams gain when
-//! the operands come and go, what they gain when everything is there, and what the newest instructions gain. Each part predicts, measures,
-//! and says whether its lesson holds on this device.
+//! multiprocessors, and the link takes longer to bring its operands than the tensor cores to multiply them. This example asks
+//! what streams gain when the operands come and go, what they gain when everything is there, and what the newest instructions
+//! gain. Each part predicts, measures, and says whether its lesson holds on this device.
 
 mod launches;
 mod products;

@@ -16,11 +16,12 @@
 //! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, whoever sends them. And no
 //! block may exit before all have finished.
 //!
-//! What that gains in time is another question. An H200 delivers more than its L2 cache could: it merges the requests of neighbours
-//! for the same line on their way there. The software GPU's model does not, and shows what sharing gains where the cache is the limit.
+//! What that gains in time is another question. On an H200 it gains nothing: the first way gets more bytes a second than the L2
+//! cache is known to deliver, which suggests that the device merges neighbours' requests for the same line before they reach it.
+//! The software GPU's model does not merge them, and shows what sharing gains where the cache is the limit.
 //!
-//! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that takes longer than fetching
-//! everything, would prove this wrong.
+//! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that takes 15 % longer than
+//! fetching everything, would prove this wrong.
 
 use crate::product::{Shape, Way, Work};
 use anyhow::Result;
