@@ -212,6 +212,15 @@ impl Work {
         Ok(())
     }
 
+    /// The copies of both directions, which share the link, without the kernels.
+    fn copies(&mut self, [copy_in, copy_out]: [&Stream; 2]) -> Result<()> {
+        for chunk in 0..self.chunks.len() {
+            self.copy_in(chunk, copy_in)?;
+            self.copy_out(chunk, copy_out)?;
+        }
+        Ok(())
+    }
+
     /// The kernels without the copies.
     fn kernels(&mut self, [_, left, right, _]: Streams) -> Result<()> {
         for chunk in 0..self.chunks.len() {
@@ -268,6 +277,10 @@ pub fn run(part: &mut Part) -> Result<()> {
         ("copies in", each(chunks, copy_in, Work::copy_in)),
         ("kernels", piece(streams, |work: &mut Work| work.kernels(streams))),
         ("copies out", each(chunks, copy_out, Work::copy_out)),
+        (
+            "both directions together",
+            piece([copy_in, copy_out], move |work: &mut Work| work.copies([copy_in, copy_out])),
+        ),
     ];
     let mut links = part.chain(&mut work, chunks, besides, stages)?;
 

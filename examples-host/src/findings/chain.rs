@@ -1,7 +1,7 @@
 //! Stages that hand chunks on: how fast such a chain can be, and what its intervals say of its order and its gaps.
 //!
-//! The first chunk takes its way through all stages; from then on the slowest stage sets the pace. Every stage of a chain
-//! has a stream of its own, of the stage's name.
+//! The first chunk takes its way through all stages; from then on the slowest stage sets the pace, or the link, where one stage
+//! copies in and another one copies out. Every stage of a chain has a stream of its own, of the stage's name.
 
 use crate::alone::{Alone, Piece};
 use crate::expect::{Expected, Found, share, truth};
@@ -24,43 +24,58 @@ const MOST: f64 = 1.05;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     stages: [(&'static str, Duration); 3],
+    /// Stages that share the link, with what they take at the same time.
+    sharing: Option<(&'static str, Duration)>,
     chunks: usize,
 }
 
-/// The stages of a chain, to be timed alone.
-pub struct Links<'v, S> {
-    names: [&'static str; 3],
+/// The stages of a chain, to be timed alone: three, and, if there is a fourth time, those that share the link together.
+pub struct Links<'v, S, const N: usize> {
+    names: [&'static str; N],
     chunks: usize,
     /// The stages, in order.
-    pub alone: Alone<'v, S, 3>,
+    pub alone: Alone<'v, S, N>,
 }
 
-impl<S> Links<'_, S> {
+impl<S, const N: usize> Links<'_, S, N> {
     /// The chain, by the least times so far.
     pub fn chain(&self) -> Chain {
         let least = self.alone.least();
-        Chain::new(
-            array::from_fn(|at| (self.names[at], least[at])),
-            self.chunks,
-        )
+        let timed = |at| (self.names[at], least[at]);
+        let chain = Chain::new(array::from_fn(timed), self.chunks);
+        match N {
+            3 => chain,
+            _ => chain.sharing(timed(3)),
+        }
     }
 }
 
 impl Chain {
     /// A chain of these stages.
     pub fn new(stages: [(&'static str, Duration); 3], chunks: usize) -> Self {
-        Self { stages, chunks }
+        Self {
+            stages,
+            sharing: None,
+            chunks,
+        }
     }
 
-    /// The least time for all chunks, if they are equal: one chunk's way through all stages, and the slowest stage once
-    /// for each other chunk.
+    /// Two stages share the link, and take so long at the same time.
+    pub fn sharing(mut self, together: (&'static str, Duration)) -> Self {
+        self.sharing = Some(together);
+        self
+    }
+
+    /// The least time for all chunks, if they are equal: one chunk's way through all stages, and what sets the pace once for
+    /// each other chunk.
     pub fn bound(&self) -> Duration {
         let (chunks, times) = (self.chunks as f64, self.stages.map(|(_, time)| time));
-        let slowest = times.into_iter().max().unwrap_or_default();
-        times.iter().sum::<Duration>().div_f64(chunks) + slowest.mul_f64((chunks - 1.0) / chunks)
+        let together = self.sharing.map(|(_, time)| time);
+        let pace = times.into_iter().chain(together).max().unwrap_or_default();
+        times.iter().sum::<Duration>().div_f64(chunks) + pace.mul_f64((chunks - 1.0) / chunks)
     }
 
-    /// The stage that sets the pace.
+    /// The slowest stage.
     pub fn slowest(&self) -> &'static str {
         let slowest = self.stages.into_iter().max_by_key(|(_, time)| *time);
         slowest.map_or("", |(name, _)| name)
@@ -85,10 +100,14 @@ impl Chain {
     /// The times of the stages in words.
     fn alone(&self) -> String {
         let stage = |(name, time): (&str, Duration)| format!("{name} {}", units::time(time));
-        let [first, second, third] = self.stages.map(stage);
+        let times: Vec<String> = self.stages.into_iter().map(stage).collect();
+        let together = self
+            .sharing
+            .map_or_else(String::new, |sharing| format!("; {}", stage(sharing)));
         format!(
-            "Alone, all {} chunks: {first}, {second}, {third}.",
-            self.chunks
+            "Alone, all {} chunks: {}{together}.",
+            self.chunks,
+            times.join(", ")
         )
     }
 }
@@ -131,17 +150,19 @@ impl Part<'_> {
     }
 
     /// Times each stage of all chunks without the others, each in the stream of its name, and predicts what the chain takes;
-    /// `besides` is what else is expected of it.
+    /// `besides` is what else is expected of it. Behind the three stages may come a fourth piece: the two that share the link, at
+    /// the same time.
     ///
     /// # Errors
     /// What a stage returns, or the driver.
-    pub fn chain<'v, S>(
+    pub fn chain<'v, S, const N: usize>(
         &mut self,
         work: &mut S,
         chunks: usize,
         besides: &str,
-        stages: [(&'static str, Piece<'v, S>); 3],
-    ) -> anyhow::Result<Links<'v, S>> {
+        stages: [(&'static str, Piece<'v, S>); N],
+    ) -> anyhow::Result<Links<'v, S, N>> {
+        const { assert!(N == 3 || N == 4) };
         let names = stages.each_ref().map(|(name, _)| *name);
         let alone = self.alone_in_turn(work, stages.map(|(_, stage)| stage))?;
         let links = Links {
@@ -157,10 +178,11 @@ impl Part<'_> {
         self.predict(format!(
             "{}\n\
              One after the other they take the sum, {}. In a chain they take one chunk's way through all stages and\n\
-             {} times the slowest stage, {}: the bound.\n{besides}",
+             {} times {}, {}: the bound.\n{besides}",
             chain.alone(),
             units::time(chain.stages.iter().map(|(_, time)| *time).sum()),
             chain.chunks - 1,
+            if chain.sharing.is_some() { "the longest of these" } else { "the slowest stage" },
             units::time(chain.bound()),
         ));
     }
@@ -233,6 +255,15 @@ mod tests {
         assert_eq!(Chain::new(stages, 1).bound(), us(100));
         assert_eq!(Chain::new(stages, 10).bound(), us(64));
         assert_eq!(Chain::new(stages, 10).slowest(), "b");
+    }
+
+    #[test]
+    fn a_shared_link_that_is_slower_than_every_stage_sets_the_pace() {
+        let us = Duration::from_micros;
+        let chain = Chain::new([("in", us(60)), ("kernels", us(30)), ("out", us(60))], 10);
+        let both = |time| chain.clone().sharing(("both", us(time))).bound();
+        assert_eq!(both(80), us(15 + 72));
+        assert_eq!(both(60), chain.bound());
     }
 
     fn interval(stream: &str, start: u64, end: u64) -> Interval {
