@@ -76,7 +76,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let returns = share(locked.call_share()).at_most(0.1);
         let sentence = format!("page-locked copy {id}: the call returns when the copy has begun");
         part.expect(format!("call-returns/page-locked-{id}"), &sentence, returns);
-        let faster = ratio(pageable.copy.div_duration_f64(locked.copy)).at_least(2.0);
+        // How much faster is the link's affair: PCIe 3 carries little more than the host copies.
+        let faster = ratio(pageable.copy.div_duration_f64(locked.copy)).at_least(1.2);
         let sentence = format!("page-locked copy {id}: faster than pageable");
         part.expect(format!("faster/page-locked-{id}"), &sentence, faster);
         let as_locked = time(registered.copy).near(locked.copy, 0.1);
