@@ -39,8 +39,17 @@ pub fn two_gpus() -> Result<[Context; 2]> {
 
 /// What a recorded lab lacks, where there are fewer GPUs than it needs. The driver is initialised.
 pub(crate) fn lacking() -> Result<Option<String>> {
-    let needed = std::env::var(GPUS).ok().and_then(|needed| needed.parse().ok());
-    lacks(needed.unwrap_or(1))
+    lacks(needed())
+}
+
+/// Contexts of all GPUs that a recorded lab needs. While somebody keeps them, the recorder knows these GPUs from its beginning,
+/// and what a rehearsal has set up there stays.
+pub(crate) fn contexts() -> Result<Vec<Context>> {
+    (0..needed()).map(|gpu| Ok(Context::new(Device::get_device(gpu)?)?)).collect()
+}
+
+fn needed() -> u32 {
+    std::env::var(GPUS).ok().and_then(|needed| needed.parse().ok()).unwrap_or(1)
 }
 
 fn lacks(needed: u32) -> Result<Option<String>> {

@@ -7,6 +7,7 @@ use crate::gpus;
 use crate::rehearsal;
 use anyhow::Context as _;
 use chapter_results::lab::{HandedIn, LabRecord};
+use cust::context::Context;
 use examples_host::device::Device;
 use examples_host::recording::Whole;
 use examples_host::tally;
@@ -23,13 +24,14 @@ const LAB: &str = "LAB";
 struct Recorder {
     file: PathBuf,
     device: Device,
+    _contexts: Vec<Context>,
     /// Until the record is complete.
     whole: Option<Whole>,
     record: Option<LabRecord>,
     times: Vec<(String, f64)>,
 }
 
-// SAFETY: the device is a handle that any thread may use, and the mutex lets one thread in at a time.
+// SAFETY: the device and its contexts are handles that any thread may use, and the mutex lets one thread in at a time.
 unsafe impl Send for Recorder {}
 
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
@@ -79,6 +81,8 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
         eprintln!("error: {lacks}");
         std::process::exit(3);
     }
+    let contexts = gpus::contexts()?;
+    device.make_current()?;
     let mut whole = Whole::begin(&device)?;
     if rehearsal::is_wanted(device.times()) {
         // SAFETY: as below.
@@ -90,8 +94,14 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
     // The program makes a context current itself, or its first call fails as it would without a recorder.
     // SAFETY: null is no context.
     unsafe { cust::sys::cuCtxSetCurrent(ptr::null_mut()) };
-    *recorder() =
-        Some(Recorder { file, device, whole: Some(whole), record: None, times: Vec::new() });
+    *recorder() = Some(Recorder {
+        file,
+        device,
+        _contexts: contexts,
+        whole: Some(whole),
+        record: None,
+        times: Vec::new(),
+    });
     // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
     unsafe { atexit(at_exit) };
     Ok(())

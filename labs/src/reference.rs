@@ -88,6 +88,10 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
             let i = i % (1 << 19);
             given(0, i) + given(1, i) + 2.0 * 0.125 * 4096.0
         }),
+        // Both GPUs have all layers.
+        "27" => {
+            Reference::exact(2 * (6 << 19), |i| 2.0 * given((i >> 19) % 6, i % (1 << 19)) + 1.0)
+        }
         "20" => Reference::exact(8 << 18, |i| repeated(64, given(0, i))),
         "21" => Reference::exact(1 << 20, |i| repeated(32, given(0, i))),
         _ => return None,

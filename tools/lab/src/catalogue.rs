@@ -319,6 +319,16 @@ impl Lab {
             .with_extension("json")
     }
 
+    /// Whether something is judged on a GPU that CUPTI would delay.
+    pub fn is_timed_on_a_gpu(&self) -> bool {
+        let mut checks = self.criteria.iter().map(|criterion| &criterion.check);
+        checks.any(|check| match check {
+            Check::Within { nvidia, .. } => nvidia.is_some(),
+            Check::TimeOfKernel { .. } => true,
+            _ => false,
+        })
+    }
+
     /// All points that there are.
     pub fn points(&self) -> u32 {
         self.criteria.iter().map(|criterion| criterion.points).sum()

@@ -5,7 +5,7 @@ use crate::answers;
 use crate::attempt::Device;
 use crate::catalogue::{Check, Criterion, Lab, Yardstick};
 use crate::goal::{Work, bound, counted};
-use chapter_results::intervals::{Engine, Recording};
+use chapter_results::intervals::{Engine, Recording, Source};
 use chapter_results::units;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -32,8 +32,10 @@ pub(super) fn mark(case: &Case, criterion: &Criterion) -> Mark {
             names,
             at_least,
             at_most,
-        } => calls(case, names, *at_least, *at_most),
-        Check::CopiesReturnEarly { engine } => copies_return_early(&case.record.recording, *engine),
+        } => if_calls_are_known(case, || calls(case, names, *at_least, *at_most)),
+        Check::CopiesReturnEarly { engine } => if_calls_are_known(case, || {
+            copies_return_early(&case.record.recording, *engine)
+        }),
         Check::Streams { engine, at_least } => streams(case.counted, *engine, *at_least),
         Check::TimeOfKernel {
             name,
@@ -159,7 +161,7 @@ fn share_on_own_gpu(recording: &Recording, of: Engine, with: Engine) -> f64 {
 }
 
 fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
-    let own = case.counted.makespan();
+    let own = counted(case.lab, &case.timed().recording).makespan();
     // A GPU has its own times: its own busiest engine says what is possible there, and the goal how much more a lab takes.
     let (yardstick, what) = match (case.device, of, case.goal) {
         (Device::Software, Yardstick::Goal, Some(goal)) => {
@@ -181,13 +183,32 @@ fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
     let limit = Duration::from_secs_f64(yardstick.as_secs_f64() * times);
     let reached = own.as_secs_f64() / yardstick.as_secs_f64().max(1e-9);
     let found = format!(
-        "{}, {} of {what} ({}), at most {} asked",
+        "{}{}, {} of {what} ({}), at most {} asked",
         units::time(own),
+        of_runs(case),
         units::ratio(reached),
         units::time(yardstick),
         units::ratio(times)
     );
     met(own <= limit, found)
+}
+
+/// Timing events say when operations ran, and nothing of the host's calls.
+fn if_calls_are_known(case: &Case, judge: impl FnOnce() -> Mark) -> Mark {
+    match &case.record.recording.source {
+        Source::Events(why) => Mark::NotJudged(format!(
+            "the host's calls are not recorded ({why}): run it on the software GPU"
+        )),
+        _ => judge(),
+    }
+}
+
+/// Which run a time is of, where there were several.
+fn of_runs(case: &Case) -> String {
+    match case.run.without_cupti.len() {
+        0 => String::new(),
+        more => format!(" in the shortest of {} runs", more + 1),
+    }
 }
 
 fn calls(case: &Case, names: &[String], at_least: u64, at_most: u64) -> Mark {
@@ -239,21 +260,14 @@ fn streams(recording: &Recording, engine: Engine, at_least: usize) -> Mark {
 }
 
 fn time_of_kernel(case: &Case, name: &str, kernel: &str, tolerance: f64) -> Mark {
-    let handed_in = case
-        .record
-        .times_handed_in
-        .iter()
-        .find(|(own, _)| own == name);
+    let record = case.timed();
+    let handed_in = record.times_handed_in.iter().find(|(own, _)| own == name);
     let Some((_, own)) = handed_in else {
         return Mark::Missed(format!("no time named {name} was handed in"));
     };
     let true_time: u64 = {
-        let of_kernel = case
-            .record
-            .recording
-            .intervals
-            .iter()
-            .filter(|interval| interval.name == kernel);
+        let intervals = record.recording.intervals.iter();
+        let of_kernel = intervals.filter(|interval| interval.name == kernel);
         of_kernel.map(|interval| interval.span.nanoseconds()).sum()
     };
     let [own_text, true_text] =
