@@ -18,7 +18,7 @@ use crate::recording;
 use crate::results::{PartResults, ResultsFile};
 use anyhow::Context;
 use chapter_results::new_file::NewFile;
-use chapter_timeline::perfetto::Trace;
+use chapter_trace::Trace;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

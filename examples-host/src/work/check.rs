@@ -129,7 +129,8 @@ where
             first: None,
             digest: 0,
         };
-        for (index, value) in (first..).zip(values) {
+        for (place, value) in values.iter().enumerate() {
+            let index = first + place;
             if !close(value, &expected(index)) {
                 found.wrong += 1;
                 found.first = found.first.or(Some(index));

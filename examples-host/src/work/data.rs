@@ -70,8 +70,9 @@ impl Seed {
             .par_chunks_mut(TASK)
             .enumerate()
             .for_each(|(task, values)| {
-                for (index, value) in (offset + task * TASK..).zip(values.iter_mut()) {
-                    *value = element(self, index);
+                let first = offset + task * TASK;
+                for (place, value) in values.iter_mut().enumerate() {
+                    *value = element(self, first + place);
                 }
                 if on_a_gpu {
                     uncached::evict(bytemuck::cast_slice(values));

@@ -38,8 +38,8 @@ impl Batch {
         host::writes(elements.as_ptr().cast(), size_of_val(elements));
         let tasks = elements.par_chunks_mut(TASK).enumerate();
         tasks.for_each(|(task, elements)| {
-            for (index, element) in (task * TASK..).zip(elements) {
-                *element = self.given(index);
+            for (place, element) in elements.iter_mut().enumerate() {
+                *element = self.given(task * TASK + place);
             }
         });
     }

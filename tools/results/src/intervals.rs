@@ -222,6 +222,15 @@ pub struct Interval {
     pub bytes: u64,
 }
 
+impl Interval {
+    /// Bytes moved per second, as people read it; of a copy or memset that took time.
+    pub fn bandwidth(&self) -> Option<String> {
+        let nanoseconds = self.span.nanoseconds();
+        (self.bytes > 0 && nanoseconds > 0)
+            .then(|| units::bandwidth(self.bytes, Duration::from_nanos(nanoseconds)))
+    }
+}
+
 /// Whether a device is the one that most programs use, which files need not name.
 #[expect(
     clippy::trivially_copy_pass_by_ref,

@@ -7,7 +7,7 @@
 
 use crate::part::{Kind, PartResults, Plan};
 use crate::results::Request;
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 /// The hash of a part's work, in hexadecimal.
 pub fn hash(example: &str, request: &Request, part: &PartResults) -> String {
@@ -24,7 +24,7 @@ pub fn hash_of<'a>(
     plans: &[Plan],
     timed: impl IntoIterator<Item = (&'a str, &'a str, Kind)>,
 ) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = Hash::new();
     let mut add = |field: &str| {
         hash.update((field.len() as u64).to_le_bytes());
         hash.update(field);

@@ -1,9 +1,9 @@
 //! Timelines of runs: what they say, and how they are shown. It knows recordings, not CUDA.
 //!
 //! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
-//! - [`perfetto`], [`svg`], [`html`]: the forms in which they are drawn.
+//! - [`svg`], [`html`]: the forms in which they are drawn; a third is [`chapter_trace`], whose rows they share.
 //! - [`critical`]: the operations that decided when the run ended.
-//! - [`figure`]: which recordings are drawn together; [`rows`], [`axis`], [`overlap`]: what the forms have in common.
+//! - [`figure`]: which recordings are drawn together; [`axis`], [`overlap`]: what the forms have in common.
 
 pub mod analysis;
 pub mod axis;
@@ -11,22 +11,12 @@ pub mod critical;
 pub mod figure;
 pub mod html;
 pub mod overlap;
-pub mod perfetto;
-pub mod rows;
 pub mod svg;
 #[cfg(test)]
 mod testing;
 
-use chapter_results::intervals::{Engine, Interval, Recording};
+use chapter_results::intervals::{Engine, Recording};
 use chapter_results::units;
-use std::time::Duration;
-
-/// Bytes moved by an operation per second, as people read it; of a copy or memset that took time.
-fn bytes_per_second(interval: &Interval) -> Option<String> {
-    let nanoseconds = interval.span.nanoseconds();
-    (interval.bytes > 0 && nanoseconds > 0)
-        .then(|| units::bandwidth(interval.bytes, Duration::from_nanos(nanoseconds)))
-}
 
 /// What a recording is, in one line.
 fn summary(recording: &Recording) -> String {

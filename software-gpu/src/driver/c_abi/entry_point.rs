@@ -13,13 +13,17 @@ pub(in crate::driver) fn guarded(
 ) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.into(),
-        Err(_) => {
-            crate::say!(
-                "software GPU: {name} failed by a defect of the software GPU; see the panic message above"
-            );
-            CUresult::from(Err(CudaError::Unknown))
-        }
+        Err(_) => defect(name),
     }
+}
+
+/// What an entry point returns that has panicked.
+#[cold]
+fn defect(name: &str) -> CUresult {
+    crate::say!(
+        "software GPU: {name} failed by a defect of the software GPU; see the panic message above"
+    );
+    CUresult::from(Err(CudaError::Unknown))
 }
 
 /// Defines entry points: functions with the C ABI whose bodies return `Result<(), CudaError>`.

@@ -1,6 +1,8 @@
 //! Entry points that are not supported. They exist so that a program that calls one learns from a message why it fails.
 
+use super::entry_point::guarded;
 use super::errors::CudaError;
+use super::types::CUresult;
 
 /// Defines entry points that return `CUDA_ERROR_NOT_SUPPORTED` whatever they are passed. Their parameters do not
 /// matter: with the C calling convention it is the caller that passes and removes them.
@@ -8,8 +10,8 @@ macro_rules! refuse {
     ($($what:literal: $($name:ident)*;)*) => {
         $($(
             #[allow(non_snake_case, reason = "the name of cuda.h")]
-            pub(in crate::driver) unsafe extern "C" fn $name() -> $crate::driver::c_abi::types::CUresult {
-                $crate::driver::c_abi::entry_point::guarded(stringify!($name), || refused(stringify!($name), $what))
+            pub(in crate::driver) unsafe extern "C" fn $name() -> CUresult {
+                refused(stringify!($name), $what)
             }
         )*)*
     };
@@ -109,7 +111,9 @@ refuse! {
         cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
 }
 
-fn refused(name: &str, what: &str) -> Result<(), CudaError> {
-    crate::say!("software GPU: {name}: {what} is not supported");
-    Err(CudaError::NotSupported)
+fn refused(name: &str, what: &str) -> CUresult {
+    guarded(name, || {
+        crate::say!("software GPU: {name}: {what} is not supported");
+        Err(CudaError::NotSupported)
+    })
 }

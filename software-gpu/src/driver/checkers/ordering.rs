@@ -45,12 +45,7 @@ impl Ordering {
     ) -> Option<R> {
         let checker = self.0.as_mut()?;
         let result = something(checker);
-        for finding in checker.take_findings() {
-            let operations = finding.operations().map(|id| activity::correlation(id.0));
-            let (key, operations) = (finding.key.clone(), operations.collect());
-            let (mistake, text) = (|| finding.mistake(), || finding.to_string());
-            reports::add_mistake(finding.kind, key, mistake, operations, text);
-        }
+        report(checker);
         Some(result)
     }
 
@@ -287,6 +282,16 @@ impl Ordering {
 
     pub(in crate::driver) fn thread_joined(&mut self, parent: Option<Ordinal>, ended: Ordinal) {
         self.tell(|checker| checker.thread_joined(parent.map(registered), registered(ended)));
+    }
+}
+
+/// Passes on what the checker has found.
+fn report(checker: &mut Checker) {
+    for finding in checker.take_findings() {
+        let operations = finding.operations().map(|id| activity::correlation(id.0));
+        let (key, operations) = (finding.key.clone(), operations.collect());
+        let (mistake, text) = (|| finding.mistake(), || finding.to_string());
+        reports::add_mistake(finding.kind, key, mistake, operations, text);
     }
 }
 

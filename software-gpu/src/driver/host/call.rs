@@ -35,11 +35,7 @@ pub(in crate::driver) fn call<R>(
     cost: Cost,
     body: impl FnOnce(&mut Call) -> Result<R, CudaError>,
 ) -> Result<R, CudaError> {
-    let mut call = Call::begin()?;
-    if !call.initialized {
-        return Err(CudaError::NotInitialized);
-    }
-    call.spend(cost);
+    let mut call = Call::of_cost(cost)?;
     let result = body(&mut call);
     call.end();
     result
@@ -73,6 +69,19 @@ impl Call {
                 return Ok(call);
             }
         }
+    }
+
+    /// As [`begin`](Self::begin); the call has cost `cost`.
+    ///
+    /// # Errors
+    /// As `begin`, and `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`.
+    fn of_cost(cost: Cost) -> Result<Self, CudaError> {
+        let mut call = Self::begin()?;
+        if !call.initialized {
+            return Err(CudaError::NotInitialized);
+        }
+        call.spend(cost);
+        Ok(call)
     }
 
     /// A call that no thread of the program makes, unless a host function runs.

@@ -4,7 +4,7 @@ use super::form::{ExpectedClaim, ExpectedPart, ExpectedTime, ExpectedTimeline};
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults, Timed, Timeline, Unit};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 /// The largest tolerance, as a share of the value or, of a share, in itself. A figure whose runs are further apart judges nothing.
 const LARGEST: f64 = 0.15;
@@ -292,7 +292,7 @@ fn timeline_hash(recording: &Recording) -> String {
 
 /// The first 8 bytes of the texts' SHA-256, in hexadecimal.
 fn hash(texts: impl Iterator<Item = String>) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = Hash::new();
     for text in texts {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text);

@@ -6,8 +6,8 @@ use chapter_results::new_file::NewFile;
 use chapter_terminal::UsageError;
 use chapter_timeline::figure::{Figure, Source, Timeline, figures};
 use chapter_timeline::html;
-use chapter_timeline::perfetto::Trace;
 use chapter_timeline::svg::{self, Chart};
+use chapter_trace::Trace;
 use std::path::{Path, PathBuf};
 
 /// What is drawn, and where to.

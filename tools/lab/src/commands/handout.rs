@@ -25,7 +25,7 @@ pub struct Arguments {
 const TOP: &str = "cuda-labs";
 
 /// The members that the labs need, and what else a student's copy has.
-const MEMBERS: [&str; 13] = [
+const MEMBERS: [&str; 14] = [
     "cuda-host",
     "examples-host",
     "gpu-kernels",
@@ -39,6 +39,7 @@ const MEMBERS: [&str; 13] = [
     "tools/results",
     "tools/terminal",
     "tools/timeline",
+    "tools/trace",
 ];
 const FILES: [&str; 6] = [
     ".cargo/config.toml",

@@ -2,10 +2,10 @@
 
 use super::layout::{self, Frame, Stand};
 use super::text::{escape, number, titled, width};
-use crate::rows::{Kind, Row};
-use crate::{bytes_per_second, class};
+use crate::class;
 use chapter_results::intervals::{Recording, Span};
 use chapter_results::units;
+use chapter_trace::rows::{Kind, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
@@ -189,7 +189,7 @@ fn describe<'a>(recording: &'a Recording, row: &Row, index: usize) -> Thing<'a> 
         interval.stream,
         when(interval.span)
     );
-    if let Some(bandwidth) = bytes_per_second(interval) {
+    if let Some(bandwidth) = interval.bandwidth() {
         let _ = write!(title, "\n{}, {bandwidth}", units::bytes(interval.bytes));
     }
     Thing {

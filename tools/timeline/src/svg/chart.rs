@@ -5,9 +5,9 @@ use super::text::{escape, middle_shortened, number, rect, shortened};
 use super::{Chart, bars, marks};
 use crate::axis;
 use crate::overlap::overlapped;
-use crate::rows::Kind;
 use crate::summary;
 use chapter_results::intervals::{Recording, Span};
+use chapter_trace::rows::Kind;
 use std::fmt::Write;
 
 /// Draws the chart from `y` downwards; returns where it ends.

@@ -2,8 +2,8 @@
 
 use super::text;
 use super::{Chart, WIDTH};
-use crate::rows::{Kind, Row, rows};
 use chapter_results::intervals::Recording;
+use chapter_trace::rows::{Kind, Row, rows};
 
 /// Free space around everything.
 pub const MARGIN: f64 = 16.0;

@@ -6,7 +6,11 @@
 //! of the operations that they are about. Time begins with the first operation, or with the host's first call if that is
 //! earlier.
 
-use crate::bytes_per_second;
+pub mod rows;
+#[cfg(test)]
+#[allow(dead_code)]
+mod testing;
+
 use crate::rows::{Kind, Row, rows};
 use chapter_results::Results;
 use chapter_results::intervals::{HostSpan, Interval, Recording, Span};
@@ -313,7 +317,7 @@ impl Trace {
             stream: Some(interval.stream.clone()),
             engine: Some(interval.engine.to_string()),
             bytes: (interval.bytes > 0).then_some(interval.bytes),
-            bandwidth: bytes_per_second(interval),
+            bandwidth: interval.bandwidth(),
         };
         let phase = self.complete(on_host(interval.span), details);
         (interval.name.clone(), interval.engine.to_string(), phase)

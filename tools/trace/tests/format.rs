@@ -6,7 +6,7 @@
 mod testing;
 
 use chapter_results::intervals::{Engine, Finding, Recording};
-use chapter_timeline::perfetto::Trace;
+use chapter_trace::Trace;
 use proptest::prelude::*;
 use serde::Deserialize;
 use std::collections::BTreeMap;
