@@ -3,7 +3,7 @@ CARGO ?= cargo
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -45,6 +45,12 @@ offline: ## write the repository with the sources of all libraries
 
 browser-test: ## test the timeline page and the book in headless Chromium
 	scripts/browser-test
+
+aarch64-check: ## run programs for 64-bit ARM in qemu's emulation
+	scripts/check-aarch64
+
+windows-check: ## run basic_streams for Windows in Wine
+	scripts/check-windows
 
 fuzz: ## fuzz the software GPU twice for 5 minutes
 	scripts/fuzz 300

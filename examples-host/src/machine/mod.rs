@@ -7,6 +7,8 @@ pub(crate) mod cpu_time;
 pub mod device;
 pub mod error;
 pub(crate) mod fingerprint;
+#[cfg(all(windows, target_env = "gnu"))]
+mod fused;
 pub mod host_clock;
 pub(crate) mod nvml;
 pub(crate) mod profiler_names;
