@@ -3,7 +3,7 @@ CARGO ?= cargo
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -60,6 +60,9 @@ conformance: ## check the driver API's rules on the software GPU
 
 mutants: ## break each lesson in many ways; each must notice
 	proof/mutants/run
+
+mutants-quick: ## break each part once, as CI does
+	proof/mutants/run --quick
 
 lint: ## run rustfmt and clippy as CI does
 	$(CARGO) fmt --all --check

@@ -39,7 +39,7 @@ pub struct RecordedTime {
     pub kind: Kind,
     /// The median in microseconds.
     pub us: f64,
-    /// How far from it a run may be, in microseconds.
+    /// How far from it a run may be, in microseconds; where no run is judged by it, how far the recorded runs are apart.
     pub tolerance_us: f64,
 }
 
@@ -100,7 +100,7 @@ impl From<ExpectedTime> for RecordedTime {
             variant: time.variant,
             kind: time.kind,
             us: time.us,
-            tolerance_us: time.tolerance_us.unwrap_or(0.0),
+            tolerance_us: time.tolerance_us.or(time.range_us).unwrap_or(0.0),
         }
     }
 }

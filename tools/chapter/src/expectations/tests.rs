@@ -313,6 +313,9 @@ fn runs_too_far_apart_judge_nothing_and_it_is_said() {
         (1100.0, None, Some(200.001))
     );
     assert_eq!((steady.tolerance_us, steady.range_us), (Some(25.001), None));
+    let beside_a_model = &recorded::recorded(path.parent().unwrap()).unwrap()[0].parts[0].times;
+    let spreads = [0, 1].map(|index: usize| beside_a_model[index].tolerance_us);
+    assert_eq!(spreads, [200.001, 25.001]);
     assert_eq!(
         (steady.ratio_tolerance, steady.ratio_range),
         (None, Some(0.4001))
