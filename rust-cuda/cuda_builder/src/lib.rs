@@ -211,7 +211,11 @@ impl CudaBuilder {
         }
         println!("cargo::rerun-if-env-changed={}", toolchain::VARIABLE);
         let destination = self.destination()?;
-        println!("cargo::rerun-if-changed={}", destination.display());
+        // Only this script writes into `OUT_DIR`. Were its module watched, cargo would find it newer than the run that wrote it,
+        // and run the script again.
+        if !out_dir().is_ok_and(|folder| destination.starts_with(folder)) {
+            println!("cargo::rerun-if-changed={}", destination.display());
+        }
 
         let inputs = match self.current(&destination) {
             Some(inputs) if !self.rebuild && !self.options.emits_more() => inputs,
