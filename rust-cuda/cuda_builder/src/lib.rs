@@ -27,6 +27,7 @@
 
 mod advice;
 mod arch;
+mod build_scripts;
 mod compile;
 mod error;
 mod inputs;

@@ -244,6 +244,56 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     assert!(after.contains(&format!("{}", 2.5_f32.to_bits())), "{after}");
 }
 
+/// A table that the crate's build script makes of a text: the text counts, not the table in the target folder.
+#[test]
+fn what_a_build_script_names_makes_a_module_stale() {
+    if let Err(tried) = Toolchain::find() {
+        eprintln!("not compiled, no device toolchain: {tried:?}");
+        return;
+    }
+    let folder = kernels(
+        r#"include!(concat!(env!("OUT_DIR"), "/factor.rs"));
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor(out: *mut f32) {
+    unsafe { *out = FACTOR };
+}
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+"#,
+    );
+    const SCRIPT: &str = r#"fn main() {
+    println!("cargo::rerun-if-changed=data");
+    let factor = std::fs::read_to_string("data/factor.txt").unwrap();
+    let file = std::path::Path::new(&std::env::var_os("OUT_DIR").unwrap()).join("factor.rs");
+    std::fs::write(file, format!("const FACTOR: f32 = {factor};")).unwrap();
+}
+"#;
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    write("build.rs", SCRIPT);
+    write("data/factor.txt", "1.5");
+    let compiled = |rustc| {
+        let output = run_build_script(folder.path(), rustc);
+        let ptx = fs::read_to_string(folder.path().join("module.ptx")).unwrap_or_default();
+        let has = |factor: f32| ptx.contains(&factor.to_bits().to_string());
+        (output.status.success(), has(1.5), has(2.5), has(3.5))
+    };
+    assert_eq!(compiled(None), (true, true, false, false));
+    assert_eq!(compiled(NO_RUSTC), (true, true, false, false), "fresh");
+    let watched = stdout(&run_build_script(folder.path(), NO_RUSTC));
+    assert!(watched.contains("=./data/factor.txt\n"), "{watched}");
+    assert!(!watched.contains("factor.rs"), "{watched}");
+
+    write("data/factor.txt", "2.5");
+    assert_eq!(compiled(NO_RUSTC), (false, true, false, false), "stale");
+    assert_eq!(compiled(None), (true, false, true, false));
+    write("build.rs", &SCRIPT.replace("{factor};", "1.0 + {factor};"));
+    assert_eq!(compiled(NO_RUSTC), (false, false, true, false), "stale");
+    assert_eq!(compiled(None), (true, false, false, true));
+}
+
 /// Sources for the host, and what the error says beside the compiler's messages.
 #[test]
 fn mistakes_get_a_sentence() {
