@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::compile::TARGET;
-use crate::{CudaBuilderError, build_scripts};
+use crate::{CudaBuilderError, build_scripts, workspace};
 
 /// FNV-1a, 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,12 @@ impl Inputs {
             let path = path_to_crate.join(file);
             digest.text(file);
             if path.file_name().is_some_and(|name| name == "Cargo.toml") {
-                digest.text(&of_the_device(&crate::read(&path)?));
+                let manifest = of_the_device(&crate::read(&path)?);
+                digest.text(&manifest);
+                let inherited = workspace::inherited(&manifest, &absolute(&path));
+                if !inherited.is_empty() {
+                    digest.text(&inherited);
+                }
                 continue;
             }
             let contents = fs::read(&path).map_err(|source| CudaBuilderError::Io {
@@ -144,7 +149,8 @@ impl Inputs {
     /// The paths that cargo has to watch.
     pub(crate) fn watched(&self, path_to_crate: &Path) -> Vec<PathBuf> {
         let files = self.files.iter().map(|file| path_to_crate.join(file));
-        files.chain(lock_file(path_to_crate)).collect()
+        let root = workspace::manifest(&absolute(&path_to_crate.join("Cargo.toml")));
+        files.chain(lock_file(path_to_crate)).chain(root).collect()
     }
 }
 
@@ -381,6 +387,21 @@ mod tests {
         assert_eq!(with(1, "mod a;\r\n"), same, "line endings");
         let tests = "[package]\n# words\n[dependencies]\nd = 1\n\n[dev-dependencies]\nt = 2\n[lints]\nworkspace = true\n";
         assert_eq!(with(0, tests), same, "what only tests use");
+        let shared = |features| {
+            let mut files = base.to_vec();
+            files[0].1 = "[package]\n[dependencies]\nd.workspace = true\n";
+            files.push(("Cargo.toml", features));
+            digest_of(&files).unwrap()
+        };
+        let (one, other) = (
+            shared("[workspace.dependencies]\nd = { version = \"1\" }\nh = 1\n"),
+            shared(
+                "[workspace.dependencies]\nd = { version = \"1\", features = [\"f\"] }\nh = 1\n",
+            ),
+        );
+        assert_ne!(one, other, "what the workspace says of a dependency");
+        let host = shared("[workspace.dependencies]\nd = { version = \"1\" }\nh = 2\n");
+        assert_eq!(one, host, "what it says of one of the host");
         let mut more = base.to_vec();
         more.push(("kernels/src/host.rs", "not compiled for the GPU"));
         assert_eq!(digest_of(&more), Some(same), "files that were not compiled");

@@ -35,6 +35,7 @@ mod options;
 mod ptx;
 mod sysroot;
 mod toolchain;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 
