@@ -1,7 +1,7 @@
 //! What to do about errors of the compiler that come from code for the host: sentences beside its own messages.
 
 /// Beginnings of messages, and a sentence on the first that is found.
-const ADVICE: [(&[&str], &str); 6] = [
+const ADVICE: [(&[&str], &str); 7] = [
     (
         &["cannot find macro `println`", "cannot find macro `print`"],
         "`print!` and `println!` of kernels are `cuda_std`'s: `use cuda_std::prelude::*;` or `use cuda_std::println;`",
@@ -21,6 +21,10 @@ const ADVICE: [(&[&str], &str); 6] = [
         ],
         "kernels are `no_std`: `Vec`, `Box`, `String`, `Rc` and `format!` are in `cuda_std::prelude`, with `cuda_std`'s feature `alloc`, which \
          is on by default; `vec!` is `alloc::vec!`, after `extern crate alloc;`. They allocate by the device's `malloc`, which is slow",
+    ),
+    (
+        &["no global memory allocator found"],
+        "`alloc` needs an allocator: `cuda_std`'s feature `alloc`, which is on by default, has one over the device's `malloc`",
     ),
     (
         &["unlinked crate `std`", "undeclared crate or module `std`"],

@@ -8,8 +8,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::CudaBuilderError;
 use crate::compile::TARGET;
+use crate::{CudaBuilderError, build_scripts, workspace};
 
 /// FNV-1a, 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +67,15 @@ impl fmt::Display for Digest {
 /// The files and packages that the compiler read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inputs {
-    /// Manifests and sources of the crate and of those that it depends on by path, relative to the crate, with slashes.
+    /// Manifests and sources of the crate and of those that it depends on by path, and what their build scripts name, relative to the crate, with slashes.
     pub(crate) files: BTreeSet<String>,
     /// Packages from a registry, with their versions: `libm 0.2.16`.
     pub(crate) packages: BTreeSet<String>,
 }
 
 impl Inputs {
-    /// What cargo has just built, by its messages: the crates for the GPU and their macros. What build scripts use does not
-    /// reach the module.
+    /// What cargo has just built, by its messages: the crates for the GPU, their macros and their build scripts. What
+    /// build scripts depend on does not count.
     pub(crate) fn of_build(
         messages: &str,
         folder: &Path,
@@ -83,23 +83,23 @@ impl Inputs {
     ) -> Result<Self, CudaBuilderError> {
         let packages = messages.lines().filter_map(registry_package).collect();
         let root = absolute(path_to_crate);
-        let mut files = BTreeSet::new();
+        let mut read = build_scripts::files(messages)?;
         for artifact in messages
             .lines()
             .filter_map(|line| Artifact::by_path(line, folder))
         {
             let manifest = absolute(Path::new(&artifact.manifest));
-            files.extend(relative(&manifest, &root));
-            for path in dependencies(&crate::read(&artifact.list)?) {
-                // As seen from the folder where rustc ran: the crate's, or that of its workspace.
-                let path = manifest
-                    .ancestors()
-                    .skip(1)
-                    .map(|folder| folder.join(&path))
-                    .find(|path| path.exists());
-                files.extend(path.and_then(|path| relative(&absolute(&path), &root)));
-            }
+            read.extend(listed(&manifest, &artifact.list)?);
+            read.push(manifest);
         }
+        // What was generated there follows from the rest, and lies elsewhere on another machine.
+        let generated = absolute(folder.ancestors().nth(2).unwrap_or(folder));
+        let files = read
+            .iter()
+            .map(|path| absolute(path))
+            .filter(|path| !path.starts_with(&generated))
+            .filter_map(|path| relative(&path, &root))
+            .collect();
         Ok(Self { files, packages })
     }
 
@@ -116,7 +116,12 @@ impl Inputs {
             let path = path_to_crate.join(file);
             digest.text(file);
             if path.file_name().is_some_and(|name| name == "Cargo.toml") {
-                digest.text(&of_the_device(&crate::read(&path)?));
+                let manifest = of_the_device(&crate::read(&path)?);
+                digest.text(&manifest);
+                let inherited = workspace::inherited(&manifest, &absolute(&path));
+                if !inherited.is_empty() {
+                    digest.text(&inherited);
+                }
                 continue;
             }
             let contents = fs::read(&path).map_err(|source| CudaBuilderError::Io {
@@ -144,8 +149,22 @@ impl Inputs {
     /// The paths that cargo has to watch.
     pub(crate) fn watched(&self, path_to_crate: &Path) -> Vec<PathBuf> {
         let files = self.files.iter().map(|file| path_to_crate.join(file));
-        files.chain(lock_file(path_to_crate)).collect()
+        let root = workspace::manifest(&absolute(&path_to_crate.join("Cargo.toml")));
+        files.chain(lock_file(path_to_crate)).chain(root).collect()
     }
+}
+
+/// The files in rustc's list of what it read of a package.
+pub(crate) fn listed(manifest: &Path, list: &Path) -> Result<Vec<PathBuf>, CudaBuilderError> {
+    let paths = dependencies(&crate::read(list)?);
+    // As seen from the folder where rustc ran: the crate's, or that of its workspace.
+    let found = paths.iter().filter_map(|path| {
+        let folders = manifest.ancestors().skip(1);
+        folders
+            .map(|folder| folder.join(path))
+            .find(|path| path.exists())
+    });
+    Ok(found.collect())
 }
 
 /// The package of a message about a library from a registry that was built for the GPU.
@@ -206,7 +225,7 @@ fn is_for_the_device(message: &str) -> bool {
 }
 
 /// The first string field of that name in a line of JSON.
-fn field<'a>(json: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(json: &'a str, name: &str) -> Option<&'a str> {
     let value = json.split_once(&format!("\"{name}\":\""))?.1;
     value.split('"').next()
 }
@@ -368,6 +387,21 @@ mod tests {
         assert_eq!(with(1, "mod a;\r\n"), same, "line endings");
         let tests = "[package]\n# words\n[dependencies]\nd = 1\n\n[dev-dependencies]\nt = 2\n[lints]\nworkspace = true\n";
         assert_eq!(with(0, tests), same, "what only tests use");
+        let shared = |features| {
+            let mut files = base.to_vec();
+            files[0].1 = "[package]\n[dependencies]\nd.workspace = true\n";
+            files.push(("Cargo.toml", features));
+            digest_of(&files).unwrap()
+        };
+        let (one, other) = (
+            shared("[workspace.dependencies]\nd = { version = \"1\" }\nh = 1\n"),
+            shared(
+                "[workspace.dependencies]\nd = { version = \"1\", features = [\"f\"] }\nh = 1\n",
+            ),
+        );
+        assert_ne!(one, other, "what the workspace says of a dependency");
+        let host = shared("[workspace.dependencies]\nd = { version = \"1\" }\nh = 2\n");
+        assert_eq!(one, host, "what it says of one of the host");
         let mut more = base.to_vec();
         more.push(("kernels/src/host.rs", "not compiled for the GPU"));
         assert_eq!(digest_of(&more), Some(same), "files that were not compiled");

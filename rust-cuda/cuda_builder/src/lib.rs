@@ -27,6 +27,7 @@
 
 mod advice;
 mod arch;
+mod build_scripts;
 mod compile;
 mod error;
 mod inputs;
@@ -34,6 +35,7 @@ mod options;
 mod ptx;
 mod sysroot;
 mod toolchain;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 
@@ -211,7 +213,11 @@ impl CudaBuilder {
         }
         println!("cargo::rerun-if-env-changed={}", toolchain::VARIABLE);
         let destination = self.destination()?;
-        println!("cargo::rerun-if-changed={}", destination.display());
+        // Only this script writes into `OUT_DIR`. Were its module watched, cargo would find it newer than the run that wrote it,
+        // and run the script again.
+        if !out_dir().is_ok_and(|folder| destination.starts_with(folder)) {
+            println!("cargo::rerun-if-changed={}", destination.display());
+        }
 
         let inputs = match self.current(&destination) {
             Some(inputs) if !self.rebuild && !self.options.emits_more() => inputs,

@@ -73,7 +73,8 @@ pub(crate) fn read(file: &Path) -> Option<(Header, Inputs)> {
 /// Lines of a header before the inputs.
 const FIXED_LINES: usize = 4;
 
-/// Writes the module. A reader never sees half of it: it is renamed into place when it is complete.
+/// Writes the module. A reader never sees half of it: it is renamed into place when it is complete. A module that is the same
+/// already keeps its time, by which cargo tells what to build again.
 pub(crate) fn write(
     file: &Path,
     header: &Header,
@@ -84,6 +85,9 @@ pub(crate) fn write(
     let assembly = declare_shared_arrays(assembly)?;
     let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
     let text = header.lines(inputs, &body) + &body;
+    if fs::read_to_string(file).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
     // Two builds at the same time write two files.
     let partial = file.with_extension(format!("ptx.{}.partial", std::process::id()));
     file.parent()
@@ -289,6 +293,8 @@ fn place_launch_bounds(assembly: &str) -> Result<String, CudaBuilderError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     const ASSEMBLY: &str = "\
@@ -437,5 +443,25 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(names, ["module.ptx"], "nothing else is left");
+    }
+
+    #[test]
+    fn a_module_that_is_the_same_keeps_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("module.ptx");
+        let header = Header {
+            arch: NvvmArch::Compute70,
+            digest: Digest::of("sources"),
+        };
+        let write_body = |body| write(&file, &header, &Inputs::default(), body).unwrap();
+        let modified = || fs::metadata(&file).unwrap().modified().unwrap();
+        write_body(".version 6.0\n");
+        let before = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        let opened = fs::File::options().write(true).open(&file).unwrap();
+        opened.set_modified(before).unwrap();
+        write_body(".version 6.0\n");
+        assert_eq!(modified(), before);
+        write_body(".version 6.1\n");
+        assert_ne!(modified(), before);
     }
 }

@@ -1,24 +1,24 @@
 //! The builder as a build script uses it: each case runs this very test program again, in the environment of one.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cuda_builder::{CudaBuilder, NvvmArch, Toolchain};
 use tempfile::TempDir;
 
-/// Set in the process that plays the build script.
+/// Set in the process that plays the build script, to the folder of the module.
 const AS_BUILD_SCRIPT: &str = "PLAYS_BUILD_SCRIPT";
 
-/// The build script: brings `module.ptx` of the crate in the current folder up to date.
+/// The build script: brings `module.ptx` up to date with the crate in the current folder.
 #[test]
 fn build_script() {
-    if std::env::var_os(AS_BUILD_SCRIPT).is_none() {
+    let Some(folder) = std::env::var_os(AS_BUILD_SCRIPT) else {
         return;
-    }
+    };
     CudaBuilder::new(".")
         .arch(NvvmArch::Compute70)
-        .copy_to("module.ptx")
+        .copy_to(Path::new(&folder).join("module.ptx"))
         .build()
         .unwrap_or_else(|error| error.exit());
 }
@@ -35,16 +35,23 @@ fn kernels(source: &str) -> TempDir {
     folder
 }
 
+/// In the target folder: `core` is compiled once for all tests.
+fn out_dir(folder: &Path) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder.file_name().unwrap())
+}
+
 fn run_build_script(folder: &Path, rustc: Option<&str>) -> Output {
-    // In the target folder: `core` is compiled once for all tests.
-    let name = folder.file_name().unwrap();
-    let out_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    run_build_script_into(Path::new(""), folder, rustc)
+}
+
+fn run_build_script_into(destination: &Path, folder: &Path, rustc: Option<&str>) -> Output {
+    let out_dir = out_dir(folder);
     fs::create_dir_all(&out_dir).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", "build_script", "--nocapture"])
         .current_dir(folder)
-        .env(AS_BUILD_SCRIPT, "1")
+        .env(AS_BUILD_SCRIPT, destination)
         .env("OUT_DIR", out_dir)
         // What a surrounding build leaves in the environment must not reach the nested one.
         .env("RUSTC_WRAPPER", "no-such-wrapper")
@@ -78,6 +85,19 @@ fn without_a_toolchain_it_says_what_to_install() {
         assert!(text.contains(expected), "{expected:?} is not in\n{text}");
     }
     assert!(!folder.path().join("module.ptx").exists());
+}
+
+/// cargo would find it newer than the script's run, and never be done.
+#[test]
+fn a_module_in_out_dir_is_not_watched() {
+    let folder = kernels("#![no_std]\n");
+    let out_dir = out_dir(folder.path());
+    for (destination, is_watched) in [(Path::new(""), true), (out_dir.as_path(), false)] {
+        let output = run_build_script_into(destination, folder.path(), NO_RUSTC);
+        let file = destination.join("module.ptx");
+        let line = format!("cargo::rerun-if-changed={}\n", file.display());
+        assert_eq!(stdout(&output).contains(&line), is_watched, "{line}");
+    }
 }
 
 #[test]
@@ -224,6 +244,56 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     assert!(after.contains(&format!("{}", 2.5_f32.to_bits())), "{after}");
 }
 
+/// A table that the crate's build script makes of a text: the text counts, not the table in the target folder.
+#[test]
+fn what_a_build_script_names_makes_a_module_stale() {
+    if let Err(tried) = Toolchain::find() {
+        eprintln!("not compiled, no device toolchain: {tried:?}");
+        return;
+    }
+    let folder = kernels(
+        r#"include!(concat!(env!("OUT_DIR"), "/factor.rs"));
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor(out: *mut f32) {
+    unsafe { *out = FACTOR };
+}
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+"#,
+    );
+    const SCRIPT: &str = r#"fn main() {
+    println!("cargo::rerun-if-changed=data");
+    let factor = std::fs::read_to_string("data/factor.txt").unwrap();
+    let file = std::path::Path::new(&std::env::var_os("OUT_DIR").unwrap()).join("factor.rs");
+    std::fs::write(file, format!("const FACTOR: f32 = {factor};")).unwrap();
+}
+"#;
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    write("build.rs", SCRIPT);
+    write("data/factor.txt", "1.5");
+    let compiled = |rustc| {
+        let output = run_build_script(folder.path(), rustc);
+        let ptx = fs::read_to_string(folder.path().join("module.ptx")).unwrap_or_default();
+        let has = |factor: f32| ptx.contains(&factor.to_bits().to_string());
+        (output.status.success(), has(1.5), has(2.5), has(3.5))
+    };
+    assert_eq!(compiled(None), (true, true, false, false));
+    assert_eq!(compiled(NO_RUSTC), (true, true, false, false), "fresh");
+    let watched = stdout(&run_build_script(folder.path(), NO_RUSTC));
+    assert!(watched.contains("=./data/factor.txt\n"), "{watched}");
+    assert!(!watched.contains("factor.rs"), "{watched}");
+
+    write("data/factor.txt", "2.5");
+    assert_eq!(compiled(NO_RUSTC), (false, true, false, false), "stale");
+    assert_eq!(compiled(None), (true, false, true, false));
+    write("build.rs", &SCRIPT.replace("{factor};", "1.0 + {factor};"));
+    assert_eq!(compiled(NO_RUSTC), (false, false, true, false), "stale");
+    assert_eq!(compiled(None), (true, false, false, true));
+}
+
 /// Sources for the host, and what the error says beside the compiler's messages.
 #[test]
 fn mistakes_get_a_sentence() {
@@ -236,6 +306,10 @@ fn mistakes_get_a_sentence() {
         (
             "pub fn f() { let _: Vec<u32> = Vec::new(); }",
             "cargo::error=help: kernels are `no_std`: `Vec`, ",
+        ),
+        (
+            "extern crate alloc; pub fn f() -> alloc::vec::Vec<u32> { alloc::vec![1] }",
+            "`alloc` needs an allocator: `cuda_std`'s feature `alloc`",
         ),
         (
             "pub fn f() { println!(); }",
