@@ -2,12 +2,11 @@
 
 use crate::check::{self, Checked};
 use crate::expect::{Found, right, share};
-use crate::intervals::{Engine, Recording, Span, intersection, total, union};
+use crate::intervals::{Engine, Recording};
 use crate::measure::{Outcome, speedup};
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What bounds work that computes and communicates, each measured alone.
@@ -113,30 +112,22 @@ impl Part<'_> {
 /// The share of the time of copies between devices during which this kernel ran on the device that copies. The first copy of each device
 /// does not count: while CUPTI records, it takes 100 us, and the ones behind it 2.
 pub fn beside_own_kernel(recording: &Recording, kernel: &str) -> f64 {
-    let (mut all, mut beside) = (Duration::ZERO, Duration::ZERO);
-    for device in devices(recording) {
-        let own = |engine| {
-            recording.spans(|own| {
-                own.device == device
-                    && own.engine == engine
-                    && (engine != Engine::Kernel || own.name == kernel)
-            })
-        };
-        let copies: Vec<Span> = own(Engine::DeviceToDevice).into_iter().skip(1).collect();
-        all += total(&union(copies.iter().copied()));
-        beside += total(&intersection(copies, own(Engine::Kernel)));
-    }
-    beside.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE)
-}
-
-fn devices(recording: &Recording) -> BTreeSet<u32> {
-    recording.intervals.iter().map(|own| own.device).collect()
+    let copies = |device| {
+        let own =
+            recording.spans(|own| own.device == device && own.engine == Engine::DeviceToDevice);
+        own.into_iter().skip(1).collect()
+    };
+    let kernels = |device| {
+        recording
+            .spans(|own| own.device == device && own.engine == Engine::Kernel && own.name == kernel)
+    };
+    recording.share_on_own_device(copies, kernels)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intervals::{Interval, Source};
+    use crate::intervals::{Interval, Source, Span};
 
     #[test]
     fn only_the_own_devices_kernels_hide_its_communication() {

@@ -4,7 +4,7 @@
 
 use crate::units;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -532,6 +532,23 @@ impl Recording {
             return 0.0;
         }
         self.overlap(a, b).as_secs_f64() / busy
+    }
+
+    /// The share of the time that `of` gives of a device during which what `beside` gives of the same device was going on, over all
+    /// devices; 0 when `of` never was.
+    pub fn share_on_own_device(
+        &self,
+        of: impl Fn(u32) -> Vec<Span>,
+        beside: impl Fn(u32) -> Vec<Span>,
+    ) -> f64 {
+        let devices: BTreeSet<u32> = self.intervals.iter().map(|own| own.device).collect();
+        let (mut all, mut both) = (Duration::ZERO, Duration::ZERO);
+        for device in devices {
+            let (of, beside) = (of(device), beside(device));
+            all += total(&union(of.iter().copied()));
+            both += total(&intersection(of, beside));
+        }
+        both.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
     /// How long operations of both engines were running at the same time.

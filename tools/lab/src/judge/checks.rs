@@ -149,15 +149,9 @@ fn not_judged_here() -> Mark {
 
 /// The share of the time of `of` during which its own GPU's `with` is busy, over all GPUs.
 fn share_on_own_gpu(recording: &Recording, of: Engine, with: Engine) -> f64 {
-    let devices: BTreeSet<u32> = recording.intervals.iter().map(|own| own.device).collect();
-    let (mut all, mut beside) = (0.0, 0.0);
-    for device in devices {
-        let own = recording.clone().only(|interval| interval.device == device);
-        let busy = own.busy(of).as_secs_f64();
-        all += busy;
-        beside += busy * own.share(of, with);
-    }
-    if all > 0.0 { beside / all } else { 0.0 }
+    let on =
+        |engine| move |device| recording.spans(|own| own.device == device && own.engine == engine);
+    recording.share_on_own_device(on(of), on(with))
 }
 
 fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
