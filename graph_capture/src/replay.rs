@@ -166,6 +166,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         ];
         let outcomes = part.compare(group, plan, &mut work, variants)?;
         part.show_enqueued(what, ITERATIONS, &outcomes);
+        part.keep_host_times(ITERATIONS, &outcomes);
         found.push((nodes, outcomes));
     }
     let [(nodes, short), (_, long)] = &found[..] else {

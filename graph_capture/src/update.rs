@@ -215,6 +215,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ];
     let outcomes = part.compare("variants", plan, &mut batches, variants)?;
     part.show_enqueued("a batch", BATCHES, &outcomes);
+    part.keep_host_times(BATCHES, &outcomes);
     for outcome in &outcomes {
         part.keep(&outcome.name, &outcome.recording);
     }

@@ -84,6 +84,20 @@ impl Part<'_> {
         self.say(table);
     }
 
+    /// Keeps, in the group `host/GROUP` of the results, what each outcome took of the host's thread for one of `steps` steps.
+    pub fn keep_host_times<const N: usize>(&mut self, steps: usize, outcomes: &[Outcome; N]) {
+        for outcome in outcomes {
+            let each = outcome.issuing.sorted().iter();
+            let Some(times) = Durations::new(each.map(|&time| time / steps as u32).collect())
+            else {
+                continue;
+            };
+            let id = format!("host/{}", outcome.group);
+            let group = Label::new(id, format!("{}, the host's thread", outcome.group));
+            self.timed(group, &outcome.name, Kind::Other, &times);
+        }
+    }
+
     /// Says which of two orders of issuing the same work is faster on this device, if either is.
     pub fn say_whether_order_matters(&mut self, [one, other]: &[Outcome; 2]) {
         let ratio = one.median().div_duration_f64(other.median());
