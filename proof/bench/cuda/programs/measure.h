@@ -10,13 +10,15 @@ public:
         CU(cuEventCreate(&end_, CU_EVENT_DEFAULT));
     }
 
-    // Microseconds on the device's clock that what `body` enqueues in the streams takes.
+    // Microseconds on the device's clock that what `body` enqueues in the streams takes; `issuing` is what `body` itself took on the host's.
     template <typename F>
     double time(const Streams& streams, F&& body) {
         CU(cuCtxSynchronize());
         CU(cuEventRecord(start_, origin_.raw));
         for (const Stream* stream : streams) stream->wait(start_);
+        const auto begin = Clock::now();
         body();
+        issuing = microseconds(Clock::now() - begin);
         for (const Stream* stream : streams) origin_.wait_for(*stream);
         CU(cuEventRecord(end_, origin_.raw));
         CU(cuEventSynchronize(end_));
@@ -24,6 +26,8 @@ public:
         CU(cuEventElapsedTime(&milliseconds, start_, end_));
         return milliseconds * 1e3;
     }
+
+    double issuing = 0;
 
 private:
     Stream origin_;
@@ -37,23 +41,26 @@ struct Variant {
 };
 
 // Runs the variants of the plan alternately, one round to warm up and `iterations` to time; `prepare` comes before each run, `check` after
-// the last run of each.
+// the last run of each. With a number of steps, what one of them takes of the host's thread is a result, too.
 inline void compare(const Program& program, const char* part, const Plan& plan,
                     const std::vector<Variant>& variants, const std::function<void()>& prepare,
-                    const std::function<void(const Variant&)>& check) {
+                    const std::function<void(const Variant&)>& check, const std::string& group = "variants",
+                    size_t steps = 0) {
     Stopwatch watch;
     const size_t iterations = program.number("iterations", 10);
-    std::vector<std::vector<double>> times(variants.size());
+    std::vector<std::vector<double>> times(variants.size()), issuing(variants.size());
     for (size_t round = 0; round <= iterations; ++round) {
         for (size_t i = 0; i < variants.size(); ++i) {
             prepare();
             const double time = watch.time(variants[i].streams, variants[i].body);
             if (round > 0) times[i].push_back(time);
+            if (round > 0 && steps > 0) issuing[i].push_back(watch.issuing / steps);
             if (round == iterations) check(variants[i]);
         }
     }
     for (size_t i = 0; i < variants.size(); ++i) {
-        program.result(part, "variants", variants[i].id, times[i], &plan);
+        program.result(part, group, variants[i].id, times[i], &plan);
+        if (steps > 0) program.result(part, "host/" + group, variants[i].id, issuing[i]);
     }
 }
 

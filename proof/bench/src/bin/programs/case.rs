@@ -19,9 +19,10 @@ const ALLOCATOR: &str = "stream_ordered_allocator";
 const CACHE: &str = "stream_ordered_kv_cache";
 const PIPELINE: &str = "multi_stream_pipeline";
 const PERSISTENT: &str = "persistent_kernel";
+const GRAPH: &str = "graph_capture";
 
 /// All of them. Append's prompt is fixed, so that its length is not chosen by measuring.
-pub const ALL: [Case; 7] = [
+pub const ALL: [Case; 9] = [
     Case::new(ALLOCATOR, "cost", Some(16 << 20), 1 << 20, nothing),
     Case::new(ALLOCATOR, "llm-scratch", None, 1 << 18, nothing),
     Case::new(CACHE, "append", Some(8 << 20), 2 << 20, nothing),
@@ -29,6 +30,8 @@ pub const ALL: [Case; 7] = [
     Case::new(PIPELINE, "event-chain", None, 4 << 20, nothing),
     Case::new(PIPELINE, "warp-specialised", None, 4 << 20, balance),
     Case::without_size(PERSISTENT, "steps"),
+    Case::without_size(GRAPH, "replay"),
+    Case::without_size(GRAPH, "update"),
 ];
 
 impl Case {
