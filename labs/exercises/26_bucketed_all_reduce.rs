@@ -21,7 +21,7 @@ const LAYERS: usize = 8;
 const LAYER: usize = 1 << 16; // gradients
 const BUCKET: usize = LAYERS; // TODO: a bucket of two layers
 const THREADS: u32 = 256;
-const ROUNDS: u32 = 4096;
+const ROUNDS: u32 = 8192;
 
 fn named(gpu: usize, name: &str) -> Result<Stream> {
     Ok(stream::non_blocking()?.named(&format!("GPU {gpu} {name}")))

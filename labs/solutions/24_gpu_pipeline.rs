@@ -20,7 +20,7 @@ kernels! { use gpu_kernels::fma_tiles_unspecialised; } // output = input through
 const BATCHES: usize = 8;
 const SLOTS: usize = 2;
 const BATCH: usize = 1 << 17;
-const BLOCKS: u32 = 16; // a small kernel takes its time
+const BLOCKS: u32 = 4; // a small kernel takes its time
 const ROUNDS: u32 = 128;
 
 fn events() -> Result<[Event; SLOTS]> {

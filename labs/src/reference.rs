@@ -86,7 +86,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
         // Both GPUs have the same sums.
         "26" => Reference::exact(2 << 19, |i| {
             let i = i % (1 << 19);
-            given(0, i) + given(1, i) + 2.0 * 0.125 * 4096.0
+            given(0, i) + given(1, i) + 2.0 * 0.125 * 8192.0
         }),
         // Both GPUs have all layers.
         "27" => {
