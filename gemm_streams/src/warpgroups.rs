@@ -3,8 +3,8 @@
 //! `mma.sync` multiplies what is in a warp's registers: every operand is copied into shared memory, from there into registers, and only then
 //! multiplied, and the same warps do all of it. `wgmma` multiplies what lies in shared memory, for four warps at once, and while it does
 //! they need not wait. One thread of another warp has the tiles brought by copies with tensor maps, which compute addresses and
-//! swizzle. Blocks are persistent, so that the tiles of the next part of C come while this one is stored. In clusters of two, blocks
-//! share what they need both:
+//! swizzle. Blocks of both are persistent, so that the tiles of the next part of C come while this one is stored. In clusters of two,
+//! blocks share what they need both:
 //!
 //! ```text
 //! mma.sync   warps    |cLLMMcLLMMcLLMM|    c: issue copies   L: load fragments   M: multiply
@@ -24,8 +24,8 @@ use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use examples_host::prelude::*;
 use gpu_kernels::{
-    GEMM_MMA_WIDE_SHARED_BYTES, GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_TILE, GEMM_WGMMA_BOX,
-    GEMM_WGMMA_OUTPUT_BOX, GEMM_WGMMA_SHARED_BYTES, GEMM_WGMMA_THREADS,
+    GEMM_MMA_WIDE_SHARED_BYTES, GEMM_MMA_WIDE_THREADS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX,
+    GEMM_WGMMA_SHARED_BYTES, GEMM_WGMMA_THREADS,
 };
 
 kernels! { use gpu_kernels::gemm_wgmma; }
@@ -62,18 +62,17 @@ impl Work {
         Ok(Self { products, kernels, ampere, maps, multiprocessors })
     }
 
-    /// All products by `mma.sync` with large tiles.
+    /// All products by `mma.sync`, by persistent blocks with large tiles.
     fn mma_sync(&mut self, stream: &Stream) -> Result<()> {
         let Shape { products, m, n, k } = self.products.shape;
         let [m, n, k, products] = [m, n, k, products].map(|len| len as u32);
-        let [rows, columns] = GEMM_MMA_WIDE_TILE;
-        let blocks = m.div_ceil(rows) * n.div_ceil(columns) * products;
+        let grid = (self.multiprocessors, products);
         let gemm = &self.ampere.gemm_mma_sync_wide;
         let (threads, shared) = (GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_SHARED_BYTES);
         let [a, b, c] = self.products.on_device();
         // SAFETY: the operands are of this shape and outlive the pass.
         unsafe {
-            launch!(gemm<<<blocks, threads, shared, stream>>>(&*a, &*b, c, m, n, k))?;
+            launch!(gemm<<<grid, threads, shared, stream>>>(&*a, &*b, c, m, n, k))?;
         }
         Ok(())
     }

@@ -65,7 +65,8 @@ kernels! {
 
     /// The names of the kernels in [`SM_80`].
     SM_80_KERNELS {
-        gemm::mma_sync: gemm_mma_sync gemm_mma_sync_wide;
+        gemm::mma_sync: gemm_mma_sync;
+        gemm::mma_sync_wide: gemm_mma_sync_wide;
         tiles::cp_async: fma_tiles_cp_async;
     } and those of others {}
 

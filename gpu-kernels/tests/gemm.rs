@@ -7,8 +7,8 @@ use cuda_host::tensor_map::{Element, Swizzle, encode_tiled};
 use cust::memory::DeviceBuffer;
 use gpu_kernels::{
     GEMM_MMA_SHARED_BYTES, GEMM_MMA_THREADS, GEMM_MMA_TILE, GEMM_MMA_WIDE_SHARED_BYTES,
-    GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_TILE, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX,
-    GEMM_WGMMA_SHARED_BYTES, GEMM_WGMMA_THREADS, SM_80, SM_90A, Signature as _,
+    GEMM_MMA_WIDE_THREADS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX, GEMM_WGMMA_SHARED_BYTES,
+    GEMM_WGMMA_THREADS, SM_80, SM_90A, Signature as _,
 };
 use support::Argument::U32;
 use support::{Device, Shape, download, numbers, pointer, upload};
@@ -26,6 +26,9 @@ const CASES: [Case; 7] = [
     [1, 1, 520, 200],
     [1, 300, 128, 448],
 ];
+
+/// More tiles down than `gemm_mma_sync_wide` computes together: 9, and 3 along.
+const TALL: [Case; 1] = [[1, 2100, 400, 8]];
 
 /// Elements behind C, which no kernel may touch.
 const BEHIND: usize = 4096;
@@ -91,9 +94,10 @@ fn whole(seed: u32, count: usize) -> Vec<f32> {
 /// Runs `launch` with A, B and C on the device for each case and both kinds of numbers, and checks what it leaves.
 fn check_all(
     what: &str,
+    cases: &[Case],
     mut launch: impl FnMut(Case, [&DeviceBuffer<u16>; 2], &DeviceBuffer<u16>) -> Result<()>,
 ) -> Result<()> {
-    for case in CASES {
+    for &case in cases {
         for operands in [Operands::new(case, numbers), Operands::new(case, whole)] {
             let [products, m, n, _] = case;
             let len = products * m * n;
@@ -109,35 +113,68 @@ fn check_all(
     Ok(())
 }
 
+/// Launches a kernel with `mma.sync`, by this many blocks along x and y.
+fn mma_sync(
+    device: &Device,
+    (kernel, threads, shared_bytes): (&str, u32, u32),
+    [x, y]: [u32; 2],
+    [_, m, n, k]: Case,
+    [a, b]: [&DeviceBuffer<u16>; 2],
+    c: &DeviceBuffer<u16>,
+) -> Result<()> {
+    let shape = Shape {
+        grid: [x, y, 1],
+        threads,
+        shared_bytes,
+    };
+    device.allow_shared_bytes(kernel, shared_bytes)?;
+    let [m, n, k] = [m, n, k].map(|len| U32(len as u32));
+    let arguments = [pointer(a), pointer(b), pointer(c), m, n, k];
+    // SAFETY: the kernel's parameters, and operands of this shape.
+    unsafe { device.run(kernel, shape, &arguments) }
+}
+
+/// A block for each tile.
+fn narrow(
+    device: &Device,
+    case: Case,
+    operands: [&DeviceBuffer<u16>; 2],
+    c: &DeviceBuffer<u16>,
+) -> Result<()> {
+    let kernel = (
+        gpu_kernels::gemm_mma_sync::NAME,
+        GEMM_MMA_THREADS,
+        GEMM_MMA_SHARED_BYTES,
+    );
+    let [products, m, n, _] = case.map(|len| len as u32);
+    let tiles = m.div_ceil(GEMM_MMA_TILE[0]) * n.div_ceil(GEMM_MMA_TILE[1]);
+    mma_sync(device, kernel, [tiles * products, 1], case, operands, c)
+}
+
 #[test]
 fn mma_sync_multiplies_matrices_of_any_shape() -> Result<()> {
     let device = Device::open(SM_80)?;
-    for (kernel, tile, threads, shared_bytes) in [
-        (
-            gpu_kernels::gemm_mma_sync::NAME,
-            GEMM_MMA_TILE,
-            GEMM_MMA_THREADS,
-            GEMM_MMA_SHARED_BYTES,
-        ),
-        (
-            gpu_kernels::gemm_mma_sync_wide::NAME,
-            GEMM_MMA_WIDE_TILE,
-            GEMM_MMA_WIDE_THREADS,
-            GEMM_MMA_WIDE_SHARED_BYTES,
-        ),
-    ] {
-        device.allow_shared_bytes(kernel, shared_bytes)?;
-        check_all(kernel, |[products, m, n, k], [a, b], c| {
-            let [m, n, k, products] = [m, n, k, products].map(|len| len as u32);
-            let blocks = m.div_ceil(tile[0]) * n.div_ceil(tile[1]) * products;
-            let shape = Shape {
-                grid: [blocks, 1, 1],
-                threads,
-                shared_bytes,
-            };
-            let arguments = [pointer(a), pointer(b), pointer(c), U32(m), U32(n), U32(k)];
-            // SAFETY: the kernel's parameters, and operands of this shape.
-            unsafe { device.run(kernel, shape, &arguments) }
+    let kernel = gpu_kernels::gemm_mma_sync::NAME;
+    check_all(kernel, &CASES, |case, operands, c| {
+        narrow(&device, case, operands, c)
+    })
+}
+
+/// By one block; by several, for whom halves of tiles are left at the end, or whole ones; and by more than there are halves. The bits are those of
+/// `gemm_mma_sync`, which adds in the same order.
+#[test]
+fn wide_mma_sync_gives_the_bits_of_mma_sync() -> Result<()> {
+    let device = Device::open(SM_80)?;
+    let name = gpu_kernels::gemm_mma_sync_wide::NAME;
+    let kernel = (name, GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_SHARED_BYTES);
+    for (blocks, cases) in [(1, &CASES[..]), (5, &CASES), (4, &TALL), (60, &TALL)] {
+        check_all(name, cases, |case, operands, c| {
+            let expected = upload(&vec![UNTOUCHED; c.len()])?;
+            narrow(&device, case, operands, &expected)?;
+            mma_sync(&device, kernel, [blocks, case[0] as u32], case, operands, c)?;
+            let is_same = download(c)? == download(&expected)?;
+            ensure!(is_same, "{name} of {case:?} by {blocks} blocks: other bits");
+            Ok(())
         })?;
     }
     Ok(())
@@ -150,7 +187,7 @@ fn wgmma_multiplies_matrices_of_any_shape() -> Result<()> {
     let device = Device::open(SM_90A)?;
     device.allow_shared_bytes(kernel, GEMM_WGMMA_SHARED_BYTES)?;
     for (cluster, blocks) in [(1, 1), (1, 5), (2, 2), (2, 6)] {
-        check_all(kernel, |[products, m, n, k], [a, b], c| {
+        check_all(kernel, &CASES, |[products, m, n, k], [a, b], c| {
             let (terms, rows) = (GEMM_WGMMA_BOX[0], GEMM_WGMMA_BOX[1]);
             let [wide, high] = GEMM_WGMMA_OUTPUT_BOX;
             let map = |tensor: &_, dimensions, box_of: [u32; 2]| {

@@ -108,9 +108,9 @@ fn matrix_products_use_the_tensor_cores_as_their_names_promise() {
     let wide = body(SM_80, gpu_kernels::gemm_mma_sync_wide::NAME);
     let wgmma = body(SM_90A, gpu_kernels::gemm_wgmma::NAME);
     let instruction = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 ";
-    // 64 x 64 elements and 64 terms of a warp, 16 x 8 and 16 of an instruction.
-    for mma in [mma, wide] {
-        assert_eq!(mma.matches(instruction).count(), 4 * 8 * 4);
+    // Elements of a warp and 64 terms, 16 x 8 and 16 of an instruction: 64 x 64, and of the wide one 64 x 96 or half of that.
+    for (mma, count) in [(mma, 4 * 8 * 4), (wide, 4 * (12 + 6) * 4)] {
+        assert_eq!(mma.matches(instruction).count(), count);
         for needed in [
             "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
             "cp.async.cg.shared.global",

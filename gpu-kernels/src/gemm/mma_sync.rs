@@ -12,13 +12,21 @@ use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::warp;
 
-use super::{GEMM_TERMS, MMA_WARP as WARP, ROW, tile_of};
+use super::{GEMM_MMA_TILE, GEMM_TERMS, MMA_STAGES as STAGES, ROW, tile_of};
 use crate::unroll::unroll;
 
-/// Rows of C whose tiles are computed together.
-const ROWS_TOGETHER: u32 = 4096;
-/// Warps of a block along the columns; as many along the rows as a kernel's `DOWN` says.
-const ALONG: u32 = 2;
+/// Rows and columns of a block's tile of C, and of a warp's part of it.
+const ROWS: u32 = GEMM_MMA_TILE[0];
+const COLUMNS: u32 = GEMM_MMA_TILE[1];
+const WARP: u32 = 64;
+/// Warps of a block along the rows.
+const DOWN: u32 = 2;
+/// Tiles down that are computed together.
+const GROUP: u32 = 32;
+/// Bytes of a stage, which has a tile of A and one of B.
+const STAGE: u32 = (ROWS + COLUMNS) * ROW;
+/// Rows that all threads copy at once, eight threads each.
+const AT_ONCE: u32 = 16;
 
 /// `c` from `a` and `b`, of `m` rows, `n` columns and `k` terms. A block for each tile of each product, of
 /// [`GEMM_MMA_THREADS`](super::GEMM_MMA_THREADS) threads with [`GEMM_MMA_SHARED_BYTES`](super::GEMM_MMA_SHARED_BYTES) bytes of dynamic shared
@@ -27,7 +35,7 @@ const ALONG: u32 = 2;
 pub unsafe fn gemm_mma_sync(a: *const u16, b: *const u16, c: *mut u16, m: u32, n: u32, k: u32) {
     // SAFETY: the launch vouches for the operands.
     unsafe {
-        multiply_all::<2, 3>(Work {
+        multiply_all(Work {
             a,
             b,
             c,
@@ -36,38 +44,15 @@ pub unsafe fn gemm_mma_sync(a: *const u16, b: *const u16, c: *mut u16, m: u32, n
     }
 }
 
-/// [`gemm_mma_sync`](fn@gemm_mma_sync) with larger tiles, which ask less of shared memory: blocks of
-/// [`GEMM_MMA_WIDE_THREADS`](super::GEMM_MMA_WIDE_THREADS) threads with
-/// [`GEMM_MMA_WIDE_SHARED_BYTES`](super::GEMM_MMA_WIDE_SHARED_BYTES) bytes.
-#[kernel(launch_bounds(256, 1))]
-pub unsafe fn gemm_mma_sync_wide(
-    a: *const u16,
-    b: *const u16,
-    c: *mut u16,
-    m: u32,
-    n: u32,
-    k: u32,
-) {
-    // SAFETY: as above.
-    unsafe {
-        multiply_all::<4, 4>(Work {
-            a,
-            b,
-            c,
-            shape: [m, n, k],
-        })
-    }
-}
-
-/// The block's tile of C, `DOWN` x 64 rows and 128 columns, through so many stages.
+/// The block's tile of C.
 ///
 /// # Safety
 /// The operands are of this shape, and all threads of the block are here.
 #[inline(always)]
-unsafe fn multiply_all<const DOWN: u32, const STAGES: u32>(work: Work<DOWN>) {
+unsafe fn multiply_all(work: Work) {
     // SAFETY: all threads go the same way, and a stage is written behind the barrier after which nobody reads it.
     unsafe {
-        let mut ring = Ring::<DOWN, STAGES>::new(work);
+        let mut ring = Ring::new(work);
         for _ in 0..STAGES - 1 {
             ring.fetch();
         }
@@ -93,7 +78,7 @@ unsafe fn multiply_all<const DOWN: u32, const STAGES: u32>(work: Work<DOWN>) {
 
 /// The operands of a launch.
 #[derive(Clone, Copy)]
-struct Work<const DOWN: u32> {
+struct Work {
     a: *const u16,
     b: *const u16,
     c: *mut u16,
@@ -101,16 +86,13 @@ struct Work<const DOWN: u32> {
     shape: [u32; 3],
 }
 
-impl<const DOWN: u32> Work<DOWN> {
-    /// Rows and columns of a tile of C.
-    const TILE: [u32; 2] = [DOWN * WARP, ALONG * WARP];
-
+impl Work {
     /// Tiles of C, down and along.
     #[inline(always)]
     fn edges(&self) -> [u32; 2] {
         [
-            self.shape[0].div_ceil(Self::TILE[0]),
-            self.shape[1].div_ceil(Self::TILE[1]),
+            self.shape[0].div_ceil(ROWS),
+            self.shape[1].div_ceil(COLUMNS),
         ]
     }
 
@@ -121,13 +103,8 @@ impl<const DOWN: u32> Work<DOWN> {
         // There is always one; said so that nothing can divide by zero.
         let in_product = (down * along).max(1);
         let number = thread::block_idx_x();
-        let group = ROWS_TOGETHER / Self::TILE[0];
-        let [row, column] = tile_of(number % in_product, [down, along], group);
-        [
-            row * Self::TILE[0],
-            column * Self::TILE[1],
-            number / in_product,
-        ]
+        let [row, column] = tile_of(number % in_product, [down, along], GROUP);
+        [row * ROWS, column * COLUMNS, number / in_product]
     }
 
     /// What the block's tile needs of A and of B.
@@ -215,7 +192,7 @@ impl Operand {
 }
 
 /// The stages, and where the block is among them.
-struct Ring<const DOWN: u32, const STAGES: u32> {
+struct Ring {
     /// What the tile needs, and the first term of the next stage.
     operands: [Operand; 2],
     term: u32,
@@ -232,14 +209,9 @@ struct Ring<const DOWN: u32, const STAGES: u32> {
 /// A warp's fragments for 16 terms: four of A, and of B four with two columns of matrices each.
 type Fragments = [[[u32; 4]; 4]; 2];
 
-impl<const DOWN: u32, const STAGES: u32> Ring<DOWN, STAGES> {
-    /// Rows of a tile of A and of one of B; bytes of a stage, which has both; and rows that all threads copy at once, eight threads each.
-    const ROWS: [u32; 2] = Work::<DOWN>::TILE;
-    const STAGE: u32 = (Self::ROWS[0] + Self::ROWS[1]) * ROW;
-    const AT_ONCE: u32 = DOWN * ALONG * 32 / 8;
-
+impl Ring {
     #[inline(always)]
-    fn new(work: Work<DOWN>) -> Self {
+    fn new(work: Work) -> Self {
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
         let warp = t / 32;
         let [down, along] = [warp % DOWN * WARP, warp / DOWN * WARP];
@@ -254,7 +226,7 @@ impl<const DOWN: u32, const STAGES: u32> Ring<DOWN, STAGES> {
             fetched: 0,
             current: STAGES - 1,
             to: place((t / 8, t % 8)),
-            rows: [place(a), Self::ROWS[0] * ROW + place(b)],
+            rows: [place(a), ROWS * ROW + place(b)],
         }
     }
 
@@ -264,12 +236,12 @@ impl<const DOWN: u32, const STAGES: u32> Ring<DOWN, STAGES> {
     /// All threads have passed a barrier since they read that stage.
     #[inline(always)]
     unsafe fn fetch(&mut self) {
-        let to = self.stages.add(self.fetched * Self::STAGE + self.to);
+        let to = self.stages.add(self.fetched * STAGE + self.to);
         // SAFETY: the caller's.
         unsafe {
-            self.operands[0].fetch(to, self.term, Self::ROWS[0], Self::AT_ONCE);
-            let to = to.add(Self::ROWS[0] * ROW);
-            self.operands[1].fetch(to, self.term, Self::ROWS[1], Self::AT_ONCE);
+            self.operands[0].fetch(to, self.term, ROWS, AT_ONCE);
+            let to = to.add(ROWS * ROW);
+            self.operands[1].fetch(to, self.term, COLUMNS, AT_ONCE);
         }
         async_copy::commit_group();
         self.fetched = Self::after(self.fetched);
@@ -283,11 +255,7 @@ impl<const DOWN: u32, const STAGES: u32> Ring<DOWN, STAGES> {
     #[inline(always)]
     unsafe fn next(&mut self) {
         // The latest stage but one is needed.
-        if STAGES == 3 {
-            async_copy::wait_group::<1>();
-        } else {
-            async_copy::wait_group::<2>();
-        }
+        async_copy::wait_group::<{ STAGES - 2 }>();
         thread::sync_threads();
         self.current = Self::after(self.current);
     }
@@ -303,7 +271,7 @@ impl<const DOWN: u32, const STAGES: u32> Ring<DOWN, STAGES> {
     /// All lanes are here, and the stage is.
     #[inline(always)]
     unsafe fn fragments(&self, part: u32) -> Fragments {
-        let stage = self.stages.add(self.current * Self::STAGE);
+        let stage = self.stages.add(self.current * STAGE);
         self.rows.map(|rows| {
             let first = stage.add(rows ^ (part * 32));
             // SAFETY: rows of the stage.

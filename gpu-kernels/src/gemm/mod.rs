@@ -1,7 +1,7 @@
 //! A matrix product on tensor cores: C = A B, of `bf16` with sums of `f32`.
 //!
-//! - `gemm_mma_sync` and `gemm_mma_sync_wide`, in the module of sm_80: every warp multiplies fragments that it keeps in registers (`mma.sync`), `cp.async` brings the
-//!   next tiles.
+//! - `gemm_mma_sync`, in the module of sm_80: every warp multiplies fragments that it keeps in registers (`mma.sync`), `cp.async` brings the
+//!   next tiles. `gemm_mma_sync_wide` is the same with tiles as large as registers and shared memory of Hopper allow, and persistent blocks.
 //! - `gemm_wgmma`, in that of sm_90a: four warps together multiply what lies in shared memory (`wgmma`), and one thread has tiles brought by
 //!   copies with tensor maps.
 //!
@@ -14,6 +14,11 @@
     all(target_feature = "ptx71", not(target_feature = "ptx80"))
 ))]
 pub(crate) mod mma_sync;
+#[cfg(any(
+    not(target_os = "cuda"),
+    all(target_feature = "ptx71", not(target_feature = "ptx80"))
+))]
+pub(crate) mod mma_sync_wide;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub(crate) mod wgmma;
 
@@ -24,22 +29,23 @@ pub const GEMM_UNIT: u32 = 8;
 pub const GEMM_TERMS: u32 = 64;
 
 /// Rows and columns of C that a block of `gemm_mma_sync` computes.
-pub const GEMM_MMA_TILE: [u32; 2] = [2 * MMA_WARP, 2 * MMA_WARP];
+pub const GEMM_MMA_TILE: [u32; 2] = [128, 128];
 /// Threads of a block of `gemm_mma_sync`.
 pub const GEMM_MMA_THREADS: u32 = 2 * 2 * 32;
-/// Dynamic shared memory of a block of `gemm_mma_sync`, in bytes: 3 stages.
-pub const GEMM_MMA_SHARED_BYTES: u32 = 3 * (GEMM_MMA_TILE[0] + GEMM_MMA_TILE[1]) * ROW;
+/// Dynamic shared memory of a block of `gemm_mma_sync`, in bytes.
+pub const GEMM_MMA_SHARED_BYTES: u32 = MMA_STAGES * (GEMM_MMA_TILE[0] + GEMM_MMA_TILE[1]) * ROW;
 
-/// Rows and columns of C that a block of `gemm_mma_sync_wide` computes.
-pub const GEMM_MMA_WIDE_TILE: [u32; 2] = [4 * MMA_WARP, 2 * MMA_WARP];
+const MMA_STAGES: u32 = 3;
+
+/// Rows and columns of a tile of C, which a block of `gemm_mma_sync_wide` computes at a time.
+pub const GEMM_MMA_WIDE_TILE: [u32; 2] = [256, 192];
 /// Threads of a block of `gemm_mma_sync_wide`.
 pub const GEMM_MMA_WIDE_THREADS: u32 = 4 * 2 * 32;
-/// Dynamic shared memory of a block of `gemm_mma_sync_wide`, in bytes: 4 stages, which Hopper has room for.
+/// Dynamic shared memory of a block of `gemm_mma_sync_wide`, in bytes: more than compute capability 8.x has room for.
 pub const GEMM_MMA_WIDE_SHARED_BYTES: u32 =
-    4 * (GEMM_MMA_WIDE_TILE[0] + GEMM_MMA_WIDE_TILE[1]) * ROW;
+    WIDE_STAGES * (GEMM_MMA_WIDE_TILE[0] + GEMM_MMA_WIDE_TILE[1]) * ROW;
 
-/// Rows and columns of C that a warp of these computes.
-const MMA_WARP: u32 = 64;
+const WIDE_STAGES: u32 = 3;
 
 /// Rows and columns of C that a block of `gemm_wgmma` computes.
 pub const GEMM_WGMMA_TILE: [u32; 2] = [WGMMA_COMPUTING * 64, 256];

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The files of `gpu-kernels/src` that use something that Rust-CUDA does not have, with a word of it.
-const OURS: [(&str, &str); 16] = [
+const OURS: [(&str, &str); 20] = [
     ("baseline/gelu.rs", "FastFloat"),
     ("baseline/kv_cache.rs", "FastFloat"),
     ("baseline/matmul.rs", "launch_bounds"),
@@ -15,6 +15,10 @@ const OURS: [(&str, &str); 16] = [
     ("cluster_product/kernels.rs", "extensions::{bulk"),
     ("cluster_product/stages.rs", "extensions::"),
     ("gemm/mma_sync.rs", "extensions::{SharedPtr"),
+    ("gemm/mma_sync_wide/mod.rs", "extensions::async_copy"),
+    ("gemm/mma_sync_wide/multiply.rs", "extensions::mma"),
+    ("gemm/mma_sync_wide/ring.rs", "extensions::{SharedPtr"),
+    ("gemm/mma_sync_wide/store.rs", "extensions::mma"),
     ("gemm/wgmma.rs", "extensions::{SharedPtr"),
     ("kv_prefetch/kernels.rs", "extensions::"),
     ("kv_prefetch/mean.rs", "extensions::"),
@@ -26,7 +30,13 @@ const OURS: [(&str, &str); 16] = [
 ];
 
 /// Files without kernels: what the host sees, the crate's root, and what only files of [`OURS`] use.
-const WITHOUT_KERNELS: [&str; 4] = ["lib.rs", "host.rs", "baseline/mod.rs", "tiles/mod.rs"];
+const WITHOUT_KERNELS: [&str; 5] = [
+    "lib.rs",
+    "host.rs",
+    "baseline/mod.rs",
+    "gemm/mma_sync_wide/schedule.rs",
+    "tiles/mod.rs",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

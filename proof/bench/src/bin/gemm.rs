@@ -16,8 +16,8 @@ use examples_host::check;
 use examples_host::periodic::Products;
 use gpu_kernels::{
     GEMM_MMA_SHARED_BYTES, GEMM_MMA_THREADS, GEMM_MMA_TILE, GEMM_MMA_WIDE_SHARED_BYTES,
-    GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_TILE, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX,
-    GEMM_WGMMA_SHARED_BYTES, GEMM_WGMMA_THREADS, SM_80, SM_90A,
+    GEMM_MMA_WIDE_THREADS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX, GEMM_WGMMA_SHARED_BYTES,
+    GEMM_WGMMA_THREADS, SM_80, SM_90A,
 };
 use half::bf16;
 use libloading::{Library, Symbol};
@@ -99,7 +99,7 @@ impl Work<'_> {
 
     fn mma_sync_wide(&mut self) -> Result<()> {
         let [products, m, n, k] = self.shape.map(|len| len as u32);
-        let grid = m.div_ceil(GEMM_MMA_WIDE_TILE[0]) * n.div_ceil(GEMM_MMA_WIDE_TILE[1]) * products;
+        let grid = (self.multiprocessors, products);
         let (stream, gemm) = (self.stream, &self.ampere.gemm_mma_sync_wide);
         let (threads, shared) = (GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_SHARED_BYTES);
         // SAFETY: operands of this shape, which outlive the launch.
