@@ -1,8 +1,8 @@
 //! The kernel of [`gemm`](super) with `mma.sync` and the largest tile of C that a multiprocessor's registers hold.
 //!
 //! At the data sheet's rate a multiprocessor of Hopper would finish one `m16n8k16` a clock. `mma.sync` reaches about two thirds of it: an
-//! instruction takes 1.5 clocks, in which shared memory moves 192 bytes. Both the operands that are loaded from it and the tiles that are
-//! copied into it have to fit in there, and larger tiles need less of either:
+//! instruction takes 1.5 clocks, in which shared memory moves 192 bytes, 128 a clock. Both the operands that are loaded from
+//! it and the tiles that are copied into it have to fit in there, and larger tiles need less of either:
 //!
 //! | | [`gemm_mma_sync`](super::mma_sync) | `gemm_mma_sync_wide` |
 //! |---|---|---|

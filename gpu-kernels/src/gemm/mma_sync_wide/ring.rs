@@ -29,7 +29,8 @@ pub(super) struct Ring {
     /// The number of the tile of C that is fetched for, and the first term of the next stage.
     tile: u32,
     term: u32,
-    /// That term of the first row of A and of the first column of B, and how many of them are inside of the matrices.
+    /// Where that term of the tile's first row of A and of its first column of B lies, and how many rows and columns are inside of the
+    /// matrices from there on.
     from: [*const u16; 2],
     inside: [u32; 2],
     /// The stage to fetch into, and the one to multiply.

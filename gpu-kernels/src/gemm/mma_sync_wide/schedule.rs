@@ -7,7 +7,7 @@
 //!
 //! A wave reads the rows and columns of its tiles once from memory, and then from the L2 cache, so they should be few: the wave should be
 //! square. [`GROUP`] tiles down and then the next column, 132 tiles have 8 x 256 rows and 16.5 x 192 columns, 5,216 together; in groups of 16 they
-//! have 5,680, and one tile beside the other far more.
+//! have 5,680, and side by side, a row of 43 tiles after the other, about 9,000.
 
 use cuda_std::prelude::*;
 
