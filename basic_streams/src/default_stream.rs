@@ -119,12 +119,17 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             let waits = host_waits::count(&outcome.recording);
             let sentence = format!("{name}: the host waits for no stream meanwhile");
             let found = truth(waits == 0, format!("{waits} waits"), "none");
-            part.expect(format!("no-waits/{id}"), &sentence, found);
+            part.expect_recorded(format!("no-waits/{id}"), &sentence, &outcome.recording, found);
         }
         let found = share(beside(&outcome.recording, "legacy"));
         let expected = with_legacy.map_or(found.at_most(0.01), |least| found.at_least(least));
         let sentence = format!("{name}: others run during legacy kernels");
-        part.expect(format!("beside-legacy/{id}"), &sentence, expected);
+        part.expect_recorded(
+            format!("beside-legacy/{id}"),
+            &sentence,
+            &outcome.recording,
+            expected,
+        );
     }
     part.take_away("Blocking streams and the legacy stream wait for each other: use non-blocking.");
     Ok(())

@@ -83,7 +83,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.chart(scaling::variant(most), &recording, Rows::Streams);
     let resident = recording.max_concurrency(Engine::Kernel);
     let resident = share(resident as f64 / most as f64).at_least(0.5).for_any(&[Streams]);
-    part.expect("resident", "streams whose kernels were seen running at the same time", resident);
+    let sentence = "streams whose kernels were seen running at the same time";
+    part.expect_recorded("resident", sentence, &recording, resident);
     part.take_away("Kernels of different streams run together, as fast as they can be started.");
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The backward pass makes the gradients of eight layers, one layer after the other, on each of two GPUs. Both need the sums: each
-//! sends its gradients to the other and adds what arrives. All of it comes behind the pass, in the same stream. Give the sums a
-//! stream of their own, and sum up a bucket of two layers as soon as the pass has made it.
+//! The backward pass makes the gradients of sixteen layers, one layer after the other, on each of two GPUs. Both need the sums:
+//! each sends its gradients to the other and adds what arrives. All of it comes behind the pass, in the same stream. Give the
+//! sums a stream of their own, and sum up a bucket of two layers as soon as the pass has made it.
 //!
 //! ```text
 //! pass |LLLLLLLLLLLLLLLL      |
@@ -17,8 +17,8 @@ use cust::stream::Stream;
 // Stands for a layer: x = a x + b, so many times. And y[i] = a x[i] + y[i].
 kernels! { use gpu_kernels::{affine_rounds_x4, saxpy}; }
 
-const LAYERS: usize = 8;
-const LAYER: usize = 1 << 16; // gradients
+const LAYERS: usize = 16;
+const LAYER: usize = 1 << 15; // gradients
 const BUCKET: usize = 2; // layers
 const THREADS: u32 = 256;
 const ROUNDS: u32 = 8192;

@@ -349,3 +349,63 @@ fn asynchronous_accesses_have_their_forms() {
         assert!(load(&kernel_90(RECEIVER, body)).is_err(), "{body}");
     }
 }
+
+/// Cycles of the slowest of `launch`'s blocks, each of one thread. All have the same `%in`.
+fn slowest(blocks: u32, body: &str) -> f64 {
+    let body = format!("ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; {body}");
+    let module = load(&kernel_90("", &body)).unwrap();
+    let mut device = Device::new();
+    let (to, words) = (device.upload(&[0_u32; 2]), device.upload(&[0_u32; 2]));
+    let parameters = Parameters::default().with(to).with(words).with(2_u32);
+    let launch = Launch {
+        cooperative: true,
+        ..launch(blocks, 1)
+    };
+    let cost = device.run(&module, "test", launch, &parameters).unwrap();
+    let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
+    cycles.fold(0.0, f64::max)
+}
+
+/// A release at the scope of the device waits for the answer to earlier stores, and an acquire looks past the L1 cache.
+#[test]
+fn what_orders_blocks_goes_to_the_l2_cache_and_what_orders_threads_of_one_does_not() {
+    let took = |body: &str| slowest(1, body) - slowest(1, "");
+    let store = |order: &str| took(&format!("st.{order}.global.u32 [%rd1], 1;"));
+    assert_eq!(store("release.gpu") - store("relaxed.gpu"), 850.0);
+    assert_eq!(store("release.sys"), store("release.gpu"));
+    assert_eq!(store("release.cta"), store("relaxed.gpu"));
+    let fence = |scope: &str| took(&format!("fence.acq_rel.{scope};"));
+    assert_eq!(fence("gpu") - fence("cta"), 850.0);
+    let read = "st.global.u32 [%out], %r3;";
+    let load = |order: &str| took(&format!("ld.{order}.global.u32 %r3, [%rd1]; {read}"));
+    assert_eq!(load("acquire.gpu") - load("relaxed.gpu"), 615.0 - 850.0);
+    assert_eq!(load("acquire.cta"), load("relaxed.gpu"));
+    let add = |order: &str| {
+        took(&format!(
+            "atom.{order}.gpu.global.add.u32 %r3, [%rd1], 1; {read}"
+        ))
+    };
+    assert_eq!(add("release") - add("relaxed"), 850.0);
+    assert_eq!(add("acquire") - add("relaxed"), 615.0 - 268.0);
+}
+
+/// Two blocks that wait for each other in turn: each of two hand-overs is a release, and a poll that comes too early at most once
+/// before the one that sees it.
+#[test]
+fn a_word_is_seen_when_it_was_released_and_not_before() {
+    const ROUNDS: u32 = 50;
+    let body = format!(
+        "mov.u32 %r3, 0; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd2, %rd1, %rd2;
+        xor.b32 %r4, %r2, 1; mul.wide.u32 %rd3, %r4, 4; add.s64 %rd3, %rd1, %rd3;
+        round: add.u32 %r5, %r3, 1; setp.eq.u32 %p0, %r2, 1; @%p0 bra poll;
+        st.release.gpu.global.u32 [%rd2], %r5;
+        poll: ld.acquire.gpu.global.u32 %r6, [%rd3]; setp.lt.u32 %p1, %r6, %r5; @%p1 bra poll;
+        setp.eq.u32 %p0, %r2, 0; @%p0 bra next;
+        st.release.gpu.global.u32 [%rd2], %r5;
+        next: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, {ROUNDS}; @%p2 bra round;"
+    );
+    let round = slowest(2, &body) / f64::from(ROUNDS);
+    let (release, poll, rest) = (850.0, 615.0, 200.0);
+    assert!(round >= 2.0 * (release + poll), "{round}");
+    assert!(round <= 2.0 * (release + 2.0 * poll) + rest, "{round}");
+}

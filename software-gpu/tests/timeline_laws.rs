@@ -3,7 +3,8 @@
 mod timeline_support;
 
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Coupling, Happening, KernelCost, OpId, Profile, Time, Timeline, Work,
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, Manner, OpId, Profile, Time, Timeline,
+    Work,
 };
 use timeline_support::{MIB, Program};
 
@@ -81,27 +82,66 @@ fn a_note_alone_comes_when_it_is_submitted_and_nobody_tells_of_it() {
     assert_eq!(timeline.seen_to_end(note), None);
 }
 
-#[test]
-fn an_early_launch_follows_sooner_and_never_before_the_end() {
-    let gap = |early: bool| {
-        let mut timeline = Timeline::new(&[Profile::h200()], 8);
-        let stream = timeline.add_stream(0, 0);
-        let work = Work::Kernel {
-            blocks: 1,
-            threads_per_block: 32,
-            registers_per_thread: 16,
-            shared_bytes_per_block: 0,
-        };
-        let first = timeline.submit(stream, Time::ZERO, work, &[]);
-        let second = timeline.submit_early(stream, Time::ZERO, work, &[], early);
-        run(&mut timeline, &KernelCost::uniform(1, BlockTime::default()));
-        let start = timeline.started_at(second).expect("started");
-        start.since(timeline.finished_at(first).expect("ended"))
+/// Two kernels of one block in one stream, the second submitted at `at` in some manner: its start and its end after the end of
+/// the first one. The first was submitted in the manner `of_first`.
+fn second_kernel(of_first: Manner, at: Time, manner: Manner) -> [Time; 2] {
+    let mut timeline = Timeline::new(&[Profile::h200()], 8);
+    let stream = timeline.add_stream(0, 0);
+    let work = Work::Kernel {
+        blocks: 1,
+        threads_per_block: 32,
+        registers_per_thread: 16,
+        shared_bytes_per_block: 0,
     };
+    let first = timeline.submit_as(stream, Time::ZERO, work, &[], of_first);
+    let second = timeline.submit_as(stream, at, work, &[], manner);
+    run(&mut timeline, &KernelCost::uniform(1, BlockTime::default()));
+    let before = timeline.finished_at(first).expect("ended");
+    let ends = [timeline.started_at(second), timeline.finished_at(second)];
+    ends.map(|time| time.expect("ran").since(before))
+}
+
+const EARLY: Manner = Manner {
+    early: true,
+    launch: None,
+};
+
+#[test]
+fn an_early_launch_has_its_ramp_behind_it_and_never_starts_before_the_end() {
+    let profile = Profile::h200();
+    let plain = second_kernel(Manner::default(), Time::ZERO, Manner::default());
+    let early = second_kernel(Manner::default(), Time::ZERO, EARLY);
+    assert_eq!(plain[0], profile.handover.kernel_to_kernel_us.micros());
+    assert_eq!(early[0], plain[0]);
+    assert_eq!(early[1] + profile.kernels.ramp_us.micros(), plain[1]);
+}
+
+#[test]
+fn an_early_launch_that_comes_too_late_gains_nothing() {
+    let late = Time::from_micros(100.0);
+    let plain = second_kernel(Manner::default(), late, Manner::default());
+    assert_eq!(second_kernel(Manner::default(), late, EARLY), plain);
+}
+
+#[test]
+fn the_kernels_of_one_launch_of_a_graph_follow_each_other_sooner() {
+    let mut other = Timeline::new(&[Profile::h200()], 8);
+    let marks = other.add_stream(0, 0);
+    let [one, another] = [(); 2].map(|()| {
+        let launch = other.submit(marks, Time::ZERO, Work::Marker, &[]);
+        Manner {
+            launch: Some(launch),
+            ..Manner::default()
+        }
+    });
     let handover = Profile::h200().handover;
-    assert_eq!(gap(false), handover.kernel_to_kernel_us.micros());
-    assert_eq!(gap(true), handover.programmatic_us.micros());
-    assert!(gap(true) > Time::ZERO);
+    let start = |first, second| second_kernel(first, Time::ZERO, second)[0];
+    let within = handover.kernel_to_kernel_in_graph_us.micros();
+    let between = handover.kernel_to_kernel_us.micros();
+    assert!(within < between);
+    assert_eq!(start(one, one), within);
+    assert_eq!(start(one, another), between);
+    assert_eq!(start(one, Manner::default()), between);
 }
 
 /// How long a grid of `per_sm` such blocks on each of `sms` multiprocessors takes, in µs.

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Coupling, Happening, KernelCost, OpId, Profile, StreamId, Time, Timeline,
-    Work,
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, Manner, OpId, Profile, StreamId, Time,
+    Timeline, Work,
 };
 
 const STREAMS: usize = 6;
@@ -20,6 +20,10 @@ struct Step {
     /// Distances back to operations that this one waits for as well.
     after: Vec<usize>,
     cost: KernelCost,
+    /// Launched with programmatic stream serialisation.
+    early: bool,
+    /// A node of the one launch of a graph.
+    of_graph: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -96,21 +100,25 @@ fn work() -> impl Strategy<Value = (Work, KernelCost)> {
         2 => Just(plain(Work::Marker)),
         1 => Just(plain(Work::Note)),
         1 => Just(plain(Work::Timestamp)),
+        1 => Just(plain(Work::Upload)),
         1 => Just(plain(Work::HostFunction)),
     ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let after = prop::collection::vec(1usize..20, 0..3);
-    (0..STREAMS, 0u64..20_000, work(), after).prop_map(|(stream, pause, (work, cost), after)| {
-        Step {
+    let step = (0..STREAMS, 0u64..20_000, work(), after, any::<[bool; 2]>());
+    step.prop_map(
+        |(stream, pause, (work, cost), after, [early, of_graph])| Step {
             stream,
             pause,
             work,
             after,
             cost,
-        }
-    })
+            early,
+            of_graph,
+        },
+    )
 }
 
 fn program() -> impl Strategy<Value = Program> {
@@ -184,9 +192,13 @@ fn run(program: &Program, driving: Driving) -> Vec<Happening> {
             run.timeline.forget(last);
         }
         let after: Vec<OpId> = dependencies(step, ops.len()).map(|i| ops[i]).collect();
+        let manner = Manner {
+            early: step.early,
+            launch: ops.first().copied().filter(|_| step.of_graph),
+        };
         ops.push(
             run.timeline
-                .submit(streams[step.stream], host, step.work, &after),
+                .submit_as(streams[step.stream], host, step.work, &after, manner),
         );
     }
     if let Driving::InPieces(pieces) = driving {
@@ -255,7 +267,12 @@ fn bounds(program: &Program) -> Vec<f64> {
                     instructions += *count as f64 * issued;
                 }
             }
-            Work::Marker | Work::Note | Work::Timestamp | Work::HostFunction | Work::ValueWait => {}
+            Work::Marker
+            | Work::Note
+            | Work::Timestamp
+            | Work::Upload
+            | Work::HostFunction
+            | Work::ValueWait => {}
         }
     }
     let issue_per_pico = 132.0
@@ -305,6 +322,8 @@ fn forgetting_does_not_shorten_a_hand_over() {
         work,
         after: Vec::new(),
         cost: KernelCost { runs: Vec::new() },
+        early: false,
+        of_graph: false,
     };
     let copy = Work::Copy {
         kind: CopyKind::DeviceToDevice,
@@ -399,6 +418,8 @@ proptest! {
             work: Work::Kernel { blocks, threads_per_block: 256, registers_per_thread: 32, shared_bytes_per_block: 0 },
             after: Vec::new(),
             cost: KernelCost::uniform(blocks, block),
+            early: false,
+            of_graph: false,
         };
         let mut program = Program {
             connections: 8,

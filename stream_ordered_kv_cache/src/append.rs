@@ -218,7 +218,8 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let follows: &[_] = if alone > events.issuing.median() { &[Size, Chunks] } else { &[] };
     part.expect("as-fast-as/one-stream", sentence, same.for_any(follows));
     let idle = share(times(idle_events, idle_host)).at_most(0.1);
-    part.expect("idle/events", "events: idle time between updates, relative to host sync", idle);
+    let sentence = "events: idle time between updates, relative to host sync";
+    part.expect_recorded("idle/events", sentence, &events.recording, idle);
     let reached = share(times(alone, events.times.min()));
     part.expect("near-bound/events", "events come near attention alone", reached.at_least(0.85));
     let bound = reached.at_most(1.05).for_any(&[Size, Chunks]);

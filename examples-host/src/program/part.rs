@@ -276,7 +276,7 @@ impl<'a> Part<'a> {
         self.add_claim(id.into(), sentence, expected, judged);
     }
 
-    /// As [`Part::expect`], of what only records of each kernel show, such as the kernels of a graph: nothing is claimed where
+    /// As [`Part::expect`], of what only records show, such as the kernels of a graph or the host's calls: nothing is claimed where
     /// the recording comes from events around calls.
     pub fn expect_recorded(
         &mut self,

@@ -7,6 +7,7 @@ use super::engine;
 use super::notes::{self, Operation};
 use super::record::name_of;
 use super::records::{self, Ran};
+use super::timing_event::TimingEvent;
 use crate::contexts;
 use crate::device::Device;
 use crate::error::{Error, Result, failed};
@@ -24,8 +25,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 thread_local! {
-    /// The event before the operation that is being enqueued.
-    static BEGIN: RefCell<Option<Event>> = const { RefCell::new(None) };
+    /// The event before the operation that is being enqueued, and the context of its stream.
+    static BEGIN: RefCell<Option<(TimingEvent, Option<sys::CUcontext>)>> = const { RefCell::new(None) };
 }
 
 /// Records an event before an operation.
@@ -33,8 +34,12 @@ thread_local! {
 pub(super) fn begin(action: &Action) {
     // What is captured does not run now, and neither would the events.
     let stream = action.enqueues_in().filter(|stream| !captures(*stream));
-    let event = stream.map(recorded_event);
-    BEGIN.set(event.and_then(Result::ok));
+    let event = stream.and_then(|stream| {
+        let context = contexts::of_stream(stream.0 as sys::CUstream);
+        let event = TimingEvent::recorded(context, stream).ok()?;
+        Some((event, context))
+    });
+    BEGIN.set(event);
 }
 
 /// The operation was refused.
@@ -44,10 +49,10 @@ pub(super) fn abandon() {
 
 /// Records an event behind an operation that was enqueued in the stream at `place`.
 pub(super) fn end(action: &Action, place: usize) {
-    let (Some(begin), Some(stream)) = (BEGIN.take(), action.enqueues_in()) else {
+    let (Some((begin, context)), Some(stream)) = (BEGIN.take(), action.enqueues_in()) else {
         return;
     };
-    let Ok(end) = recorded_event(stream) else {
+    let Ok(end) = TimingEvent::recorded(context, stream) else {
         return;
     };
     let engine = engine::of(action).unwrap_or(Engine::DeviceToDevice);
@@ -57,9 +62,8 @@ pub(super) fn end(action: &Action, place: usize) {
         Action::Set { bytes, .. } => ("set".to_owned(), bytes),
         _ => (name_of(engine).to_owned(), 0),
     };
-    let context = contexts::of_stream(stream.0 as sys::CUstream).map(|context| context as usize);
     notes::notes().operations.push(Operation {
-        context,
+        context: context.map(|context| context as usize),
         engine,
         name,
         stream: place,
@@ -75,21 +79,6 @@ fn captures(stream: StreamHandle) -> bool {
     let result = unsafe { sys::cuStreamIsCapturing(stream.0 as sys::CUstream, &mut status) };
     let idle = status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     result == sys::CUresult::CUDA_SUCCESS && !idle
-}
-
-fn recorded_event(stream: StreamHandle) -> CudaResult<Event> {
-    let new = || Event::new(EventFlags::DEFAULT);
-    let event = match contexts::of_stream(stream.0 as sys::CUstream) {
-        Some(context) => contexts::within(context, new)?,
-        None => new()?,
-    };
-    let raw = cuda_host::EventExt::raw(&event);
-    // SAFETY: both handles live.
-    let result = unsafe { sys::cuEventRecord(raw, stream.0 as sys::CUstream) };
-    match result {
-        sys::CUresult::CUDA_SUCCESS => Ok(event),
-        _ => Err(CudaError::UnknownError),
-    }
 }
 
 static KERNELS: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());

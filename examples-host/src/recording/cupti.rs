@@ -5,11 +5,11 @@
 //! through callbacks. The layouts of records grow at their ends with each version; what is read
 //! here lies before that and has been the same since CUDA 11.
 
+use super::cupti_buffers;
 use super::record::Record;
 use crate::intervals::{Engine, Span};
 use cust::sys::{CUcontext, CUstream};
 use libloading::Library;
-use std::alloc::{self, Layout};
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -43,12 +43,6 @@ const FLUSH_FORCED: u32 = 1;
 /// Where the records that are read have their start, and behind it their end. A stream's operations start in the order in
 /// which they were enqueued.
 const START: usize = 16;
-/// A buffer for some ten thousand records.
-const BUFFER: Layout = match Layout::from_size_align(1 << 20, 8) {
-    Ok(layout) => layout,
-    Err(_) => panic!("a valid layout"),
-};
-
 static RECORDS: Mutex<Vec<Record>> = Mutex::new(Vec::new());
 static LOADED: OnceLock<Result<Cupti, String>> = OnceLock::new();
 
@@ -105,6 +99,7 @@ impl Cupti {
 
     /// Starts reporting; what was reported before is forgotten.
     pub(super) fn start(&self) -> Result<(), String> {
+        cupti_buffers::prepare();
         for kind in KINDS {
             // SAFETY: the kind is one of CUPTI's.
             let status = unsafe { (self.enable)(kind) };
@@ -224,14 +219,14 @@ fn subfolders(folder: &std::path::Path, wanted: impl Fn(&str) -> bool) -> Vec<Pa
 }
 
 extern "C" fn request_buffer(buffer: *mut *mut u8, size: *mut usize, max_records: *mut usize) {
-    // SAFETY: CUPTI passes three places to fill. The layout is not of zero size. A null buffer
-    // tells CUPTI to drop records.
+    let taken = cupti_buffers::take();
+    // SAFETY: CUPTI passes three places to fill. A null buffer tells CUPTI to drop records.
     unsafe {
-        *buffer = alloc::alloc(BUFFER);
-        *size = if (*buffer).is_null() {
+        *buffer = taken;
+        *size = if taken.is_null() {
             0
         } else {
-            BUFFER.size()
+            cupti_buffers::BYTES
         };
         *max_records = 0;
     }
@@ -252,8 +247,8 @@ extern "C" fn buffer_completed(_: CUcontext, _: u32, buffer: *mut u8, _: usize, 
             }
         }
     }
-    // SAFETY: `request_buffer` allocated it with this layout, and CUPTI is done with it.
-    unsafe { alloc::dealloc(buffer, BUFFER) };
+    // SAFETY: `request_buffer` took it, and CUPTI is done with it.
+    unsafe { cupti_buffers::give_back(buffer) };
 }
 
 /// Reads the part of a record that all versions of CUPTI share. Records without times give none.

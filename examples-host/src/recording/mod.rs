@@ -13,6 +13,7 @@
 
 mod between_events;
 mod cupti;
+mod cupti_buffers;
 mod dependencies;
 mod engine;
 mod mode;
@@ -21,6 +22,7 @@ mod observer;
 mod record;
 mod records;
 mod software_log;
+mod timing_event;
 mod whole;
 
 pub use cupti::profiling_library;

@@ -2,10 +2,10 @@
 //! what.
 
 use super::dependencies::Noted;
+use super::timing_event::TimingEvent;
 use super::{cupti, software_log};
 use crate::contexts;
 use crate::intervals::{Engine, Range, Span};
-use cust::event::Event;
 use cust::sys;
 use libcuda::Driver;
 use libcuda::observe::{StreamHandle, name_of_stream};
@@ -46,8 +46,8 @@ pub(super) struct Operation {
     pub(super) stream: usize,
     pub(super) bytes: u64,
     pub(super) context: Option<usize>,
-    pub(super) begin: Event,
-    pub(super) end: Event,
+    pub(super) begin: TimingEvent,
+    pub(super) end: TimingEvent,
 }
 
 /// A call of the driver.

@@ -20,7 +20,9 @@ pub struct Pass {
     pub load: Duration,
     /// The requests.
     pub requests: Vec<Duration>,
-    /// How many of the requests had ended when the load had not.
+    /// How many of the requests had arrived when the load had not ended.
+    pub under_load: usize,
+    /// How many of them had ended, too.
     pub beside: usize,
 }
 
@@ -36,10 +38,12 @@ impl Pass {
         let mut pass = Self {
             load: time(began, ended)?,
             requests: Vec::new(),
+            under_load: 0,
             beside: 0,
         };
         for (arrived, answered) in requests {
             pass.requests.push(time(arrived, answered)?);
+            pass.under_load += usize::from(!time(arrived, ended)?.is_zero());
             pass.beside += usize::from(!time(answered, ended)?.is_zero());
         }
         Ok(pass)
@@ -62,7 +66,9 @@ pub struct Latencies {
     pub load: Durations,
     /// The requests of all passes.
     pub requests: Durations,
-    /// The share of the requests that had ended when the load had not.
+    /// The share of the requests that had arrived when the load had not ended.
+    pub under_load: f64,
+    /// The share of the requests that had ended by then.
     pub beside: f64,
 }
 
@@ -100,15 +106,18 @@ impl Part<'_> {
         mut pass: impl FnMut(&mut S, &T) -> anyhow::Result<Pass>,
         check: impl Fn(&S, &T) -> anyhow::Result<Checked>,
     ) -> anyhow::Result<[Latencies; N]> {
-        let mut found = [const { (Vec::new(), Vec::new(), 0) }; N];
+        let mut found = [const { (Vec::new(), Vec::new(), 0, 0) }; N];
         let mut checked = Ok(Checked::default());
         let rounds = self.warm_up() + passes * self.iterations(1);
         for round in 1..=rounds {
-            for ((_, variant), (loads, requests, beside)) in variants.iter().zip(&mut found) {
+            for ((_, variant), (loads, requests, under_load, beside)) in
+                variants.iter().zip(&mut found)
+            {
                 let took = pass(work, variant)?;
                 if round > self.warm_up() {
                     loads.push(took.load);
                     requests.extend(took.requests);
+                    *under_load += took.under_load;
                     *beside += took.beside;
                 }
                 if round == rounds || self.options().validate {
@@ -118,7 +127,7 @@ impl Part<'_> {
         }
         let mut table = Table::new([requests, "number", "p50", "p99", "max", load]);
         let mut all = Vec::new();
-        for ((label, _), (loads, times, beside)) in variants.iter().zip(found) {
+        for ((label, _), (loads, times, under_load, beside)) in variants.iter().zip(found) {
             let loads = Durations::new(loads).context("no pass")?;
             let times = Durations::new(times).context("no request")?;
             let name = [label.to_string(), times.sorted().len().to_string()];
@@ -128,6 +137,7 @@ impl Part<'_> {
             all.push(Latencies {
                 label: label.clone(),
                 load: loads,
+                under_load: under_load as f64 / times.sorted().len() as f64,
                 beside: beside as f64 / times.sorted().len() as f64,
                 requests: times,
             });

@@ -9,6 +9,7 @@ mod contention;
 mod file;
 mod findings;
 mod gpu;
+mod graphs;
 mod handovers;
 mod host_calls;
 mod kernels;
@@ -137,6 +138,7 @@ fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwat
     transfers::measure(findings, &watch)?;
     handovers::measure(findings, &mut kernels, &watch)?;
     host_calls::measure(findings, device, &kernels)?;
+    graphs::measure(findings, &kernels, &watch)?;
     multiprocessors::measure(findings, &kernels, &watch)?;
     memory::measure(findings, &watch)?;
     Ok((kernels, watch))

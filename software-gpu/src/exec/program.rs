@@ -245,6 +245,8 @@ pub(super) struct BasicBlock {
     pub awaits: Option<u32>,
     /// After how many cycles the last of its own global loads is ready, if they miss the L2 cache and if they hit it.
     pub loaded: [u32; 2],
+    /// It tells other blocks of the grid something by a release, or learns it by an acquire, and waits for that long before.
+    pub meeting: Option<u32>,
     /// For a loop header: the block behind the loop's last one. 0 otherwise.
     pub loop_end: u32,
     /// Line of the terminator.

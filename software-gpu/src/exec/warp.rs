@@ -147,6 +147,22 @@ pub(super) struct Warp {
     has_rotated: bool,
     /// Lanes that have just passed a warp barrier.
     met: u32,
+    /// The basic block before which it has let others go first, and which it executes next.
+    gave_way_at: Option<u32>,
+}
+
+/// Whether others go first: what a warp tells other blocks, and asks them, comes in the order of all clocks, after `wait` cycles.
+fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait: u32) -> bool {
+    if gave_way_at.take() == Some(pc) {
+        return false;
+    }
+    cx.cycles += u64::from(wait);
+    let are_others = cx.limit != u64::MAX;
+    if are_others {
+        *gave_way_at = Some(pc);
+        cx.limit = 0;
+    }
+    are_others
 }
 
 impl Warp {
@@ -176,6 +192,7 @@ impl Warp {
             rotating: false,
             has_rotated: false,
             met: 0,
+            gave_way_at: None,
         };
         warp.fill(cx, code, 0, |_| true);
         warp
@@ -194,6 +211,7 @@ impl Warp {
         self.rotating = false;
         self.has_rotated = false;
         self.met = 0;
+        self.gave_way_at = None;
         let code = &cx.grid.kernel.program.codes[0];
         self.fill(
             cx,
@@ -331,6 +349,13 @@ impl Warp {
         } = frame.current;
         loop {
             let block = &code.blocks[pc as usize];
+            if let Some(wait) = block.meeting
+                && gives_way(cx, &mut self.gave_way_at, pc, wait)
+            {
+                frame.current.pc = pc;
+                frame.current.mask = mask;
+                return Some(Stop::Turn);
+            }
             cx.mask = mask;
             cx.active = mask;
             if let Some(offset) = block.awaits {

@@ -44,6 +44,7 @@ impl Handover {
     pub(super) fn longest(&self) -> Time {
         let in_one_stream = [
             self.kernel_to_kernel_us,
+            self.kernel_to_kernel_in_graph_us,
             self.kernel_to_copy_us,
             self.copy_to_copy_us,
             self.copy_to_other_engine_us,
@@ -71,8 +72,8 @@ impl Handover {
         };
         let after = Kind::of(&to.work);
         let mut time = match (before, after) {
-            (Kind::Kernel, Kind::Kernel) if to.early && from.stream == to.stream => {
-                self.programmatic_us.micros()
+            (Kind::Kernel, Kind::Kernel) if to.is_of_launch_of(from) => {
+                self.kernel_to_kernel_in_graph_us.micros()
             }
             _ => self.in_one_stream(before, after),
         };

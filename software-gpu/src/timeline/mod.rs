@@ -46,6 +46,7 @@ mod time;
 mod transfers;
 mod work;
 
+pub use operations::Manner;
 pub use profile::Profile;
 pub use simulation::Timeline;
 pub use time::Time;

@@ -5,6 +5,16 @@ use std::collections::VecDeque;
 use super::queues::Unit;
 use super::{OpId, StreamId, Time, Work};
 
+/// How an operation was submitted, as far as its hand-over depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// A kernel launched with programmatic stream serialisation: its blocks may be on their way before the kernel before it
+    /// in its stream has ended.
+    pub early: bool,
+    /// The launch of a graph that the operation is a node of: any number, the same for all nodes of a launch.
+    pub launch: Option<OpId>,
+}
+
 /// One operation's way from submission to its end.
 #[derive(Debug)]
 pub(super) struct Operation {
@@ -12,8 +22,9 @@ pub(super) struct Operation {
     pub work: Work,
     /// The unit that it needs; of a mark, the one whose work it waited for last.
     pub unit: Option<Unit>,
-    /// It may follow a kernel of its stream before that has handed over.
-    pub early: bool,
+    pub manner: Manner,
+    /// The earliest that the blocks of a kernel with programmatic stream serialisation are on their way.
+    pub on_its_way: Time,
     /// When a mark could follow that work, and which operation it was.
     pub followed: Option<(Time, OpId)>,
     /// Instead of its stream's.
@@ -33,6 +44,28 @@ pub(super) struct Operation {
 }
 
 impl Operation {
+    /// Whether its blocks may be on their way while `earlier` runs.
+    pub fn overlaps(&self, earlier: &Self) -> bool {
+        let are_kernels = [self, earlier]
+            .map(|operation| matches!(operation.work, Work::Kernel { .. }))
+            == [true; 2];
+        self.manner.early && are_kernels && self.stream == earlier.stream
+    }
+
+    /// When its blocks can be on their way, now that `earlier` is over and lets it start at `ready`.
+    pub fn on_its_way_after(&self, earlier: &Self, ready: Time) -> Time {
+        let after = match self.overlaps(earlier) {
+            true => earlier.started.unwrap_or(ready),
+            false => ready,
+        };
+        self.on_its_way.max(after)
+    }
+
+    /// Whether both are nodes of one launch of a graph.
+    pub fn is_of_launch_of(&self, other: &Self) -> bool {
+        self.manner.launch.is_some() && self.manner.launch == other.manner.launch
+    }
+
     /// A mark that comes more than `change` after the work that it waited for hands nothing on: what follows it could
     /// have started already.
     pub fn settle(&mut self, change: Time) {
@@ -45,7 +78,10 @@ impl Operation {
 
     /// Notes for a mark that it could follow `earlier`, which is `op`, at `ready`.
     pub fn follow(&mut self, op: OpId, earlier: (Option<Unit>, StreamId), ready: Time) {
-        let is_mark = matches!(self.work, Work::Marker | Work::Note | Work::Timestamp);
+        let is_mark = matches!(
+            self.work,
+            Work::Marker | Work::Note | Work::Timestamp | Work::Upload
+        );
         if is_mark && self.followed < Some((ready, op)) {
             self.followed = Some((ready, op));
             let (unit, stream) = earlier;

@@ -23,9 +23,12 @@ impl Unit {
         match *work {
             Work::Kernel { .. } | Work::Set { .. } => Some(Self::Multiprocessors),
             Work::Copy { kind, .. } => Some(Self::CopyEngine(kind)),
-            Work::Marker | Work::Note | Work::Timestamp | Work::HostFunction | Work::ValueWait => {
-                None
-            }
+            Work::Marker
+            | Work::Note
+            | Work::Timestamp
+            | Work::Upload
+            | Work::HostFunction
+            | Work::ValueWait => None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::agenda::{Agenda, Event};
 use super::device::{DeviceState, Front};
 use super::multiprocessors::Footprint;
-use super::operations::{Operation, Operations};
+use super::operations::{Manner, Operation, Operations};
 use super::peers;
 use super::profile::Profile;
 use super::queues::Unit;
@@ -90,18 +90,17 @@ impl Timeline {
     /// starts after the stream's earlier operations and those in `after` have ended. Operations not yet submitted
     /// cannot be waited for and are ignored in `after`.
     pub fn submit(&mut self, stream: StreamId, at: Time, work: Work, after: &[OpId]) -> OpId {
-        self.submit_early(stream, at, work, after, false)
+        self.submit_as(stream, at, work, after, Manner::default())
     }
 
-    /// As [`submit`](Self::submit). `early`: a kernel that need not wait for the whole hand-over from the kernel before it
-    /// in its stream, because it was launched with programmatic stream serialisation.
-    pub fn submit_early(
+    /// As [`submit`](Self::submit), in a manner that matters to the hand-over from what was before.
+    pub fn submit_as(
         &mut self,
         stream: StreamId,
         at: Time,
         work: Work,
         after: &[OpId],
-        early: bool,
+        manner: Manner,
     ) -> OpId {
         let op = self.operations.next_id();
         let device = self.streams.get(stream).device;
@@ -110,15 +109,17 @@ impl Timeline {
             _ => self.devices[device].profile.handover.arrival_us.micros(),
         };
         let predecessor = self.streams.append(stream, op);
+        let ready = at.max(self.now) + arrival;
         let mut operation = Operation {
             stream,
             work,
             unit: Unit::of(&work),
-            early,
+            manner,
+            on_its_way: ready,
             followed: None,
             priority: None,
             waits_for: 0,
-            ready: at.max(self.now) + arrival,
+            ready,
             successors: Vec::new(),
             armed: false,
             started: None,
@@ -185,6 +186,10 @@ impl Timeline {
         }
         let stream = self.streams.get(operation.stream);
         let priority = operation.priority.unwrap_or(stream.priority);
+        let on_its_way = match operation.manner.early {
+            true => operation.on_its_way,
+            false => self.now,
+        };
         let device = &mut self.devices[stream.device];
         let footprint = Footprint::new(
             &device.profile.device,
@@ -194,7 +199,8 @@ impl Timeline {
         );
         device.grids.add(op, priority, footprint, blocks, &cost);
         let ramp = device.profile.kernels.ramp_us.micros();
-        self.agenda.add(self.now + ramp, Event::Placeable(op));
+        let placeable = self.now.max(on_its_way + ramp);
+        self.agenda.add(placeable, Event::Placeable(op));
     }
 
     /// How long the host function that just started takes. Ignored for anything else.
@@ -268,6 +274,7 @@ impl Timeline {
                 let ready = ended + handover.between(earlier, operation);
                 operation.follow(dependency, (earlier.unit, earlier.stream), ready);
                 operation.ready = operation.ready.max(ready);
+                operation.on_its_way = operation.on_its_way_after(earlier, ready);
             }
             None => {
                 operation.waits_for += 1;
@@ -358,9 +365,13 @@ impl Timeline {
                 self.start(op);
                 self.value_waits.insert(op);
             }
-            None if work == Work::Timestamp => {
+            None if matches!(work, Work::Timestamp | Work::Upload) => {
                 let device = self.streams.get(stream).device;
-                let takes = self.devices[device].profile.handover.timestamp_us.micros();
+                let handover = &self.devices[device].profile.handover;
+                let takes = match work {
+                    Work::Upload => handover.graph_upload_us.micros(),
+                    _ => handover.timestamp_us.micros(),
+                };
                 self.start(op);
                 self.agenda.add(self.now + takes, Event::Done(op));
             }
@@ -544,11 +555,13 @@ impl Timeline {
         let handover = &self.devices[device].profile.handover;
         let ready = self.now + handover.between(earlier, later);
         let followed = (earlier.unit, earlier.stream);
+        let on_its_way = later.on_its_way_after(earlier, ready);
         let Some(later) = self.operations.get_mut(successor) else {
             return;
         };
         later.follow(op, followed, ready);
         later.ready = later.ready.max(ready);
+        later.on_its_way = on_its_way;
         later.waits_for -= 1;
         if later.waits_for == 0 {
             let ready = later.ready;

@@ -56,6 +56,8 @@ pub enum Work {
     /// A point in a stream whose time is written down: `cuEventRecord` of an event that keeps the time, which is that
     /// of the operation's end.
     Timestamp,
+    /// What has changed in a graph goes to the device, at the beginning of a launch.
+    Upload,
     /// `cuLaunchHostFunc`. Its length is asked for when it starts: [`super::Timeline::complete_host_function`].
     HostFunction,
     /// `cuStreamWaitValue32` and its variants. Ends when the caller says so: [`super::Timeline::value_came`].

@@ -88,7 +88,7 @@ impl Ordering {
             return;
         }
         let after = match operation.effect {
-            Effect::Mark | Effect::Allocate(_) => after,
+            Effect::Mark | Effect::Upload | Effect::Allocate(_) => after,
             _ => &[],
         };
         self.tell(|checker| {
@@ -382,7 +382,7 @@ impl Operation {
             Effect::Wait => "wait".to_owned(),
             Effect::WaitValue(wait) => format!("wait for a value at {:#x}", wait.value.address),
             Effect::WriteValue(value) => format!("write of a value at {:#x}", value.address),
-            Effect::Mark => "launch of a graph".to_owned(),
+            Effect::Mark | Effect::Upload => "launch of a graph".to_owned(),
             Effect::Allocate(memory) => format!("allocation of {} bytes", memory.bytes),
             Effect::Free(memory) => format!("free of {} bytes", memory.bytes),
         };

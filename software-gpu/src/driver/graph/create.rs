@@ -99,7 +99,7 @@ entry_points! {
 
     /// Launches that are under way are not disturbed.
     fn cuGraphExecDestroy(exec: CUgraphExec) {
-        call(Cost::Other, |call| {
+        call(Cost::GraphDestroy, |call| {
             call.graphs.executable(exec)?;
             call.unsafe_in_captures()?;
             call.graphs.remove_executable(exec)?;

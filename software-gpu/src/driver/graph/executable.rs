@@ -21,6 +21,8 @@ pub(super) struct Executable {
     pub(super) streams: BTreeMap<(usize, i32, CUcontext), CUstream>,
     /// The end of the last launch: the next one comes after it.
     pub(super) last: Option<OpId>,
+    /// Nodes were changed since then.
+    pub(super) changed: bool,
 }
 
 /// What happens at one point of an executable graph.
@@ -62,6 +64,7 @@ impl Executable {
             steps: flatten(graphs, graph)?,
             streams: BTreeMap::new(),
             last: None,
+            changed: false,
         })
     }
 
@@ -84,6 +87,11 @@ impl Executable {
     pub(super) fn branches(&self) -> usize {
         let last = self.steps.iter().map(|step| step.branch).max();
         last.map_or(0, |last| last + 1)
+    }
+
+    /// How many steps nothing comes after.
+    pub(super) fn ends(&self) -> usize {
+        self.steps.iter().filter(|step| step.last).count()
     }
 
     /// The step that is made from a node.

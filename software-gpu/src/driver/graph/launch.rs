@@ -35,13 +35,24 @@ entry_points! {
 fn launch(null: NullStream, exec: CUgraphExec, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Free, |call| {
         let executable = call.graphs.executable(exec)?;
-        let (steps, branches) = (executable.steps.len(), executable.branches());
-        call.spend(Cost::GraphLaunch { steps, branches });
+        let (steps, branches, ends) = (
+            executable.steps.len(),
+            executable.branches(),
+            executable.ends(),
+        );
+        call.spend(Cost::GraphLaunch {
+            steps,
+            branches,
+            ends,
+        });
         let stream = call.stream(stream, null)?;
         call.refuse_in_capture(stream)?;
         check(call, exec)?;
+        let copy = Cost::GraphLaunchCopy.time(call.host());
         let clock = call.clock();
-        call.launch_graph(exec, stream, clock)
+        let copies = call.launch_graph(exec, stream, clock, copy)?;
+        call.spend_time(copies);
+        Ok(())
     })
 }
 
@@ -74,37 +85,46 @@ fn check(call: &Call, exec: CUgraphExec) -> Result<(), CudaError> {
 }
 
 impl Simulator {
+    /// Each copy takes the host that long. Returns what all take together.
     fn launch_graph(
         &mut self,
         exec: CUgraphExec,
         stream: CUstream,
         clock: Time,
-    ) -> Result<(), CudaError> {
+        copy: Time,
+    ) -> Result<Time, CudaError> {
         let executable = self.graphs.executable_mut(exec)?;
         let (steps, last) = (std::mem::take(&mut executable.steps), executable.last);
-        let end = self.submit_steps(exec, &steps, last, stream, clock);
+        let mut given = clock;
+        let end = self.submit_steps(exec, &steps, last, stream, &mut given, copy);
         let executable = self.graphs.executable_mut(exec)?;
         executable.steps = steps;
         executable.last = Some(end?);
-        Ok(())
+        executable.changed = false;
+        Ok(given.since(clock))
     }
 
-    /// Submits one launch and returns its end.
+    /// Submits one launch and returns its end. `clock` is the host's, which goes on by `copy` with each copy.
     fn submit_steps(
         &mut self,
         exec: CUgraphExec,
         steps: &[Step],
         last: Option<OpId>,
         stream: CUstream,
-        clock: Time,
+        clock: &mut Time,
+        copy: Time,
     ) -> Result<OpId, CudaError> {
         let mut before = self.dependencies(stream)?;
         before.extend(last.filter(|op| !self.is_complete(*op)));
         self.ordering.launch_begins(exec, stream);
         for address in self.left_over(steps, true)? {
-            self.free_left_over(address, stream, clock, &before)?;
+            self.free_left_over(address, stream, *clock, &before)?;
         }
-        let begin = self.submit_after(stream, clock, Effect::Mark, &before)?;
+        let begin = match self.graphs.executable_mut(exec)?.changed {
+            true => Effect::Upload,
+            false => Effect::Mark,
+        };
+        let begin = self.submit_after(stream, *clock, begin, &before)?;
         let mut ends: Vec<Vec<OpId>> = Vec::with_capacity(steps.len());
         let mut leaves = Vec::new();
         for step in steps {
@@ -118,7 +138,10 @@ impl Simulator {
             if let Role::Node(action) = &step.role {
                 let branch = self.branch_stream(exec, step, stream)?;
                 let action = step.enabled.then_some(action);
-                after = vec![self.submit_step(begin, branch, clock, action, after)?];
+                if matches!(action, Some(Action::Copy(..))) {
+                    *clock += copy;
+                }
+                after = vec![self.submit_step(begin, branch, *clock, action, after)?];
             }
             if step.last {
                 leaves.extend(&after);
@@ -128,7 +151,7 @@ impl Simulator {
         if leaves.is_empty() {
             leaves.push(begin);
         }
-        let end = self.submit_after(stream, clock, Effect::Mark, &leaves)?;
+        let end = self.submit_after(stream, *clock, Effect::Mark, &leaves)?;
         self.note_launched_memory(steps, end);
         self.ordering.launch_submitted(exec, stream, end);
         Ok(end)

@@ -96,7 +96,9 @@ entry_points! {
     /// Only kernels, copies and memsets can be left out.
     fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, enabled: c_uint) {
         call(Cost::Other, |call| {
-            call.graphs.executable_mut(exec)?.optional_step(node)?.enabled = enabled != 0;
+            let executable = call.graphs.executable_mut(exec)?;
+            executable.optional_step(node)?.enabled = enabled != 0;
+            executable.changed = true;
             Ok(())
         })
     }
@@ -116,14 +118,15 @@ pub(super) fn set(
     node: CUgraphNode,
     make: impl FnOnce(&mut Call) -> Result<Action, CudaError>,
 ) -> Result<(), CudaError> {
-    call(Cost::Other, |call| {
+    call(Cost::GraphSetNode, |call| {
         call.graphs.executable_mut(exec)?.step_mut(node)?;
         let action = make(call)?;
-        let step = call.graphs.executable_mut(exec)?.step_mut(node)?;
-        match &mut step.role {
+        let executable = call.graphs.executable_mut(exec)?;
+        match &mut executable.step_mut(node)?.role {
             Role::Node(old) if can_become(old, &action) => *old = action,
             _ => return Err(CudaError::InvalidValue),
         }
+        executable.changed = true;
         Ok(())
     })
 }
@@ -134,11 +137,12 @@ pub(super) fn set_child(
     node: CUgraphNode,
     child: CUgraph,
 ) -> Result<(), CudaError> {
-    call(Cost::Other, |call| {
+    call(Cost::GraphSetNode, |call| {
         let new = flatten(&call.graphs, child)?;
         let executable = call.graphs.executable_mut(exec)?;
         let range = executable.child_range(node)?;
         let first = range.start;
+        executable.changed = true;
         let inner = &mut executable.steps[range];
         // Inside, the first steps depend on the begin of the embedded graph, which is the step before.
         let shape = |step: &Step| {
@@ -166,14 +170,16 @@ fn update(
     graph: CUgraph,
     report: impl FnOnce(UpdateResult),
 ) -> Result<(), CudaError> {
-    call(Cost::Other, |call| {
+    call(Cost::Free, |call| {
         let new = flatten(&call.graphs, graph)?;
+        call.spend(Cost::GraphUpdate { steps: new.len() });
         let executable = call.graphs.executable_mut(exec)?;
         let found = compare(&executable.steps, &new);
         report(found);
         if found.result != SUCCESS {
             return Err(CudaError::GraphExecUpdateFailure);
         }
+        executable.changed = true;
         for (old, new) in executable.steps.iter_mut().zip(new) {
             old.role = new.role;
         }

@@ -10,7 +10,7 @@ use super::idle;
 use super::threads::{Ordinal, current};
 use crate::call_site::CallSite;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::types::CUcontext;
+use crate::driver::c_abi::types::{CUcontext, CUstream};
 use crate::driver::simulation::engine::Step;
 use crate::driver::simulation::simulator::{Simulator, lock, progress};
 use crate::driver::streams::host_function;
@@ -115,6 +115,14 @@ impl Call {
     pub(in crate::driver) fn spend(&mut self, cost: Cost) {
         let time = cost.time(self.host());
         self.spend_time(time);
+    }
+
+    /// As [`spend`](Self::spend), for work given to a stream. What a stream captures costs what capturing costs, whatever it is.
+    pub(in crate::driver) fn spend_in(&mut self, stream: CUstream, cost: Cost) {
+        match self.is_capturing(stream) {
+            true => self.spend(Cost::Capture),
+            false => self.spend(cost),
+        }
     }
 
     /// As [`spend`](Self::spend).

@@ -22,11 +22,24 @@ pub(in crate::driver) enum Cost {
     Synchronize,
     StreamCreate,
     EventCreate,
-    /// `cuGraphLaunch` of so many nodes in so many branches.
+    /// Work that a stream captures.
+    Capture,
+    /// `cuGraphLaunch` of so many nodes in so many branches, with so many ends. Its copies come on top.
     GraphLaunch {
         steps: usize,
         branches: usize,
+        ends: usize,
     },
+    /// A copy of the graph in `cuGraphLaunch`.
+    GraphLaunchCopy,
+    /// `cuGraphExecKernelNodeSetParams` and its kin.
+    GraphSetNode,
+    /// `cuGraphExecUpdate` of so many nodes.
+    GraphUpdate {
+        steps: usize,
+    },
+    /// `cuGraphExecDestroy`.
+    GraphDestroy,
     /// `cuGraphInstantiate`, likewise.
     GraphInstantiate {
         steps: usize,
@@ -63,13 +76,25 @@ impl Cost {
             Self::Synchronize => host.synchronize_us.micros(),
             Self::StreamCreate => host.stream_create_us.micros(),
             Self::EventCreate => host.event_create_us.micros(),
-            Self::GraphLaunch { steps, branches } => {
+            Self::Capture => host.capture_us.micros(),
+            Self::GraphLaunch {
+                steps,
+                branches,
+                ends,
+            } => {
                 let each = [
                     host.graph_launch_us_per_node,
                     host.graph_launch_us_per_branch,
                 ];
-                graph(host.graph_launch_us, each, steps, branches)
+                let more = ends.saturating_sub(1) as f64 * host.graph_launch_us_per_end.value;
+                graph(host.graph_launch_us, each, steps, branches) + Time::from_micros(more)
             }
+            Self::GraphLaunchCopy => host.graph_launch_us_per_copy.micros(),
+            Self::GraphSetNode => host.graph_set_node_us.micros(),
+            Self::GraphUpdate { steps } => {
+                Time::from_micros(host.graph_update_us_per_node.value * steps as f64)
+            }
+            Self::GraphDestroy => host.graph_destroy_us.micros(),
             Self::GraphInstantiate { steps, branches } => {
                 let each = [
                     host.graph_instantiate_us_per_node,

@@ -106,8 +106,9 @@ fn launch(
     stream: CUstream,
     arguments: Arguments,
 ) -> Result<(), CudaError> {
-    call(Cost::Launch, |call| {
+    call(Cost::Free, |call| {
         let target = call.stream(stream, null)?;
+        call.spend_in(target, Cost::Launch);
         let function = call.launched(function)?;
         let context = call.functions.get(function)?.context;
         if context != call.streams.get(target)?.context {

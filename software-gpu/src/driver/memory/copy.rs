@@ -53,8 +53,9 @@ entry_points! {
 }
 
 fn copy(mode: Mode, to: Pointer, from: Pointer, bytes: usize) -> Result<(), CudaError> {
-    call(Cost::Copy, |call| {
+    call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
+        call.spend_in(stream, Cost::Copy);
         if bytes == 0 {
             return Ok(());
         }

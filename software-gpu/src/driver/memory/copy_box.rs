@@ -79,8 +79,9 @@ pub(in crate::driver) struct Corner {
 
 fn copy(name: &str, mode: Mode, request: Option<Request>) -> Result<(), CudaError> {
     let request = request.ok_or(CudaError::InvalidValue)?;
-    call(Cost::Copy, |call| {
+    call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
+        call.spend_in(stream, Cost::Copy);
         match call.sides(name, &request)? {
             Some((to, from)) => call.copy(mode, stream, to, from),
             None => Ok(()),

@@ -87,8 +87,9 @@ impl Elements {
 }
 
 fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Result<(), CudaError> {
-    call(Cost::Set, |call| {
+    call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
+        call.spend_in(stream, Cost::Set);
         let Some(set) = prepare(call, to, pattern, elements)? else {
             return Ok(());
         };

@@ -107,8 +107,9 @@ fn copy(
     contexts: [CUcontext; 2],
     bytes: usize,
 ) -> Result<(), CudaError> {
-    call(Cost::Copy, |call| {
+    call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
+        call.spend_in(stream, Cost::Copy);
         call.check_peers(contexts)?;
         if bytes == 0 {
             return Ok(());
@@ -124,8 +125,9 @@ fn copy_box(name: &str, mode: Mode, description: Option<&CUmemcpy3D>) -> Result<
     /// `CU_MEMORYTYPE_HOST`.
     const HOST: c_uint = 1;
     let description = description.ok_or(CudaError::InvalidValue)?;
-    call(Cost::Copy, |call| {
+    call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
+        call.spend_in(stream, Cost::Copy);
         let sides = [&description.to, &description.from];
         let on_device = sides.into_iter().filter(|side| side.memory_type != HOST);
         let contexts: Vec<_> = on_device.map(|side| CUcontext(side.context)).collect();

@@ -11,7 +11,7 @@ use crate::driver::host::idle;
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
 use crate::memory::is_device_address;
-use crate::timeline::{CopyKind, Happening, KernelCost, OpId, Time, Work};
+use crate::timeline::{CopyKind, Happening, KernelCost, Manner, OpId, Time, Work};
 
 /// What [`Simulator::step`] did.
 pub(in crate::driver) enum Step {
@@ -48,9 +48,16 @@ impl Simulator {
         effect: Effect,
         after: &[OpId],
     ) -> Result<OpId, CudaError> {
-        self.submit_told(stream, host, effect, after, |ordering, op, operation| {
-            ordering.submitted(op, operation, after);
-        })
+        self.submit_told(
+            stream,
+            host,
+            effect,
+            after,
+            None,
+            |ordering, op, operation| {
+                ordering.submitted(op, operation, after);
+            },
+        )
     }
 
     /// Submits a node of a graph whose launch began with `launch`, after `after` alone.
@@ -62,9 +69,17 @@ impl Simulator {
         effect: Effect,
         after: &[OpId],
     ) -> Result<OpId, CudaError> {
-        self.submit_told(stream, host, effect, after, |ordering, op, operation| {
-            ordering.submitted_node(launch, op, operation, after);
-        })
+        let node = Some(launch);
+        self.submit_told(
+            stream,
+            host,
+            effect,
+            after,
+            node,
+            |ordering, op, operation| {
+                ordering.submitted_node(launch, op, operation, after);
+            },
+        )
     }
 
     fn submit_told(
@@ -73,9 +88,10 @@ impl Simulator {
         host: Time,
         effect: Effect,
         after: &[OpId],
+        launch: Option<OpId>,
         tell: impl FnOnce(&mut Ordering, OpId, &Operation),
     ) -> Result<OpId, CudaError> {
-        let op = self.enqueue(stream, host, effect, after)?;
+        let op = self.enqueue(stream, host, effect, after, launch)?;
         if let Some(operation) = self.operations.get(&op) {
             tell(&mut self.ordering, op, operation);
         }
@@ -88,6 +104,7 @@ impl Simulator {
         host: Time,
         effect: Effect,
         after: &[OpId],
+        launch: Option<OpId>,
     ) -> Result<OpId, CudaError> {
         let at = host.max(self.now);
         let state = self.streams.get_mut(stream)?;
@@ -98,9 +115,10 @@ impl Simulator {
             _ => effect.work(),
         };
         let early = matches!(&effect, Effect::Kernel(launch) if launch.programmatic);
+        let manner = Manner { early, launch };
         let op = self
             .timeline
-            .submit_early(state.timeline, at, work, after, early);
+            .submit_as(state.timeline, at, work, after, manner);
         state.last = Some(op);
         if let Effect::Kernel(launch) = &effect
             && let Some(priority) = launch.priority
@@ -220,6 +238,7 @@ impl Simulator {
             | Effect::WaitValue(_)
             | Effect::Wait
             | Effect::Mark
+            | Effect::Upload
             | Effect::Allocate(_)
             | Effect::Free(_) => {}
         }
@@ -257,6 +276,7 @@ impl Simulator {
             | Effect::WaitValue(_)
             | Effect::WriteValue(_)
             | Effect::Mark
+            | Effect::Upload
             | Effect::Allocate(_)
             | Effect::Free(_) => return,
         };

@@ -36,6 +36,8 @@ pub(in crate::driver) enum Effect {
     Wait,
     /// The beginning or the end of a graph's launch.
     Mark,
+    /// The beginning of a launch that brings what has changed in the graph.
+    Upload,
     /// `cuMemAllocAsync`.
     Allocate(StreamOrdered),
     /// `cuMemFreeAsync`.
@@ -208,6 +210,7 @@ impl Effect {
             Self::HostFunction(_) => Work::HostFunction,
             Self::WaitValue(_) => Work::ValueWait,
             Self::Record(_) | Self::Wait | Self::Mark | Self::WriteValue(_) => Work::Marker,
+            Self::Upload => Work::Upload,
             Self::Allocate(_) | Self::Free(_) => Work::Note,
         }
     }

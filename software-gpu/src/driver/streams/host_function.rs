@@ -66,8 +66,9 @@ fn enqueue(
     function: CallbackFunction,
     data: *mut c_void,
 ) -> Result<(), CudaError> {
-    call(Cost::HostFunction, |call| {
+    call(Cost::Free, |call| {
         let target = call.stream(stream, null)?;
+        call.spend_in(target, Cost::HostFunction);
         let clock = call.clock();
         let effect = Effect::HostFunction(Callback { function, data });
         call.submit(target, clock, effect).map(|_| ())

@@ -3,7 +3,7 @@
 use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Type};
 
 use super::super::cost::{Class, Weight, latency};
-use super::super::memory::{self, Combine};
+use super::super::memory::{self, Combine, Strength};
 use super::liveness;
 use super::load_store::COMPLETES_BYTES;
 use super::load_store::{Access, space};
@@ -76,12 +76,29 @@ impl Lowering<'_> {
         if asynchronous {
             self.complete_bytes(i, named_space, kind.bytes())?;
         }
-        let latency = if space == Space::Shared {
-            2 * latency::SHARED
-        } else {
-            latency::ATOMIC
+        let latency = match space {
+            Space::Shared => 2 * latency::SHARED,
+            _ => latency::ATOMIC + self.meeting(strength),
         };
         Ok(Weight::new(Class::Memory, 1, latency))
+    }
+
+    /// How much longer an atomic operation takes that orders what blocks do.
+    fn meeting(&mut self, strength: Strength) -> u16 {
+        if !strength.beyond_cluster || !(strength.acquires || strength.releases) {
+            return 0;
+        }
+        let wait = if strength.releases {
+            latency::RELEASE
+        } else {
+            0
+        };
+        self.schedule.meets_others(wait);
+        if strength.acquires {
+            latency::ACQUIRE - latency::CACHED
+        } else {
+            0
+        }
     }
 
     /// Whether the order of blocks shows in the outcome: when results are used, when the operation does not commute

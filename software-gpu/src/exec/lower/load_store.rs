@@ -105,6 +105,10 @@ impl Lowering<'_> {
             Space::Shared => latency::SHARED,
             Space::Local => latency::LOCAL,
             Space::Param | Space::Const => latency::CONSTANT,
+            Space::Global | Space::Generic if strength.acquires && strength.beyond_cluster => {
+                self.schedule.meets_others(0);
+                latency::ACQUIRE
+            }
             Space::Global | Space::Generic => latency::GLOBAL,
         };
         Ok(Weight::new(Class::Memory, 1, latency))
@@ -132,8 +136,12 @@ impl Lowering<'_> {
             exchanges: false,
             combine: None,
         };
-        let (address, site, _) = self.site(i, to, access)?;
+        let (address, site, space) = self.site(i, to, access)?;
         self.emit_with(memory::store(), 0, [address, 0, 0], site);
+        let may_be_global = matches!(space, Space::Global | Space::Generic);
+        if may_be_global && strength.releases && strength.beyond_cluster {
+            self.schedule.meets_others(latency::RELEASE);
+        }
         Ok(Weight::new(Class::Memory, 1, 0))
     }
 

@@ -17,10 +17,16 @@ impl Lowering<'_> {
         let mut m = Modifiers::of(i);
         match i.opcode.as_str() {
             "membar" | "fence" => {
+                let inside = m.take("cta") | m.take("cluster");
                 m.ignore(&SCOPES);
-                m.ignore(&["gl", "sc", "acq_rel", "acquire", "release", "mbarrier_init"]);
+                let of_mbarriers = m.take("mbarrier_init");
+                m.ignore(&["gl", "sc", "acq_rel", "acquire", "release"]);
                 // All accesses go the same way, so there is nothing between proxies to be ordered.
-                if m.take("proxy") {
+                let proxy = m.take("proxy");
+                if !(inside || of_mbarriers || proxy) {
+                    self.schedule.meets_others(latency::RELEASE);
+                }
+                if proxy {
                     m.ignore(&["alias", "async", "async::generic", "tensormap::generic"]);
                     m.ignore(&["global", "shared::cta", "shared::cluster"]);
                     m.ignore(&[

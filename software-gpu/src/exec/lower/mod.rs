@@ -342,6 +342,7 @@ impl<'l> Lowering<'l> {
             saving: self.schedule.saving(),
             awaits,
             loaded: self.schedule.loaded(),
+            meeting: self.schedule.meeting(),
             loop_end: 0,
             line: raw.line,
         })

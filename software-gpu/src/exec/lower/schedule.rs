@@ -21,6 +21,7 @@ pub(super) struct Schedule {
     pub issue: [u32; Class::COUNT],
     missing: Track,
     hitting: Track,
+    meeting: Option<u32>,
 }
 
 /// The same instructions when all global loads miss the L2 cache, or when all hit it.
@@ -89,6 +90,17 @@ impl Schedule {
         let [missing, hitting] = [weight.latency, cached].map(|cycles| (cycles.into(), is_load));
         self.missing.add(&operands, &results, issues, missing);
         self.hitting.add(&operands, &results, issues, hitting);
+    }
+
+    /// The next instruction tells other blocks how far this one has come, or asks how far they have: it comes in the order of
+    /// their clocks, and after `wait` cycles.
+    pub fn meets_others(&mut self, wait: u16) {
+        *self.meeting.get_or_insert(0) += u32::from(wait);
+    }
+
+    /// What the warp waits before the block, if it meets other blocks in it.
+    pub fn meeting(&self) -> Option<u32> {
+        self.meeting
     }
 
     /// Accounts for the end of the block.

@@ -54,12 +54,24 @@ pub struct Host {
     pub pool_growth_us: Figure,
     /// The same, per mebibyte.
     pub pool_growth_us_per_mib: Figure,
+    /// A launch, a copy or other work that a stream captures.
+    pub capture_us: Figure,
     /// `cuGraphLaunch`, whatever the graph.
     pub graph_launch_us: Figure,
     /// `cuGraphLaunch`, per node.
     pub graph_launch_us_per_node: Figure,
     /// `cuGraphLaunch`, per branch after the first.
     pub graph_launch_us_per_branch: Figure,
+    /// `cuGraphLaunch`, per node after the first that nothing follows.
+    pub graph_launch_us_per_end: Figure,
+    /// `cuGraphLaunch`, per copy: the device begins while the host still hands it the later ones.
+    pub graph_launch_us_per_copy: Figure,
+    /// `cuGraphExecKernelNodeSetParams` and its kin.
+    pub graph_set_node_us: Figure,
+    /// `cuGraphExecUpdate`, per node.
+    pub graph_update_us_per_node: Figure,
+    /// `cuGraphExecDestroy`.
+    pub graph_destroy_us: Figure,
     /// `cuGraphInstantiate`, whatever the graph.
     pub graph_instantiate_us: Figure,
     /// `cuGraphInstantiate`, per node.

@@ -248,9 +248,8 @@ pub struct Handover {
     pub arrival_us: Figure,
     /// Kernel (or memset) to kernel.
     pub kernel_to_kernel_us: Figure,
-    /// Kernel to a kernel that was launched with programmatic stream serialisation: its blocks are on their way when the one
-    /// before it ends.
-    pub programmatic_us: Figure,
+    /// Kernel (or memset) to kernel where both are nodes of one launch of a graph.
+    pub kernel_to_kernel_in_graph_us: Figure,
     /// Kernel to copy over the link, and such a copy to a kernel; also with event records and waits between them, in one
     /// stream or across streams.
     pub kernel_to_copy_us: Figure,
@@ -268,6 +267,8 @@ pub struct Handover {
     pub marker_to_kernel_us: Figure,
     /// An event record or wait to a copy.
     pub marker_to_copy_us: Figure,
+    /// How much later a graph begins whose nodes were changed since its last launch.
+    pub graph_upload_us: Figure,
     /// Anything to a host function.
     pub to_host_function_us: Figure,
     /// A host function to anything.

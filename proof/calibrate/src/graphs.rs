@@ -1,0 +1,147 @@
+//! What graphs cost: the host's time to capture, change and launch them, and the hand-over between their kernels.
+
+use crate::findings::Findings;
+use crate::gpu::{self, Stream, cu};
+use crate::kernels::Kernels;
+use crate::stopwatch::{Stopwatch, on_host, per_call, repeat};
+use anyhow::Result;
+use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode};
+use std::ptr;
+use std::time::Duration;
+
+/// Nodes of the smaller and of the larger graph of a difference.
+const FEW: usize = 8;
+const MANY: usize = 48;
+/// Launches in a row: fewer than the driver's queue takes.
+const LAUNCHES: usize = 20;
+const SMALL: usize = 4 << 10;
+
+pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) -> Result<()> {
+    let (host, device) = (gpu::pinned(SMALL)?, gpu::allocate(SMALL)?);
+    let kernel = |stream| gpu::launch(kernels.null, (1, 32), stream, (0, 0));
+    let copy = |stream| gpu::to_device(device, host, SMALL, stream);
+    let capture = repeat(|| Ok(chain(MANY, kernel)?.captured / MANY as f64))?;
+    let [few, many] = [chain(FEW, kernel)?, chain(MANY, kernel)?];
+    let copies = chain(FEW, copy)?;
+    let difference = (MANY - FEW) as f64;
+
+    let each = (many.on_device(watch)? - few.on_device(watch)?) / difference;
+    findings.fitted(
+        "handover",
+        "kernel_to_kernel_in_graph_us",
+        each - kernels.null_us,
+    );
+    let launch = few.launch_call(watch)?;
+    let per_node = (many.launch_call(watch)? - launch) / difference;
+    let per_copy = (copies.launch_call(watch)? - launch) / FEW as f64;
+    let update = |chain: &Chain| {
+        per_call(LAUNCHES, || {
+            let (mut node, mut result) = (
+                ptr::null_mut(),
+                sys::CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
+            );
+            cu!(cuGraphExecUpdate(
+                chain.exec,
+                chain.graph,
+                &mut node,
+                &mut result
+            ))
+        })
+    };
+    let update = (update(&many)? - update(&few)?) / difference;
+    let (node, parameters) = few.first_kernel()?;
+    let set = || cu!(cuGraphExecKernelNodeSetParams(few.exec, node, &parameters));
+    let set_node = per_call(LAUNCHES, set)?;
+    let plain = few.launches_on_device(watch, || Ok(()))?;
+    let changed = few.launches_on_device(watch, set)?;
+    let mut note = |name, value: f64| findings.measured("host", name, value.max(0.0));
+    note("capture_us", capture);
+    note("graph_launch_us", launch - per_node * FEW as f64);
+    note("graph_launch_us_per_node", per_node);
+    note("graph_launch_us_per_copy", per_copy);
+    note("graph_update_us_per_node", update);
+    note("graph_set_node_us", set_node);
+    note("graph_destroy_us", destroy(kernel)?);
+    findings.measured("handover", "graph_upload_us", (changed - plain).max(0.0));
+    gpu::free_pinned(host)?;
+    gpu::free(device)
+}
+
+/// A chain of equal nodes that was captured, and an instance that was launched once.
+struct Chain {
+    graph: CUgraph,
+    exec: CUgraphExec,
+    /// What the captured calls took the host, in µs.
+    captured: f64,
+}
+
+fn chain(nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<Chain> {
+    let stream = gpu::stream()?;
+    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
+    cu!(cuStreamBeginCapture_v2(stream, mode))?;
+    let captured = on_host(|| (0..nodes).try_for_each(|_| node(stream)))?;
+    cu!(cuStreamEndCapture(stream, &mut graph))?;
+    cu!(cuGraphInstantiate_v2(
+        &mut exec,
+        graph,
+        ptr::null_mut(),
+        ptr::null_mut(),
+        0
+    ))?;
+    cu!(cuGraphLaunch(exec, stream))?;
+    gpu::synchronize()?;
+    cu!(cuStreamDestroy_v2(stream))?;
+    Ok(Chain {
+        graph,
+        exec,
+        captured,
+    })
+}
+
+impl Chain {
+    /// The device's time for a launch, in µs.
+    fn on_device(&self, watch: &Stopwatch) -> Result<f64> {
+        repeat(|| {
+            let ahead = Duration::from_micros(300);
+            watch.device(ahead, |stream| cu!(cuGraphLaunch(self.exec, stream)))
+        })
+    }
+
+    /// What `cuGraphLaunch` takes the host, in µs.
+    fn launch_call(&self, watch: &Stopwatch) -> Result<f64> {
+        per_call(LAUNCHES, || cu!(cuGraphLaunch(self.exec, watch.stream)))
+    }
+
+    /// The device's time from one of many launches in a row to the next, each after a call, in µs.
+    fn launches_on_device(
+        &self,
+        watch: &Stopwatch,
+        before: impl Fn() -> Result<()>,
+    ) -> Result<f64> {
+        watch.each(5, LAUNCHES, |stream| {
+            before()?;
+            cu!(cuGraphLaunch(self.exec, stream))
+        })
+    }
+
+    /// The first node and its parameters.
+    fn first_kernel(&self) -> Result<(CUgraphNode, sys::CUDA_KERNEL_NODE_PARAMS)> {
+        let (mut node, mut count) = (ptr::null_mut(), 1);
+        cu!(cuGraphGetRootNodes(self.graph, &mut node, &mut count))?;
+        // SAFETY: the driver fills it in.
+        let mut parameters = unsafe { std::mem::zeroed() };
+        cu!(cuGraphKernelNodeGetParams(node, &mut parameters))?;
+        Ok((node, parameters))
+    }
+}
+
+/// What it takes to destroy an instance that was launched, in µs.
+fn destroy(node: impl Fn(Stream) -> Result<()>) -> Result<f64> {
+    repeat(|| {
+        let chain = chain(FEW, &node)?;
+        let time = on_host(|| cu!(cuGraphExecDestroy(chain.exec)))?;
+        cu!(cuGraphDestroy(chain.graph))?;
+        Ok(time)
+    })
+}
