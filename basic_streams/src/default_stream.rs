@@ -119,7 +119,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             let waits = host_waits::count(&outcome.recording);
             let sentence = format!("{name}: the host waits for no stream meanwhile");
             let found = truth(waits == 0, format!("{waits} waits"), "none");
-            part.expect(format!("no-waits/{id}"), &sentence, found);
+            part.expect_recorded(format!("no-waits/{id}"), &sentence, &outcome.recording, found);
         }
         let found = share(beside(&outcome.recording, "legacy"));
         let expected = with_legacy.map_or(found.at_most(0.01), |least| found.at_least(least));

@@ -305,6 +305,7 @@ fn compare(
     }
     let waits = host_waits::count(&outcomes[0].recording);
     let found = truth(waits == chunks, format!("{waits} waits"), format!("{chunks}"));
-    part.expect(outcomes[0].id("waits"), "host sync: the host waits for each chunk", found);
+    let sentence = "host sync: the host waits for each chunk";
+    part.expect_recorded(outcomes[0].id("waits"), sentence, &outcomes[0].recording, found);
     Ok((outcomes, stages))
 }

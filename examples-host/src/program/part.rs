@@ -276,8 +276,8 @@ impl<'a> Part<'a> {
         self.add_claim(id.into(), sentence, expected, judged);
     }
 
-    /// As [`Part::expect`], of what only records of each kernel show, such as the kernels of a graph: nothing is claimed where
-    /// the recording comes from events around calls.
+    /// As [`Part::expect`], of what only records show, such as the kernels of a graph or the host's waits: nothing is claimed
+    /// where the recording comes from events around calls.
     pub fn expect_recorded(
         &mut self,
         id: impl Into<String>,
