@@ -1,4 +1,4 @@
-//! What Nsight Systems really wrote: nothing of the samples in `docs/timelines/samples` is dropped.
+//! What Nsight Systems really wrote: nothing of the samples in `docs/samples` is dropped.
 
 use chapter_nsight::{self as nsight, Trace};
 use chapter_results::intervals::{Dependency, Engine, Recording};
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::PathBuf;
 
 fn path(name: &str) -> PathBuf {
-    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/timelines/samples");
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/samples");
     PathBuf::from(samples).join(name)
 }
 
