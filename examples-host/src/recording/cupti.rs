@@ -10,7 +10,7 @@ use super::record::Record;
 use crate::intervals::{Engine, Span};
 use cust::sys::{CUcontext, CUstream};
 use libloading::Library;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, OsString, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs, ptr};
@@ -60,8 +60,8 @@ pub(crate) fn cupti() -> Result<&'static Cupti, &'static str> {
 
 impl Cupti {
     fn load() -> Result<Self, String> {
-        if env::var_os("CUPTI").is_some_and(|value| value == "off") {
-            return Err("CUPTI=off".to_owned());
+        if let Some(why) = unwanted(env::var_os) {
+            return Err(why.to_owned());
         }
         let library = candidates()
             // SAFETY: loading CUPTI runs its initialisers, which need no more than a loaded driver.
@@ -166,13 +166,22 @@ fn stream_number(context: u32, stream: u32) -> u64 {
     u64::from(context) << 32 | u64::from(stream)
 }
 
+/// Why CUPTI is not to be used, with the environment's variables. Programs that call CUPTI cannot be traced by tools that use it
+/// themselves (CUPTI's documentation, Limitations); `nsys` sets the second variable for the program that it starts.
+fn unwanted(variable: impl Fn(&'static str) -> Option<OsString>) -> Option<&'static str> {
+    if variable("CUPTI").is_some_and(|value| value == "off") {
+        return Some("CUPTI=off");
+    }
+    variable("NSYS_PROFILING_SESSION_ID").map(|_| "Nsight Systems has CUPTI")
+}
+
 /// The first CUPTI library that can be loaded, or why none is used.
 ///
 /// # Errors
-/// There is none, or `CUPTI=off` says not to use it.
+/// There is none, `CUPTI=off` says not to use it, or Nsight Systems traces the program.
 pub fn profiling_library() -> Result<PathBuf, String> {
-    if env::var_os("CUPTI").is_some_and(|value| value == "off") {
-        return Err("CUPTI=off".to_owned());
+    if let Some(why) = unwanted(env::var_os) {
+        return Err(why.to_owned());
     }
     candidates()
         // SAFETY: loading CUPTI runs its initialisers, which need no more than a loaded driver.
@@ -345,6 +354,18 @@ unsafe fn text(name: *const c_char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cupti_is_left_to_nsight_systems_and_to_who_turns_it_off() {
+        let with = |name: &'static str, value: &'static str| {
+            unwanted(move |asked| (asked == name).then(|| value.into()))
+        };
+        assert_eq!(with("CUPTI", "off"), Some("CUPTI=off"));
+        let session = with("NSYS_PROFILING_SESSION_ID", "1016350");
+        assert_eq!(session, Some("Nsight Systems has CUPTI"));
+        assert_eq!(with("CUPTI", "on"), None);
+        assert_eq!(with("HOME", "off"), None);
+    }
 
     /// A record as CUPTI would write it: zeros, with values put at offsets.
     struct Raw([u8; 200]);

@@ -194,7 +194,7 @@ fn what_is_no_timeline_is_refused_with_exit_code_2() {
     empty.parts[0].timelines.drain(..2);
     let empty = error("empty.json", &serde_json::to_vec(&empty).unwrap());
     assert!(
-        empty.contains("empty.json holds no device operations"),
+        empty.contains("empty.json holds no device operations: its parts recorded no timeline"),
         "{empty}"
     );
     let report = error("run.nsys-rep", b"\x90\x91 not text");
@@ -215,7 +215,8 @@ fn what_is_no_timeline_is_refused_with_exit_code_2() {
     drop(Export::create(&at.join("bare.sqlite"), Version::V2026));
     let bare = refused("bare.sqlite", at);
     assert!(
-        bare.contains("bare.sqlite holds no device operations"),
+        bare.contains("bare.sqlite holds no device operations: nothing ran on a GPU")
+            && bare.contains("nsys profile --trace=cuda"),
         "{bare}"
     );
     let foreign = rusqlite::Connection::open(at.join("foreign.db")).unwrap();

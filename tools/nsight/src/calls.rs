@@ -28,12 +28,17 @@ pub struct Calls {
     by_correlation: BTreeMap<(u64, i64), RawCall>,
     /// Those that wait for a device, a stream, an event, or everything.
     pub waits: Vec<RawCall>,
+    /// Those that launch a graph, with their correlation.
+    pub graph_launches: Vec<(RawCall, i64)>,
+    /// When a process captured what it asked for into a graph: nothing of that runs by itself.
+    captures: Vec<(u64, i64, i64)>,
 }
 
 impl Calls {
     /// Of an export: the runtime's calls, the driver's, or both.
     pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
         let mut calls = Self::default();
+        let mut captures = Captures::default();
         for table in ["CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"] {
             let optional = ["globalTid", "correlationId", "nameId"];
             for row in rows(database, table, ["start", "end"], optional)? {
@@ -49,10 +54,12 @@ impl Calls {
                     start,
                     end,
                 };
+                captures.add(&call);
                 calls.add(call, row.integer(3));
             }
         }
         calls.waits.sort_by_key(|call| (call.start, call.end));
+        calls.captures = captures.spans();
         Ok(calls)
     }
 
@@ -63,6 +70,9 @@ impl Calls {
         let Some(correlation) = correlation else {
             return;
         };
+        if launches_graph(&call.name) {
+            self.graph_launches.push((call.clone(), correlation));
+        }
         let key = (call.process, correlation);
         // A call of the runtime contains those of the driver.
         let outer = self
@@ -74,9 +84,48 @@ impl Calls {
         }
     }
 
+    /// Whether a process was capturing a graph at that time.
+    pub fn captures(&self, process: u64, at: i64) -> bool {
+        let mut captures = self.captures.iter();
+        captures.any(|&(owner, from, to)| owner == process && (from..=to).contains(&at))
+    }
+
     /// The call that an operation of a process leads to.
     pub fn get(&self, process: u64, correlation: Option<i64>) -> Option<&RawCall> {
         self.by_correlation.get(&(process, correlation?))
+    }
+}
+
+/// The calls that begin and end captures: process, thread and time.
+#[derive(Default)]
+struct Captures {
+    begun: Vec<(u64, u64, i64)>,
+    ended: Vec<(u64, u64, i64)>,
+}
+
+impl Captures {
+    fn add(&mut self, call: &RawCall) {
+        let name = call
+            .name
+            .strip_prefix("cuda")
+            .or(call.name.strip_prefix("cu"));
+        let Some(name) = name else { return };
+        if name.starts_with("StreamBeginCapture") {
+            self.begun.push((call.process, call.thread, call.start));
+        } else if name.starts_with("StreamEndCapture") {
+            self.ended.push((call.process, call.thread, call.end));
+        }
+    }
+
+    /// From each beginning to the next end of the same thread; one without an end lasts.
+    fn spans(mut self) -> Vec<(u64, i64, i64)> {
+        self.ended.sort_unstable();
+        let spans = self.begun.into_iter().map(|(process, thread, from)| {
+            let mut ends = self.ended.iter();
+            let end = ends.find(|&&(p, t, at)| (p, t) == (process, thread) && at >= from);
+            (process, from, end.map_or(i64::MAX, |&(.., at)| at))
+        });
+        spans.collect()
     }
 }
 
@@ -90,7 +139,13 @@ fn plain(name: &str) -> &str {
 
 /// Whether the host waits in a function of this name.
 fn waits(name: &str) -> bool {
-    name.contains("Synchronize") || ["cudaFree", "cuMemFree", "cudaFreeHost"].contains(&name)
+    const FREES: [&str; 4] = ["cudaFree", "cuMemFree", "cudaFreeHost", "cuMemFreeHost"];
+    name.contains("Synchronize") || FREES.contains(&name)
+}
+
+/// Whether a function of this name launches a graph.
+fn launches_graph(name: &str) -> bool {
+    ["cudaGraphLaunch", "cuGraphLaunch"].contains(&name.trim_end_matches("_ptsz"))
 }
 
 #[cfg(test)]
@@ -108,6 +163,7 @@ mod tests {
     #[test]
     fn the_host_waits_in_synchronisations_and_frees() {
         assert!(waits("cudaStreamSynchronize") && waits("cuCtxSynchronize") && waits("cudaFree"));
+        assert!(waits("cuMemFreeHost"));
         assert!(!waits("cudaFreeAsync") && !waits("cudaStreamWaitEvent"));
     }
 }

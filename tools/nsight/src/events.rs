@@ -41,11 +41,15 @@ pub fn waits(database: &Connection, calls: &Calls) -> Result<Vec<RawWait>, Nsigh
     ];
     let mut waits = Vec::new();
     for row in rows(database, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", [], columns)? {
-        let is_wait = row.integer(6).is_some_and(|kind| wait_type.contains(&kind));
-        let Some(place) = place(&row).filter(|_| is_wait) else {
-            continue;
+        let Some(place) = place(&row) else { continue };
+        // The call says what it was. Types are not to be trusted: 2023.4 writes other numbers than those of its own enumeration.
+        let call = calls.get(place.process, row.integer(3));
+        let is_wait = match call {
+            Some(call) => is_stream_wait(&call.name),
+            None => row.integer(6).is_some_and(|kind| wait_type.contains(&kind)),
         };
-        let Some(at) = call_time(&row, place.process, calls).or(row.time(7)) else {
+        let at = call.map(|call| call.start).or(row.time(7));
+        let Some(at) = at.filter(|&at| is_wait && !calls.captures(place.process, at)) else {
             continue;
         };
         let recorded = records.find(place.process, known(&row, 4), known(&row, 5), at);
@@ -102,7 +106,8 @@ fn records(database: &Connection, calls: &Calls) -> Result<Records, NsightError>
         for row in rows(database, table, [], columns)? {
             let Some(place) = place(&row) else { continue };
             // Without the call, nothing tells behind which operation it was.
-            let Some(at) = call_time(&row, place.process, calls) else {
+            let at = call_time(&row, place.process, calls);
+            let Some(at) = at.filter(|&at| !calls.captures(place.process, at)) else {
                 continue;
             };
             if let Some(event) = known(&row, 4) {
@@ -133,6 +138,11 @@ fn place(row: &Row) -> Option<Place> {
 /// When the host made the call that the fourth column leads to.
 fn call_time(row: &Row, process: u64, calls: &Calls) -> Option<i64> {
     Some(calls.get(process, row.integer(3))?.start)
+}
+
+/// Whether a function of this name tells a stream to wait for an event. Its other forms end in `_ptsz` or `WithFlags`.
+fn is_stream_wait(name: &str) -> bool {
+    name.starts_with("cuStreamWaitEvent") || name.starts_with("cudaStreamWaitEvent")
 }
 
 fn known(row: &Row, column: usize) -> Option<i64> {

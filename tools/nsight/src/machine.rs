@@ -19,6 +19,8 @@ type StreamKey = (u64, i64, i64);
 #[derive(Debug, Default)]
 pub struct Streams {
     kinds: BTreeMap<StreamKey, StreamKind>,
+    /// Where it is not the usual one, 0.
+    priorities: BTreeMap<StreamKey, i32>,
     /// The legacy stream of a process's context.
     null: BTreeSet<StreamKey>,
     /// Whether the export says which are the legacy streams.
@@ -32,8 +34,11 @@ impl Streams {
         let [non_blocking, null] = [("_NON_BLOCKING", 2), ("_NULL", 3)]
             .map(|(ending, usual)| numbers(database, "ENUM_CUPTI_STREAM_TYPE", ending, &[usual]));
         let (non_blocking, null) = (non_blocking?, null?);
-        let columns = ["processId", "contextId", "streamId", "flag"];
+        let columns = ["processId", "contextId", "streamId", "flag", "priority"];
         for row in rows(database, "TARGET_INFO_CUDA_STREAM", [], columns)? {
+            if let Some((key, priority)) = stream_key(&row).zip(row.integer(4).and_then(priority)) {
+                streams.priorities.insert(key, priority);
+            }
             let Some((key, flag)) = stream_key(&row).zip(row.integer(3)) else {
                 continue;
             };
@@ -67,10 +72,23 @@ impl Streams {
         self.kinds.get(&key).copied()
     }
 
+    /// A stream's priority, unless it is 0, as most streams' is, or not said.
+    pub fn priority(&self, place: &Place) -> Option<i32> {
+        let key = (place.process, place.context, place.stream?);
+        self.priorities.get(&key).copied()
+    }
+
     /// Whether which stream is the legacy one is a guess.
     pub fn are_guessed(&self) -> bool {
         !self.null_known
     }
+}
+
+/// A priority other than 0. Exports write negative ones as 32 bits without a sign: 4294967291 is -5.
+fn priority(written: i64) -> Option<i32> {
+    let unsigned = u32::try_from(written).map(u32::cast_signed);
+    let priority = unsigned.ok().or(i32::try_from(written).ok())?;
+    (priority != 0).then_some(priority)
 }
 
 fn stream_key(row: &Row) -> Option<StreamKey> {

@@ -41,6 +41,10 @@ pub fn all(database: &Connection, notes: &mut Vec<String>) -> Result<Vec<Trace>,
     };
     let graphs = rows(database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", [], ["start"])?.len();
     notes.extend(left_out(&operations, graphs));
+    // Traced as a whole, they are counted above.
+    if graphs == 0 {
+        notes.extend(unseen_graphs(&operations, &report.calls));
+    }
     if report.streams.are_guessed() && !operations.all.is_empty() {
         notes.push("Which stream is the legacy one is not said: stream 7 is taken for it.".into());
     }
@@ -83,6 +87,22 @@ fn left_out(operations: &Operations, graphs: usize) -> Vec<String> {
     let some = all.into_iter().filter(|(count, _)| *count > 0);
     some.map(|(count, what)| format!("{count} {what}"))
         .collect()
+}
+
+/// Says how many launches of graphs left nothing else in the export.
+fn unseen_graphs(operations: &Operations, calls: &Calls) -> Option<String> {
+    let all = operations.all.iter();
+    let key = |raw: &Raw| Some((raw.place.process, raw.correlation?));
+    let seen: BTreeSet<(u64, i64)> = all.filter_map(key).collect();
+    let launches = calls.graph_launches.iter();
+    let unseen =
+        launches.filter(|(call, correlation)| !seen.contains(&(call.process, *correlation)));
+    let count = unseen.count();
+    (count > 0).then(|| {
+        format!(
+            "Of {count} launches of graphs the export has nothing but the call, so their time counts as idle; `nsys profile --cuda-graph-trace=node` shows their nodes."
+        )
+    })
 }
 
 impl Report {
@@ -133,7 +153,10 @@ impl Report {
     fn stream_name(&self, place: &Place, with_context: bool) -> String {
         let name = match (place.stream, self.streams.kind(place)) {
             (_, Some(StreamKind::Legacy)) => LEGACY.to_owned(),
-            (Some(stream), _) => stream.to_string(),
+            (Some(stream), _) => match self.streams.priority(place) {
+                Some(priority) => format!("{stream}, priority {priority}"),
+                None => stream.to_string(),
+            },
             (None, _) => "none".to_owned(),
         };
         match with_context {
@@ -151,7 +174,8 @@ impl Report {
         }
     }
 
-    /// The calls that enqueued operations, and those in which the host waited, in order of their starts. Of the operations of
+    /// The calls that enqueued operations, those that launched graphs, and those in which the host waited, in order of their
+    /// starts. Of the operations of
     /// one call, as a graph's launch has many, it counts as the call that enqueued the first.
     fn host_calls(&self, process: u64, raws: &[&Raw], origin: i64) -> Vec<HostCall> {
         let mut calls: BTreeMap<(u64, i64, &str), HostCall> = BTreeMap::new();
@@ -161,7 +185,10 @@ impl Report {
             let call = self.calls.get(process, raw.correlation)?;
             Some((call, Some(place)))
         });
-        for (call, interval) in enqueuing.chain(waits.map(|call| (call, None))) {
+        // What a graph ran may not be in the export; that it was launched is.
+        let graphs = self.calls.graph_launches.iter().map(|(call, _)| call);
+        let others = waits.chain(graphs.filter(|call| call.process == process));
+        for (call, interval) in enqueuing.chain(others.map(|call| (call, None))) {
             let key = (call.thread, call.start, call.name.as_str());
             calls.entry(key).or_insert_with(|| HostCall {
                 name: call.name.clone(),

@@ -274,6 +274,97 @@ fn what_is_missing_is_said() {
     assert!(guess.contains("stream 7"));
 }
 
+/// 2023.4 writes a wait of a stream as type 3 though its enumeration says 2, and a wait of the host for an event as type 2.
+#[test]
+fn a_wait_is_told_by_its_call_and_not_by_its_type() {
+    let trace = trace(Version::V2026, |export| {
+        export.kernel("first", 4, 13, (-9000, -8900), (0, 1000));
+        export.record(5, 77, 13, -8800);
+        export.synchronisation("cuStreamWaitEvent", 3, (5, 77), 14, -7000);
+        export.synchronisation("cuEventSynchronize", 2, (5, 77), 15, -6500);
+        export.kernel("second", 4, 14, (-6000, -5900), (1002, 2000));
+        export.kernel("third", 4, 15, (-5000, -4900), (1003, 2000));
+    });
+    let expected = Dependency { from: 0, to: 1 };
+    assert_eq!(trace.recording.dependencies, [expected]);
+}
+
+#[test]
+fn what_is_captured_orders_nothing() {
+    let (first, wait) = ((-9000, -8900), -7000);
+    let orders = |captured: bool| {
+        let trace = trace(Version::V2026, |export| {
+            export.kernel("before", 4, 13, first, (0, 1000));
+            export.call(
+                if captured {
+                    "cuStreamBeginCapture_v2"
+                } else {
+                    "cuCtxGetCurrent"
+                },
+                (-8500, -8400),
+            );
+            export.record(5, 77, 13, -8000);
+            export.wait(5, 77, 14, wait);
+            export.call("cuStreamEndCapture", (-6800, -6700));
+            export.kernel("after", 4, 14, (-6000, -5900), (1002, 2000));
+        });
+        (
+            trace.recording.dependencies.len(),
+            trace.facts.stream_waits.len(),
+        )
+    };
+    assert_eq!([orders(false), orders(true)], [(1, 0), (0, 0)]);
+}
+
+#[test]
+fn a_stream_is_named_with_its_priority_unless_that_is_the_usual_one() {
+    let trace = trace(Version::V2026, |export| {
+        export.stream_with_priority(13, 2, 0);
+        export.stream_with_priority(14, 2, 4_294_967_291);
+        export.stream_with_priority(15, 2, -2);
+        for stream in 13..16 {
+            export.kernel(
+                "scale",
+                4,
+                stream,
+                (-900, -800),
+                (stream * 10, stream * 10 + 5),
+            );
+        }
+    });
+    let names = trace.recording.streams();
+    assert_eq!(names, ["13", "14, priority -5", "15, priority -2"]);
+    assert!(
+        names
+            .iter()
+            .all(|&name| trace.facts.streams[name] == StreamKind::NonBlocking)
+    );
+}
+
+#[test]
+fn launches_of_graphs_of_which_nothing_else_is_there_are_counted_and_shown() {
+    let (traces, notes) = traces(Version::V2026, |export| {
+        export.kernel("scale", 4, 13, (-900, -800), (0, 1000));
+        export.call("cuGraphLaunch", (1100, 1200));
+        export.call("cudaGraphLaunch_v10000", (1300, 1400));
+        export.graph_with_a_kernel((1500, 1600), (1700, 2000));
+    });
+    let said = notes
+        .iter()
+        .find(|note| note.contains("launches of graphs"));
+    assert!(
+        said.unwrap()
+            .starts_with("Of 2 launches of graphs the export has nothing but the call"),
+        "{notes:#?}"
+    );
+    let calls = traces[0].recording.calls.iter();
+    let graphs = calls.filter(|call| call.name.ends_with("GraphLaunch"));
+    assert_eq!(
+        graphs.map(|call| call.interval).collect::<Vec<_>>(),
+        [None, None, Some(1)]
+    );
+}
+
 #[test]
 fn reading_leaves_the_folder_as_it_was_even_if_it_is_read_only() {
     let (folder, path) = folder();

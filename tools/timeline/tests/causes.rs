@@ -260,3 +260,19 @@ fn between_two_copies_in_one_direction_lies_their_engine() {
     recording.intervals[1].span.start = 6001;
     assert_eq!(cause(&recording), Cause::Unknown, "too long for that");
 }
+
+#[test]
+fn nodes_of_one_launch_are_in_the_order_of_the_graph_and_those_of_two_are_not() {
+    let recording = kernels("a", "b");
+    let of_graphs = |second: (i64, i64)| {
+        let mut facts = called((-900, -800), second);
+        for operation in &mut facts.operations {
+            operation.call.as_mut().unwrap().name = "cuGraphLaunch".into();
+        }
+        likely(&recording, &facts)
+    };
+    let one = of_graphs((-900, -800));
+    assert_eq!(one.cause, Cause::Graph);
+    assert!(one.evidence.contains("one cuGraphLaunch ran"), "{one:?}");
+    assert_eq!(of_graphs((-700, -600)).cause, Cause::Unknown);
+}

@@ -92,6 +92,8 @@ pub fn nsys(
         .args([
             "profile",
             "--trace=cuda,nvtx,osrt",
+            // A graph traced as a whole leaves nothing to analyse.
+            "--cuda-graph-trace=node",
             "--sample=none",
             "--cpuctxsw=none",
             "--force-overwrite=true",

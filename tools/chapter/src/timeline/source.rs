@@ -92,16 +92,20 @@ fn keep(
 /// # Errors
 /// [`UsageError`]: when it cannot be read, is neither, or nothing ran in it.
 pub fn read(path: &Path) -> Result<Contents> {
-    let mut contents = if is_database(path)? {
-        of_nsight_systems(path)?
-    } else {
-        of_example(path)?
+    const NOT_PROFILED: &str = "nothing ran on a GPU that Nsight Systems can trace, which the software GPU is not, or CUDA was \
+        not traced. On a machine with an NVIDIA GPU, profile again: nsys profile --trace=cuda PROGRAM; a program of this \
+        repository takes --device nvidia";
+    const NOT_RECORDED: &str =
+        "its parts recorded no timeline. Run the example again, with a part that prints a chart";
+    let (mut contents, what_to_do) = match is_database(path)? {
+        true => (of_nsight_systems(path)?, NOT_PROFILED),
+        false => (of_example(path)?, NOT_RECORDED),
     };
     let runs = |timeline: &Recorded| !timeline.recording.intervals.is_empty();
     contents.timelines.retain(runs);
     if contents.timelines.is_empty() {
         let path = path.display();
-        let nothing = format!("{path} holds no device operations");
+        let nothing = format!("{path} holds no device operations: {what_to_do}");
         Err(UsageError(nothing))?;
     }
     Ok(contents)

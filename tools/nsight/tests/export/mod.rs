@@ -208,7 +208,13 @@ impl Export {
 
     /// A stream and its type: 1 blocking, 2 non-blocking, 3 the legacy one.
     pub fn stream(&mut self, stream: i64, flag: i64) {
+        self.stream_with_priority(stream, flag, 0);
+    }
+
+    /// As [`Export::stream`], with a priority as the export writes it.
+    pub fn stream_with_priority(&mut self, stream: i64, flag: i64, priority: i64) {
         let row = [
+            ("priority", priority.into()),
             ("streamId", stream.into()),
             ("processId", PROCESS.into()),
             ("contextId", 1.into()),
@@ -290,6 +296,14 @@ impl Export {
         self.insert("CUPTI_ACTIVITY_KIND_KERNEL", &row);
     }
 
+    /// A graph of one kernel in stream 13, launched and run within those times.
+    pub fn graph_with_a_kernel(&mut self, called: (i64, i64), ran: (i64, i64)) {
+        let correlation = self.call("cuGraphLaunch", called);
+        let mut row = self.operation(13, ran, correlation);
+        row.push(("shortName", self.string("node")));
+        self.insert("CUPTI_ACTIVITY_KIND_KERNEL", &row);
+    }
+
     /// A copy of 4 MiB: kind 1 to the device, 2 from it; host memory 0 pageable, 1 page-locked.
     pub fn copy(
         &mut self,
@@ -319,10 +333,22 @@ impl Export {
 
     /// A stream is told to wait for an event.
     pub fn wait(&mut self, event: i64, sync: i64, stream: i64, at: i64) {
-        let correlation = self.call("cudaStreamWaitEvent_v3020", (at, at + 1));
+        self.synchronisation("cudaStreamWaitEvent_v3020", 2, (event, sync), stream, at);
+    }
+
+    /// A call that synchronises, with the type that the export gives it, and the numbers of an event and its record.
+    pub fn synchronisation(
+        &mut self,
+        call: &str,
+        kind: i64,
+        (event, sync): (i64, i64),
+        stream: i64,
+        at: i64,
+    ) {
+        let correlation = self.call(call, (at, at + 1));
         let mut row = self.operation(stream, (at, at + 1), correlation);
         row.extend([("eventId", event.into()), ("eventSyncId", sync.into())]);
-        row.push(("syncType", 2.into()));
+        row.push(("syncType", kind.into()));
         self.insert("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", &row);
     }
 

@@ -39,6 +39,8 @@ pub enum Cause {
     Unknown,
     /// Both are in one stream.
     SameStream,
+    /// Both are nodes that one launch of a graph ran.
+    Graph,
     /// Both need an engine that runs one operation at a time.
     SameEngine,
     /// The second waits for the first through an event: this order is wanted.
@@ -48,7 +50,10 @@ pub enum Cause {
 impl Cause {
     /// Whether the program asked for this order, so that nothing is wrong with it.
     pub fn is_wanted(self) -> bool {
-        matches!(self, Self::Event | Self::SameStream | Self::SameEngine)
+        matches!(
+            self,
+            Self::Event | Self::SameStream | Self::Graph | Self::SameEngine
+        )
     }
 }
 
@@ -65,6 +70,7 @@ impl fmt::Display for Cause {
             Self::HostFunction => "a host function",
             Self::Unknown => "not known from this trace",
             Self::SameStream => "order of the stream",
+            Self::Graph => "order of the graph",
             Self::SameEngine => "order of the engine",
             Self::Event => "an event, so a real dependency",
         })
@@ -116,6 +122,7 @@ impl<'a> Causes<'a> {
             .or_else(|| self.host(first, second))
             .or_else(|| self.legacy_stream(first, second))
             .or_else(|| self.unknown_event(second))
+            .or_else(|| self.graph(first, second))
             .or_else(|| self.full_multiprocessors(first, second))
             .or_else(|| self.false_dependency(first, second))
             .unwrap_or_else(|| Likely::new(Cause::Unknown, ""))
@@ -127,6 +134,7 @@ impl<'a> Causes<'a> {
             .or_else(|| self.host(before, after))
             .or_else(|| self.host_function(before, after))
             .or_else(|| self.same_stream(before, after))
+            .or_else(|| self.graph(before, after))
             .or_else(|| self.legacy_stream(before, after))
             .or_else(|| self.unknown_event(after))
             .or_else(|| self.hand_over(before, after))
@@ -238,6 +246,18 @@ impl<'a> Causes<'a> {
                 "stream {stream} was told to wait for an event before it; the trace does not say where that was recorded"
             );
             Likely::new(Cause::UnknownEvent, evidence)
+        })
+    }
+
+    /// One call enqueues several operations only as a graph.
+    fn graph(&self, first: usize, second: usize) -> Option<Likely> {
+        let [a, b] = [self.facts.call(first)?, self.facts.call(second)?];
+        (a == b).then(|| {
+            let evidence = format!(
+                "both are nodes that one {} ran; the trace does not show the graph's edges",
+                a.name
+            );
+            Likely::new(Cause::Graph, evidence)
         })
     }
 
