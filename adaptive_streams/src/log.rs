@@ -53,9 +53,11 @@ pub fn expect_replayed(part: &mut Part, log: &[Decision], floors: &Floors) {
 }
 
 /// In each phase, of so many rounds, the number of streams is the best one, or nearly, from the first rounds on: after `most` of them.
+/// Events around each operation make the kernels of a recorded run seem longer.
 pub fn expect_settled(
     part: &mut Part,
     log: &[Decision],
+    recording: &Recording,
     regret: &Regret<{ PHASES.len() }, { CHOICES.len() }>,
     (of_phase, most): (usize, usize),
 ) {
@@ -67,11 +69,11 @@ pub fn expect_settled(
         let settled =
             truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
         let sentence = format!("phase {phase}: settled after");
-        part.expect(format!("settled/phase-{phase}"), &sentence, settled);
+        part.expect_recorded(format!("settled/phase-{phase}"), &sentence, recording, settled);
         let choice = CHOICES.iter().position(|&choice| choice == chosen).unwrap_or_default();
         let near = ratio(regret.beside_best(choice, phase)).at_most(1.05);
         let sentence = format!("phase {phase}: {chosen} streams beside the best fixed choice");
-        part.expect(format!("best/phase-{phase}"), &sentence, near);
+        part.expect_recorded(format!("best/phase-{phase}"), &sentence, recording, near);
     }
 }
 

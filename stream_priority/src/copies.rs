@@ -1,14 +1,16 @@
 //! copies: does a copy of high priority overtake others?
 //!
 //! Priorities are for kernels. One stream has many copies to the device to make; another asks for a small one now and then.
-//! Whether its stream has the same priority or a higher one, the copy engine takes its turn when it does:
+//! The copy engine takes what the driver's queues hand it, whether the stream has the same priority or a higher one:
 //!
 //! ```text
 //! bulk     |HHHHHHHHhhhhhhhhHHHHHHHHhhhhhhhhHHHHHHHH|
 //! requests |  ->    r  ->           r               |
 //! ```
 //!
-//! If a higher priority made the small copies come sooner, this would be wrong.
+//! If a higher priority made the small copies come sooner, this would be wrong. On a GPU the queues may: the driver shares a few of
+//! them among all streams. A small copy waits for all large ones in its queue, and takes turns with those in another; which queue a
+//! stream gets is not documented, and a run may see either.
 
 use crate::load::DELAYS;
 use cuda_host::prelude::*;
@@ -31,6 +33,8 @@ const REQUESTS: usize = 20;
 /// The time between two requests.
 const PAUSE: Duration = Duration::from_micros(17);
 const PASSES: usize = 5;
+/// Why a GPU may show something else.
+const QUEUES: &str = "which of the driver's queues a stream gets decides";
 
 /// The streams: of the large copies, of the requests, and one whose events say when a request arrived.
 struct Streams {
@@ -159,8 +163,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let as_asked = truth(has == asked, format!("{has:?}"), format!("{asked:?}"));
     part.expect("priorities", "the streams have the priorities that were asked for", as_asked);
     let gain = ratio(equal.requests.median().div_duration_f64(high.requests.median()));
-    part.expect("no-gain", "a high priority does not make copies come sooner", gain.at_most(1.3));
-    part.expect("no-loss", "nor later", gain.at_least(0.75));
-    part.take_away("Priorities order kernels only: a copy may wait for all large ones before it.");
+    let (no_gain, no_loss) = (gain.at_most(1.3), gain.at_least(0.75));
+    part.expect(
+        "no-gain",
+        "a high priority does not make copies come sooner",
+        no_gain.not_of_a_gpu(QUEUES),
+    );
+    part.expect("no-loss", "nor later", no_loss.not_of_a_gpu(QUEUES));
+    part.take_away("Priorities are for kernels: do not count on one for a copy.");
     Ok(())
 }

@@ -10,6 +10,7 @@
 //! ([`truth`], [`right`]) is always judged.
 
 use crate::check::{self, Checked, Mismatch, REFERENCE};
+use crate::device::TimeSource;
 use crate::part_option::PartOption;
 use crate::results::{Figure, Unit};
 use crate::units;
@@ -25,8 +26,8 @@ pub struct Expected {
     pub(crate) figure: Option<Figure>,
     /// Options under which the limit holds as well.
     pub(crate) follows: &'static [PartOption],
-    /// Why the model of a device cannot show it.
-    pub(crate) not_of_the_model: Option<&'static str>,
+    /// Of which devices it is not claimed, and why.
+    pub(crate) not_claimed_of: Option<(TimeSource, &'static str)>,
 }
 
 /// A figure that was found.
@@ -59,7 +60,7 @@ pub fn truth(holds: bool, found: impl Display, limit: impl Display) -> Expected 
         holds,
         figure: None,
         follows: PartOption::ALL.as_slice(),
-        not_of_the_model: None,
+        not_claimed_of: None,
     }
 }
 
@@ -117,7 +118,7 @@ impl Found {
             holds,
             figure: Some(self.0),
             follows: &[],
-            not_of_the_model: None,
+            not_claimed_of: None,
         }
     }
 
@@ -145,7 +146,13 @@ impl Expected {
 
     /// The model of a device cannot show it, for this reason: there it is printed and not claimed.
     pub fn not_of_the_model(mut self, reason: &'static str) -> Self {
-        self.not_of_the_model = Some(reason);
+        self.not_claimed_of = Some((TimeSource::Modelled, reason));
+        self
+    }
+
+    /// On a GPU something else decides, for this reason: there it is printed and not claimed.
+    pub fn not_of_a_gpu(mut self, reason: &'static str) -> Self {
+        self.not_claimed_of = Some((TimeSource::Measured, reason));
         self
     }
 }
@@ -211,5 +218,11 @@ mod tests {
     fn what_the_model_cannot_show_is_not_claimed_of_it() {
         let expected = [ratio(0.5).at_least(1.0).not_of_the_model("a reason")];
         assert_eq!(claims(None, &expected), []);
+    }
+
+    #[test]
+    fn what_a_gpu_leaves_open_is_claimed_of_the_model() {
+        let expected = [ratio(0.5).at_least(1.0).not_of_a_gpu("a reason")];
+        assert_eq!(claims(None, &expected), [(true, false)]);
     }
 }

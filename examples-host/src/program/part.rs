@@ -263,12 +263,15 @@ impl<'a> Part<'a> {
 
     /// Claims that `sentence` is true. Programs know the claim by `id`, which no other claim of the part has.
     pub fn expect(&mut self, id: impl Into<String>, sentence: &str, expected: Expected) {
-        if let (TimeSource::Modelled, Some(reason)) =
-            (self.device().times(), expected.not_of_the_model)
-        {
+        let times = self.device().times();
+        if let Some((_, reason)) = expected.not_claimed_of.filter(|(of, _)| *of == times) {
+            let device = match times {
+                TimeSource::Modelled => "the model",
+                TimeSource::Measured => "a GPU",
+            };
             self.say(format!(
-                "Not claimed of the model: {sentence}, {} modelled:\n{reason}.",
-                expected.found
+                "Not claimed of {device}: {sentence}, {}:\n{reason}.",
+                self.labelled(expected.found)
             ));
             return;
         }
