@@ -73,12 +73,12 @@ impl<'g> Watch<'g> {
     /// The checkers of one host thread that executes blocks of `grid`.
     pub fn new(grid: &Grid<'_>) -> Self {
         let program = &grid.kernel.program;
-        let mut sites = program.codes.iter().flat_map(|code| &code.sites);
-        let narrow = sites.any(|site| {
-            matches!(site.space, Space::Shared | Space::Generic) && !site.bytes.is_multiple_of(4)
+        let sites = program.codes.iter().flat_map(|code| &code.sites);
+        let shared = sites.filter(|site| matches!(site.space, Space::Shared | Space::Generic));
+        let granule = shared.fold(4, |granule, site| {
+            granule.min(1 << site.bytes.trailing_zeros().min(2))
         });
         let bytes = grid.shared_bytes();
-        let granule = if narrow { 1 } else { 4 };
         Self {
             recorder: Recorder::new(program.sites),
             early: program
@@ -118,15 +118,25 @@ impl<'g> Watch<'g> {
             return;
         };
         let lane_bytes = site.bytes * site.count;
-        for index in 0..bytes / lane_bytes.max(1) {
-            let address = address + index * lane_bytes;
-            if site.strength.strong && access != Access::Store {
-                order.hear(warp, address, site.strength.acquires);
+        let count = bytes / lane_bytes.max(1);
+        let lanes = |first: u32, count| shared::Lanes {
+            lane: (lane + first as usize) % LANES,
+            count,
+            address: address + first * lane_bytes,
+            bytes: lane_bytes,
+        };
+        if !site.strength.strong {
+            shared.access(order, site, access, warp, lanes(0, count), same);
+            return;
+        }
+        for index in 0..count {
+            let lanes = lanes(index, 1);
+            if access != Access::Store {
+                order.hear(warp, lanes.address, site.strength.acquires);
             }
-            let lane = (lane + index as usize) % LANES;
-            shared.access(order, site, access, (warp, lane), address, same);
-            if site.strength.strong && access != Access::Load {
-                order.tell(warp, address, site.strength.releases);
+            shared.access(order, site, access, warp, lanes, same);
+            if access != Access::Load {
+                order.tell(warp, lanes.address, site.strength.releases);
             }
         }
     }

@@ -18,7 +18,7 @@
 //! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
 //! too much, and a race may be missed. None is made up.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::super::block::BARRIERS;
 use super::super::context::Lanes;
@@ -40,7 +40,7 @@ pub(super) struct Order {
     pairs: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     barriers: [Barrier; BARRIERS],
     /// What was told at addresses of shared memory.
-    told: HashMap<u32, Clock>,
+    told: BTreeMap<u32, Clock>,
     /// By warp: what it knew at its last fence, and what it will know after the next.
     fenced: Vec<Option<Clock>>,
     heard: Vec<Option<Clock>>,
@@ -70,6 +70,48 @@ pub(super) struct Moment {
     pub stretch: u32,
 }
 
+/// What a warp knows, for its accesses at one time.
+pub(super) struct View<'o> {
+    warp: u8,
+    stretch: u32,
+    known: &'o [u32],
+    lanes: u32,
+    pairs: Option<&'o [[u32; LANES]; LANES]>,
+}
+
+impl View<'_> {
+    /// Now, for a lane of the warp.
+    #[inline(always)]
+    pub fn now(&self, lane: usize) -> Moment {
+        Moment {
+            warp: self.warp,
+            lane: lane as u8,
+            stretch: self.stretch,
+        }
+    }
+
+    /// Whether `earlier` comes before the present of all lanes.
+    #[inline(always)]
+    pub fn knows_all(&self, earlier: Moment) -> bool {
+        let known = match earlier.warp == self.warp {
+            true => self.lanes,
+            false => self.known[usize::from(earlier.warp)],
+        };
+        earlier.stretch <= known
+    }
+
+    /// Whether `earlier` comes before `now`, the present of its lane.
+    #[inline(always)]
+    pub fn is_before(&self, earlier: Moment, now: Moment) -> bool {
+        self.knows_all(earlier)
+            || earlier.warp == self.warp
+                && (earlier.lane == now.lane
+                    || self.pairs.is_some_and(|pairs| {
+                        earlier.stretch <= pairs[usize::from(now.lane)][usize::from(earlier.lane)]
+                    }))
+    }
+}
+
 impl Order {
     /// A block of that many warps begins.
     pub fn start(&mut self, warps: usize) {
@@ -84,28 +126,17 @@ impl Order {
         self.heard = vec![None; warps];
     }
 
-    /// Now, for a lane of a warp.
-    #[inline]
-    pub fn now(&self, warp: u32, lane: usize) -> Moment {
-        Moment {
+    /// What a warp knows of accesses now.
+    #[inline(always)]
+    pub fn view(&self, warp: u32) -> View<'_> {
+        let index = warp as usize;
+        View {
             warp: warp as u8,
-            lane: lane as u8,
-            stretch: self.stretch[warp as usize],
+            stretch: self.stretch[index],
+            known: &self.known[index],
+            lanes: self.lanes[index],
+            pairs: self.pairs[index].as_deref(),
         }
-    }
-
-    /// Whether `earlier` comes before `now`, the present of its lane.
-    #[inline]
-    pub fn is_before(&self, earlier: Moment, now: Moment) -> bool {
-        let warp = usize::from(now.warp);
-        if earlier.warp != now.warp {
-            return earlier.stretch <= self.known[warp][usize::from(earlier.warp)];
-        }
-        earlier.lane == now.lane
-            || earlier.stretch <= self.lanes[warp]
-            || self.pairs[warp].as_ref().is_some_and(|pairs| {
-                earlier.stretch <= pairs[usize::from(now.lane)][usize::from(earlier.lane)]
-            })
     }
 
     /// What a warp knows now.
@@ -216,8 +247,8 @@ impl Order {
             return;
         };
         if acquires {
-            let told = told.clone();
-            self.learn(warp, &told);
+            join(&mut self.known[warp], told);
+            self.lanes[warp] = self.lanes[warp].max(told[warp]);
         } else {
             match &mut self.heard[warp] {
                 Some(heard) => join(heard, told),
@@ -256,6 +287,16 @@ fn join(into: &mut Clock, other: &Clock) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Order {
+        fn now(&self, warp: u32, lane: usize) -> Moment {
+            self.view(warp).now(lane)
+        }
+
+        fn is_before(&self, earlier: Moment, now: Moment) -> bool {
+            self.view(now.warp.into()).is_before(earlier, now)
+        }
+    }
 
     fn order() -> Order {
         let mut order = Order::default();

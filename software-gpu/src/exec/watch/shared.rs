@@ -2,7 +2,9 @@
 //! between.
 //!
 //! For each granule of shared memory the last store is kept, and two loads since by different threads, of different
-//! warps if there are any: a store that comes after both comes after what matters of the rest.
+//! warps if there are any: a store that comes after both comes after what matters of the rest ([`history`]).
+
+mod history;
 
 use std::collections::BTreeSet;
 
@@ -10,7 +12,8 @@ use super::super::fault::{Access, Place};
 use super::super::grid::Grid;
 use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
-use super::order::{Moment, Order};
+use super::order::{Moment, Order, View};
+use history::{History, Kept, ROW, Run};
 
 /// Races of so many pairs of instructions are told.
 const KEPT: usize = 64;
@@ -34,24 +37,6 @@ pub struct SharedRace {
     pub same_warp: bool,
 }
 
-/// An access that may conflict with later ones.
-#[derive(Clone, Copy)]
-struct Kept {
-    moment: Moment,
-    line: u32,
-    /// Which execution of a memory instruction it belongs to.
-    serial: u32,
-    access: Access,
-    strong: bool,
-}
-
-/// The accesses to a granule.
-#[derive(Clone, Copy, Default)]
-struct Granule {
-    store: Option<Kept>,
-    loads: [Option<Kept>; 2],
-}
-
 struct Found {
     block: u64,
     address: u32,
@@ -61,18 +46,31 @@ struct Found {
 
 /// The shared memory of the blocks that one host thread executes.
 pub(super) struct Shared {
-    granules: Vec<Granule>,
+    history: History,
+    /// How many granules there are.
+    granules: u32,
     granule_bytes: u32,
     block: u64,
     serial: u32,
     found: Vec<Found>,
 }
 
+/// The bytes that lanes side by side access: `lane` those at `address`, each lane as many.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub lane: usize,
+    pub count: u32,
+    pub address: u32,
+    /// Bytes of one lane.
+    pub bytes: u32,
+}
+
 impl Shared {
     /// For `bytes` bytes of shared memory whose accesses are of `granule_bytes` bytes at least.
     pub fn new(bytes: u32, granule_bytes: u32) -> Self {
-        let granules = vec![Granule::default(); bytes.div_ceil(granule_bytes) as usize];
+        let granules = bytes.div_ceil(granule_bytes);
         Self {
+            history: History::new(granules),
             granules,
             granule_bytes,
             block: 0,
@@ -92,42 +90,86 @@ impl Shared {
         self.serial = self.serial.wrapping_add(1);
     }
 
-    /// A lane is about to access the bytes of its elements at `address`. `same` says that a store changes nothing.
+    /// Lanes of a warp are about to access their bytes. `same` says that a store changes nothing.
     #[inline]
     pub fn access(
         &mut self,
         order: &Order,
         site: &Site,
         access: Access,
-        (warp, lane): (u32, usize),
-        address: u32,
+        warp: u32,
+        lanes: Lanes,
         same: bool,
     ) {
+        let view = order.view(warp);
         let now = Kept {
-            moment: order.now(warp, lane),
+            moment: view.now(lanes.lane),
             line: site.line,
             serial: self.serial,
             access,
             strong: site.strength.strong,
         };
-        let bytes = site.bytes * site.count;
-        let first = address / self.granule_bytes;
-        let last = (address + bytes - 1) / self.granule_bytes;
-        for index in first..=last {
-            let Some(granule) = self.granules.get_mut(index as usize) else {
-                return;
-            };
-            if let Some(earlier) = granule.meet(order, now, same) {
-                self.race(index, earlier, now);
+        let shift = self.granule_bytes.trailing_zeros();
+        let aligned = (lanes.address | lanes.bytes) & (self.granule_bytes - 1) == 0;
+        let each = lanes.bytes >> shift;
+        if aligned && each.is_power_of_two() && lanes.count > 1 {
+            let first = lanes.address >> shift;
+            let end = (first + lanes.count * each).min(self.granules);
+            let now = Run::new(now, each.trailing_zeros());
+            self.run(&view, now, (first, end), same);
+            return;
+        }
+        for index in 0..lanes.count {
+            let address = lanes.address + index * lanes.bytes;
+            let first = address >> shift;
+            let end = ((address + lanes.bytes - 1) >> shift) + 1;
+            let now = now.of_lane(lanes.lane + index as usize);
+            // Lanes may share granules: each by itself.
+            for granule in first..end.min(self.granules) {
+                let cells = self.history.cells((granule / ROW) as usize);
+                let cell = &mut cells[(granule % ROW) as usize];
+                if let Some(earlier) = cell.meet(&view, now, same) {
+                    self.race(granule, earlier, now);
+                }
             }
         }
     }
 
+    /// An access to granules side by side.
+    fn run(&mut self, view: &View<'_>, now: Run, (first, end): (u32, u32), same: bool) {
+        let mut at = first;
+        while at < end {
+            let (index, from) = ((at / ROW) as usize, at % ROW);
+            let to = (end - at + from).min(ROW);
+            let here = now.skip(at - first);
+            let whole = to - from == ROW && (at - first) & (now.each() - 1) == 0;
+            if !(whole && self.history.meet_row(view, index, here)) {
+                let mut races = Vec::new();
+                let cells = self.history.cells(index);
+                for (offset, cell) in cells[from as usize..to as usize].iter_mut().enumerate() {
+                    let offset = offset as u32;
+                    let now = now.at(at - first + offset);
+                    if let Some(earlier) = cell.meet(view, now, same) {
+                        races.push((at + offset, earlier, now));
+                    }
+                }
+                for (granule, earlier, later) in races {
+                    self.race(granule, earlier, later);
+                }
+                if whole && now.first.access != Access::Load {
+                    self.history.unite(index, here);
+                }
+            }
+            at += to - from;
+        }
+    }
+
+    /// Takes note of a race, if it is the first one of its pair of instructions.
     #[cold]
-    fn race(&mut self, index: u32, earlier: Kept, later: Kept) {
+    fn race(&mut self, granule: u32, earlier: Kept, later: Kept) {
         let found = Found {
             block: self.block,
-            address: index * self.granule_bytes,
+            address: granule * self.granule_bytes,
             earlier,
             later,
         };
@@ -156,43 +198,6 @@ impl Shared {
         let mut pairs = BTreeSet::new();
         found.retain(|found| pairs.insert(found.pair()));
         found.iter().map(|found| found.told(grid)).collect()
-    }
-}
-
-impl Granule {
-    /// Takes note of an access; returns one that it races with.
-    #[inline]
-    fn meet(&mut self, order: &Order, now: Kept, same: bool) -> Option<Kept> {
-        let races = |earlier: &Kept| {
-            // Lanes of one instruction that store the same value do no harm.
-            let agree = same && earlier.serial == now.serial && earlier.access == Access::Store;
-            let atomic = earlier.strong && now.strong;
-            !agree && !atomic && !order.is_before(earlier.moment, now.moment)
-        };
-        let store = self.store.filter(races);
-        if now.access == Access::Load {
-            self.note_load(order, now);
-            return store;
-        }
-        let load = self.loads.into_iter().flatten().find(races);
-        self.store = Some(now);
-        self.loads = [None; 2];
-        store.or(load)
-    }
-
-    #[inline]
-    fn note_load(&mut self, order: &Order, now: Kept) {
-        let replaceable = |load: &Option<Kept>| {
-            load.is_none_or(|earlier| order.is_before(earlier.moment, now.moment))
-        };
-        let [first, second] = &mut self.loads;
-        if replaceable(first) {
-            *first = Some(now);
-        } else if replaceable(second)
-            || second.is_some_and(|second| second.moment.warp == now.moment.warp)
-        {
-            *second = Some(now);
-        }
     }
 }
 
@@ -226,5 +231,93 @@ impl Found {
             address: self.address,
             same_warp: self.same_warp(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::ir::Space;
+
+    const BYTES: u32 = 1024;
+    const WARPS: u32 = 4;
+
+    /// The next number below `end`.
+    fn below(state: &mut u64, end: u32) -> u32 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state >> 20) as u32 % end
+    }
+
+    fn found(shared: &Shared) -> Vec<(u32, Kept, Kept)> {
+        let all = shared.found.iter();
+        all.map(|found| (found.address, found.earlier, found.later))
+            .collect()
+    }
+
+    #[test]
+    fn lanes_at_once_do_what_they_do_one_by_one() {
+        let (mut races, mut united, mut state) = (0, 0, 0x9e37_79b9_7f4a_7c15_u64);
+        for round in 0..4000 {
+            let (mut order, granule) = (Order::default(), 1 << (round % 3));
+            order.start(WARPS as usize);
+            let (mut whole, mut single) =
+                (Shared::new(BYTES, granule), Shared::new(BYTES, granule));
+            let mut next = |end| below(&mut state, end);
+            for line in 0..40 {
+                let warp = next(WARPS);
+                match next(6) {
+                    0 => order.warp_barrier(warp, !0 >> next(2), !0),
+                    1 => order.all_met(),
+                    2 => order.hear_all(warp),
+                    _ => {}
+                }
+                let bytes = 4 << next(3);
+                let count = [1, 8, 32][next(3) as usize];
+                let site = Site {
+                    line,
+                    space: Space::Shared,
+                    offset: 0,
+                    relative: false,
+                    wide_address: false,
+                    bytes,
+                    count: 1,
+                    signed: false,
+                    wide: false,
+                    rows: Default::default(),
+                    strength: Default::default(),
+                    cache: 0,
+                    exchanges: false,
+                    combine: None,
+                };
+                let access = [Access::Load, Access::Store][next(2) as usize];
+                let lanes = Lanes {
+                    lane: next(2) as usize,
+                    count,
+                    address: next(BYTES / 64) * 64 + bytes * next(2),
+                    bytes,
+                };
+                whole.next_instruction();
+                single.next_instruction();
+                whole.access(&order, &site, access, warp, lanes, false);
+                for index in 0..count {
+                    let lane = Lanes {
+                        lane: (lanes.lane + index as usize) % LANES,
+                        count: 1,
+                        address: lanes.address + index * bytes,
+                        bytes,
+                    };
+                    single.access(&order, &site, access, warp, lane, false);
+                }
+                assert!(
+                    found(&whole) == found(&single),
+                    "round {round}, line {line}"
+                );
+                united += usize::from(whole.history.united() > single.history.united());
+            }
+            races += whole.found.len();
+        }
+        assert!(races > 1000 && united > 10_000, "{races}, {united}");
     }
 }

@@ -1,9 +1,14 @@
-//! Many ranges at once: a kernel that touches the same scattered ranges as the last time costs one walk over them.
+//! Many ranges at once: a kernel that touches the same scattered ranges as the last time costs one walk over them, and
+//! one that touches many others, one walk that makes all cells anew.
 
 use std::ops::Range;
 
 use super::{Accessor, Cell, Entry, Shadow};
 use crate::order::kinds::Kinds;
+
+/// From so many ranges on that are left, making all cells anew pays, if there is one for so many cells at least.
+const MANY: usize = if cfg!(test) { 4 } else { 32 };
+const CELLS_EACH: usize = 8;
 
 /// Ranges that the walk leaves to be treated one by one.
 #[derive(Default)]
@@ -34,14 +39,65 @@ impl Shadow {
             _ => self.break_up(ranges),
         }
         let left = self.walk(ranges, kinds, by, &mut conflict);
-        for range in left.irregular {
-            self.access(range, kinds, by, &mut conflict);
-        }
-        for range in left.alike {
-            self.merge(range, 1);
+        let work = left.irregular.len() + left.alike.len();
+        if work >= MANY && work * CELLS_EACH >= self.cells.len() {
+            self.renew(&left.irregular, kinds, by, &mut conflict);
+        } else {
+            for range in left.irregular {
+                self.access(range, kinds, by, &mut conflict);
+            }
+            for range in left.alike {
+                self.merge(range, 1);
+            }
         }
         self.group(ranges);
         ranges.len()
+    }
+
+    /// Makes all cells anew, with the accesses to these ranges, and joins those that have become the same.
+    fn renew(
+        &mut self,
+        ranges: &[Range<u64>],
+        kinds: Kinds,
+        by: Accessor<'_>,
+        conflict: &mut impl FnMut(&Entry, Range<u64>),
+    ) {
+        let old = std::mem::take(&mut self.cells);
+        let mut new = Joined(Vec::with_capacity(old.len() + 2 * ranges.len()));
+        let fresh = || vec![by.entry(kinds)];
+        let mut ranges = ranges.iter().cloned();
+        let mut next = ranges.next();
+        for (mut at, cell) in old {
+            while let Some(range) = next.as_mut().filter(|range| range.start < cell.end) {
+                let start = range.start;
+                let end = match start < at {
+                    true => range.end.min(at),
+                    false => range.end.min(cell.end),
+                };
+                if start < at {
+                    new.push(start, end, fresh());
+                } else {
+                    if at < start {
+                        new.push(at, start, cell.entries.clone());
+                    }
+                    let mut piece = cell.part(end);
+                    piece.touch(kinds, by, |entry| conflict(entry, start..end));
+                    new.push(start, end, piece.entries);
+                    at = end;
+                }
+                range.start = end;
+                if range.is_empty() {
+                    next = ranges.next();
+                }
+            }
+            if at < cell.end {
+                new.push(at, cell.end, cell.entries);
+            }
+        }
+        for range in next.into_iter().chain(ranges) {
+            new.push(range.start, range.end, fresh());
+        }
+        self.cells = new.0.into_iter().collect();
     }
 
     /// Notes the accesses to ranges that are cells.
@@ -83,6 +139,19 @@ impl Shadow {
             before = Some(cell);
         }
         left
+    }
+}
+
+/// Cells in rising order.
+struct Joined(Vec<(u64, Cell)>);
+
+impl Joined {
+    /// Adds a cell behind the others, or its bytes to the last one if that is the same.
+    fn push(&mut self, start: u64, end: u64, entries: Vec<Entry>) {
+        match self.0.last_mut() {
+            Some((_, last)) if last.end == start && last.entries == entries => last.end = end,
+            _ => self.0.push((start, Cell { end, entries })),
+        }
     }
 }
 

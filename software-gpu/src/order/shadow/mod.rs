@@ -239,6 +239,13 @@ impl Shadow {
 }
 
 impl Cell {
+    /// A copy of it that ends there, with room for one more entry.
+    fn part(&self, end: u64) -> Self {
+        let mut entries = Vec::with_capacity(self.entries.len() + 1);
+        entries.extend_from_slice(&self.entries);
+        Self { end, entries }
+    }
+
     fn touch(&mut self, kinds: Kinds, by: Accessor<'_>, mut conflict: impl FnMut(&Entry)) {
         let mut own = kinds;
         self.entries.retain_mut(|entry| {
