@@ -59,6 +59,8 @@ fn timelines(number: &Value, [parents, parent]: [Value; 2]) -> Result<Vec<Value>
     let pages = names.iter().zip(1_u32..).map(|(name, place)| {
         let content =
             fs::read_to_string(folder.join(name)).with_context(|| format!("cannot read {name}"))?;
+        // mdBook calls the folder's README so.
+        let content = content.replace("](README.md", "](index.md");
         let mut number = number.as_array().cloned().unwrap_or_default();
         number.push(place.into());
         Ok(json!({ "Chapter": {
@@ -233,6 +235,17 @@ mod tests {
         assert_eq!(first["number"], json!([7, 1]));
         assert_eq!(first["parent_names"], json!(["T"]));
         assert!(first["content"].as_str().unwrap().contains("Nsight"));
+        let content = |page: &Value| page["Chapter"]["content"].as_str().unwrap().to_owned();
+        assert!(
+            pages
+                .iter()
+                .any(|page| content(page).contains("](index.md"))
+        );
+        assert!(
+            !pages
+                .iter()
+                .any(|page| content(page).contains("](README.md"))
+        );
     }
 
     #[test]
