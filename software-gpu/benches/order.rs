@@ -115,3 +115,38 @@ fn behind_events(bencher: Bencher, streams: u64) {
             checker
         });
 }
+
+/// A copy fills a buffer and a kernel reads so many ranges of it, other ones each time.
+#[divan::bench(args = [1_000, 10_000, 100_000], sample_count = 5)]
+fn scattered_over_a_copy(bencher: Bencher, pieces: u64) {
+    const ROUNDS: u64 = 20;
+    let copy = Accesses {
+        writes: (0..pieces * 16 + ROUNDS).into(),
+        ..Accesses::default()
+    };
+    let piece = |round: u64| move |index: u64| index * 16 + round..index * 16 + round + 4;
+    let kernels: Vec<_> = (0..ROUNDS)
+        .map(|round| Accesses {
+            reads: (0..pieces).map(piece(round)).collect(),
+            ..Accesses::default()
+        })
+        .collect();
+    bencher
+        .counter(ItemsCount::new(ROUNDS * pieces))
+        .bench_local(|| {
+            let mut checker = checker(1);
+            for (index, accesses) in kernels
+                .iter()
+                .flat_map(|kernel| [&copy, kernel])
+                .enumerate()
+            {
+                let operation = OperationId(index as u64);
+                let description = Description::new("operation");
+                checker.submitted(HOST, StreamId(0), operation, &[], description);
+                checker.accessed(operation, black_box(accesses));
+                checker.ended(operation);
+            }
+            assert!(checker.take_findings().is_empty());
+            checker
+        });
+}

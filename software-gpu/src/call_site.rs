@@ -16,7 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::order::{Locate, identity_of};
 
+mod frames;
 mod object;
+
+use frames::Frames;
 
 /// Frames that are noted at most. Wrappers of the driver are rarely deeper.
 const DEPTH: usize = 40;
@@ -56,6 +59,7 @@ pub fn add_wrapper(folder: &'static str) {
 /// The return addresses of a call of the driver.
 pub(crate) struct CallSite {
     addresses: Vec<usize>,
+    frames: Frames,
 }
 
 thread_local! {
@@ -105,24 +109,18 @@ impl CallSite {
     /// `file:line` in the program, where symbols allow.
     fn resolve(&self) -> Option<String> {
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found = None;
-        for address in &self.addresses {
-            if object::is_system(*address) {
-                continue;
-            }
-            backtrace::resolve(*address as *mut _, |symbol| {
-                if let (None, Some(file), Some(line)) = (&found, symbol.filename(), symbol.lineno())
-                    && !is_wrapper(file, &wrappers)
-                    && !is_libc(file, symbol.name().and_then(|name| name.as_str()))
-                {
-                    found = Some(format!("{}:{line}", shortened(file)));
-                }
+        let symbols = self.frames.symbols(&self.addresses);
+        for address in self.addresses.iter().filter(|a| !object::is_system(**a)) {
+            let mut symbols = symbols.iter().filter(|symbol| symbol.address == *address);
+            let outside = symbols.find(|symbol| {
+                !is_wrapper(&symbol.file, &wrappers)
+                    && !is_libc(&symbol.file, symbol.function.as_deref())
             });
-            if found.is_some() {
-                break;
+            if let Some(symbol) = outside {
+                return Some(format!("{}:{}", shortened(&symbol.file), symbol.line));
             }
         }
-        found
+        None
     }
 }
 
@@ -131,10 +129,9 @@ impl Stack {
     /// no slots.
     fn walk(end: usize) -> Self {
         let (mut addresses, mut slots) = (Vec::with_capacity(DEPTH), Vec::new());
-        backtrace::trace(|frame| {
-            let address = frame.ip() as usize;
-            let slot = (frame.sp() as usize).wrapping_sub(size_of::<usize>());
-            if slot > end || frame.sp().is_null() {
+        frames::walk(|address, stack_pointer| {
+            let slot = stack_pointer.wrapping_sub(size_of::<usize>());
+            if slot > end || stack_pointer == 0 {
                 addresses.push(address);
                 slots.push(slot);
             }
@@ -142,7 +139,10 @@ impl Stack {
         });
         let mut stack = Self {
             slots,
-            site: Arc::new(CallSite { addresses }),
+            site: Arc::new(CallSite {
+                addresses,
+                frames: Frames::here(),
+            }),
         };
         // The outermost frame has no return address.
         stack
@@ -307,6 +307,7 @@ mod tests {
         let system = addresses[of_libc..].iter().copied();
         let rest = CallSite {
             addresses: system.filter(|a| object::is_system(*a)).collect(),
+            frames: site.frames.clone(),
         };
         assert_eq!(rest.locate(), None);
     }
@@ -316,6 +317,7 @@ mod tests {
     fn calls_without_a_line_are_told_apart_by_their_addresses() {
         let site = |address: usize| CallSite {
             addresses: vec![address],
+            frames: Frames::none(),
         };
         let (one, other) = (site(1), site(2));
         assert_eq!((one.locate(), other.locate()), (None, None));

@@ -10,6 +10,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+pub use software_gpu_device::Kind;
+
 /// The environment variable that names the [`Mode`] for programs that do not call [`set_mode`].
 pub const VARIABLE: &str = "SOFTWARE_GPU_RACES";
 
@@ -23,23 +25,6 @@ pub enum Mode {
     Report,
     /// As [`Report`](Self::Report); and the process is to end with exit code 1.
     Fail,
-}
-
-/// Which rule was broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Two operations touch the same bytes, one of them writes, and neither waits for the other.
-    Race,
-    /// Memory is used outside of its life: before its allocation, after its free, or freed without order.
-    Lifetime,
-    /// A function that the driver calls calls the driver: it gets `CUDA_ERROR_NOT_PERMITTED`.
-    HostFunction,
-    /// Memory is read that was never written.
-    NeverWritten,
-    /// Two threads of a block touch the same shared memory without a barrier in between.
-    SharedMemoryRace,
-    /// Threads of a warp meet a barrier apart from each other.
-    DivergentBarrier,
 }
 
 /// One thing found. Its text names both sides, the bytes, and what is missing.
@@ -92,19 +77,6 @@ impl fmt::Display for Mode {
             Self::Off => "off",
             Self::Report => "report",
             Self::Fail => "fail",
-        })
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Race => "race",
-            Self::Lifetime => "lifetime",
-            Self::HostFunction => "host function",
-            Self::NeverWritten => "never written",
-            Self::SharedMemoryRace => "shared memory race",
-            Self::DivergentBarrier => "divergent barrier",
         })
     }
 }

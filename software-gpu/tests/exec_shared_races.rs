@@ -7,7 +7,7 @@ use software_gpu::exec::{Access, Observed, SharedRace};
 
 /// Shared memory `s` of 128 words; `%s` is the thread's own word, `%u` that of the next thread, `%w` that of the
 /// thread with the same lane in the next warp.
-const SETUP: &str = ".reg .b64 %s, %u, %w; .shared .align 4 .b8 s[512]; mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %s, %rd1, %rd2;
+const SETUP: &str = ".reg .b64 %s, %u, %w; .shared .align 16 .b8 s[512]; mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %s, %rd1, %rd2;
     add.u32 %r1, %t, 1; and.b32 %r1, %r1, 127; mul.wide.u32 %rd2, %r1, 4; add.s64 %u, %rd1, %rd2;
     add.u32 %r1, %t, 32; and.b32 %r1, %r1, 127; mul.wide.u32 %rd2, %r1, 4; add.s64 %w, %rd1, %rd2;\n";
 /// Line of the first line of a body behind [`SETUP`].
@@ -238,6 +238,69 @@ END:"
     let (cost, observed) = device.run_checked(&module, "test", launch(1, 64), &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
     observed.shared_races
+}
+
+/// Races of the body's block of 96 threads, which may end with a fault.
+fn races_on_hopper(body: &str) -> (Vec<SharedRace>, Option<String>) {
+    let source = kernel("", &format!("{SETUP}{body}"));
+    let source = source.replace("6.0", "8.0").replace("sm_70", "sm_90");
+    let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let out = device.upload(&[0_u32; 96]);
+    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let (cost, observed) = device.run_checked(&module, "test", launch(1, 96), &parameters);
+    let fault = cost.err().map(|fault| fault.to_string());
+    (observed.shared_races, fault)
+}
+
+#[test]
+fn lanes_hear_of_different_mbarriers_at_once() {
+    // Threads 0 and 32 store and arrive at an object each; warp 2 comes last, and waits for one with each half.
+    let races = |arrive: &str| {
+        races_on_hopper(&format!(
+            ".shared .align 8 .b8 m[16]; .reg .b64 %m, %o; mov.u64 %m, m; setp.ne.u32 %p1, %t, 0; @%p1 bra READY;
+             mbarrier.init.shared.b64 [%m], 1; mbarrier.init.shared.b64 [%m+8], 1;
+READY:       bar.sync 0; setp.eq.u32 %p1, %t, 0; @%p1 bra A; setp.eq.u32 %p1, %t, 32; @%p1 bra B;
+             setp.lt.u32 %p1, %t, 64; @%p1 bra END;
+             and.b32 %r4, %t, 16; shr.u32 %r4, %r4, 1; cvt.u64.u32 %rd4, %r4; add.s64 %o, %m, %rd4;
+WAIT:        mbarrier.try_wait.parity.shared.b64 %p2, [%o], 0; @!%p2 bra WAIT;
+             ld.shared.u32 %r5, [s]; ld.shared.u32 %r5, [s+128]; bra END;
+A:           st.shared.u32 [%s], 1; mbarrier.arrive.shared.b64 %rd5, [%m]; bra END;
+B:           {arrive} END:"
+        ))
+    };
+    let (store, arrive) = (
+        "st.shared.u32 [%s], 1;",
+        "mbarrier.arrive.shared.b64 %rd5, [%m+8];",
+    );
+    assert_eq!(races(&format!("{store} {arrive}")), (vec![], None));
+    assert_eq!(races(&format!("{arrive} {store}")).0.len(), 1);
+}
+
+#[test]
+fn lanes_before_a_fault_are_followed() {
+    // Each lane of warp 1 touches what warp 0 has touched, up to lane 5, which misses shared memory.
+    let races = |before: &str, instruction: &str| {
+        races_on_hopper(&format!(
+            "setp.ge.u32 %p1, %t, 64; @%p1 bra END; setp.lt.u32 %p1, %t, 32; @%p1 bra FIRST;
+             and.b32 %r3, %t, 31; mul.wide.u32 %rd4, %r3, 16; add.s64 %rd4, %rd4, %rd1;
+             setp.eq.u32 %p1, %t, 37; @%p1 add.s64 %rd4, %rd4, 65536; {instruction} bra END;
+FIRST:       {before} END:"
+        ))
+    };
+    let (load, store) = ("ld.shared.u32 %r4, [%rd4];", "st.shared.u32 [%rd4], 1;");
+    let matrix = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%rd4];";
+    let stored = "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd4], {%r4};";
+    for (before, instruction) in [
+        ("st.shared.u32 [%s], %t;", load),
+        ("ld.shared.u32 %r4, [%s];", store),
+        ("st.shared.u32 [%s], %t;", matrix),
+        ("ld.shared.u32 %r4, [%s];", stored),
+    ] {
+        let (races, fault) = races(before, instruction);
+        assert_eq!(races.len(), 1, "{instruction} {fault:?}");
+        assert!(fault.is_some_and(|fault| fault.contains("thread (37, 0, 0)")));
+    }
 }
 
 #[test]

@@ -419,12 +419,6 @@ impl From<CUcontext> for ContextId {
     }
 }
 
-impl From<OpId> for OperationId {
-    fn from(op: OpId) -> Self {
-        Self(op.index())
-    }
-}
-
 impl Simulator {
     /// Where the present call comes from, if reports want to know.
     pub(in crate::driver) fn call_site(&self) -> Option<Arc<CallSite>> {

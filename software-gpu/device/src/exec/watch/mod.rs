@@ -1,0 +1,342 @@
+//! Watching a kernel while it executes, for the checkers.
+//!
+//! Each host thread that executes blocks has a [`Watch`] of its own, which the handlers of memory instructions tell
+//! what they are about to touch; without one they do nothing. What the watches of a grid have seen is put together at
+//! its end ([`Observed`]) and does not depend on their number.
+//!
+//! - [`accesses`] collects the bytes of global memory that loads, stores and atomics touch.
+//! - [`dependent`] tells apart what a kernel touches before it waits for the grids before it.
+//! - [`unwritten`] finds loads of device memory that was never written.
+//! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
+//! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
+
+mod accesses;
+mod dependent;
+mod divergence;
+mod order;
+mod shared;
+mod unwritten;
+
+use crate::memory::{Accesses, Allocation};
+use crate::ptx::ir::Space;
+
+use super::context::Lanes;
+use super::fault::Access;
+use super::grid::Grid;
+use super::memory::Site;
+use super::warp::Arrival;
+use super::warp_handlers::LANES;
+
+use accesses::Recorder;
+use dependent::Early;
+use divergence::Divergence;
+use order::Order;
+use shared::Shared;
+use unwritten::Unwritten;
+
+pub use dependent::Dependent;
+pub use divergence::DivergentBarrier;
+pub(super) use order::Knowledge;
+pub(super) use shared::Scattered;
+pub use shared::SharedRace;
+pub(super) use unwritten::Accessor;
+pub use unwritten::NeverWritten;
+
+/// What the checkers have seen of a grid.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// The bytes of device memory and page-locked host memory that it touched. Strong accesses of a scope wider than
+    /// the cluster are in `atomics`; those of smaller scope are as good as plain ones to other operations.
+    pub accesses: Accesses,
+    /// What of it came before `griddepcontrol.wait`, and is not in `accesses`; none of a kernel without the instruction.
+    pub dependent: Option<Dependent>,
+    /// Loads of device memory that was never written: the first one of each instruction, in the order of blocks.
+    pub never_written: Vec<NeverWritten>,
+    /// Races in shared memory: the first one of each pair of instructions, in the order of blocks.
+    pub shared_races: Vec<SharedRace>,
+    /// Barriers that threads of a warp reached without the others: the first time for each instruction.
+    pub divergent_barriers: Vec<DivergentBarrier>,
+}
+
+/// One host thread's checkers.
+pub(super) struct Watch<'g> {
+    recorder: Recorder<'g>,
+    /// Of a kernel that executes `griddepcontrol`.
+    early: Option<Box<Early<'g>>>,
+    unwritten: Unwritten<'g>,
+    /// When there is shared memory.
+    shared: Option<(Order, Shared)>,
+    divergence: Divergence,
+    /// The running block.
+    block: u64,
+}
+
+impl<'g> Watch<'g> {
+    /// The checkers of one host thread that executes blocks of `grid`.
+    pub fn new(grid: &Grid<'_>) -> Self {
+        let program = &grid.kernel.program;
+        let sites = program.codes.iter().flat_map(|code| &code.sites);
+        let shared = sites.filter(|site| matches!(site.space, Space::Shared | Space::Generic));
+        let granule = shared.fold(4, |granule, site| {
+            granule.min(1 << site.bytes.trailing_zeros().min(2))
+        });
+        let bytes = grid.shared_bytes();
+        Self {
+            recorder: Recorder::new(program.sites),
+            early: program
+                .depends_on_grids
+                .then(|| Box::new(Early::new(program.sites))),
+            unwritten: Unwritten::default(),
+            shared: (bytes > 0).then(|| (Order::default(), Shared::new(bytes, granule))),
+            divergence: Divergence::default(),
+            block: 0,
+        }
+    }
+
+    /// The block with linear index `rank` begins.
+    pub fn start_block(&mut self, rank: u64, warps: usize) {
+        self.block = rank;
+        self.divergence.start();
+        if let Some(early) = &mut self.early {
+            early.start_block(warps);
+        }
+        if let Some((order, shared)) = &mut self.shared {
+            order.start(warps);
+            shared.start(rank);
+        }
+    }
+
+    /// Lanes of a warp are about to access the block's shared memory: `lane` its bytes at `address`, and those behind
+    /// it the bytes behind, `bytes` altogether. `same` says that a store changes nothing.
+    pub fn shared(
+        &mut self,
+        site: &Site,
+        access: Access,
+        (warp, lane): (u32, usize),
+        (address, bytes): (u32, u32),
+        same: bool,
+    ) {
+        let Some((order, shared)) = &mut self.shared else {
+            return;
+        };
+        let lane_bytes = site.bytes * site.count;
+        let count = match bytes == lane_bytes {
+            true => 1,
+            false => bytes / lane_bytes.max(1),
+        };
+        let lanes = |first: u32, count| shared::Lanes {
+            lane: (lane + first as usize) % LANES,
+            count,
+            address: address + first * lane_bytes,
+            bytes: lane_bytes,
+        };
+        if !site.strength.strong {
+            shared.access(order, site, access, warp, lanes(0, count), same);
+            return;
+        }
+        for index in 0..count {
+            let lanes = lanes(index, 1);
+            if access != Access::Store {
+                order.hear(warp, lanes.address, site.strength.acquires);
+            }
+            shared.access(order, site, access, warp, lanes, same);
+            if access != Access::Load {
+                order.tell(warp, lanes.address, site.strength.releases);
+            }
+        }
+    }
+
+    /// Lanes of a warp access the block's shared memory, each the same number of bytes at an address of its own. For
+    /// stores this may be told when all have been made.
+    pub fn shared_lanes(
+        &mut self,
+        site: &Site,
+        access: Access,
+        warp: u32,
+        (lanes, bytes): (&Scattered, u32),
+    ) {
+        if site.strength.strong {
+            for lane in Lanes(lanes.mask) {
+                let same = lanes.same >> lane & 1 == 1;
+                let place = (lanes.addresses[lane], bytes);
+                self.shared(site, access, (warp, lane), place, same);
+            }
+        } else if let Some((order, shared)) = &mut self.shared {
+            shared.scattered(order, site, access, warp, (lanes, bytes));
+        }
+    }
+
+    /// The accesses to shared memory that follow are of another execution of a memory instruction.
+    #[inline(always)]
+    pub fn next_instruction(&mut self) {
+        if let Some((_, shared)) = &mut self.shared {
+            shared.next_instruction();
+        }
+    }
+
+    /// What a warp knows now of accesses to shared memory.
+    pub fn knowledge(&self, warp: u32) -> Option<Knowledge> {
+        let (order, _) = self.shared.as_ref()?;
+        Some(order.knowledge(warp))
+    }
+
+    /// The accesses that follow are made in that knowledge; the same call ends that.
+    pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
+        if let Some((order, _)) = &mut self.shared {
+            order.exchange(warp, knowledge);
+        }
+    }
+
+    /// Lanes of a warp wait for the grids before theirs.
+    pub fn grids_waited(&mut self, warp: u32, lanes: u32) {
+        if let Some(early) = &mut self.early {
+            early.wait(warp, lanes);
+        }
+    }
+
+    /// A warp lets the next grid begin.
+    pub fn dependents_launched(&mut self, warp: u32) {
+        if let Some(early) = &mut self.early {
+            early.trigger(warp);
+        }
+    }
+
+    /// A warp has executed a fence.
+    pub fn fence(&mut self, warp: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.fence(warp);
+        }
+    }
+
+    /// A thread has arrived at the mbarrier object at an address of the block's shared memory, or the object will be told
+    /// of a copy that the thread has issued.
+    pub fn tell_mbarrier(&mut self, warp: u32, address: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.tell(warp, address, true);
+        }
+    }
+
+    /// A thread has found a phase of the mbarrier object at an address of the block's shared memory complete.
+    pub fn hear_mbarrier(&mut self, warp: u32, address: u32) {
+        if let Some(early) = &mut self.early {
+            early.warp_met(warp, true);
+        }
+        if let Some((order, _)) = &mut self.shared {
+            order.hear(warp, address, true);
+        }
+    }
+
+    /// A thread has found a phase complete at which threads of other blocks have arrived.
+    pub fn hear_cluster(&mut self, warp: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.hear_all(warp);
+        }
+    }
+
+    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
+        if let Some(early) = &mut self.early {
+            early.warp_met(warp, false);
+        }
+        if let Some((order, _)) = &mut self.shared {
+            order.warp_barrier(warp, lanes, alive);
+        }
+    }
+
+    /// Lanes of a warp have arrived at a block barrier.
+    pub fn arrived(&mut self, warp: u32, arrival: &Arrival, alive: u32) {
+        if let Some((order, _)) = &mut self.shared {
+            order.arrive(warp, arrival.barrier, arrival.mask, arrival.waits);
+        }
+        if arrival.aligned && alive & !arrival.mask != 0 {
+            self.divergence.suspect(self.block, warp, arrival, alive);
+        }
+    }
+
+    /// A block barrier is complete; `alive` gives the lanes of a warp that have not exited.
+    pub fn completed(&mut self, barrier: u32, alive: impl Fn(usize) -> u32) {
+        if let Some(early) = &mut self.early {
+            early.met();
+        }
+        if let Some((order, _)) = &mut self.shared {
+            order.complete(barrier, &alive);
+        }
+        self.divergence.completed(barrier, alive);
+    }
+
+    /// All threads of the block's cluster have met.
+    pub fn cluster_met(&mut self) {
+        if let Some(early) = &mut self.early {
+            early.met();
+        }
+        if let Some((order, _)) = &mut self.shared {
+            order.all_met();
+        }
+    }
+
+    /// `bytes` bytes of global memory, at `offset` of `allocation`, are about to be accessed.
+    #[inline(always)]
+    pub fn global(
+        &mut self,
+        site: &Site,
+        access: Access,
+        bytes: (&'g Allocation, usize, usize),
+        accessor: Accessor,
+    ) {
+        if let Some(early) = &mut self.early
+            && early.takes(site, access, bytes, accessor.thread)
+        {
+            if !bytes.0.is_written() {
+                self.unwritten.access(site, access, bytes, accessor);
+            }
+        } else if !self.recorder.extends(site, bytes) {
+            self.elsewhere(site, access, bytes, accessor);
+        }
+    }
+
+    /// An access that does not continue what its instruction has touched before.
+    fn elsewhere(
+        &mut self,
+        site: &Site,
+        access: Access,
+        bytes: (&'g Allocation, usize, usize),
+        accessor: Accessor,
+    ) {
+        if bytes.0.is_written() {
+            self.recorder.begin(site, access, bytes);
+        } else {
+            // Each access is looked at: none may go by as part of a run.
+            self.unwritten.access(site, access, bytes, accessor);
+            self.recorder.add(site, access, bytes);
+        }
+    }
+
+    /// The block with linear index `rank` has ended.
+    pub fn end_block(&mut self, rank: u64, grid: &Grid<'_>) {
+        if let Some(early) = &mut self.early {
+            early.end_block();
+        }
+        self.unwritten.end_block(rank, grid.blocks());
+    }
+
+    /// Puts together what the watches of a grid have seen.
+    pub fn observed(watches: Vec<Self>, grid: &Grid<'_>) -> Observed {
+        let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
+        let (mut shared, mut divergence) = (Vec::new(), Vec::new());
+        let mut early = Vec::new();
+        for watch in watches {
+            recorders.push(watch.recorder);
+            early.extend(watch.early.map(|early| *early));
+            unwritten.push(watch.unwritten);
+            shared.extend(watch.shared.map(|(_, shared)| shared));
+            divergence.push(watch.divergence);
+        }
+        Observed {
+            accesses: Recorder::accesses(recorders),
+            dependent: Early::dependent(early),
+            never_written: Unwritten::never_written(unwritten, grid),
+            shared_races: Shared::races(shared.into_iter(), grid),
+            divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Which accesses of a block's threads come before which others.
+//!
+//! Each warp counts its *stretches*: the time between two points at which it may have told others what it did. An
+//! access belongs to its warp's current stretch, and is known to a thread when the thread's warp knows that stretch.
+//!
+//! - A block barrier tells all that wait at it what all that arrived did before.
+//! - A warp barrier, and any warp-wide instruction with `.sync`, tells its lanes of each other. Without one, the lanes
+//!   of a warp are not ordered by the text of the program: from sm_70 on, they run independently.
+//! - A strong store or an atomic that releases, or comes after a fence, tells those who acquire from the same address.
+//! - A thread that arrives at an mbarrier object tells those who later find a phase of it complete, and so does one whose
+//!   asynchronous copy the object is told of. Which phase is not looked at: a wait for an early one may hear too much.
+//! - What threads of other blocks know when they arrive at one of this block's objects is not kept: they may have heard of
+//!   anything that this block has done, so those who find the phase complete know all of it.
+//!
+//! What a warp starts and performs later, such as `wgmma`, happens when it waits for it, but in the knowledge of the start: what was stored
+//! in between, and heard of since, is no less of a race.
+//!
+//! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
+//! too much, and a race may be missed. None is made up.
+
+use std::collections::BTreeMap;
+
+use super::super::block::BARRIERS;
+use super::super::context::Lanes;
+use super::super::warp_handlers::LANES;
+
+/// The most warps that a block has.
+const WARPS: usize = 1024 / LANES;
+
+/// The last stretch known of each warp.
+type Clock = [u32; WARPS];
+
+/// See the [module documentation](self).
+#[derive(Default)]
+pub(super) struct Order {
+    /// Each warp's current stretch. They go on from block to block: what an earlier block did is known to all.
+    stretch: Clock,
+    /// By warp: what it knows of the others, and of itself the last stretch of which all lanes know each other's accesses.
+    known: Vec<Clock>,
+    /// By warp: the same for pairs of lanes, when a barrier had other members; by lane, then by lane known of.
+    pairs: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
+    barriers: [Option<Box<Barrier>>; BARRIERS],
+    /// What was told at addresses of shared memory.
+    told: BTreeMap<u32, Clock>,
+    /// By warp: what it knew at its last fence, and what it will know after the next.
+    fenced: Vec<Option<Clock>>,
+    heard: Vec<Option<Clock>>,
+}
+
+/// What those who have arrived at a block barrier know.
+#[derive(Default)]
+struct Barrier {
+    clock: Clock,
+    /// By warp: lanes that have arrived, and those of them that wait.
+    arrived: [u32; WARPS],
+    waiting: [u32; WARPS],
+}
+
+/// What a warp knows of the others, and its lanes of each other.
+#[derive(Clone, Debug, Default)]
+pub(in crate::exec) struct Knowledge(Clock);
+
+/// The time of an access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub warp: u8,
+    pub lane: u8,
+    pub stretch: u32,
+}
+
+/// What a warp knows, for its accesses at one time.
+pub(super) struct View<'o> {
+    warp: u8,
+    stretch: u32,
+    known: &'o Clock,
+    pairs: Option<&'o [[u32; LANES]; LANES]>,
+}
+
+impl View<'_> {
+    /// Now, for a lane of the warp.
+    #[inline(always)]
+    pub fn now(&self, lane: usize) -> Moment {
+        Moment {
+            warp: self.warp,
+            lane: lane as u8,
+            stretch: self.stretch,
+        }
+    }
+
+    /// Whether `earlier` comes before the present of all lanes.
+    #[inline(always)]
+    pub fn knows_all(&self, earlier: Moment) -> bool {
+        earlier.stretch <= self.known[usize::from(earlier.warp) % WARPS]
+    }
+
+    /// Whether lanes of the warp know each other only as [`knows_all`](Self::knows_all) tells.
+    #[inline(always)]
+    pub fn knows_lanes_alike(&self) -> bool {
+        self.pairs.is_none()
+    }
+
+    /// Whether `earlier` comes before `now`, the present of its lane.
+    #[inline(always)]
+    pub fn is_before(&self, earlier: Moment, now: Moment) -> bool {
+        self.knows_all(earlier)
+            || earlier.warp == self.warp
+                && (earlier.lane == now.lane
+                    || self.pairs.is_some_and(|pairs| {
+                        earlier.stretch <= pairs[usize::from(now.lane)][usize::from(earlier.lane)]
+                    }))
+    }
+}
+
+impl Order {
+    /// A block of that many warps begins.
+    pub fn start(&mut self, warps: usize) {
+        let next = self.stretch.iter().max().map_or(1, |last| last + 1);
+        self.stretch = [next; WARPS];
+        self.known.clear();
+        self.known.resize(warps, [next - 1; WARPS]);
+        self.pairs.clear();
+        self.pairs.resize(warps, None);
+        self.barriers.iter_mut().for_each(|barrier| *barrier = None);
+        self.told.clear();
+        self.fenced.clear();
+        self.fenced.resize(warps, None);
+        self.heard.clear();
+        self.heard.resize(warps, None);
+    }
+
+    /// What a warp knows of accesses now.
+    #[inline(always)]
+    pub fn view(&self, warp: u32) -> View<'_> {
+        let index = warp as usize;
+        View {
+            warp: warp as u8,
+            stretch: self.stretch[index],
+            known: &self.known[index],
+            pairs: self.pairs[index].as_deref(),
+        }
+    }
+
+    /// What a warp knows now.
+    pub fn knowledge(&self, warp: u32) -> Knowledge {
+        Knowledge(self.known[warp as usize])
+    }
+
+    /// Exchanges what a warp knows for what it knew before, and back again.
+    pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
+        std::mem::swap(&mut self.known[warp as usize], &mut knowledge.0);
+    }
+
+    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
+        let until = self.stretch[warp as usize];
+        self.meet(warp as usize, lanes, alive, until);
+        self.stretch[warp as usize] += 1;
+    }
+
+    fn meet(&mut self, warp: usize, lanes: u32, alive: u32, until: u32) {
+        if alive & !lanes == 0 {
+            let own = &mut self.known[warp][warp];
+            *own = until.max(*own);
+            return;
+        }
+        let pairs = self.pairs[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
+        for lane in Lanes(lanes) {
+            for other in Lanes(lanes) {
+                pairs[lane][other] = pairs[lane][other].max(until);
+            }
+        }
+    }
+
+    /// Lanes of a warp have arrived at a block barrier.
+    pub fn arrive(&mut self, warp: u32, id: u32, lanes: u32, waits: bool) {
+        let warp = warp as usize;
+        let told = self.told_now(warp);
+        let barrier = self.barriers[id as usize].get_or_insert_default();
+        join(&mut barrier.clock, &told);
+        barrier.arrived[warp] |= lanes;
+        if waits {
+            barrier.waiting[warp] |= lanes;
+        }
+    }
+
+    /// A block barrier is complete; `alive` gives the lanes of a warp that have not exited.
+    pub fn complete(&mut self, id: u32, alive: impl Fn(usize) -> u32) {
+        let Some(barrier) = self.barriers[id as usize].take() else {
+            return;
+        };
+        for (warp, waiting) in barrier.waiting.iter().enumerate() {
+            if *waiting != 0 {
+                // The lanes get to know of each other below.
+                let own = self.known[warp][warp];
+                join(&mut self.known[warp], &barrier.clock);
+                self.known[warp][warp] = own;
+                let arrived = barrier.arrived[warp];
+                self.meet(warp, arrived, alive(warp), barrier.clock[warp]);
+            }
+        }
+    }
+
+    /// All threads of the block, and of its cluster, have met.
+    pub fn all_met(&mut self) {
+        self.known.fill(self.stretch);
+        self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
+    }
+
+    /// A fence: what was done before is told by later strong stores, and what earlier strong loads have heard is known.
+    pub fn fence(&mut self, warp: u32) {
+        let warp = warp as usize;
+        if let Some(heard) = self.heard[warp].take() {
+            join(&mut self.known[warp], &heard);
+        }
+        self.fenced[warp] = Some(self.told_now(warp));
+    }
+
+    /// A strong store or an atomic at an address of shared memory.
+    pub fn tell(&mut self, warp: u32, address: u32, releases: bool) {
+        let warp = warp as usize;
+        let now = match releases {
+            true => Some(self.told_now(warp)),
+            false => self.fenced[warp],
+        };
+        let Some(now) = now else { return };
+        match self.told.get_mut(&address) {
+            Some(told) => join(told, &now),
+            None => {
+                self.told.insert(address, now);
+            }
+        }
+    }
+
+    /// A strong load or an atomic at an address of shared memory.
+    pub fn hear(&mut self, warp: u32, address: u32, acquires: bool) {
+        let warp = warp as usize;
+        let Some(told) = self.told.get(&address) else {
+            return;
+        };
+        if acquires {
+            join(&mut self.known[warp], told);
+        } else {
+            match &mut self.heard[warp] {
+                Some(heard) => join(heard, told),
+                none => *none = Some(*told),
+            }
+        }
+    }
+
+    /// A warp hears from other blocks, which may know all that this block has done.
+    pub fn hear_all(&mut self, warp: u32) {
+        join(&mut self.known[warp as usize], &self.stretch);
+        self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
+    }
+
+    /// What a warp knows and has done; ends its stretch.
+    fn told_now(&mut self, warp: usize) -> Clock {
+        let mut clock = self.known[warp];
+        clock[warp] = self.stretch[warp];
+        self.stretch[warp] += 1;
+        clock
+    }
+}
+
+fn join(into: &mut Clock, other: &Clock) {
+    into.iter_mut()
+        .zip(other.iter())
+        .for_each(|(into, other)| *into = (*into).max(*other));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Order {
+        fn now(&self, warp: u32, lane: usize) -> Moment {
+            self.view(warp).now(lane)
+        }
+
+        fn is_before(&self, earlier: Moment, now: Moment) -> bool {
+            self.view(now.warp.into()).is_before(earlier, now)
+        }
+    }
+
+    fn order() -> Order {
+        let mut order = Order::default();
+        order.start(3);
+        order
+    }
+
+    #[test]
+    fn a_block_barrier_orders_those_who_took_part() {
+        let mut order = order();
+        let (a, c) = (order.now(0, 5), order.now(2, 5));
+        order.arrive(0, 1, !0, false);
+        order.arrive(1, 1, !0, true);
+        let late = order.now(0, 5);
+        order.complete(1, |_| !0);
+        let b = order.now(1, 3);
+        assert!(order.is_before(a, b));
+        assert!(!order.is_before(late, b));
+        assert!(!order.is_before(c, b));
+        assert!(!order.is_before(b, order.now(0, 5)));
+    }
+
+    #[test]
+    fn a_block_barrier_of_some_lanes_tells_no_others() {
+        let mut order = order();
+        let (first, second) = (order.now(0, 0), order.now(0, 1));
+        order.arrive(0, 1, 0b1, true);
+        order.arrive(1, 1, !0, true);
+        order.complete(1, |_| !0);
+        assert!(order.is_before(first, order.now(1, 0)));
+        assert!(!order.is_before(second, order.now(0, 0)));
+        assert!(!order.is_before(first, order.now(0, 1)));
+        assert!(order.is_before(order.now(0, 1), order.now(0, 1)));
+    }
+
+    #[test]
+    fn lanes_are_ordered_by_warp_barriers_only() {
+        let mut order = order();
+        let before = order.now(0, 1);
+        assert!(order.is_before(before, order.now(0, 1)));
+        assert!(!order.is_before(before, order.now(0, 2)));
+        order.warp_barrier(0, 0b110, !0);
+        assert!(order.is_before(before, order.now(0, 2)));
+        assert!(!order.is_before(before, order.now(0, 3)));
+        order.warp_barrier(0, !0, !0);
+        assert!(order.is_before(before, order.now(0, 3)));
+        assert!(!order.is_before(before, order.now(1, 3)));
+    }
+
+    #[test]
+    fn flags_order_what_is_before_a_release_and_behind_an_acquire() {
+        let mut order = order();
+        let data = order.now(0, 0);
+        order.tell(0, 64, false);
+        order.hear(1, 64, true);
+        assert!(
+            !order.is_before(data, order.now(1, 0)),
+            "relaxed, without a fence"
+        );
+        order.fence(0);
+        let late = order.now(0, 0);
+        order.tell(0, 64, false);
+        order.hear(1, 64, false);
+        assert!(
+            !order.is_before(data, order.now(1, 0)),
+            "no fence behind the load"
+        );
+        order.fence(1);
+        assert!(order.is_before(data, order.now(1, 0)));
+        assert!(!order.is_before(late, order.now(1, 0)));
+        order.hear(2, 64, true);
+        assert!(order.is_before(data, order.now(2, 0)));
+    }
+
+    #[test]
+    fn what_an_earlier_block_did_is_over() {
+        let mut order = order();
+        let earlier = order.now(0, 0);
+        order.start(2);
+        assert!(order.is_before(earlier, order.now(1, 7)));
+    }
+}

@@ -1,0 +1,529 @@
+//! Races in shared memory: two threads of a block touch the same bytes, one of them stores, and no barrier lies
+//! between.
+//!
+//! For each granule of shared memory the last store is kept, and two loads since by different threads, of different
+//! warps if there are any: a store that comes after both comes after what matters of the rest ([`history`]).
+
+mod history;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::super::context;
+use super::super::fault::{Access, Place};
+use super::super::grid::Grid;
+use super::super::memory::Site;
+use super::super::warp_handlers::LANES;
+use super::order::{Moment, Order, View};
+use history::{Granule, History, Kept, PIECE, ROW, Run};
+
+/// Races of so many pairs of instructions are told.
+const KEPT: usize = 64;
+
+/// Two threads of a block that touch the same shared memory without an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedRace {
+    /// The later access, as the executor's threads happened to run.
+    pub place: Place,
+    /// What it is.
+    pub access: Access,
+    /// The thread of the earlier one.
+    pub earlier_thread: [u32; 3],
+    /// The line of the earlier one.
+    pub earlier_line: u32,
+    /// What the earlier one is.
+    pub earlier_access: Access,
+    /// Address in shared memory of the first byte of the later access that both touch, to the granule.
+    pub address: u32,
+    /// Both threads belong to one warp: a warp barrier would order them.
+    pub same_warp: bool,
+}
+
+struct Found {
+    block: u64,
+    address: u32,
+    earlier: Kept,
+    later: Kept,
+}
+
+/// A granule, an earlier access to it and a later one.
+type Race = (u32, Kept, Kept);
+
+/// The shared memory of the blocks that one host thread executes.
+pub(super) struct Shared {
+    history: History,
+    /// How many granules there are.
+    granules: u32,
+    granule_bytes: u32,
+    block: u64,
+    serial: u32,
+    found: Vec<Found>,
+}
+
+/// The bytes that lanes side by side access: `lane` those at `address`, each lane as many.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub lane: usize,
+    pub count: u32,
+    pub address: u32,
+    /// Bytes of one lane.
+    pub bytes: u32,
+}
+
+/// Where lanes of a warp access shared memory, each as many bytes.
+#[derive(Clone, Copy, Default)]
+pub(in crate::exec) struct Scattered {
+    /// The lanes.
+    pub mask: u32,
+    /// The lanes whose store changes nothing.
+    pub same: u32,
+    /// By lane.
+    pub addresses: [u32; LANES],
+}
+
+impl Scattered {
+    /// Adds a lane; `same` says that its store changes nothing.
+    #[inline(always)]
+    pub fn push(&mut self, lane: usize, address: u32, same: bool) {
+        self.mask |= 1 << lane;
+        self.same |= u32::from(same) << lane;
+        self.addresses[lane] = address;
+    }
+
+    /// The lanes that have the address of each lane, by the first one of them, if those are aligned to `bytes` bytes.
+    #[inline(always)]
+    fn alike(&self, bytes: u32) -> (u32, [u32; LANES]) {
+        let shift = bytes.trailing_zeros();
+        let (mut first, mut alike) = (0, [0; LANES]);
+        // The last lane that was first of its address, by some bits of that.
+        let mut known = [0_u8; LANES];
+        for lane in context::Lanes(self.mask) {
+            let address = self.addresses[lane];
+            let known = &mut known[(address >> shift) as usize % LANES];
+            let other = usize::from(*known) % LANES;
+            if first >> other & 1 == 1 && self.addresses[other] == address {
+                alike[other] |= 1 << lane;
+            } else {
+                *known = lane as u8;
+                first |= 1 << lane;
+                alike[lane] = 1 << lane;
+            }
+        }
+        (first, alike)
+    }
+}
+
+impl Shared {
+    /// For `bytes` bytes of shared memory whose accesses are of `granule_bytes` bytes at least.
+    pub fn new(bytes: u32, granule_bytes: u32) -> Self {
+        let granules = bytes.div_ceil(granule_bytes);
+        Self {
+            history: History::new(granules, granule_bytes.trailing_zeros()),
+            granules,
+            granule_bytes,
+            block: 0,
+            serial: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// A block begins.
+    pub fn start(&mut self, rank: u64) {
+        self.block = rank;
+    }
+
+    /// A warp executes a memory instruction: accesses from here on are of this one.
+    #[inline]
+    pub fn next_instruction(&mut self) {
+        self.serial = self.serial.wrapping_add(1);
+    }
+
+    #[inline(always)]
+    fn now(&self, view: &View<'_>, site: &Site, access: Access, lane: usize) -> Kept {
+        let (moment, what) = (view.now(lane), (site.line, self.serial));
+        Kept::new(moment, what, access, site.strength.strong)
+    }
+
+    /// Lanes of a warp are about to access their bytes. `same` says that a store changes nothing.
+    #[inline]
+    pub fn access(
+        &mut self,
+        order: &Order,
+        site: &Site,
+        access: Access,
+        warp: u32,
+        lanes: Lanes,
+        same: bool,
+    ) {
+        let view = order.view(warp);
+        let now = self.now(&view, site, access, lanes.lane);
+        let shift = self.granule_bytes.trailing_zeros();
+        let aligned = (lanes.address | lanes.bytes) & (self.granule_bytes - 1) == 0;
+        let each = lanes.bytes >> shift;
+        if aligned && each.is_power_of_two() && lanes.count > 1 {
+            let first = lanes.address >> shift;
+            let end = (first + lanes.count * each).min(self.granules);
+            let now = Run::new(now, each.trailing_zeros());
+            self.run(&view, now, (first, end), same);
+            return;
+        }
+        for index in 0..lanes.count {
+            let address = lanes.address + index * lanes.bytes;
+            let now = now.of_lane(lanes.lane + index as usize);
+            self.lane(&view, now, (address, lanes.bytes), same);
+        }
+    }
+
+    /// Lanes of a warp are about to access `bytes` bytes each, at addresses of their own.
+    pub fn scattered(
+        &mut self,
+        order: &Order,
+        site: &Site,
+        access: Access,
+        warp: u32,
+        (lanes, bytes): (&Scattered, u32),
+    ) {
+        let view = order.view(warp);
+        let now = self.now(&view, site, access, 0);
+        let bytes_of = |lane: usize| (lanes.addresses[lane], bytes);
+        if access != Access::Load || !bytes.is_power_of_two() {
+            for lane in context::Lanes(lanes.mask) {
+                let same = lanes.same >> lane & 1 == 1;
+                self.lane(&view, now.of_lane(lane), bytes_of(lane), same);
+            }
+            return;
+        }
+        // Loads of different bytes have nothing to do with each other, but races are told in the order of lanes.
+        let mut races = Vec::new();
+        let (first, alike) = lanes.alike(bytes);
+        for lane in context::Lanes(first) {
+            let now = now.of_lane(lane);
+            self.loads(&view, now, alike[lane], bytes_of(lane), &mut races);
+        }
+        if !races.is_empty() {
+            races.sort_by_key(|(granule, _, later): &Race| (later.moment().lane, *granule));
+            for (granule, earlier, later) in races {
+                self.race(granule, earlier, later);
+            }
+        }
+    }
+
+    /// Loads of the same bytes by some lanes, the first of which is that of `now`.
+    #[inline(always)]
+    fn loads(
+        &mut self,
+        view: &View<'_>,
+        now: Kept,
+        lanes: u32,
+        (address, bytes): (u32, u32),
+        races: &mut Vec<Race>,
+    ) {
+        self.granules_of(address, bytes, |granule, cell| {
+            if !cell.meet_loads(view, now, lanes) {
+                for lane in context::Lanes(lanes) {
+                    let now = now.of_lane(lane);
+                    let earlier = cell.meet(view, now, false);
+                    races.extend(earlier.map(|earlier| (granule, earlier, now)));
+                }
+            }
+        });
+    }
+
+    /// An access by one lane.
+    #[inline(always)]
+    fn lane(&mut self, view: &View<'_>, now: Kept, (address, bytes): (u32, u32), same: bool) {
+        let mut races = Vec::new();
+        self.granules_of(address, bytes, |granule, cell| {
+            let earlier = cell.meet(view, now, same);
+            races.extend(earlier.map(|earlier| (granule, earlier, now)));
+        });
+        for (granule, earlier, later) in races {
+            self.race(granule, earlier, later);
+        }
+    }
+
+    /// Gives the histories of these bytes, in rising order, each with the first granule that has it.
+    #[inline(always)]
+    fn granules_of(&mut self, address: u32, bytes: u32, mut each: impl FnMut(u32, &mut Granule)) {
+        let shift = self.granule_bytes.trailing_zeros();
+        let mut first = address >> shift;
+        let end = (((address + bytes - 1) >> shift) + 1).min(self.granules);
+        let whole = (address | bytes) & (PIECE - 1) == 0;
+        while first < end {
+            let (row, from) = ((first / ROW) as usize, first % ROW);
+            let to = (end - first + from).min(ROW);
+            let (cells, step) = self.history.cells(row, from..to, whole);
+            for (index, cell) in (0..).zip(cells) {
+                each(first + index * step, cell);
+            }
+            first += to - from;
+        }
+    }
+
+    /// An access to granules side by side.
+    fn run(&mut self, view: &View<'_>, now: Run, (first, end): (u32, u32), same: bool) {
+        let mut at = first;
+        while at < end {
+            let (index, from) = ((at / ROW) as usize, at % ROW);
+            let to = (end - at + from).min(ROW);
+            let here = now.skip(at - first);
+            let whole = to - from == ROW && (at - first) & (now.each() - 1) == 0;
+            if !(whole && self.history.meet_row(view, index, here)) {
+                self.part_of_row(view, now, first, at..at + (to - from), same);
+                if whole && now.first.access() != Access::Load {
+                    self.history.unite(index, here);
+                }
+            }
+            at += to - from;
+        }
+    }
+
+    /// An access to granules of one row, part of `now`, which begins at granule `first`.
+    fn part_of_row(&mut self, view: &View<'_>, now: Run, first: u32, part: Range<u32>, same: bool) {
+        let (row, from, to) = ((part.start / ROW) as usize, part.start % ROW, part.end - 1);
+        let to = to % ROW + 1;
+        let piece = self.history.piece();
+        let mut races = Vec::new();
+        // Each lane has whole pieces.
+        let whole = now.each() >> piece != 0 && (first | from | to) & ((1 << piece) - 1) == 0;
+        let (cells, step) = self.history.cells(row, from..to, whole);
+        for (index, cell) in (0..).zip(cells) {
+            let at = part.start + index * step;
+            let now = now.at(at - first);
+            let earlier = cell.meet(view, now, same);
+            races.extend(earlier.map(|earlier| (at, earlier, now)));
+        }
+        for (granule, earlier, later) in races {
+            self.race(granule, earlier, later);
+        }
+    }
+
+    /// Takes note of a race, if it is the first one of its pair of instructions.
+    #[cold]
+    fn race(&mut self, granule: u32, earlier: Kept, later: Kept) {
+        let found = Found {
+            block: self.block,
+            address: granule * self.granule_bytes,
+            earlier,
+            later,
+        };
+        let full = self.found.len() == KEPT;
+        let known = self
+            .found
+            .iter_mut()
+            .find(|known| known.pair() == found.pair());
+        match known {
+            // A barrier of the block helps where one of the warp would not.
+            Some(known)
+                if known.block == found.block && known.same_warp() && !found.same_warp() =>
+            {
+                *known = found;
+            }
+            Some(_) => {}
+            None if full => {}
+            None => self.found.push(found),
+        }
+    }
+
+    /// The races that several host threads have seen: the first one of each pair of instructions.
+    pub fn races(all: impl Iterator<Item = Self>, grid: &Grid<'_>) -> Vec<SharedRace> {
+        let mut found: Vec<Found> = all.flat_map(|one| one.found).collect();
+        found.sort_by_key(|found| found.block);
+        let mut pairs = BTreeSet::new();
+        found.retain(|found| pairs.insert(found.pair()));
+        found.iter().map(|found| found.told(grid)).collect()
+    }
+}
+
+impl Found {
+    /// The lines of both, whichever came first.
+    fn pair(&self) -> (u32, u32) {
+        let (a, b) = (self.earlier.line(), self.later.line());
+        (a.min(b), a.max(b))
+    }
+
+    fn same_warp(&self) -> bool {
+        self.earlier.moment().warp == self.later.moment().warp
+    }
+
+    fn told(&self, grid: &Grid<'_>) -> SharedRace {
+        let thread = |kept: &Kept| {
+            let Moment { warp, lane, .. } = kept.moment();
+            grid.thread(u32::from(warp) * LANES as u32 + u32::from(lane))
+        };
+        SharedRace {
+            place: Place {
+                kernel: grid.kernel.name().to_owned(),
+                block: grid.block_index(self.block),
+                thread: thread(&self.later),
+                line: self.later.line(),
+            },
+            access: self.later.access(),
+            earlier_thread: thread(&self.earlier),
+            earlier_line: self.earlier.line(),
+            earlier_access: self.earlier.access(),
+            address: self.address,
+            same_warp: self.same_warp(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::memory::Strength;
+    use crate::ptx::ir::Space;
+
+    const BYTES: u32 = 1024;
+    const WARPS: u32 = 4;
+
+    /// The next number below `end`.
+    fn below(state: &mut u64, end: u32) -> u32 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state >> 20) as u32 % end
+    }
+
+    fn found(shared: &Shared) -> Vec<(u32, Kept, Kept)> {
+        let all = shared.found.iter();
+        all.map(|found| (found.address, found.earlier, found.later))
+            .collect()
+    }
+
+    /// The rules without rows and pieces: each granule by itself, each lane by itself.
+    struct Plain {
+        granules: Vec<Granule>,
+        found: Shared,
+    }
+
+    impl Plain {
+        fn new(granule: u32) -> Self {
+            Self {
+                granules: vec![Granule::NONE; (BYTES / granule) as usize],
+                found: Shared::new(BYTES, granule),
+            }
+        }
+
+        fn lane(&mut self, view: &View<'_>, now: Kept, address: u32, bytes: u32, same: bool) {
+            let granule = self.found.granule_bytes;
+            for at in address / granule..(address + bytes).div_ceil(granule) {
+                let earlier = self.granules[at as usize].meet(view, now, same);
+                if let Some(earlier) = earlier {
+                    self.found.race(at, earlier, now);
+                }
+            }
+        }
+    }
+
+    fn site(line: u32, bytes: u32, strong: bool) -> Site {
+        Site {
+            line,
+            space: Space::Shared,
+            offset: 0,
+            relative: false,
+            wide_address: false,
+            bytes,
+            count: 1,
+            signed: false,
+            wide: false,
+            rows: Default::default(),
+            strength: Strength {
+                strong,
+                ..Strength::default()
+            },
+            cache: 0,
+            exchanges: false,
+            combine: None,
+        }
+    }
+
+    /// Addresses of lanes as kernels have them, aligned to their bytes.
+    fn addresses(bytes: u32, next: &mut impl FnMut(u32) -> u32) -> [u32; LANES] {
+        let (pattern, start) = (next(7), next(4) * 128);
+        let mut address = |lane: u32| {
+            let place = match pattern {
+                0 => lane,
+                1 => lane / 16 * 5,
+                2 => lane % 16,
+                3 => lane * 17,
+                4 => lane % 2,
+                5 => lane % 4 * 32 + lane / 8,
+                _ => next(32),
+            };
+            (start + place * bytes) % BYTES
+        };
+        std::array::from_fn(|lane| address(lane as u32))
+    }
+
+    #[test]
+    fn lanes_at_once_do_what_they_do_one_by_one() {
+        let (mut races, mut united, mut pieces, mut state) = (0, 0, 0, 0x9e37_79b9_7f4a_7c15_u64);
+        for round in 0..3000 {
+            let (mut order, granule) = (Order::default(), 1 << (round % 3));
+            order.start(WARPS as usize);
+            let (mut whole, mut plain) = (Shared::new(BYTES, granule), Plain::new(granule));
+            let mut next = |end| below(&mut state, end);
+            // Some programs touch whole pieces alone, and some have no races among a warp's lanes.
+            let (least, syncs) = ([4, 16][next(2) as usize], next(2) == 0);
+            for line in 0..40 {
+                let warp = next(WARPS);
+                match next(6) {
+                    0 => order.warp_barrier(warp, !0 >> next(2), !0),
+                    1 => order.all_met(),
+                    2 => order.hear_all(warp),
+                    _ if syncs => order.warp_barrier(warp, !0, !0),
+                    _ => {}
+                }
+                let bytes = (4_u32 << next(3)).max(least);
+                let site = site(line, bytes, next(8) == 0);
+                let access = [Access::Load, Access::Store][next(2) as usize];
+                let view = order.view(warp);
+                whole.next_instruction();
+                plain.found.next_instruction();
+                let now = plain.found.now(&view, &site, access, 0);
+                if next(2) == 0 {
+                    let lanes = Lanes {
+                        lane: next(2) as usize,
+                        count: [1, 8, 32][next(3) as usize],
+                        address: next(BYTES / 64) * 64 + bytes * next(2),
+                        bytes,
+                    };
+                    let count = lanes.count.min((BYTES - lanes.address) / bytes);
+                    let lanes = Lanes { count, ..lanes };
+                    whole.access(&order, &site, access, warp, lanes, false);
+                    for index in 0..count {
+                        let now = now.of_lane(lanes.lane + index as usize);
+                        let address = lanes.address + index * bytes;
+                        plain.lane(&view, now, address, bytes, false);
+                    }
+                } else {
+                    let mask = [!0, 0xffff, next(u32::MAX)][next(3) as usize];
+                    let same = [0, !0, next(u32::MAX)][next(3) as usize];
+                    let addresses = addresses(bytes, &mut next);
+                    let mut lanes = Scattered::default();
+                    for lane in context::Lanes(mask) {
+                        lanes.push(lane, addresses[lane], same >> lane & 1 == 1);
+                    }
+                    whole.scattered(&order, &site, access, warp, (&lanes, bytes));
+                    for lane in context::Lanes(mask) {
+                        let (now, same) = (now.of_lane(lane), same >> lane & 1 == 1);
+                        plain.lane(&view, now, addresses[lane], bytes, same);
+                    }
+                }
+                assert!(
+                    found(&whole) == found(&plain.found),
+                    "round {round}, line {line}"
+                );
+                let [none, some] = whole.history.united();
+                united += none;
+                pieces += some;
+            }
+            races += whole.found.len();
+        }
+        assert!(
+            races > 10_000 && united > 50_000 && pieces > 50_000,
+            "{races}, {united}, {pieces}"
+        );
+    }
+}

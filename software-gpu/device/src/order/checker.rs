@@ -1,0 +1,533 @@
+//! The checker's doors.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::advice::{self, Access, Advice};
+use super::clock::Clock;
+use super::description::Description;
+use super::finding::{Finding, Owner, Party, Rule};
+use super::happens_before::Order;
+use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
+use super::memory::{Conflict, Death, How, Life, Memory, Outside};
+use super::owners::RegionId;
+use super::shadow::Accessor;
+use super::site::Site;
+use crate::Kind;
+use crate::memory::Accesses;
+
+/// What the host does to page-locked memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostAccess {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+}
+
+/// Follows a program and finds what nothing orders. See the [module](super) for the rules.
+///
+/// Calls come in the order in which the program makes them; [`accessed`](Self::accessed) comes when an operation is
+/// executed, in an order that agrees with happens-before. What is unknown (a stream that was not created, an operation
+/// that has ended) is ignored.
+#[derive(Debug)]
+pub struct Checker {
+    order: Order,
+    memory: Memory,
+    findings: Vec<Finding>,
+    executions: u64,
+    /// Frees of which it is known when they run what they come after.
+    open_frees: BTreeMap<OperationId, RegionId>,
+    /// How many ranges may be added before what has become useless is dropped.
+    room: usize,
+    /// The least that `room` can be.
+    least_room: usize,
+}
+
+impl Checker {
+    /// Knows of no streams and no memory.
+    pub fn new() -> Self {
+        Self::with_room(4096)
+    }
+
+    /// As [`new`](Self::new), and looks for useless history whenever so many ranges of bytes were accessed, or as many
+    /// as the history had after the last time if those are more. What is found does not depend on it.
+    pub fn with_room(ranges: usize) -> Self {
+        Self {
+            order: Order::default(),
+            memory: Memory::default(),
+            findings: Vec::new(),
+            executions: 0,
+            open_frees: BTreeMap::new(),
+            room: ranges,
+            least_room: ranges,
+        }
+    }
+
+    /// A host thread gets a clock of its own and comes after what its parent has done. Without a parent it comes after
+    /// what the unregistered threads have done.
+    pub fn thread_started(&mut self, parent: Option<ThreadId>, thread: ThreadId) {
+        self.order
+            .thread_started(parent.unwrap_or(ThreadId::UNREGISTERED), thread);
+    }
+
+    /// A host thread is over, and its parent (without one: the unregistered threads) goes on after it.
+    pub fn thread_joined(&mut self, parent: Option<ThreadId>, thread: ThreadId) {
+        self.order
+            .thread_joined(parent.unwrap_or(ThreadId::UNREGISTERED), thread);
+    }
+
+    /// A context with its legacy default stream.
+    pub fn context_created(&mut self, thread: ThreadId, context: ContextId, legacy: StreamId) {
+        self.stream_created(thread, legacy, context, StreamKind::Legacy);
+    }
+
+    /// The context and its streams are gone.
+    pub fn context_destroyed(&mut self, context: ContextId) {
+        self.order.context_destroyed(context);
+    }
+
+    /// A stream. Its operations come after what the thread knows now: they need its handle.
+    pub fn stream_created(
+        &mut self,
+        thread: ThreadId,
+        stream: StreamId,
+        context: ContextId,
+        kind: StreamKind,
+    ) {
+        self.order.stream_created(thread, stream, context, kind);
+    }
+
+    /// The program has no use for the stream any more. What it was given still runs.
+    pub fn stream_destroyed(&mut self, stream: StreamId) {
+        self.order.stream_destroyed(stream);
+    }
+
+    /// What reports call the stream from now on; an empty name takes the one that it had. The legacy default stream keeps its own.
+    pub fn stream_named(&mut self, stream: StreamId, name: &str) {
+        self.order.names.give(stream, name);
+    }
+
+    /// An operation of a stream. It comes after everything in the stream, everything that the thread has waited for, what
+    /// the legacy stream's rules say, and the operations `after`: the nodes of a graph, of whose launch this is the end.
+    pub fn submitted(
+        &mut self,
+        thread: ThreadId,
+        stream: StreamId,
+        operation: OperationId,
+        after: &[OperationId],
+        description: Description,
+    ) {
+        self.order
+            .submitted(thread, stream, operation, after, description);
+    }
+
+    /// A node of a graph. It comes after the operation `launch`, which was submitted to a stream as the beginning of this
+    /// launch, and after the nodes `after`. Nodes are submitted after those that they depend on.
+    pub fn submitted_node(
+        &mut self,
+        thread: ThreadId,
+        launch: OperationId,
+        operation: OperationId,
+        after: &[OperationId],
+        description: Description,
+    ) {
+        self.order
+            .submitted_node(thread, launch, operation, after, description);
+    }
+
+    /// The operation, submitted just now, is a host function or a wait for a value: it learns when it runs what it comes
+    /// after, and what comes behind it learns it too.
+    pub fn learns(&mut self, operation: OperationId) {
+        self.order.learns(operation);
+    }
+
+    /// The operation of a stream, submitted just now, is a kernel. With programmatic stream serialisation it may begin
+    /// before the kernel before it in its stream has ended, if nothing was given to the stream in between.
+    pub fn launched(&mut self, thread: ThreadId, operation: OperationId, programmatic: bool) {
+        self.order.launched(thread, operation, programmatic);
+    }
+
+    /// The node, submitted just now, waits for what the event stands for: an event wait node.
+    pub fn node_waited(&mut self, node: OperationId, event: EventId) {
+        self.order.node_waited(node, event);
+    }
+
+    /// The operation begins. To be called before anything else is told of its execution.
+    pub fn began(&mut self, operation: OperationId) {
+        let Some((site, clock)) = self.order.runs(operation) else {
+            return;
+        };
+        if let Some(region) = self.open_frees.remove(&operation) {
+            let death = Death { site, clock };
+            let found = self.memory.freed_by(region, &death);
+            self.died(&death, found);
+        }
+    }
+
+    /// What a kernel touches before it waits for the kernel before it (`griddepcontrol.wait`), as far as it may overlap
+    /// that one. `waits` says that all its threads wait before it lets the next kernel begin.
+    pub fn accessed_early(&mut self, operation: OperationId, accesses: &Accesses, waits: bool) {
+        let Some((site, clock)) = self.order.begins(operation) else {
+            return self.accessed(operation, accesses);
+        };
+        if !waits {
+            site.begins_after(&clock);
+        }
+        self.note(operation, accesses, &site, &clock);
+    }
+
+    /// A host function begins. It comes after whatever the host's threads have done by now: they may have agreed with it
+    /// through a lock.
+    pub fn host_function_began(&mut self, operation: OperationId) {
+        self.order.host_function_begins(operation);
+    }
+
+    /// A host function has returned: what it came after, host threads come after from now on.
+    pub fn host_function_returned(&mut self, operation: OperationId) {
+        self.order.host_function_ends(operation);
+    }
+
+    /// From now on the checker is told who writes the value at `range`: streams wait for it. What is there now counts as
+    /// this write.
+    pub fn value_watched(&mut self, write: ValueId, range: Range<u64>) {
+        let called = self.order.call();
+        let order = &self.order;
+        let over = |site: &Site| {
+            let operation = site.place.operation();
+            operation.is_none_or(|operation| order.operation(operation).is_none())
+        };
+        if let Some(writer) = self.memory.last_writer(range, called, over) {
+            self.order.value_written(write, &writer);
+        }
+    }
+
+    /// A watched value has another content from now on: this operation has written it, which has not
+    /// [ended](Self::ended); without one, one of the host's threads.
+    pub fn value_written(&mut self, write: ValueId, operation: Option<OperationId>) {
+        let writer = operation.and_then(|operation| self.order.operation(operation));
+        match writer.map(|writer| Arc::clone(&writer.site)) {
+            Some(writer) => self.order.value_written(write, &writer),
+            None => self.order.value_written_by_host(write),
+        }
+    }
+
+    /// The write is not named again.
+    pub fn value_forgotten(&mut self, write: ValueId) {
+        self.order.value_forgotten(write);
+    }
+
+    /// The wait is over, after that write of the value at `range`.
+    pub fn value_found(
+        &mut self,
+        operation: OperationId,
+        range: Range<u64>,
+        write: Option<ValueId>,
+    ) {
+        self.order.value_found(operation, write);
+        let atomics = range.into();
+        let accesses = Accesses {
+            atomics,
+            ..Accesses::default()
+        };
+        self.accessed(operation, &accesses);
+    }
+
+    /// The operation has ended, and is not named again.
+    pub fn ended(&mut self, operation: OperationId) {
+        self.order.ended(operation);
+    }
+
+    /// The event now stands for `operation` and everything before it in `stream`.
+    pub fn recorded(&mut self, event: EventId, stream: StreamId, operation: OperationId) {
+        self.order.recorded(event, stream, operation);
+    }
+
+    /// The event does not exist any more. Waits for it still hold.
+    pub fn event_destroyed(&mut self, event: EventId) {
+        self.order.events.remove(&event);
+    }
+
+    /// What `stream` gets from now on comes after what the event stands for now, whether or not that has completed.
+    pub fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
+        self.order.waited(thread, stream, event);
+    }
+
+    /// The thread goes on after what the stream has been given, or was told that it is complete. To be called when the
+    /// wait begins, as all of these: what other threads submit during the wait is not part of it.
+    pub fn stream_synchronized(&mut self, thread: ThreadId, stream: StreamId) {
+        self.order.stream_synchronized(thread, stream);
+    }
+
+    /// The thread goes on after what the event stands for, or was told that it is complete.
+    pub fn event_synchronized(&mut self, thread: ThreadId, event: EventId) {
+        self.order.event_synchronized(thread, event);
+    }
+
+    /// The thread goes on after everything that the context's streams have been given.
+    pub fn context_synchronized(&mut self, thread: ThreadId, context: ContextId) {
+        self.order.context_synchronized(thread, context);
+    }
+
+    /// The thread goes on after this operation, which has not [ended](Self::ended).
+    pub fn operation_synchronized(&mut self, thread: ThreadId, operation: OperationId) {
+        self.order.operation_synchronized(thread, operation);
+    }
+
+    /// What the operation touches, when it is executed. A host function's accesses are its operation's.
+    pub fn accessed(&mut self, operation: OperationId, accesses: &Accesses) {
+        if let Some((site, clock)) = self.order.runs(operation) {
+            self.note(operation, accesses, &site, &clock);
+        }
+    }
+
+    fn note(
+        &mut self,
+        operation: OperationId,
+        accesses: &Accesses,
+        site: &Arc<Site>,
+        clock: &Clock,
+    ) {
+        let executed = self.order.executed(operation, self.executions + 1);
+        self.executions = self.executions.max(executed);
+        let by = Accessor {
+            site,
+            clock,
+            executed,
+        };
+        let (outside, conflicts) = self.memory.accessed(accesses, by);
+        self.found(site, outside, conflicts);
+        self.tidy();
+    }
+
+    /// The program says that a thread's own code reads or writes memory, and does so now.
+    pub fn host_accessed(
+        &mut self,
+        thread: ThreadId,
+        access: HostAccess,
+        range: Range<u64>,
+        description: Description,
+    ) {
+        let (site, clock) = self.order.host_access(thread, description);
+        self.executions += 1;
+        let by = Accessor {
+            site: &site,
+            clock: &clock,
+            executed: self.executions,
+        };
+        let mut accesses = Accesses::default();
+        match access {
+            HostAccess::Read => accesses.reads = range.into(),
+            HostAccess::Write => accesses.writes = range.into(),
+        }
+        let (outside, conflicts) = self.memory.accessed(&accesses, by);
+        self.found(&site, outside, conflicts);
+        self.tidy();
+    }
+
+    /// Memory that exists when the call returns: of the device, or page-locked.
+    pub fn allocated(&mut self, range: Range<u64>, description: Description) {
+        let called = self.order.call();
+        self.memory.allocated(range, called, description);
+    }
+
+    /// Memory that the call has freed after synchronising with everything that could use it.
+    pub fn freed(&mut self, range: Range<u64>) {
+        self.memory.freed(range);
+    }
+
+    /// Stream-ordered memory, directly after its operation was submitted: the program has its address now. Operations
+    /// submitted from now on mean this allocation when they touch the range.
+    pub fn pool_allocated(
+        &mut self,
+        operation: OperationId,
+        range: Range<u64>,
+        description: Description,
+    ) {
+        let called = self.order.call();
+        if let Some(operation) = self.order.operation(operation) {
+            let birth = Arc::clone(&operation.site);
+            self.memory
+                .pool_allocated(range, called, description, birth);
+        }
+        self.tidy();
+    }
+
+    /// The stream-ordered free of the allocation that begins at `start`, directly after its operation was submitted.
+    pub fn pool_freed(&mut self, operation: OperationId, start: u64) {
+        let Some(own) = self.order.operation(operation) else {
+            return;
+        };
+        let death = Death {
+            site: Arc::clone(&own.site),
+            clock: own.known.clock.clone(),
+        };
+        if own.known.is_settled() {
+            let found = self.memory.pool_freed(start, &death);
+            self.died(&death, found);
+        } else if let Some(region) = self.memory.pool_freed_later(start, &death) {
+            self.open_frees.insert(operation, region);
+        }
+    }
+
+    /// A free that is not in stream order and waits for nothing, of the allocation that begins at `start`: `cuMemFree` of
+    /// a pool's memory, whose uses the host has to have waited for.
+    pub fn pool_freed_by_host(&mut self, thread: ThreadId, start: u64, description: Description) {
+        let (site, clock) = self.order.host_access(thread, description);
+        let death = Death { site, clock };
+        let found = self.memory.pool_freed(start, &death);
+        self.died(&death, found);
+    }
+
+    fn died(&mut self, death: &Death, (outside, conflicts): (Option<Outside>, Vec<Conflict>)) {
+        if let Some(outside) = outside {
+            self.outside(&death.site, "frees", outside);
+        }
+        for conflict in conflicts {
+            self.conflict(Rule::FreedWithoutOrder, &death.site, "frees", conflict);
+        }
+    }
+
+    /// What was found since the last time, in the order in which it was found.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// How many ranges have a history, how many chains there are, and how many operations that have not ended.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> (usize, usize, usize) {
+        let (chains, operations) = self.order.size();
+        (self.memory.len(), chains, operations)
+    }
+
+    fn found(&mut self, second: &Site, outside: Option<Outside>, conflicts: Vec<Conflict>) {
+        for conflict in conflicts {
+            self.conflict(Rule::Race, second, conflict.kinds.verb(), conflict);
+        }
+        if let Some(outside) = outside {
+            self.outside(second, "uses", outside);
+        }
+    }
+
+    fn conflict(&mut self, rule: Rule, second: &Site, verb: &'static str, conflict: Conflict) {
+        let first = Access {
+            site: &conflict.earlier.site,
+            verb: conflict.earlier.kinds.verb(),
+        };
+        let second = Access { site: second, verb };
+        // What was called first is meant to come first, whichever happened to run first.
+        let called_first = second.site.called < first.site.called;
+        let reversed = rule == Rule::Race && called_first && !first.site.place.is_host();
+        let (earlier, later) = if reversed {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let advice = self.advice(earlier, later, reversed);
+        let Conflict { bytes, life, .. } = &conflict;
+        self.add(
+            rule,
+            (first, second),
+            bytes.clone(),
+            (life.clone(), None),
+            advice,
+        );
+    }
+
+    fn outside(&mut self, second: &Site, verb: &'static str, outside: Outside) {
+        let reused = outside.newer.is_some();
+        let (rule, site, does) = match outside.how {
+            How::BeforeBirth(birth) => (Rule::UsedBeforeAllocation, birth, "allocates"),
+            How::AfterDeath(death) => (Rule::UsedAfterFree, death, "frees"),
+            How::DeathUnordered(death) if reused => (Rule::Reused, death, "frees"),
+            How::DeathUnordered(death) => (Rule::FreedWithoutOrder, death, "frees"),
+        };
+        let first = Access {
+            site: &site,
+            verb: does,
+        };
+        let second = Access { site: second, verb };
+        let advice = match rule {
+            Rule::UsedBeforeAllocation => self.advice(first, second, false),
+            Rule::UsedAfterFree => Advice {
+                lack: String::new(),
+                missing: format!("free the memory after {}", second.name()),
+                nearly: None,
+                reversed: false,
+            },
+            _ => self.advice(second, first, false),
+        };
+        let lives = (Some(outside.life), outside.newer);
+        self.add(rule, (first, second), outside.bytes, lives, advice);
+    }
+
+    fn advice(&self, earlier: Access<'_>, later: Access<'_>, reversed: bool) -> Advice {
+        Advice {
+            lack: advice::lack(earlier, later),
+            missing: advice::order(earlier, later, &self.order.names),
+            nearly: self.order.nearly(earlier.site, later.site),
+            reversed,
+        }
+    }
+
+    fn add(
+        &mut self,
+        rule: Rule,
+        (first, second): (Access<'_>, Access<'_>),
+        bytes: Range<u64>,
+        (life, newer): (Option<Life>, Option<Life>),
+        advice: Advice,
+    ) {
+        let kind = match rule {
+            Rule::Race => Kind::Race,
+            _ => Kind::Lifetime,
+        };
+        let names = &self.order.names;
+        let (first, second) = (Party::new(first, names), Party::new(second, names));
+        let allocation = life.map(Owner::from);
+        let of = allocation
+            .as_ref()
+            .map_or(0, |owner| owner.description.place());
+        self.findings.push(Finding {
+            kind,
+            rule,
+            key: format!("{rule:?}: {}; {}; {of:x}", first.key(), second.key()),
+            first,
+            second,
+            reversed: advice.reversed,
+            bytes,
+            allocation,
+            newer: newer.map(Owner::from),
+            lack: advice.lack,
+            missing: advice.missing,
+            nearly: advice.nearly,
+        });
+    }
+
+    /// Drops history that has become useless, now and then: its cost is spread over the accesses that made it.
+    fn tidy(&mut self) {
+        if self.memory.growth() < self.room {
+            return;
+        }
+        let everyone = self.order.known_to_all();
+        self.memory.prune(&everyone, self.order.oldest_call());
+        let history = self.memory.len().max(self.order.unended());
+        self.room = history.max(self.least_room);
+    }
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<Life> for Owner {
+    fn from(life: Life) -> Self {
+        Self {
+            description: life.description,
+            range: life.range,
+        }
+    }
+}

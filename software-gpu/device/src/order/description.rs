@@ -1,0 +1,121 @@
+//! What an operation is called in reports.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Finds the place in the program from which an operation was submitted, when a report needs it: resolving symbols
+/// costs far more than an operation.
+pub trait Locate: Send + Sync {
+    /// File and line, or function; `None` when the symbols do not tell.
+    fn locate(&self) -> Option<String>;
+
+    /// The same number for the same place, without looking up symbols.
+    fn identity(&self) -> u64 {
+        0
+    }
+}
+
+impl<F: Fn() -> Option<String> + Send + Sync> Locate for F {
+    fn locate(&self) -> Option<String> {
+        self()
+    }
+}
+
+/// A line of a program's source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLine {
+    file: Cow<'static, str>,
+    line: u32,
+}
+
+impl SourceLine {
+    /// A line of a file of any language.
+    pub fn new(file: &str, line: u32) -> Self {
+        let file = Cow::Owned(file.to_owned());
+        Self { file, line }
+    }
+}
+
+impl From<&'static Location<'static>> for SourceLine {
+    fn from(location: &'static Location<'static>) -> Self {
+        Self {
+            file: location.file().into(),
+            line: location.line(),
+        }
+    }
+}
+
+impl Locate for SourceLine {
+    fn locate(&self) -> Option<String> {
+        Some(format!("{}:{}", self.file, self.line))
+    }
+
+    fn identity(&self) -> u64 {
+        identity_of(self)
+    }
+}
+
+/// A number for what makes a place itself, for [`Locate::identity`].
+pub fn identity_of(place: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What an operation is called in reports.
+#[derive(Clone)]
+pub struct Description {
+    /// As in "kernel `scale`" or "copy of 4096 bytes from device to host". Operations that do the same thing have the
+    /// same words: a loop is reported once.
+    pub what: Cow<'static, str>,
+    /// Where the program submitted it.
+    pub location: Option<Arc<dyn Locate>>,
+}
+
+impl Description {
+    /// Without a location.
+    pub fn new(what: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            what: what.into(),
+            location: None,
+        }
+    }
+
+    /// What tells it from operations of the same words that were submitted elsewhere.
+    pub(super) fn place(&self) -> u64 {
+        self.location
+            .as_ref()
+            .map_or(0, |location| location.identity())
+    }
+
+    /// The line of the program, where symbols tell.
+    pub(super) fn line(&self) -> Option<String> {
+        self.location.as_ref()?.locate()
+    }
+
+    /// With the place from which it was submitted.
+    pub fn at(self, location: Arc<dyn Locate>) -> Self {
+        Self {
+            location: Some(location),
+            ..self
+        }
+    }
+}
+
+impl From<&'static str> for Description {
+    fn from(what: &'static str) -> Self {
+        Self::new(what)
+    }
+}
+
+impl fmt::Debug for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Description")
+            .field("what", &self.what)
+            .field("located", &self.location.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,421 @@
+//! Shadow memory: who touched which bytes, as far as later accesses can still conflict with it.
+//!
+//! For each byte there are the accesses that no later one has made superfluous. A plain write that comes after an
+//! earlier access replaces it: an access that is not ordered after the earlier one is not ordered after the write either, and
+//! conflicts with it. A read replaces earlier reads in the same way, an atomic access earlier atomics. So a byte of a
+//! program without races has one write and, per chain, one read and one atomic access; and the access executed last
+//! among all those that conflict with a new one is always still there.
+
+mod batch;
+mod group;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use group::Group;
+
+use crate::order::clock::Clock;
+use crate::order::kinds::Kinds;
+use crate::order::site::Site;
+
+/// One operation's or host access's part in a [`Cell`].
+#[derive(Clone, Debug)]
+pub(in crate::order) struct Entry {
+    pub(in crate::order) site: Arc<Site>,
+    /// When it was executed, as a number that rises.
+    pub(in crate::order) executed: u64,
+    pub(in crate::order) kinds: Kinds,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.executed == other.executed && self.kinds == other.kinds
+    }
+}
+
+/// Bytes with the same history.
+#[derive(Clone, Debug)]
+struct Cell {
+    end: u64,
+    entries: Vec<Entry>,
+}
+
+/// Who accesses.
+#[derive(Clone, Copy)]
+pub(in crate::order) struct Accessor<'a> {
+    pub(in crate::order) site: &'a Arc<Site>,
+    pub(in crate::order) clock: &'a Clock,
+    /// When it was executed, as a number that rises.
+    pub(in crate::order) executed: u64,
+}
+
+/// The histories of a range of addresses.
+#[derive(Clone, Debug, Default)]
+pub(in crate::order) struct Shadow {
+    /// By their start. They do not overlap.
+    cells: BTreeMap<u64, Cell>,
+    /// What is in a group is in no cell.
+    groups: Vec<Group>,
+}
+
+impl Shadow {
+    /// Notes an access, and gives each earlier one that it conflicts with to `conflict`: in rising order of addresses,
+    /// but for groups.
+    pub(in crate::order) fn access(
+        &mut self,
+        range: Range<u64>,
+        kinds: Kinds,
+        by: Accessor<'_>,
+        mut conflict: impl FnMut(&Entry, Range<u64>),
+    ) {
+        if kinds.has(Kinds::WRITE) {
+            self.overwrite(std::slice::from_ref(&range), by);
+        }
+        let spans = self.access_groups_within(&range, kinds, by, &mut conflict);
+        let mut at = range.start;
+        for span in &spans {
+            self.access_cells(at..span.start, kinds, by, &mut conflict);
+            at = span.end;
+        }
+        self.access_cells(at..range.end, kinds, by, &mut conflict);
+        if !spans.is_empty() {
+            self.join_groups();
+            self.merge(range, 2 * spans.len());
+        }
+    }
+
+    /// The same for bytes of which no group that ends there remembers anything.
+    fn access_cells(
+        &mut self,
+        range: Range<u64>,
+        kinds: Kinds,
+        by: Accessor<'_>,
+        conflict: &mut impl FnMut(&Entry, Range<u64>),
+    ) {
+        if range.is_empty() {
+            return;
+        }
+        self.break_up(std::slice::from_ref(&range));
+        if let Some(cell) = self.cells.get_mut(&range.start)
+            && cell.end == range.end
+        {
+            cell.touch(kinds, by, |entry| conflict(entry, range.clone()));
+            return self.merge(range, 1);
+        }
+        self.split(range.start);
+        self.split(range.end);
+        let mut gaps = Vec::new();
+        let mut at = range.start;
+        let mut pieces = 0;
+        for (start, cell) in self.cells.range_mut(range.clone()) {
+            if at < *start {
+                gaps.push(at..*start);
+            }
+            at = cell.end;
+            pieces += 1;
+            cell.touch(kinds, by, |entry| conflict(entry, *start..at));
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        pieces += gaps.len();
+        for gap in gaps {
+            let entries = vec![by.entry(kinds)];
+            let end = gap.end;
+            self.cells.insert(gap.start, Cell { end, entries });
+        }
+        self.merge(range, pieces);
+    }
+
+    /// Gives each access in the range that `clock` does not know to `unordered`.
+    pub(in crate::order) fn unknown_to(
+        &self,
+        clock: &Clock,
+        mut unordered: impl FnMut(&Entry, Range<u64>),
+    ) {
+        for (start, cell) in &self.cells {
+            for entry in &cell.entries {
+                if !clock.knows(entry.site.epoch) {
+                    unordered(entry, *start..cell.end);
+                }
+            }
+        }
+        for group in &self.groups {
+            let is_unknown = |entry: &Entry| !clock.knows(entry.site.epoch);
+            group.bytes_of(is_unknown, &mut unordered);
+        }
+    }
+
+    /// The writes and atomic accesses of bytes of the range.
+    pub(in crate::order) fn writers(&self, range: Range<u64>) -> impl Iterator<Item = &Entry> {
+        let first = self.cells.range(..=range.start).next_back();
+        let first = first.map_or(range.start, |(start, _)| *start);
+        let start = range.start;
+        let touched = self
+            .cells
+            .range(first..range.end)
+            .filter(move |(_, cell)| cell.end > start);
+        let entries = touched.flat_map(|(_, cell)| &cell.entries);
+        let groups = self.groups.iter();
+        let groups = groups.flat_map(move |group| group.histories_in(range.clone()));
+        let entries = entries.chain(groups);
+        entries.filter(|entry| entry.kinds.has(Kinds::WRITE | Kinds::ATOMIC))
+    }
+
+    /// Drops all history of these bytes.
+    pub(in crate::order) fn forget(&mut self, range: Range<u64>) {
+        self.forget_groups(&range);
+        self.break_up(std::slice::from_ref(&range));
+        self.split(range.start);
+        self.split(range.end);
+        let starts: Vec<u64> = self.cells.range(range).map(|(start, _)| *start).collect();
+        for start in starts {
+            self.cells.remove(&start);
+        }
+    }
+
+    /// Drops what `everyone` knows: nothing to come can conflict with it.
+    pub(in crate::order) fn prune(&mut self, everyone: &Clock) {
+        let unknown = |entry: &Entry| !everyone.knows(entry.site.epoch);
+        self.groups.retain_mut(|group| group.retain(unknown));
+        self.join_groups();
+        let mut kept: Vec<(u64, Cell)> = Vec::new();
+        for (start, mut cell) in std::mem::take(&mut self.cells) {
+            cell.entries
+                .retain(|entry| !everyone.knows(entry.site.epoch));
+            match kept.last_mut() {
+                _ if cell.entries.is_empty() => {}
+                Some((_, last)) if last.end == start && last.entries == cell.entries => {
+                    last.end = cell.end;
+                }
+                _ => kept.push((start, cell)),
+            }
+        }
+        self.cells = kept.into_iter().collect();
+    }
+
+    /// How many ranges of bytes have different histories.
+    pub(in crate::order) fn len(&self) -> usize {
+        self.cells.len() + self.groups.len()
+    }
+
+    /// Makes `at` a border between cells.
+    fn split(&mut self, at: u64) {
+        let Some((_, cell)) = self.cells.range_mut(..at).next_back() else {
+            return;
+        };
+        if cell.end > at {
+            let behind = Cell {
+                end: cell.end,
+                entries: cell.entries.clone(),
+            };
+            cell.end = at;
+            self.cells.insert(at, behind);
+        }
+    }
+
+    /// Joins neighbours that have become the same, in the range and at both of its borders. There are `pieces` of them
+    /// in the range.
+    fn merge(&mut self, range: Range<u64>, pieces: usize) {
+        let before = self.cells.range(..range.start).next_back();
+        let first = before.map_or(range.start, |(start, _)| *start);
+        if pieces == 1
+            && !self.touches_its_like(first, range.start)
+            && !self.touches_its_like(range.start, range.end)
+        {
+            return;
+        }
+        let cells = self.cells.range(first..=range.end);
+        let mut same: Vec<(u64, u64, u64)> = Vec::new();
+        let mut previous: Option<(u64, &Cell)> = None;
+        for (start, cell) in cells {
+            match previous {
+                Some((kept, last)) if last.end == *start && last.entries == cell.entries => {
+                    match same.last_mut() {
+                        Some((from, _, end)) if *from == kept => *end = cell.end,
+                        _ => same.push((kept, *start, cell.end)),
+                    }
+                    previous = Some((kept, cell));
+                }
+                _ => previous = Some((*start, cell)),
+            }
+        }
+        for (kept, second, end) in same {
+            let gone: Vec<u64> = self
+                .cells
+                .range(second..end)
+                .map(|(start, _)| *start)
+                .collect();
+            for start in gone {
+                self.cells.remove(&start);
+            }
+            if let Some(cell) = self.cells.get_mut(&kept) {
+                cell.end = end;
+            }
+        }
+    }
+
+    fn touches_its_like(&self, left: u64, right: u64) -> bool {
+        match (self.cells.get(&left), self.cells.get(&right)) {
+            (Some(a), Some(b)) => left != right && a.end == right && a.entries == b.entries,
+            _ => false,
+        }
+    }
+}
+
+impl Cell {
+    /// A copy of it that ends there, with room for one more entry.
+    fn part(&self, end: u64) -> Self {
+        let mut entries = Vec::with_capacity(self.entries.len() + 1);
+        entries.extend_from_slice(&self.entries);
+        Self { end, entries }
+    }
+
+    fn touch(&mut self, kinds: Kinds, by: Accessor<'_>, conflict: impl FnMut(&Entry)) {
+        touch(&mut self.entries, kinds, by, conflict);
+    }
+}
+
+/// Notes an access to bytes with this history.
+fn touch(
+    entries: &mut Vec<Entry>,
+    kinds: Kinds,
+    by: Accessor<'_>,
+    mut conflict: impl FnMut(&Entry),
+) {
+    let mut own = kinds;
+    entries.retain_mut(|entry| {
+        if entry.executed == by.executed {
+            own = own | entry.kinds;
+            return false;
+        }
+        if !by.clock.knows(entry.site.epoch) {
+            if entry.kinds.conflicts(kinds) {
+                conflict(entry);
+            }
+            return true;
+        }
+        entry.kinds = entry.kinds.replaced_by(kinds);
+        entry.kinds != Kinds::NONE
+    });
+    if own.has(Kinds::WRITE) {
+        own = Kinds::WRITE;
+    }
+    entries.push(by.entry(own));
+}
+
+impl Accessor<'_> {
+    fn entry(&self, kinds: Kinds) -> Entry {
+        Entry {
+            site: Arc::clone(self.site),
+            executed: self.executed,
+            kinds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::clock::Epoch;
+    use crate::order::ids::ThreadId;
+    use crate::order::site::Place;
+
+    /// Chains that know nothing of each other, one access after the other.
+    #[derive(Default)]
+    struct Run {
+        shadow: Shadow,
+        executed: u64,
+    }
+
+    impl Run {
+        /// Accesses as a step of a chain that knows all of its own: what it conflicts with.
+        fn access(
+            &mut self,
+            chain: usize,
+            kinds: Kinds,
+            range: Range<u64>,
+        ) -> Vec<(usize, Range<u64>)> {
+            self.executed += 1;
+            let position = self.executed;
+            let epoch = Epoch { chain, position };
+            let mut clock = Clock::default();
+            clock.learn(epoch);
+            let thread = ThreadId::UNREGISTERED;
+            let place = Place::Host {
+                thread,
+                access: position,
+            };
+            let site = Arc::new(Site::new(epoch, place, "access".into(), thread, position));
+            let by = Accessor {
+                site: &site,
+                clock: &clock,
+                executed: position,
+            };
+            let mut found = Vec::new();
+            self.shadow.access(range, kinds, by, |entry, range| {
+                found.push((entry.site.epoch.chain, range))
+            });
+            found
+        }
+
+        fn cells(&self) -> Vec<(Range<u64>, usize)> {
+            let cells = self.shadow.cells.iter();
+            cells
+                .map(|(start, cell)| (*start..cell.end, cell.entries.len()))
+                .collect()
+        }
+    }
+
+    #[test]
+    fn cells_split_where_histories_differ_and_join_where_they_are_the_same() {
+        let mut run = Run::default();
+        run.access(0, Kinds::WRITE, 0..16);
+        run.access(0, Kinds::READ, 4..8);
+        assert_eq!(run.cells(), [(0..4, 1), (4..8, 2), (8..16, 1)]);
+        run.access(0, Kinds::WRITE, 2..20);
+        assert_eq!(run.cells(), [(0..2, 1), (2..20, 1)]);
+        run.access(0, Kinds::WRITE, 0..20);
+        assert_eq!(run.cells(), [(0..20, 1)]);
+    }
+
+    #[test]
+    fn a_read_replaces_reads_that_it_comes_after_and_no_others() {
+        let mut run = Run::default();
+        for chain in [0, 1, 0, 1] {
+            assert_eq!(run.access(chain, Kinds::READ, 0..8), []);
+        }
+        assert_eq!(run.cells(), [(0..8, 2)]);
+        run.access(0, Kinds::ATOMIC, 8..16);
+        run.access(0, Kinds::READ, 8..16);
+        assert_eq!(run.cells(), [(0..8, 2), (8..16, 2)]);
+    }
+
+    #[test]
+    fn unordered_accesses_stay_and_are_met_again() {
+        let mut run = Run::default();
+        run.access(0, Kinds::WRITE, 0..8);
+        assert_eq!(run.access(1, Kinds::WRITE, 4..12), [(0, 4..8)]);
+        assert_eq!(
+            run.access(2, Kinds::READ, 0..16),
+            [(0, 0..4), (0, 4..8), (1, 4..8), (1, 8..12)]
+        );
+    }
+
+    #[test]
+    fn what_everyone_knows_is_dropped() {
+        let mut run = Run::default();
+        run.access(0, Kinds::WRITE, 0..8);
+        run.access(1, Kinds::WRITE, 8..16);
+        let mut everyone = Clock::default();
+        everyone.learn(Epoch {
+            chain: 0,
+            position: 1,
+        });
+        run.shadow.prune(&everyone);
+        assert_eq!(run.cells(), [(8..16, 1)]);
+        run.shadow.forget(10..12);
+        assert_eq!(run.cells(), [(8..10, 1), (12..16, 1)]);
+    }
+}
