@@ -6,7 +6,6 @@ pub use crate::baseline::spin::HELD_REGISTERS;
 pub use crate::baseline::vision::{
     IMAGE_PATCHES, PATCH_FEATURES, PATCH_PIXELS, PATCH_TOKENS, VISION_THREADS,
 };
-pub use crate::steps::plain::FLAG_WORDS;
 pub use cuda_std::signature::Signature;
 
 /// The baseline module: PTX that every GPU since Volta and every driver since CUDA 9 loads.

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Between two kernels the device drains, hands over and fills again; dependent launches overlap some of that. A barrier
-//! leaves the blocks where they are, but each must tell all others through the L2 cache that it has come. A step that used a neighbour's old value would give other bits, and launches that cost
-//! as little as a graph's nodes would prove this wrong.
+//! leaves the blocks where they are, but each must tell all others through the L2 cache that it has arrived. A step that used
+//! a neighbour's old value would give other bits, and launches that cost as little as a graph's nodes would prove this wrong.
 
 use cuda_host::capture::{self, GraphExec};
 use cuda_host::launch_attributes::Attribute;
@@ -22,7 +22,6 @@ use cuda_host::{kernels, launch, prelude::*};
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::Stream;
 use examples_host::prelude::*;
-use gpu_kernels::FLAG_WORDS;
 
 kernels! {
     /// The kernels that run everywhere.
@@ -42,14 +41,14 @@ const DATA: Seed = Seed::new(14);
 /// The kernel may begin before the one before it in the stream has ended.
 const MAY_BEGIN_EARLY: [Attribute; 1] = [Attribute::programmatic_stream_serialization(true)];
 
-/// The two buffers that steps go to and fro between, and the blocks' flags.
+/// The two buffers that steps go to and fro between, and the word in which blocks count their arrivals.
 struct Ring {
     kernels: Kernels,
     hopper: Hopper,
     blocks: u32,
     x: DeviceBuffer<f32>,
     y: DeviceBuffer<f32>,
-    flags: DeviceBuffer<u32>,
+    arrivals: DeviceBuffer<u32>,
     expected: Vec<f32>,
 }
 
@@ -63,7 +62,7 @@ impl Ring {
             blocks,
             x: DeviceBuffer::zeroed(elements)?,
             y: DeviceBuffer::zeroed(elements)?,
-            flags: DeviceBuffer::zeroed((blocks * FLAG_WORDS) as usize)?,
+            arrivals: DeviceBuffer::zeroed(1)?,
             expected: (0..STEPS).fold(given, |before, _| relaxed(&before)),
         })
     }
@@ -120,8 +119,8 @@ impl Ring {
     /// One launch for all steps (`cuLaunchCooperativeKernel`): the blocks wait for each other between them.
     fn persistent(&mut self, stream: &Stream) -> anyhow::Result<()> {
         let (kernel, elements) = (&self.kernels.relax_persistent, self.expected.len());
-        let arguments = (&mut self.x, &mut self.y, elements, &mut self.flags, STEPS as u32);
-        // SAFETY: as above; the flags are zero, and there is one for each block.
+        let arguments = (&mut self.x, &mut self.y, elements, &mut self.arrivals, STEPS as u32);
+        // SAFETY: as above; no block has arrived yet.
         unsafe { kernel.launch_cooperative(self.blocks, THREADS, 0, stream, arguments)? };
         Ok(())
     }
@@ -139,7 +138,7 @@ impl Workload for Ring {
         let given: Vec<f32> = (0..self.x.len()).map(|i| DATA.f32(i)).collect();
         self.x.copy_from(&given)?;
         self.y.set_8(0xFF)?;
-        Ok(self.flags.set_8(0)?)
+        Ok(self.arrivals.set_8(0)?)
     }
 
     fn check(&mut self) -> anyhow::Result<Checked> {

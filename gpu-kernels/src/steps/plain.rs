@@ -2,13 +2,10 @@
 
 use core::sync::atomic::Ordering;
 
-use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
+use cuda_std::atomic::mid::{atomic_fetch_add_u32_device, atomic_load_32_device};
 use cuda_std::prelude::*;
 
 use super::relaxed;
-
-/// Words from one block's flag to the next: each has a cache line to itself.
-pub const FLAG_WORDS: u32 = 32;
 
 /// One step, from `x` to `y`, one element per thread. `y` is another buffer, as long as `x`.
 #[kernel]
@@ -20,10 +17,10 @@ pub unsafe fn relax(x: &[f32], y: *mut f32) {
     }
 }
 
-/// So many steps, from `x` to `y` and back, one element per thread of the grid: of an even number the results are in `x`. `flags`
-/// has [`FLAG_WORDS`] words for each block, all 0 at the beginning. For a cooperative launch: all blocks must be resident.
+/// So many steps, from `x` to `y` and back, one element per thread of the grid: of an even number the results are in `x`. `arrivals`
+/// is one word, 0 at the beginning. For a cooperative launch: all blocks must be resident.
 #[kernel]
-pub unsafe fn relax_persistent(x: *mut f32, y: *mut f32, n: usize, flags: *mut u32, steps: u32) {
+pub unsafe fn relax_persistent(x: *mut f32, y: *mut f32, n: usize, arrivals: *mut u32, steps: u32) {
     let i = thread::index_1d() as usize;
     let (mut from, mut to) = (x, y);
     for step in 1..=steps {
@@ -31,34 +28,30 @@ pub unsafe fn relax_persistent(x: *mut f32, y: *mut f32, n: usize, flags: *mut u
             // SAFETY: both buffers have n elements; all blocks have finished the step before.
             unsafe { *to.add(i) = relaxed(from, n, i) };
         }
-        // SAFETY: all threads of all blocks are here, and the flags are as the launch promises.
-        unsafe { wait_for_all_blocks(flags, step) };
+        // SAFETY: all threads of all blocks are here, and the word is as the launch promises.
+        unsafe { wait_for_all_blocks(arrivals, step) };
         (from, to) = (to, from);
     }
 }
 
-/// A barrier of the grid, number `round` from 1 on: each block says that it has come so far, in a word of its own, and looks
-/// at all others' words until they say the same. What any thread wrote before, all read after.
+/// A barrier of the grid, number `round` from 1 on: each block adds one to the word, and looks at it until all have. What any thread
+/// wrote before, all read after.
 ///
 /// # Safety
-/// All threads of all blocks call it with the same number, each time one more than the last; `flags` has [`FLAG_WORDS`] words for
-/// each block, all 0 before the first round.
+/// All threads of all blocks call it with the same number, each time one more than the last; the word at `arrivals` is 0 before the
+/// first round.
 #[inline(always)]
-unsafe fn wait_for_all_blocks(flags: *mut u32, round: u32) {
-    let flag = |block: u32| flags.wrapping_add((block * FLAG_WORDS) as usize);
-    let t = thread::thread_idx_x();
-    // The block's writes come before the flag: the barrier orders them before its first thread, the release behind it.
+unsafe fn wait_for_all_blocks(arrivals: *mut u32, round: u32) {
+    // The block's writes come before its arrival: the barrier orders them before its first thread, the release behind it.
     thread::sync_threads();
-    if t == 0 {
-        // SAFETY: each block has its word, which is accessed atomically only.
-        unsafe { atomic_store_32_device(flag(thread::block_idx_x()), Ordering::Release, round) };
+    if thread::thread_idx_x() == 0 {
+        let all = round * thread::grid_dim_x();
+        // SAFETY: the word is accessed atomically only. Nobody arrives for the next round before all have arrived for this one.
+        unsafe {
+            atomic_fetch_add_u32_device(arrivals, Ordering::Release, 1);
+            while atomic_load_32_device(arrivals, Ordering::Acquire) < all {}
+        }
     }
-    let mut other = t;
-    while other < thread::grid_dim_x() {
-        // A block that is faster is a round ahead at most.
-        // SAFETY: as above.
-        while unsafe { atomic_load_32_device(flag(other), Ordering::Acquire) } < round {}
-        other += thread::block_dim_x();
-    }
+    // What the first thread has acquired, the barrier hands to the others.
     thread::sync_threads();
 }

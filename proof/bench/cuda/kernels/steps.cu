@@ -24,7 +24,7 @@ extern "C" __global__ void relax_dependent(const float* x, float* y, size_t n) {
 }
 #endif
 
-// The barrier is the one of cooperative groups, which needs no flags.
+// The barrier is the one of cooperative groups, which keeps its own count.
 extern "C" __global__ void relax_persistent(float* x, float* y, size_t n, uint32_t*, uint32_t steps) {
     const size_t i = index_1d();
     float *from = x, *to = y;

@@ -6,7 +6,6 @@
 namespace {
 constexpr size_t STEPS = 1000;
 constexpr uint32_t THREADS = 256;
-constexpr uint32_t FLAG_WORDS = 32;
 
 std::vector<float> relaxed(const std::vector<float>& x) {
     const size_t n = x.size();
@@ -24,7 +23,7 @@ struct Steps {
     size_t elements;
     Stream stream;
     std::vector<float> given, expected;
-    CUdeviceptr x, y, flags;
+    CUdeviceptr x, y, arrivals;
     CUgraphExec graph, dependent_graph;
 
     explicit Steps(const Program& program)
@@ -35,7 +34,7 @@ struct Steps {
           elements(size_t{blocks} * THREADS),
           x(device_floats(elements)),
           y(device_floats(elements)),
-          flags(device_floats(size_t{blocks} * FLAG_WORDS)) {
+          arrivals(device_floats(1)) {
         for (size_t i = 0; i < elements; ++i) given.push_back(Seed(14).f32(i));
         expected = given;
         for (size_t step = 0; step < STEPS; ++step) expected = relaxed(expected);
@@ -85,14 +84,14 @@ struct Steps {
     void persist() {
         size_t n = elements;
         uint32_t steps = STEPS;
-        void* parameters[] = {&x, &y, &n, &flags, &steps};
+        void* parameters[] = {&x, &y, &n, &arrivals, &steps};
         CU(cuLaunchCooperativeKernel(persistent, blocks, 1, 1, THREADS, 1, 1, 0, stream.raw, parameters));
     }
 
     void prepare() const {
         CU(cuMemcpyHtoD(x, given.data(), elements * sizeof(float)));
         poison(y, elements, stream);
-        CU(cuMemsetD8Async(flags, 0, blocks * FLAG_WORDS * sizeof(uint32_t), stream.raw));
+        CU(cuMemsetD8Async(arrivals, 0, sizeof(uint32_t), stream.raw));
     }
 
     void check(const Variant& variant) const {
