@@ -11,12 +11,12 @@ use anyhow::Result;
 use cuda_host::{kernels, launch, prelude::*};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 
-kernels! { use gpu_kernels::affine_rounds_x4; }
+kernels! { use gpu_kernels::{affine_rounds, affine_rounds_x4}; }
 
-const LARGE: usize = 1 << 20;
-const SMALL: usize = 1 << 13;
+const LARGE: usize = 1 << 21;
+const SMALL: usize = 1 << 11;
 const THREADS: u32 = 256;
-const LONG: u32 = 32768;
+const LONG: u32 = 1 << 17;
 
 fn main() -> Result<()> {
     let _context = cust::quick_init()?;
@@ -27,15 +27,15 @@ fn main() -> Result<()> {
     // SAFETY: the copies fill it before the kernels read it.
     let data = unsafe { DeviceBuffer::<f32>::uninitialized(LARGE + SMALL)? };
     let (mut large_data, mut small_data) = (data.index(..LARGE), data.index(LARGE..));
-    let blocks = |elements: usize| elements as u32 / 4 / THREADS;
+    let [few, many] = [SMALL, LARGE / 4].map(|threads| threads as u32 / THREADS);
 
     // SAFETY: the host waits for both streams before any of this memory is freed.
     unsafe {
         small_data.async_copy_from(&memory[LARGE..], &small)?;
-        launch!(kernels.affine_rounds_x4<<<blocks(SMALL), THREADS, 0, small>>>(&mut small_data, 1.0, 0.125, LONG))?;
+        launch!(kernels.affine_rounds<<<few, THREADS, 0, small>>>(&mut small_data, 1.0, 0.125, LONG))?;
 
         large_data.async_copy_from(&memory[..LARGE], &large)?;
-        launch!(kernels.affine_rounds_x4<<<blocks(LARGE), THREADS, 0, large>>>(&mut large_data, 1.0, 0.125, 1))?;
+        launch!(kernels.affine_rounds_x4<<<many, THREADS, 0, large>>>(&mut large_data, 1.0, 0.125, 1))?;
 
         large_data.async_copy_to(&mut memory[..LARGE], &large)?;
         small_data.async_copy_to(&mut memory[LARGE..], &small)?;

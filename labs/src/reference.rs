@@ -61,8 +61,8 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
         "10" => Reference::exact(1 << 18, |i| (0..6).map(|batch| given(batch, i)).sum()),
         "11" => Reference::exact(1 << 18, |i| -(2.0 * given(0, i) + 1.0) / 2.0),
         "12" | "13" => Reference::exact(1 << 22, added(16)),
-        "14" => Reference::exact((1 << 20) + (1 << 13), |i| {
-            given(0, i) + 0.125 * if i < 1 << 20 { 1.0 } else { 32768.0 }
+        "14" => Reference::exact((1 << 21) + (1 << 11), |i| {
+            given(0, i) + 0.125 * if i < 1 << 21 { 1.0 } else { 131_072.0 }
         }),
         "15" => Reference::exact(1 << 18, |i| 12.0 * (2.0 * given(0, i) + 1.0)),
         "16" => Reference::exact(6 << 18, |i| (i >> 18) as f32),
