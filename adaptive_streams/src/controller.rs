@@ -105,7 +105,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     log::show(part, log, copy);
     part.chart_start("controller", &outcomes[4], 96);
     log::expect_replayed(part, log, &floors);
-    log::expect_settled(part, log, &outcomes[4].recording, &regret, (rounds.per_phase, SETTLED));
+    log::expect_settled(part, &logs, &outcomes[4].recording, &regret, (rounds.per_phase, SETTLED));
     log::expect_as_run(part, &logs, rounds.all(), &outcomes[4].recording);
     part.take_away(
         "Two events around a kernel now and then are enough to choose the number of streams anew.",

@@ -52,24 +52,30 @@ pub fn expect_replayed(part: &mut Part, log: &[Decision], floors: &Floors) {
     part.expect("replayed", "the log's telemetry leads to the log's decisions", all);
 }
 
-/// In each phase, of so many rounds, the number of streams is the best one, or nearly, from the first rounds on: after `most` of them.
-/// Events around each operation make the kernels of a recorded run seem longer.
+/// In each phase, of so many rounds, the number of streams is the best one, or nearly, from the first rounds on: after `most` of them, in
+/// the median of the runs. Events around each operation make the kernels of a recorded run seem longer.
 pub fn expect_settled(
     part: &mut Part,
-    log: &[Decision],
+    logs: &[Vec<Decision>],
     recording: &Recording,
     regret: &Regret<{ PHASES.len() }, { CHOICES.len() }>,
     (of_phase, most): (usize, usize),
 ) {
     for phase in 0..PHASES.len() {
         let rounds = phase * of_phase..(phase + 1) * of_phase;
-        let chosen = streams(log, rounds.end - 1);
-        let lasted = rounds.rev().take_while(|&round| streams(log, round) == chosen).count();
-        let searched = of_phase - lasted;
+        let last = |log: &[Decision]| streams(log, rounds.end - 1);
+        let searched = |log: &Vec<Decision>| {
+            let lasts = |&round: &usize| streams(log, round) == last(log);
+            of_phase - rounds.clone().rev().take_while(lasts).count()
+        };
+        let mut searched: Vec<usize> = logs.iter().map(searched).collect();
+        searched.sort_unstable();
+        let searched = searched.get(searched.len() / 2).copied().unwrap_or(of_phase);
         let settled =
             truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
         let sentence = format!("phase {phase}: settled after");
         part.expect_recorded(format!("settled/phase-{phase}"), &sentence, recording, settled);
+        let chosen = logs.last().map_or(0, |log| last(log));
         let choice = CHOICES.iter().position(|&choice| choice == chosen).unwrap_or_default();
         let near = ratio(regret.beside_best(choice, phase)).at_most(1.05);
         let sentence = format!("phase {phase}: {chosen} streams beside the best fixed choice");

@@ -54,8 +54,8 @@ impl<const P: usize, const F: usize> Regret<P, F> {
 
 impl Part<'_> {
     /// Prints what the phases took with each variant, and the bound of a phase; claims that the controller's regret is at most
-    /// 5 %, that it beats the fixed choices, that its telemetry takes at most 1 % of the time, and that it is not faster than
-    /// the bound.
+    /// 5 %, that it beats the fixed choices, that on the model its telemetry takes at most 1 % of the time, and that it is not
+    /// faster than the bound.
     pub fn expect_regret<const P: usize, const F: usize>(
         &mut self,
         regret: &Regret<P, F>,
@@ -80,11 +80,9 @@ impl Part<'_> {
         // The shortest of the runs, as above.
         let [with, without] = [controller, replay].map(|outcome| outcome.times.min());
         let cost = share(with.div_duration_f64(without) - 1.0).at_most(0.01);
-        self.expect(
-            "telemetry",
-            "controller: telemetry takes this share of the time",
-            cost,
-        );
+        let cost = cost.not_of_a_gpu("two runs of the same differ by more, by 3 % and up");
+        let sentence = "controller: telemetry takes this share of the time";
+        self.expect("telemetry", sentence, cost);
         let reached = share((bound * P as u32).div_duration_f64(with)).at_most(1.05);
         let sentence = "controller: not faster than the bound";
         self.expect("not-below-bound/controller", sentence, reached);
