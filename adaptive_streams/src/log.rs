@@ -74,12 +74,12 @@ pub fn expect_settled(
         let settled =
             truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
         let sentence = format!("phase {phase}: settled after");
-        part.expect_recorded(format!("settled/phase-{phase}"), &sentence, recording, settled);
+        part.expect(format!("settled/phase-{phase}"), &sentence, settled.in_records_of(recording));
         let chosen = logs.last().map_or(0, |log| last(log));
         let choice = CHOICES.iter().position(|&choice| choice == chosen).unwrap_or_default();
         let near = ratio(regret.beside_best(choice, phase)).at_most(1.05);
         let sentence = format!("phase {phase}: {chosen} streams beside the best fixed choice");
-        part.expect_recorded(format!("best/phase-{phase}"), &sentence, recording, near);
+        part.expect(format!("best/phase-{phase}"), &sentence, near.in_records_of(recording));
     }
 }
 
@@ -106,5 +106,5 @@ pub fn expect_as_run(
     let logged = logs.iter().any(|log| planned(log) == ran);
     let same = truth(logged, format!("{ran:?} copies"), format!("{last:?}"));
     let sentence = "the chunks that were copied are those of the log, of each size";
-    part.expect_recorded("as-logged", sentence, recording, same);
+    part.expect("as-logged", sentence, same.in_records_of(recording));
 }

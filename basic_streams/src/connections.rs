@@ -22,7 +22,7 @@ use cust::event::Event;
 use cust::stream::Stream;
 use examples_host::points::AtPoints;
 use examples_host::prelude::{Checked, Label, Part};
-use examples_host::prelude::{check, ratio, right, share, time, truth, units};
+use examples_host::prelude::{check, expect, ratio, right, share, time, truth, units};
 use examples_host::settings::Setting;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -98,26 +98,22 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             let text = format!("connections: {queues}, streams: {streams}");
             let predicted = one * (streams.div_ceil(queues) + 1) as u32;
             let [depth, breadth] = times.each_ref().map(|times| times.median());
-            let expected = time(depth).near(predicted, 0.2);
-            part.expect(format!("depth-first/{id}"), &format!("depth-first, {text}"), expected);
+            let as_predicted = time(depth).near(predicted, 0.2);
+            expect! { part; "depth-first/{id}", "depth-first, {text}" => as_predicted; }
             slowest = slowest.max(breadth.div_duration_f64(one * 2));
             settings.push(Setting { label: Label::new(id, text), predicted, times: times.clone() });
         }
     }
     part.show_settings(["depth-first", "breadth-first"], &settings);
 
-    let sentence = "breadth-first takes two kernels' time, however few the queues";
-    part.expect("breadth-first", sentence, share(slowest).at_most(1.3));
-    part.expect("numbers", "every number is right", right(&checked, "numbers"));
     let [one_queue, many_queues] = [&settings[0], &settings[6]].map(Setting::ratio);
-    let appears = ratio(one_queue).at_least(3.0);
-    part.expect(
-        "false-dependency/connections-1",
-        "1 connection: a false dependency appears",
-        appears,
-    );
     let gone = truth(many_queues < 1.2, units::ratio(many_queues), "less than 1.20x");
-    part.expect("no-false-dependency/connections-32", "32 connections: it has vanished", gone);
+    expect! { part;
+        "breadth-first", "breadth-first takes two kernels' time, however few the queues" => share(slowest).at_most(1.3);
+        "numbers", "every number is right" => right(&checked, "numbers");
+        "false-dependency/connections-1", "1 connection: a false dependency appears" => ratio(one_queue).at_least(3.0);
+        "no-false-dependency/connections-32", "32 connections: it has vanished" => gone;
+    }
     part.take_away("Streams that share a hardware queue wait for each other: issue breadth-first.");
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::jobs::Jobs;
 use cuda_host::prelude::*;
 use cust::stream::Stream;
 use examples_host::letters::Letters;
-use examples_host::prelude::{Part, share, time, units, variant};
+use examples_host::prelude::{Part, expect, share, time, units, variants};
 
 /// Multiply-adds of the kernel: about 1 ms on an H200.
 const ROUNDS: u32 = 430_000;
@@ -56,20 +56,20 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         units::time(gpu.max(cpu)),
     ));
 
-    let variants = [
-        variant("after-wait", [&stream], |work| after_wait(work, &stream)),
-        variant("while-running", [&stream], |work| while_running(work, &stream)),
-    ];
+    let variants = variants! { work: Work;
+        "after-wait", [&stream] => after_wait(work, &stream);
+        "while-running", [&stream] => while_running(work, &stream);
+    };
     let outcomes = part.compare("variants", Jobs::plan(1), &mut (jobs, text), variants)?;
     part.show(&outcomes);
     let [after, during] = outcomes.map(|outcome| outcome.median());
 
-    // A CPU's speed changes from one millisecond to the next: its time alone is only a rough guide.
-    let as_sum = time(after).near(sum, 0.5);
-    part.expect("sum/after-wait", "work after the wait takes the sum", as_sum);
     let hidden = after.saturating_sub(during).div_duration_f64(shorter);
-    let sentence = "work while the kernel runs hides the shorter of the two";
-    part.expect("hidden/while-running", sentence, share(hidden).at_least(0.8));
+    // A CPU's speed changes from one millisecond to the next: its time alone is only a rough guide.
+    expect! { part;
+        "sum/after-wait", "work after the wait takes the sum" => time(after).near(sum, 0.5);
+        "hidden/while-running", "work while the kernel runs hides the shorter of the two" => share(hidden).at_least(0.8);
+    }
     part.take_away("A launch returns at once: the CPU's work belongs between launch and wait.");
     Ok(())
 }

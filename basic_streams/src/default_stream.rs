@@ -22,7 +22,7 @@ use cust::stream::{Stream, StreamFlags};
 use examples_host::beside::{beside, others_together};
 use examples_host::device::Device;
 use examples_host::host_waits;
-use examples_host::prelude::{Part, Rows, share, truth, variant};
+use examples_host::prelude::{Label, Outcome, Part, Rows, expect, share, variants};
 use examples_host::threads::on_threads;
 use std::ops::Deref;
 
@@ -81,21 +81,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
          not. Per-thread default streams behave as blocking ones."
     ));
 
-    let variants = [
-        variant(("legacy", "everything on legacy"), [legacy], |jobs| rounds(jobs, [legacy; OWN])),
-        variant(("blocking", "blocking streams"), [a, b, c, legacy], |jobs| {
-            rounds(jobs, [a, b, c])
-        }),
-        variant(("non-blocking", "non-blocking streams"), [d, e, f, legacy], |jobs| {
-            rounds(jobs, [d, e, f])
-        }),
-        variant(("threads-legacy", "threads on legacy"), [], |jobs| {
-            threads(jobs, device, |_| stream::legacy())
-        }),
-        variant(("threads-per-thread", "threads, per-thread streams"), [], |jobs| {
-            threads(jobs, device, |thread| stream::per_thread().named(THREADS[thread]))
-        }),
-    ];
+    let variants = variants! { jobs: Jobs;
+        ("legacy", "everything on legacy"), [legacy] => rounds(jobs, [legacy; OWN]);
+        ("blocking", "blocking streams"), [a, b, c, legacy] => rounds(jobs, [a, b, c]);
+        ("non-blocking", "non-blocking streams"), [d, e, f, legacy] => rounds(jobs, [d, e, f]);
+        ("threads-legacy", "threads on legacy"), [] => threads(jobs, device, |_| stream::legacy());
+        ("threads-per-thread", "threads, per-thread streams"), [] =>
+            threads(jobs, device, |thread| stream::per_thread().named(THREADS[thread]));
+    };
     let outcomes = part.compare("variants", Jobs::plan(KERNELS), &mut jobs, variants)?;
     part.show_shares(&outcomes, ["own together", "beside legacy"], |recording| {
         [others_together(recording, "legacy"), Some(beside(recording, "legacy"))]
@@ -108,28 +101,21 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let limits =
         [(None, None), (Some(0.8), None), (Some(0.9), Some(0.9)), (None, None), (Some(0.5), None)];
     for (outcome, (own, with_legacy)) in outcomes.iter().zip(limits) {
-        let (id, name) = (&outcome.name.id, &outcome.name.text);
+        let Outcome { name: Label { id, text: name }, recording, .. } = outcome;
         if let Some(least) = own {
-            let together = others_together(&outcome.recording, "legacy").unwrap_or(0.0);
-            let sentence = format!("{name}: kernels of the three streams overlap");
-            part.expect(format!("own-together/{id}"), &sentence, share(together).at_least(least));
+            let together = share(others_together(recording, "legacy").unwrap_or(0.0));
+            expect! { part; "own-together/{id}", "{name}: kernels of the three streams overlap" => together.at_least(least); }
         }
         // Threads wait for their streams; the others are waited for when all is enqueued.
         if !id.starts_with("threads") {
-            let waits = host_waits::count(&outcome.recording);
-            let sentence = format!("{name}: the host waits for no stream meanwhile");
-            let found = truth(waits == 0, format!("{waits} waits"), "none");
-            part.expect_recorded(format!("no-waits/{id}"), &sentence, &outcome.recording, found);
+            let none = host_waits::exactly(recording, 0);
+            expect! { part; "no-waits/{id}", "{name}: the host waits for no stream meanwhile" => none; }
         }
-        let found = share(beside(&outcome.recording, "legacy"));
+        let found = share(beside(recording, "legacy"));
         let expected = with_legacy.map_or(found.at_most(0.01), |least| found.at_least(least));
-        let sentence = format!("{name}: others run during legacy kernels");
-        part.expect_recorded(
-            format!("beside-legacy/{id}"),
-            &sentence,
-            &outcome.recording,
-            expected,
-        );
+        expect! { part;
+            "beside-legacy/{id}", "{name}: others run during legacy kernels" => expected.in_records_of(recording);
+        }
     }
     part.take_away("Blocking streams and the legacy stream wait for each other: use non-blocking.");
     Ok(())

@@ -18,8 +18,8 @@ use cuda_host::{kernels, launch, prelude::*};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
 use examples_host::part_option::PartOption::Chunks;
-use examples_host::prelude::{ByteSize, Checked, Engine, Part, Plan, Rows, Seed, Workload};
-use examples_host::prelude::{check, chunks, share, time, units, variant};
+use examples_host::prelude::{ByteSize, Checked, Engine, Label, Part, Plan, Rows, Seed, Workload};
+use examples_host::prelude::{check, chunks, expect, time, units, variants};
 use gpu_kernels::{FACTOR, SUMMAND};
 use std::ops::Range;
 use std::time::Duration;
@@ -174,25 +174,24 @@ fn orders(
 ) -> anyhow::Result<()> {
     let ways = ["one direction", "both directions"][usize::from(work.both_ways)];
     let name = |order: &'static str| (order, format!("{order}, {ways}"));
-    let variants = [
-        variant(name("depth-first"), work.streams, Chains::depth_first),
-        variant(name("breadth-first"), work.streams, Chains::breadth_first),
-    ];
+    let streams = work.streams;
+    let variants = variants! { work: Chains<'_>;
+        name("depth-first"), streams => work.depth_first();
+        name("breadth-first"), streams => work.breadth_first();
+    };
     let outcomes = part.compare(group, plan, work, variants)?;
     part.say(format!("{plan}:"));
     part.show(&outcomes);
     // The last chain's kernel has no copy in beside it.
     let least = 0.6 * (1.0 - 1.0 / work.streams.len() as f64);
     for outcome in &outcomes {
-        let (id, name) = (&outcome.name.id, &outcome.name.text);
+        let Label { id, text: name } = &outcome.name;
         part.chart(&outcome.name, &outcome.recording, Rows::Streams);
-        let beside = share(outcome.recording.share(Engine::Kernel, Engine::HostToDevice));
-        let sentence = format!("{name}: kernels run during copies in");
-        let beside = beside.at_least(least).for_any(&[Chunks]);
-        part.expect(format!("{group}/kernels-beside-copies/{id}"), &sentence, beside);
-        let sentence = format!("{name} takes as long as predicted");
-        let as_predicted = time(outcome.median()).near(predicted, 0.25);
-        part.expect(format!("{group}/as-predicted/{id}"), &sentence, as_predicted);
+        let beside = outcome.overlap(Engine::Kernel, Engine::HostToDevice);
+        expect! { part;
+            "{group}/kernels-beside-copies/{id}", "{name}: kernels run during copies in" => beside.at_least(least).for_any(&[Chunks]);
+            "{group}/as-predicted/{id}", "{name} takes as long as predicted" => time(outcome.median()).near(predicted, 0.25);
+        }
     }
     part.say_whether_order_matters(&outcomes);
     Ok(())

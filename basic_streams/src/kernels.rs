@@ -21,7 +21,7 @@ use cust::event::Event;
 use cust::stream::Stream;
 use examples_host::options::UsageError;
 use examples_host::part_option::PartOption::{Rounds, Streams};
-use examples_host::prelude::{Engine, Part, Rows, ratio, share, units};
+use examples_host::prelude::{Engine, Part, Rows, expect, ratio, share, units};
 use examples_host::scaling;
 
 const KERNELS: usize = 128;
@@ -69,22 +69,24 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         gate.time(streams, plan, |open| round_robin(jobs, streams, open))
     })?;
     for count in [2, 4, 8].into_iter().filter(|count| counts.contains(count)) {
-        let (id, reached) = (format!("reach-bound/streams-{count}"), scaling.reached(count));
-        let sentence = format!("{count} streams reach the bound");
-        part.expect(id, &sentence, share(reached).at_least(0.85).for_any(&[Streams]));
+        let reached = share(scaling.reached(count)).at_least(0.85).for_any(&[Streams]);
+        expect! { part; "reach-bound/streams-{count}", "{count} streams reach the bound" => reached; }
     }
-    let reached = share(scaling.most_reached()).at_most(1.05).for_any(&[Streams, Rounds]);
-    part.expect("not-below-bound", "no number of streams is faster than its bound", reached);
-    let slower = ratio(scaling.most_slower()).at_most(1.05).for_any(&[Streams]);
-    part.expect("never-slower", "the time never grows with more streams", slower);
+    expect! { part;
+        "not-below-bound", "no number of streams is faster than its bound" =>
+            share(scaling.most_reached()).at_most(1.05).for_any(&[Streams, Rounds]);
+        "never-slower", "the time never grows with more streams" =>
+            ratio(scaling.most_slower()).at_most(1.05).for_any(&[Streams]);
+    }
 
     let recording =
         gate.recording(part, &streams, plan, |open| round_robin(&jobs, &streams, open))?;
     part.chart(scaling::variant(most), &recording, Rows::Streams);
-    let resident = recording.max_concurrency(Engine::Kernel);
-    let resident = share(resident as f64 / most as f64).at_least(0.5).for_any(&[Streams]);
-    let sentence = "streams whose kernels were seen running at the same time";
-    part.expect_recorded("resident", sentence, &recording, resident);
+    let resident = share(recording.max_concurrency(Engine::Kernel) as f64 / most as f64);
+    expect! { part;
+        "resident", "streams whose kernels were seen running at the same time" =>
+            resident.at_least(0.5).for_any(&[Streams]).in_records_of(&recording);
+    }
     part.take_away("Kernels of different streams run together, as fast as they can be started.");
     Ok(())
 }

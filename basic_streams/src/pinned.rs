@@ -19,7 +19,7 @@ use cuda_host::{host_memory::Registered, prelude::*};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
 use examples_host::answer::answer;
-use examples_host::prelude::{ByteSize, Part, ratio, right, share, time, truth};
+use examples_host::prelude::{ByteSize, Part, expect, ratio, right, share, time, truth};
 use examples_host::round_trip::{Place, RoundTrip};
 
 /// The three kinds of host memory, of `len` elements each.
@@ -70,28 +70,28 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     };
     for (way, id) in ["in", "out"].into_iter().enumerate() {
         let [pageable, locked, registered] = [pageable[way], locked[way], registered[way]];
-        let lasts = share(pageable.call_share()).at_least(0.8);
-        let sentence = format!("pageable copy {id}: the call lasts as long as the copy");
-        part.expect(format!("call-lasts/pageable-{id}"), &sentence, lasts);
-        let returns = share(locked.call_share()).at_most(0.1);
-        let sentence = format!("page-locked copy {id}: the call returns when the copy has begun");
-        part.expect(format!("call-returns/page-locked-{id}"), &sentence, returns);
         // How much faster is the link's affair: PCIe 3 carries little more than the host copies.
         let faster = ratio(pageable.copy.div_duration_f64(locked.copy)).at_least(1.2);
-        let sentence = format!("page-locked copy {id}: faster than pageable");
-        part.expect(format!("faster/page-locked-{id}"), &sentence, faster);
-        let as_locked = time(registered.copy).near(locked.copy, 0.1);
-        let sentence = format!("registered copy {id}: as fast as page-locked");
-        part.expect(format!("as-page-locked/registered-{id}"), &sentence, as_locked);
+        expect! { part;
+            "call-lasts/pageable-{id}", "pageable copy {id}: the call lasts as long as the copy" =>
+                share(pageable.call_share()).at_least(0.8);
+            "call-returns/page-locked-{id}", "page-locked copy {id}: the call returns when the copy has begun" =>
+                share(locked.call_share()).at_most(0.1);
+            "faster/page-locked-{id}", "page-locked copy {id}: faster than pageable" => faster;
+            "as-page-locked/registered-{id}", "registered copy {id}: as fast as page-locked" =>
+                time(registered.copy).near(locked.copy, 0.1);
+        }
     }
 
     // SAFETY: bytes may have any value.
     let pebibyte = unsafe { LockedBuffer::<u8>::uninitialized(1 << 50) };
     let refused = pebibyte.is_err();
     let refused = truth(refused, answer(pebibyte), "an error, and nothing else is lost");
-    part.expect("pebibyte-refused", "1 PiB of page-locked memory is refused", refused);
     let again = right(&trip.check(part, &mut all[0])?, "elements");
-    part.expect("elements-after-refusal", "copies go on working after that", again);
+    expect! { part;
+        "pebibyte-refused", "1 PiB of page-locked memory is refused" => refused;
+        "elements-after-refusal", "copies go on working after that" => again;
+    }
     part.take_away("Only copies from and to page-locked memory run while the host goes on.");
     Ok(())
 }

@@ -122,7 +122,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         let (id, name) = (&outcome.name.id, &outcome.name.text);
         let longer = ratio(idle.div_duration_f64(idle_wait_event)).at_least(3.0);
         let sentence = format!("{name}: the GPU idles longer than behind cuStreamWaitEvent");
-        part.expect_recorded(format!("idle/{id}"), &sentence, &outcome.recording, longer);
+        part.expect(format!("idle/{id}"), &sentence, longer.in_records_of(&outcome.recording));
     }
     let [_, _, spins, sleeps, asks, _] = &outcomes;
     let slower = ratio(sleeps.median().div_duration_f64(spins.median())).at_least(1.2);

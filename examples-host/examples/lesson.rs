@@ -71,14 +71,10 @@ fn two_ways(part: &mut Part) -> anyhow::Result<()> {
 
     let bytes = elements * size_of::<f32>();
     let plan = Plan::new().bytes_in(bytes).bytes_out(bytes);
-    let variants = [
-        variant("one-stream", [&copy_in], |work: &mut Copies| {
-            work.run(&copy_in, &copy_in)
-        }),
-        variant("two-streams", [&copy_in, &copy_out], |work: &mut Copies| {
-            work.run(&copy_in, &copy_out)
-        }),
-    ];
+    let variants = variants! { work: Copies;
+        "one-stream", [&copy_in] => work.run(&copy_in, &copy_in);
+        "two-streams", [&copy_in, &copy_out] => work.run(&copy_in, &copy_out);
+    };
     let [one, two] = part.compare("variants", plan, &mut copies, variants)?;
     part.say(measure::table(
         &[one.clone(), two.clone()],
@@ -86,22 +82,10 @@ fn two_ways(part: &mut Part) -> anyhow::Result<()> {
     ));
     part.chart(&two.name, &two.recording, Rows::Streams);
 
-    let both = |outcome: &Outcome| {
-        share(
-            outcome
-                .recording
-                .share(Engine::DeviceToHost, Engine::HostToDevice),
-        )
-    };
-    part.expect(
-        "overlap/one-stream",
-        "one stream overlaps nothing",
-        both(&one).at_most(0.01),
-    );
-    part.expect(
-        "overlap/two-streams",
-        "two streams copy both ways at once",
-        both(&two).at_least(0.8),
-    );
+    let (copies_in, copies_out) = (Engine::HostToDevice, Engine::DeviceToHost);
+    expect! { part;
+        "overlap/one-stream", "one stream overlaps nothing" => one.overlap(copies_out, copies_in).at_most(0.01);
+        "overlap/two-streams", "two streams copy both ways at once" => two.overlap(copies_out, copies_in).at_least(0.8);
+    }
     Ok(())
 }

@@ -59,12 +59,12 @@ pub mod prelude {
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
     pub use crate::chunks::{self, Chunked};
-    pub use crate::compare::{Workload, variant};
+    pub use crate::compare::{Workload, variant, variants};
     pub use crate::data::Seed;
     pub use crate::device::Device;
     pub use crate::error::{Error, Result};
     pub use crate::example::Example;
-    pub use crate::expect::{ratio, right, share, time, truth};
+    pub use crate::expect::{count, exactly, expect, ratio, right, share, time, truth};
     pub use crate::gantt::Rows;
     pub use crate::host_clock;
     pub use crate::intervals::{Engine, Recording};

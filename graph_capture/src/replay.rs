@@ -200,7 +200,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             format!("together/{group}"),
             format!("{group} kernels: the graph's branches run together"),
         );
-        part.expect_recorded(id, &sentence, &of[1].recording, all);
+        part.expect(id, &sentence, all.in_records_of(&of[1].recording));
     }
     let faster = |of: &[Outcome; 2]| of[0].median().div_duration_f64(of[1].median());
     let gain = ratio(faster(short)).at_least(1.4);

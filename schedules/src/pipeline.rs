@@ -333,13 +333,13 @@ fn expect(part: &mut Part, outcomes: &[Outcome; 3], [by_hand, derived]: [usize; 
         let together = outcome.recording.max_concurrency(Engine::Kernel);
         let both = truth(together >= 2, together, "at least 2");
         let sentence = format!("{}: left and right run side by side", outcome.name);
-        part.expect_recorded(outcome.id("together"), &sentence, &outcome.recording, both);
+        part.expect(outcome.id("together"), &sentence, both.in_records_of(&outcome.recording));
     }
     let [by, from] = [hand, scheduled].map(|outcome| OrderCalls::of(&outcome.recording));
     let found = format!("{} waits, {} by hand", from.waits, by.waits);
     let no_more = truth(from.waits <= by.waits && from.waits > 0, found, "no more");
     let sentence = "derived: no wait more than by hand";
-    part.expect_recorded("waits/derived", sentence, &scheduled.recording, no_more);
+    part.expect("waits/derived", sentence, no_more.in_records_of(&scheduled.recording));
     let found = format!("{derived} lines, {by_hand} by hand");
     let fewer = truth(2 * derived <= by_hand, found, "at most half");
     part.expect("lines/derived", "derived: fewer lines", fewer);

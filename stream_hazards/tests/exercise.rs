@@ -2,6 +2,7 @@
 
 const README: &str = include_str!("../README.md");
 const THREE_WAY: &str = include_str!("../../basic_streams/src/three_way.rs");
+const PIPELINE: &str = include_str!("../../basic_streams/src/three_way/pipeline.rs");
 const WAIT: &str = "            compute.wait(&self.slots[slot].filled)?;";
 
 #[test]
@@ -12,15 +13,16 @@ fn the_exercise_names_a_line_that_exists() {
 
 #[test]
 fn the_quoted_report_names_the_lines_of_the_program_without_that_line() {
-    let lines: Vec<&str> = THREE_WAY.lines().filter(|line| *line != WAIT).collect();
-    for (operation, line) in [
-        ("  first:   kernel `affine_strided_x4`", "launch!("),
-        ("  second:  copy of ", "async_copy_from"),
-        ("  bytes:   ", "DeviceBuffer::zeroed"),
+    let without = |source: &'static str| source.lines().filter(|line| *line != WAIT);
+    for (operation, file, source, line) in [
+        ("  first:   kernel `affine_strided_x4`", "three_way.rs:", THREE_WAY, "launch!("),
+        ("  second:  copy of ", "three_way.rs:", THREE_WAY, "async_copy_from"),
+        ("  bytes:   ", "three_way/pipeline.rs:", PIPELINE, "DeviceBuffer::zeroed"),
     ] {
+        let lines: Vec<&str> = without(source).collect();
         let quoted = README.lines().find(|quoted| quoted.starts_with(operation));
         let quoted = quoted.expect("the report is quoted");
-        let (_, place) = quoted.split_once("three_way.rs:").expect("a place in the source");
+        let (_, place) = quoted.split_once(file).expect("a place in the source");
         let number: String = place.chars().take_while(char::is_ascii_digit).collect();
         let number: usize = number.parse().expect("a line");
         assert!(lines[number - 1].contains(line), "{quoted}: {}", lines[number - 1]);

@@ -219,7 +219,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.expect("as-fast-as/one-stream", sentence, same.for_any(follows));
     let idle = share(times(idle_events, idle_host)).at_most(0.1);
     let sentence = "events: idle time between updates, relative to host sync";
-    part.expect_recorded("idle/events", sentence, &events.recording, idle);
+    part.expect("idle/events", sentence, idle.in_records_of(&events.recording));
     let reached = share(times(alone, events.times.min()));
     part.expect("near-bound/events", "events come near attention alone", reached.at_least(0.85));
     let bound = reached.at_most(1.05).for_any(&[Size, Chunks]);

@@ -5,7 +5,7 @@
 //! equal length, a hand-over R, T threads and depth d, a batch takes max(K, H, L / T, (L + R + H + K) / (T (d + 1))): the device, the
 //! link and the threads each set a pace, and so does the ring.
 
-use crate::expect::share;
+use crate::expect::{Expected, share};
 use crate::intervals::{Engine, Recording, Span, total, union};
 use crate::measure::Outcome;
 use crate::part::Part;
@@ -128,9 +128,10 @@ impl Part<'_> {
                 share(idle(&outcome.recording)),
                 loading.idle(feed),
             );
-            let mut expect = |what: &str, sentence: &str, expected| {
+            let mut expect = |what: &str, sentence: &str, expected: Expected| {
                 let sentence = format!("{name}: {sentence}");
-                self.expect_recorded(outcome.id(what), &sentence, &outcome.recording, expected);
+                let expected = expected.in_records_of(&outcome.recording);
+                self.expect(outcome.id(what), &sentence, expected);
             };
             let most = found.at_most(predicted + TOLERANCE);
             expect(

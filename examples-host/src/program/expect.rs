@@ -1,8 +1,10 @@
-//! What a lesson expects, declared in a line: an id, a sentence, a figure and its limit.
+//! What a lesson expects, declared in a line each by [`expect!`](crate::expect!): an id, a sentence, a figure and its limit.
 //!
 //! ```text
-//! part.expect("duplex/one-stream", "one stream: copies in overlap copies out", share(found).at_most(0.01));
-//! part.expect("faster/events", "events beat the host's waiting", ratio(found).at_least(1.5));
+//! expect! { part;
+//!     "duplex/one-stream", "one stream: copies in overlap copies out" => one.overlap(copy_out, copy_in).at_most(0.01);
+//!     "faster/events", "events beat the host's waiting" => events.speedup_over(host_sync).at_least(1.5);
+//! }
 //! ```
 //!
 //! A limit is made for the part's own parameters. Where the command line gives others, a figure is printed and not judged,
@@ -11,6 +13,7 @@
 
 use crate::check::{self, Checked, Mismatch, REFERENCE};
 use crate::device::TimeSource;
+use crate::intervals::{Recording, Source};
 use crate::part_option::PartOption;
 use crate::results::{Figure, Unit};
 use crate::units;
@@ -28,6 +31,41 @@ pub struct Expected {
     pub(crate) follows: &'static [PartOption],
     /// Of which devices it is not claimed, and why.
     pub(crate) not_claimed_of: Option<(TimeSource, &'static str)>,
+    /// It takes records of what ran, and there are none.
+    pub(crate) unrecorded: bool,
+}
+
+/// Claims in a table, one a line: an id, a sentence, and what is expected ([`Expected`]). They are added to the part in their order.
+///
+/// Sentences, and ids that are literals, are formatted: `{name}` stands for a variable of that name. An id may be any other
+/// expression as well.
+///
+/// ```
+/// # use examples_host::prelude::*;
+/// # fn expectations(part: &mut Part, [one_stream, events]: &[Outcome; 2], streams: usize) {
+/// let (kernel, copy_in) = (Engine::Kernel, Engine::HostToDevice);
+/// expect! { part;
+///     "faster/events", "events beat one stream" => events.speedup_over(one_stream).at_least(1.5);
+///     "beside/streams-{streams}", "{streams} streams: kernels run during copies in" => events.overlap(kernel, copy_in).at_least(0.5);
+///     one_stream.id("beside"), "one stream: nothing does" => one_stream.overlap(kernel, copy_in).at_most(0.01);
+/// }
+/// # }
+/// ```
+#[doc(inline)]
+pub use crate::__expect as expect;
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __expect {
+    ($part:ident;) => {};
+    ($part:ident; $id:literal, $sentence:literal => $expected:expr; $($more:tt)*) => {
+        $crate::__expect! { $part; ::std::format!($id), $sentence => $expected; $($more)* }
+    };
+    ($part:ident; $id:expr, $sentence:literal => $expected:expr; $($more:tt)*) => {
+        let expected: $crate::expect::Expected = $expected;
+        $part.expect($id, &::std::format!($sentence), expected);
+        $crate::__expect! { $part; $($more)* }
+    };
 }
 
 /// A figure that was found.
@@ -61,6 +99,28 @@ pub fn truth(holds: bool, found: impl Display, limit: impl Display) -> Expected 
         figure: None,
         follows: PartOption::ALL.as_slice(),
         not_claimed_of: None,
+        unrecorded: false,
+    }
+}
+
+/// What was found is `expected`: a count, or the driver's answer.
+pub fn exactly<F: Display + PartialEq<E>, E: Display>(found: F, expected: E) -> Expected {
+    truth(found == expected, found, expected)
+}
+
+/// So many were found.
+#[derive(Clone, Copy, Debug)]
+pub struct Count(usize);
+
+/// A count: of kernels that ran together, of calls, of waits.
+pub fn count(found: usize) -> Count {
+    Count(found)
+}
+
+impl Count {
+    /// At least so many.
+    pub fn at_least(self, least: usize) -> Expected {
+        truth(self.0 >= least, self.0, format!("at least {least}"))
     }
 }
 
@@ -119,6 +179,7 @@ impl Found {
             figure: Some(self.0),
             follows: &[],
             not_claimed_of: None,
+            unrecorded: false,
         }
     }
 
@@ -141,6 +202,13 @@ impl Expected {
     /// The limit follows these options: it is judged with any values of them.
     pub fn for_any(mut self, follows: &'static [PartOption]) -> Self {
         self.follows = follows;
+        self
+    }
+
+    /// Only records show it, such as the kernels of a graph or the host's calls: nothing is claimed where the recording comes from
+    /// events around calls.
+    pub fn in_records_of(mut self, recording: &Recording) -> Self {
+        self.unrecorded = matches!(recording.source, Source::Events(_));
         self
     }
 
@@ -211,6 +279,33 @@ mod tests {
         assert_eq!(
             claims(Some(2), &expected),
             [(false, true), (true, false), (true, false)]
+        );
+    }
+
+    #[test]
+    fn a_table_has_a_claim_a_line_with_formatted_ids_and_sentences() {
+        let device = crate::device::Device::open(Choice::Software).unwrap();
+        let options = Options::default();
+        let part = &mut Part::new(INFO, &device, &options);
+        let (name, streams) = ("events", 4);
+        let other = || format!("other/{name}");
+        expect! { part;
+            "streams-{streams}", "{name}: {streams} streams" => count(streams).at_least(4);
+            other(), "and five" => count(streams).at_least(5);
+            "exactly", "or three" => exactly(streams, 3);
+        }
+        let of =
+            |claim: &crate::verdict::Claim| (claim.id.clone(), claim.sentence.clone(), claim.holds);
+        let owned =
+            |(id, sentence, holds): (&str, &str, bool)| (id.to_owned(), sentence.to_owned(), holds);
+        let expected = [
+            ("streams-4", "events: 4 streams", true),
+            ("other/events", "and five", false),
+            ("exactly", "or three", false),
+        ];
+        assert_eq!(
+            part.claims().iter().map(of).collect::<Vec<_>>(),
+            expected.map(owned)
         );
     }
 

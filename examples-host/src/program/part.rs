@@ -5,7 +5,7 @@ use crate::device::{Device, MissingProperty, TimeSource};
 use crate::expect::Expected;
 use crate::gantt::{Gantt, Rows};
 use crate::host_memory;
-use crate::intervals::{Recording, Source};
+use crate::intervals::Recording;
 use crate::label::Label;
 use crate::options::{Options, UsageError};
 use crate::output;
@@ -263,6 +263,10 @@ impl<'a> Part<'a> {
 
     /// Claims that `sentence` is true. Programs know the claim by `id`, which no other claim of the part has.
     pub fn expect(&mut self, id: impl Into<String>, sentence: &str, expected: Expected) {
+        if expected.unrecorded {
+            self.say(format!("Not claimed without CUPTI: {sentence}."));
+            return;
+        }
         let times = self.device().times();
         if let Some((_, reason)) = expected.not_claimed_of.filter(|(of, _)| *of == times) {
             let device = match times {
@@ -277,21 +281,6 @@ impl<'a> Part<'a> {
         }
         let judged = self.own_parameters(expected.follows);
         self.add_claim(id.into(), sentence, expected, judged);
-    }
-
-    /// As [`Part::expect`], of what only records show, such as the kernels of a graph or the host's calls: nothing is claimed where
-    /// the recording comes from events around calls.
-    pub fn expect_recorded(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        recording: &Recording,
-        expected: Expected,
-    ) {
-        match recording.source {
-            Source::Events(_) => self.say(format!("Not claimed without CUPTI: {sentence}.")),
-            _ => self.expect(id, sentence, expected),
-        }
     }
 
     /// Adds a claim; one that is not judged counts as holding.

@@ -44,6 +44,24 @@ pub fn each<'v, S>(
     })
 }
 
+/// What a stage does with a chunk in a stream.
+type Stage<S> = fn(&mut S, usize, &Stream) -> anyhow::Result<()>;
+
+/// What two stages enqueue for each of `chunks` chunks, each in its stream: the copies of both directions at once, mostly, which share
+/// the link. No schedule is faster.
+pub fn together<'v, S: 'v>(
+    chunks: usize,
+    streams: [&'v Stream; 2],
+    stages: [Stage<S>; 2],
+) -> Piece<'v, S> {
+    piece(streams, move |work: &mut S| {
+        (0..chunks).try_for_each(|chunk| {
+            stages[0](work, chunk, streams[0])?;
+            stages[1](work, chunk, streams[1])
+        })
+    })
+}
+
 /// The host's time for `body` with each of `count` numbers, without the time of the `prepare` that comes before each.
 pub fn by_host<'v, S>(
     count: usize,

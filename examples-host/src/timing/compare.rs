@@ -1,17 +1,18 @@
 //! Comparing variants of one piece of work, as a lesson writes it.
 //!
 //! ```text
-//! let [one, three] = part.compare("variants", plan, &mut work, [
-//!     variant("one-stream", [&copy_in], |work: &mut Work| work.one_stream(&copy_in)),
-//!     variant("three-streams", [&copy_in, &compute, &copy_out], |work| work.three_streams(..)),
-//! ])?;
+//! let variants = variants! { work: Work;
+//!     "one-stream", [copy_in] => work.one_stream(copy_in);
+//!     "three-streams", [copy_in, compute, copy_out] => work.three_streams(copy_in, compute, copy_out);
+//! };
+//! let [one, three] = part.compare("variants", plan, &mut work, variants)?;
 //! ```
 
 use crate::alone::Alone;
 use crate::measure::{Comparison, Outcome};
 use crate::part::Part;
 use crate::plan::Plan;
-pub use crate::variant::{Variant, Workload, variant};
+pub use crate::variant::{Variant, Workload, variant, variants};
 
 impl Part<'_> {
     /// Runs the variants in turn and returns what was found, in their order. Claims that all did the planned work, that

@@ -11,8 +11,9 @@ use crate::contexts;
 use crate::cpu_time;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
+use crate::expect::{Found, ratio, share};
 use crate::host_clock;
-use crate::intervals::{Recording, Source};
+use crate::intervals::{Engine, Recording, Source};
 use crate::joined::{Join, Joined};
 use crate::label::Label;
 use crate::part::Part;
@@ -254,6 +255,26 @@ impl Outcome {
     /// The median event time.
     pub fn median(&self) -> Duration {
         self.times.median()
+    }
+
+    /// How many times as fast as another variant, by their medians.
+    pub fn speedup_over(&self, other: &Self) -> Found {
+        ratio(other.median().div_duration_f64(self.median()))
+    }
+
+    /// How many times as long another variant keeps the host's thread busy with its calls.
+    pub fn host_speedup_over(&self, other: &Self) -> Found {
+        ratio(
+            other
+                .issuing
+                .median()
+                .div_duration_f64(self.issuing.median()),
+        )
+    }
+
+    /// The share of one engine's time in which another was busy as well, as [`Recording::share`].
+    pub fn overlap(&self, of: Engine, with: Engine) -> Found {
+        share(self.recording.share(of, with))
     }
 
     /// The share of the host's time in which its thread was free for other work.

@@ -48,3 +48,37 @@ pub fn variant<'v, 's, S>(
         body: Box::new(body),
     }
 }
+
+/// Variants in a table, one a line: a label, the streams that it enqueues into, and what it enqueues, each as for [`variant()`]. The
+/// first line names the work that they share.
+///
+/// ```
+/// # use cust::stream::Stream;
+/// # use examples_host::prelude::*;
+/// # struct Chunks;
+/// # impl Chunks {
+/// #     fn one_stream(&mut self, _: &Stream) -> anyhow::Result<()> { Ok(()) }
+/// #     fn events(&mut self, _: [&Stream; 2]) -> anyhow::Result<()> { Ok(()) }
+/// # }
+/// # fn example(copies: &Stream, compute: &Stream) {
+/// let variants = variants! { chunks: Chunks;
+///     "one-stream", [copies] => chunks.one_stream(copies);
+///     ("events", "two streams, events"), [copies, compute] => chunks.events([copies, compute]);
+/// };
+/// # let [_, _] = variants;
+/// # }
+/// ```
+#[doc(inline)]
+pub use crate::__variants as variants;
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __variants {
+    ($work:ident: $of:ty; $($label:expr, $streams:expr => $body:expr;)+) => {
+        [$($crate::variant::variant($label, $streams, |$work: &mut $of| {
+            // A variant may leave the work alone, as the launch of a graph does.
+            let _ = &$work;
+            $body
+        })),+]
+    };
+}
