@@ -18,21 +18,17 @@
 //! time below that, a consumer that starts before its producer has ended, or idle time between the consumer's kernels
 //! in spite of the events would prove this wrong.
 
-use crate::rounds;
+mod work;
+
 use anyhow::Result;
-use cuda_host::{kernels, launch, prelude::*};
-use cust::event::{Event, EventFlags};
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cuda_host::{launch, prelude::*};
+use cust::memory::AsyncCopyDestination;
 use cust::stream::Stream;
 use examples_host::alone::each;
 use examples_host::beside::together;
-use examples_host::few_values::{Batch, Expected};
 use examples_host::prelude::*;
-use std::ops::Range;
+use work::Work;
 
-kernels! { use gpu_kernels::fma_tiles_unspecialised; }
-
-const DATA: Batch = Batch::new(21);
 /// Multiply-adds per element.
 const PRODUCED: u32 = 16;
 const CONSUMED: u32 = 64;
@@ -42,81 +38,7 @@ const THREADS: u32 = gpu_kernels::CONSUMERS;
 /// Slots in rotation: one is filled, one is emptied, one is on the way.
 const SLOTS: usize = 3;
 
-/// The chunks, and the slots that they pass through.
-struct Work {
-    input: DeviceBuffer<f32>,
-    output: LockedBuffer<f32>,
-    chunks: Vec<Range<usize>>,
-    slots: Vec<Slot>,
-    kernels: Kernels,
-    expected: Expected,
-}
-
-/// What lies between producer and consumer, and between consumer and output, with an event for the end of each stage.
-struct Slot {
-    product: DeviceBuffer<f32>,
-    result: DeviceBuffer<f32>,
-    produced: Event,
-    consumed: Event,
-    put_out: Event,
-}
-
-impl Slot {
-    fn new(len: usize) -> Result<Self> {
-        Ok(Self {
-            product: DeviceBuffer::zeroed(len)?,
-            result: DeviceBuffer::zeroed(len)?,
-            produced: Event::new(EventFlags::DISABLE_TIMING)?,
-            consumed: Event::new(EventFlags::DISABLE_TIMING)?,
-            put_out: Event::new(EventFlags::DISABLE_TIMING)?,
-        })
-    }
-}
-
 impl Work {
-    fn new(elements: usize, chunks: usize) -> Result<Self> {
-        let mut output = LockedBuffer::new(&0.0, elements)?;
-        DATA.fill(&mut output);
-        let chunks = chunks::ranges::<f32>(elements, chunks)?;
-        let slot = |_| Slot::new(chunks[0].len());
-        Ok(Self {
-            input: DeviceBuffer::from_slice(&output)?,
-            slots: (0..SLOTS).map(slot).collect::<Result<_>>()?,
-            kernels: Kernels::load(gpu_kernels::SM_70)?,
-            expected: rounds::after(PRODUCED + CONSUMED),
-            output,
-            chunks,
-        })
-    }
-
-    fn produce(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (kernel, range) = (&self.kernels.fma_tiles_unspecialised, &self.chunks[chunk]);
-        let input = self.input.index(range.clone());
-        let mut product = self.slots[chunk % SLOTS].product.index(..range.len());
-        // SAFETY: the buffers outlive the pass; any grid covers all tiles. The variants order the uses of each slot.
-        unsafe { launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&input, &mut product, PRODUCED))? };
-        Ok(())
-    }
-
-    fn consume(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (kernel, len) = (&self.kernels.fma_tiles_unspecialised, self.chunks[chunk].len());
-        let product = self.slots[chunk % SLOTS].product.index(..len);
-        let mut result = self.slots[chunk % SLOTS].result.index(..len);
-        // SAFETY: as for the producer.
-        unsafe {
-            launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&product, &mut result, CONSUMED))?
-        };
-        Ok(())
-    }
-
-    fn copy_out(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let range = self.chunks[chunk].clone();
-        let result = self.slots[chunk % SLOTS].result.index(..range.len());
-        // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
-        unsafe { result.async_copy_to(&mut self.output[range], stream)? };
-        Ok(())
-    }
-
     /// The host waits for each stage before it starts the next.
     fn host_sync(&mut self, [producer, consumer, output]: [&Stream; 3]) -> Result<()> {
         for chunk in 0..self.chunks.len() {
@@ -159,21 +81,33 @@ impl Work {
         }
         Ok(())
     }
-}
 
-impl Workload for Work {
-    fn poison(&mut self) -> Result<()> {
-        check::poison(&mut self.output);
-        for slot in &mut self.slots {
-            slot.product.set_8(0xFF)?;
-            slot.result.set_8(0xFF)?;
-        }
+    fn produce(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (kernel, range) = (&self.kernels.fma_tiles_unspecialised, &self.chunks[chunk]);
+        let input = self.input.index(range.clone());
+        let mut product = self.slots[chunk % SLOTS].product.index(..range.len());
+        // SAFETY: the buffers outlive the pass; any grid covers all tiles. The variants order the uses of each slot.
+        unsafe { launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&input, &mut product, PRODUCED))? };
         Ok(())
     }
 
-    fn check(&mut self) -> Result<Checked> {
-        let expected = |index| self.expected.of(DATA, index);
-        Ok(check::equal("the output", 0, &self.output, expected)?)
+    fn consume(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (kernel, len) = (&self.kernels.fma_tiles_unspecialised, self.chunks[chunk].len());
+        let product = self.slots[chunk % SLOTS].product.index(..len);
+        let mut result = self.slots[chunk % SLOTS].result.index(..len);
+        // SAFETY: as for the producer.
+        unsafe {
+            launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(&product, &mut result, CONSUMED))?
+        };
+        Ok(())
+    }
+
+    fn copy_out(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let range = self.chunks[chunk].clone();
+        let result = self.slots[chunk % SLOTS].result.index(..range.len());
+        // SAFETY: the output is page-locked, outlives the pass, and is read behind it.
+        unsafe { result.async_copy_to(&mut self.output[range], stream)? };
+        Ok(())
     }
 }
 
@@ -196,11 +130,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     let mut links = part.chain(&mut work, chunks, besides, stages)?;
 
     let plan = Plan::new().launches(2 * chunks, 2 * elements).bytes_out(4 * elements);
-    let variants = [
-        variant("host-sync", roles, |work: &mut Work| work.host_sync(roles)),
-        variant("one-stream", [&producer], |work: &mut Work| work.one_stream(&producer)),
-        variant("events", roles, |work: &mut Work| work.events(roles)),
-    ];
+    let variants = variants! { work: Work;
+        "host-sync", roles => work.host_sync(roles);
+        "one-stream", [&producer] => work.one_stream(&producer);
+        "events", roles => work.events(roles);
+    };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
     let chain = links.chain();
     part.show_chain(&outcomes, &chain);
@@ -208,16 +142,15 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.chart(&events.name, &events.recording, Rows::Streams);
     part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);
 
-    let [first, second] = [chain.in_order(host_sync), chain.in_order(events)];
-    part.expect("order/host-sync", "host sync: no chunk starts a stage too early", first);
-    part.expect("order/events", "events: no chunk starts a stage too early", second);
-    let (idle, busy) = (chain.idle(host_sync).at_least(0.4), chain.idle(events).at_most(0.2));
-    part.expect("idle/host-sync", "host sync: the slowest stage is idle between chunks", idle);
-    part.expect("idle/events", "events: the slowest stage is hardly ever idle", busy);
-    let together = share(together(&events.recording, "producer", "consumer")).at_least(0.5);
-    part.expect("together/events", "events: producer and consumer run at the same time", together);
-    let near = chain.reached(events).at_least(0.85);
-    part.expect("near-bound/events", "events come near the bound", near);
+    let together = share(together(&events.recording, "producer", "consumer"));
+    expect! { part;
+        "order/host-sync", "host sync: no chunk starts a stage too early" => chain.in_order(host_sync);
+        "order/events", "events: no chunk starts a stage too early" => chain.in_order(events);
+        "idle/host-sync", "host sync: the slowest stage is idle between chunks" => chain.idle(host_sync).at_least(0.4);
+        "idle/events", "events: the slowest stage is hardly ever idle" => chain.idle(events).at_most(0.2);
+        "together/events", "events: producer and consumer run at the same time" => together.at_least(0.5);
+        "near-bound/events", "events come near the bound" => chain.reached(events).at_least(0.85);
+    }
     part.expect_not_below(&outcomes, &chain);
     part.take_away(
         "Events hand chunks from stage to stage without the host: the slowest stage hardly waits.",

@@ -160,10 +160,10 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let bytes = 4 * elements;
     let plan = Plan::new().copies(bytes).launches(chunks, elements);
-    let variants = [
-        variant(("by-hand", "events by hand"), roles, |work: &mut Work| work.by_hand(roles)),
-        variant(("owned", "checked by the compiler"), roles, |work: &mut Work| work.owned(roles)),
-    ];
+    let variants = variants! { work: Work;
+        ("by-hand", "events by hand"), roles => work.by_hand(roles);
+        ("owned", "checked by the compiler"), roles => work.owned(roles);
+    };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));
     let [by_hand, owned] = &outcomes;
@@ -172,7 +172,7 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     // The shortest of the runs: what disturbs one run does not count.
     let same = time(owned.times.min()).near(by_hand.times.min(), 0.02);
-    part.expect("same-time", "both take the same time", same);
+    expect! { part; "same-time", "both take the same time" => same; }
     let silent = "events by hand: the race checker is silent";
     part.expect_unreported("no-report/by-hand", silent, || {
         work.by_hand(roles)?;

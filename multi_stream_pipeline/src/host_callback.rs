@@ -21,25 +21,22 @@
 mod failure;
 mod function;
 mod latency;
+mod work;
 
 use anyhow::Result;
 use cuda_host::{kernels, launch, prelude::*};
 use cust::error::CudaResult;
-use cust::event::{Event, EventFlags, EventStatus};
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::event::{Event, EventStatus};
+use cust::memory::AsyncCopyDestination;
 use cust::stream::Stream;
 use examples_host::alone::{by_host, each};
-use examples_host::few_values::Batch;
 use examples_host::gaps::ahead;
 use examples_host::lent::Lent;
 use examples_host::prelude::*;
-use function::{Function, transform};
-use std::ops::Range;
-use std::sync::Arc;
+use work::{Called, Work};
 
 kernels! { use gpu_kernels::affine_x4; }
 
-const DATA: Batch = Batch::new(100);
 const A: f32 = 2.0;
 const B: f32 = 1.0;
 /// Page-locked buffers in rotation: one for each stage, and one to spare.
@@ -47,97 +44,7 @@ const BUFFERS: usize = 4;
 /// The streams of the copies out, of the host functions, and of the next stage.
 type Roles<'s> = [&'s Stream; 3];
 
-/// The chunks in device memory, and the ring that they pass through.
-struct Work {
-    input: DeviceBuffer<f32>,
-    results: DeviceBuffer<f32>,
-    len: usize,
-    ring: Vec<Slot>,
-    /// Of the next stage; the hand-overs alone have none.
-    kernels: Option<Kernels>,
-    /// Of the present run.
-    function: Arc<Function>,
-    /// Whether the functions were called in order, for each run that was checked.
-    in_order: Vec<bool>,
-}
-
-/// A buffer of the ring, with an event for the end of each stage.
-struct Slot {
-    data: LockedBuffer<f32>,
-    landed: Event,
-    called: Event,
-    emptied: Event,
-}
-
 impl Work {
-    /// `chunks` chunks of `len` elements, and a ring of `buffers`.
-    fn new(len: usize, chunks: usize, buffers: usize, kernels: Option<Kernels>) -> Result<Self> {
-        let mut data = vec![0.0; len * chunks];
-        DATA.fill(&mut data);
-        let (input, results) =
-            (DeviceBuffer::from_slice(&data)?, DeviceBuffer::zeroed(len * chunks)?);
-        let mut ring = Vec::new();
-        for _ in 0..buffers {
-            ring.push(Slot {
-                data: LockedBuffer::new(&0.0, len)?,
-                // With BLOCKING_SYNC the thread that synchronises sleeps; without, it spins.
-                landed: Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?,
-                called: Event::new(EventFlags::DISABLE_TIMING)?,
-                emptied: Event::new(EventFlags::DISABLE_TIMING)?,
-            });
-        }
-        let (function, in_order) = (Arc::default(), Vec::new());
-        Ok(Self { input, results, len, ring, kernels, function, in_order })
-    }
-
-    fn chunks(&self) -> Range<usize> {
-        0..self.input.len() / self.len
-    }
-
-    fn range(&self, chunk: usize) -> Range<usize> {
-        chunk * self.len..(chunk + 1) * self.len
-    }
-
-    fn slot(&mut self, chunk: usize) -> &mut Slot {
-        let buffers = self.ring.len();
-        &mut self.ring[chunk % buffers]
-    }
-
-    /// A chunk's copy out, as soon as its slot is empty.
-    fn fetch(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (input, slot) = (self.input.index(self.range(chunk)), self.slot(chunk));
-        stream.wait(&slot.emptied)?;
-        // SAFETY: the slot is page-locked, outlives the pass, and its events order all uses.
-        unsafe { input.async_copy_to(&mut slot.data, stream)? };
-        Ok(slot.landed.record(stream)?)
-    }
-
-    /// What comes after the function: the chunk goes back, and a kernel works on it.
-    fn next_stage(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (mut result, slot) = (self.results.index(self.range(chunk)), self.slot(chunk));
-        // SAFETY: as for the copy out.
-        unsafe { result.async_copy_from(&slot.data, stream)? };
-        slot.emptied.record(stream)?;
-        if let Some(kernels) = &self.kernels {
-            let blocks = self.len.div_ceil(4 * 256) as u32;
-            // SAFETY: the results outlive the pass, and the grid has a thread for every four elements.
-            unsafe {
-                launch!(kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut result, A, B))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// An event between the copies, and no function.
-    fn events(&mut self, [fetch, _, next]: Roles) -> Result<()> {
-        for chunk in self.chunks() {
-            self.fetch(chunk, fetch)?;
-            next.wait(&self.slot(chunk).landed)?;
-            self.next_stage(chunk, next)?;
-        }
-        Ok(())
-    }
-
     /// A stream calls the function.
     fn callbacks(&mut self, [fetch, functions, next]: Roles, function: impl Called) -> Result<()> {
         for chunk in self.chunks() {
@@ -178,41 +85,46 @@ impl Work {
         Ok(())
     }
 
-    /// The function, called by the program's thread.
-    fn call(&mut self, chunk: usize) {
-        let function = Arc::clone(&self.function);
-        function.call(chunk, &mut self.slot(chunk).data);
+    /// A chunk's copy out, as soon as its slot is empty.
+    fn fetch(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (input, slot) = (self.input.index(self.range(chunk)), self.slot(chunk));
+        stream.wait(&slot.emptied)?;
+        // SAFETY: the slot is page-locked, outlives the pass, and its events order all uses.
+        unsafe { input.async_copy_to(&mut slot.data, stream)? };
+        Ok(slot.landed.record(stream)?)
     }
 
-    /// The function of a new run.
-    fn function(&mut self) -> impl Called + use<> {
-        self.function = Arc::default();
-        let function = Arc::clone(&self.function);
-        move |chunk, data: &mut [f32]| function.call(chunk, data)
+    /// What comes after the function: the chunk goes back, and a kernel works on it.
+    fn next_stage(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
+        let (mut result, slot) = (self.results.index(self.range(chunk)), self.slot(chunk));
+        // SAFETY: as for the copy out.
+        unsafe { result.async_copy_from(&slot.data, stream)? };
+        slot.emptied.record(stream)?;
+        if let Some(kernels) = &self.kernels {
+            let blocks = self.len.div_ceil(4 * 256) as u32;
+            // SAFETY: the results outlive the pass, and the grid has a thread for every four elements.
+            unsafe {
+                launch!(kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut result, A, B))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An event between the copies, and no function.
+    fn events(&mut self, [fetch, _, next]: Roles) -> Result<()> {
+        for chunk in self.chunks() {
+            self.fetch(chunk, fetch)?;
+            next.wait(&self.slot(chunk).landed)?;
+            self.next_stage(chunk, next)?;
+        }
+        Ok(())
     }
 }
-
-/// What is called for each chunk.
-trait Called: Fn(usize, &mut [f32]) + Clone + Send + 'static {}
-impl<F: Fn(usize, &mut [f32]) + Clone + Send + 'static> Called for F {}
 
 /// Queries the event until it has happened.
 fn poll(event: &Event) -> CudaResult<()> {
     while event.query()? == EventStatus::NotReady {}
     Ok(())
-}
-
-impl Workload for Work {
-    fn poison(&mut self) -> Result<()> {
-        self.ring.iter_mut().for_each(|slot| check::poison(&mut slot.data));
-        Ok(self.results.set_8(0xFF)?)
-    }
-
-    fn check(&mut self) -> Result<Checked> {
-        self.in_order.push(self.function.calls().into_iter().eq(self.chunks()));
-        let expected = |index| transform(index / self.len, DATA.given(index)).mul_add(A, B);
-        Ok(check::equal("the results", 0, &self.results.as_host_vec()?, expected)?)
-    }
 }
 
 /// The part.
@@ -239,23 +151,11 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let elements = work.input.len();
     let plan = Plan::new().copies(4 * elements).launches(chunks, elements);
-    let callback = |work: &mut Work| {
-        let function = work.function();
-        work.callbacks(roles, function)
+    let variants = variants! { work: Work;
+        "callback", roles => work.callbacks(roles, work.function());
+        "polling-thread", [&fetch, &next] => work.program(roles, poll, work.function());
+        "blocking-thread", [&fetch, &next] => work.program(roles, Event::synchronize, work.function());
     };
-    let polling = |work: &mut Work| {
-        let function = work.function();
-        work.program(roles, poll, function)
-    };
-    let blocking = |work: &mut Work| {
-        let function = work.function();
-        work.program(roles, Event::synchronize, function)
-    };
-    let variants = [
-        variant("callback", roles, callback),
-        variant("polling-thread", [&fetch, &next], polling),
-        variant("blocking-thread", [&fetch, &next], blocking),
-    ];
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
     let chain = links.chain();
     part.show_chain_and_thread(&outcomes, &chain);
@@ -263,18 +163,17 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.chart(&callback.name, &callback.recording, Rows::Streams);
 
     let (of, right) = (work.in_order.len(), work.in_order.iter().filter(|&&right| right).count());
-    let found = truth(right == of, format!("{right} of {of} runs"), "all");
-    part.expect("call-order", "functions are called in the order of the chunks", found);
-    let free = share(callback.thread_free()).at_least(0.6);
-    part.expect("thread-free/callback", "callback: the program's thread is free", free);
+    let in_order = truth(right == of, format!("{right} of {of} runs"), "all");
     let copies = (Engine::DeviceToHost, Engine::HostToDevice);
-    let ahead = share(ahead(&callback.recording, copies)).at_least(0.5);
-    part.expect("ahead/callback", "callback: copies out run ahead of the functions", ahead);
-    let near = chain.reached(callback).at_least(0.7);
-    part.expect("near-bound/callback", "callback comes near the bound", near);
-    // A thread that polls is interrupted now and then.
-    let near = chain.reached(polling).at_least(0.65);
-    part.expect("near-bound/polling-thread", "polling thread comes near the bound", near);
+    expect! { part;
+        "call-order", "functions are called in the order of the chunks" => in_order;
+        "thread-free/callback", "callback: the program's thread is free" => share(callback.thread_free()).at_least(0.6);
+        "ahead/callback", "callback: copies out run ahead of the functions" =>
+            share(ahead(&callback.recording, copies)).at_least(0.5);
+        "near-bound/callback", "callback comes near the bound" => chain.reached(callback).at_least(0.7);
+        // A thread that polls is interrupted now and then.
+        "near-bound/polling-thread", "polling thread comes near the bound" => chain.reached(polling).at_least(0.65);
+    }
     part.take_away("A callback frees the program's thread; a thread that polls hands over sooner, and keeps a core busy.");
 
     latency::hand_overs(part, roles)?;

@@ -183,24 +183,22 @@ fn expect(
 ) -> Result<()> {
     let [first, .., last] = ROUNDS;
     let one_block = ratio(found.gain((1, balance))?);
-    let sentence = "one block per SM: specialised is not slower at the balance";
-    part.expect("intensity/not-slower", sentence, one_block.at_least(0.98));
-    let sentence = "one block per SM: specialised is faster at the balance";
-    let faster = one_block.at_least(1.15);
-    part.expect("intensity/faster", sentence, faster);
     let at_ends = found.gain((SOME, first))?.max(found.gain((SOME, last))?);
     let more = ratio(found.gain((SOME, balance))? / at_ends).at_least(1.05);
-    let sentence = "2 blocks per SM: the gain at the balance is greater than at both ends";
-    part.expect("intensity/gain-at-balance", sentence, more.not_of_the_model(REASON));
-
     let (_, memory) = found.fastest((MANY, first))?;
-    let near = share(ceilings.reached(first, memory)).at_least(0.8);
-    part.expect("intensity/memory", "few rounds come near what memory gives", near);
     let (_, arithmetic) = found.fastest((MANY, last))?;
-    let near = share(ceilings.reached(last, arithmetic)).at_least(0.85);
-    part.expect("intensity/arithmetic", "many rounds come near what arithmetic gives", near);
     let reached = found.all().map(|((_, rounds), time)| ceilings.reached(rounds, time));
     let highest = share(reached.fold(0.0, f64::max)).at_most(CEILING);
-    part.expect("intensity/not-below-bound", "no kernel passes its bound", highest);
+    expect! { part;
+        "intensity/not-slower", "one block per SM: specialised is not slower at the balance" => one_block.at_least(0.98);
+        "intensity/faster", "one block per SM: specialised is faster at the balance" => one_block.at_least(1.15);
+        "intensity/gain-at-balance", "2 blocks per SM: the gain at the balance is greater than at both ends" =>
+            more.not_of_the_model(REASON);
+        "intensity/memory", "few rounds come near what memory gives" =>
+            share(ceilings.reached(first, memory)).at_least(0.8);
+        "intensity/arithmetic", "many rounds come near what arithmetic gives" =>
+            share(ceilings.reached(last, arithmetic)).at_least(0.85);
+        "intensity/not-below-bound", "no kernel passes its bound" => highest;
+    }
     Ok(())
 }

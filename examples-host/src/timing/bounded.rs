@@ -2,7 +2,7 @@
 
 use crate::bound::{Overlap, Stages};
 use crate::device::TimeSource;
-use crate::expect::{Expected, share};
+use crate::expect::{Expected, Found, share};
 use crate::intervals::Engine;
 use crate::measure::{self, Outcome};
 use crate::part::{NOISE, Part};
@@ -73,10 +73,17 @@ impl Part<'_> {
     }
 }
 
+impl Outcome {
+    /// How much of the bound the best run reaches, if everything overlaps that may: 1 at the bound, less above it.
+    pub fn reached(&self, stages: &Stages) -> Found {
+        share(stages.reached(Overlap::Duplex, self.times.min()))
+    }
+}
+
 /// How near to the bound the variant's best run comes, and what is required for `bytes` in each direction: starting copies,
 /// filling and draining cost the less, the more data there is. With less than 16 MiB nothing is required.
 pub fn near_bound(outcome: &Outcome, stages: &Stages, bytes: usize) -> Expected {
-    let reached = share(stages.reached(Overlap::Duplex, outcome.times.min()));
+    let reached = outcome.reached(stages);
     let (least, follows): (_, &[PartOption]) = match bytes >> 20 {
         1024.. => (0.97, &[PartOption::Size]),
         256.. => (0.95, &[PartOption::Size]),

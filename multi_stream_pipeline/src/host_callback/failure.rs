@@ -30,17 +30,14 @@ pub fn call_inside(part: &mut Part) -> Result<()> {
         "A host function must not call CUDA. Inside one, cuStreamQuery returns {query},\n\
          cuCtxSynchronize {wait}. A driver may let calls pass: do not count on an error."
     ));
-    let not_permitted = "CUDA_ERROR_NOT_PERMITTED";
-    let refused = truth(wait == not_permitted, wait, not_permitted);
-    let sentence = "waiting for the device inside a function is refused";
-    part.expect("inside/wait-refused", sentence, refused);
+    let refused = exactly(wait, "CUDA_ERROR_NOT_PERMITTED");
+    expect! { part; "inside/wait-refused", "waiting for the device inside a function is refused" => refused; }
     if let Watched::Checked(reports) = watched {
         let found = format!("{} reports", reports.len());
         let mut texts = reports.iter().map(|report| &report.text);
         let reported = texts.any(|text| text.contains("host function"));
         let reported = truth(reported, found, "at least one");
-        let sentence = "the checker reports calls inside a function";
-        part.expect("inside/reported", sentence, reported);
+        expect! { part; "inside/reported", "the checker reports calls inside a function" => reported; }
     }
     Ok(())
 }
@@ -54,8 +51,7 @@ pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> Result<()> {
     work.poison()?;
     CurrentContext::synchronize()?;
 
-    let function = work.function();
-    work.callbacks(roles, function)?;
+    work.callbacks(roles, work.function())?;
     let streams = roles.into_iter().try_for_each(Stream::synchronize);
     let outcome = work.function.outcome();
 
@@ -70,9 +66,11 @@ pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> Result<()> {
     };
     let right = outcome == Err(NotANumber { chunk, index });
     let reached = truth(right, found, "the one that is not a number");
-    part.expect("failure/reaches-program", "the function's error reaches the program", reached);
     let done = work.function.calls().len();
     let ended = truth(done == chunk, format!("{done} were"), format!("{chunk}, those before"));
-    part.expect("failure/no-later-chunk", "no later chunk was worked on", ended);
+    expect! { part;
+        "failure/reaches-program", "the function's error reaches the program" => reached;
+        "failure/no-later-chunk", "no later chunk was worked on" => ended;
+    }
     Ok(())
 }

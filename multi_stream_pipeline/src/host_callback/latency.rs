@@ -9,26 +9,23 @@ use examples_host::prelude::*;
 pub fn hand_overs(part: &mut Part, roles: Roles) -> Result<()> {
     let mut work = Work::new(1024, 200, 1, None)?;
     let nothing = |_, _: &mut [f32]| ();
-    let callback = |work: &mut Work| work.callbacks(roles, nothing);
-    let polling = |work: &mut Work| work.program(roles, poll, nothing);
-    let blocking = |work: &mut Work| work.program(roles, Event::synchronize, nothing);
-    let ways = [
-        variant(("event", "an event, no function"), roles, |work: &mut Work| work.events(roles)),
-        variant("callback", roles, callback),
-        variant("polling-thread", roles, polling),
-        variant("blocking-thread", roles, blocking),
-    ];
+    let ways = variants! { work: Work;
+        ("event", "an event, no function"), roles => work.events(roles);
+        "callback", roles => work.callbacks(roles, nothing);
+        "polling-thread", roles => work.program(roles, poll, nothing);
+        "blocking-thread", roles => work.program(roles, Event::synchronize, nothing);
+    };
     let copies = (Engine::DeviceToHost, Engine::HostToDevice);
     let times = part.gaps(("hand-over", "one hand-over"), copies, &mut work, ways)?;
 
     let [event, callback, polling, blocking] = times.map(|times| times.median().as_secs_f64());
-    let sentence = "a callback, or a thread that sleeps, takes longer than an event";
-    let dearer = ratio(callback.min(blocking) / event).at_least(1.0);
-    part.expect("hand-over/event-faster", sentence, dearer);
-    let sentence = "a thread that polls takes longer than an event";
-    let dearer = ratio(polling / event).at_least(1.0);
     let reason =
         "its host learns of an event at once, a GPU's host when the news has crossed the link";
-    part.expect("hand-over/event-faster-than-polling", sentence, dearer.not_of_the_model(reason));
+    expect! { part;
+        "hand-over/event-faster", "a callback, or a thread that sleeps, takes longer than an event" =>
+            ratio(callback.min(blocking) / event).at_least(1.0);
+        "hand-over/event-faster-than-polling", "a thread that polls takes longer than an event" =>
+            ratio(polling / event).at_least(1.0).not_of_the_model(reason);
+    }
     Ok(())
 }

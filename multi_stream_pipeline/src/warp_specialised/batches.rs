@@ -7,7 +7,7 @@ use cuda_host::{MemoryPool, prelude::*};
 use cust::context::CurrentContext;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
-use examples_host::alone::each;
+use examples_host::alone::{each, together};
 use examples_host::few_values::{Batch, Expected};
 use examples_host::part_option::PartOption::Size;
 use examples_host::prelude::*;
@@ -100,15 +100,6 @@ impl<'f> Work<'f> {
         // SAFETY: both buffers outlive the pass.
         unsafe { self.forms.launch(form, BLOCKS, arrays, self.rounds, stream) }
     }
-
-    /// Both directions at once and nothing else: no schedule is faster.
-    fn copies(&mut self, copy_in: &Stream, copy_out: &Stream) -> Result<()> {
-        for batch in 0..self.batches.len() {
-            self.copy_in(batch, copy_in)?;
-            self.copy_out(batch, copy_out)?;
-        }
-        Ok(())
-    }
 }
 
 impl Workload for Work<'_> {
@@ -121,11 +112,6 @@ impl Workload for Work<'_> {
         let expected = |index| self.expected.of(DATA, index);
         Ok(check::equal("the output", 0, &self.output, expected)?)
     }
-}
-
-/// A variant: all batches through these streams.
-fn pass<'v>(form: Form, streams: &'v [Stream]) -> impl FnMut(&mut Work) -> Result<()> + 'v {
-    move |work| work.pass(form, streams)
 }
 
 /// Compares the variants, one change at a time: `form` against the unspecialised one, and more streams.
@@ -143,7 +129,7 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
         each(count, a, Work::copy_in),
         each(count, a, |work: &mut Work, batch, stream: &Stream| work.kernel(batch, form, stream)),
         each(count, b, Work::copy_out),
-        piece([a, b], |work: &mut Work| work.copies(a, b)),
+        together(count, [a, b], [Work::copy_in, Work::copy_out]),
     ];
     let mut alone = part.alone_in_turn(&mut work, stages)?;
     let stages = alone.stages();
@@ -163,13 +149,13 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
 
     let plan = Plan::new().copies(bytes).launches(count, elements).threads_differ();
     let (one, two, four, plain) = (&all[..1], &all[..2], &all[..], Form::Unspecialised);
-    let variants = [
-        variant(("unspecialised/streams-1", "unspecialised, 1 stream"), one, pass(plain, one)),
-        variant(("specialised/streams-1", "specialised, 1 stream"), one, pass(form, one)),
-        variant(("specialised/streams-2", "specialised, 2 streams"), two, pass(form, two)),
-        variant(("specialised/streams-4", "specialised, 4 streams"), four, pass(form, four)),
-        variant(("unspecialised/streams-4", "unspecialised, 4 streams"), four, pass(plain, four)),
-    ];
+    let variants = variants! { work: Work;
+        ("unspecialised/streams-1", "unspecialised, 1 stream"), one => work.pass(plain, one);
+        ("specialised/streams-1", "specialised, 1 stream"), one => work.pass(form, one);
+        ("specialised/streams-2", "specialised, 2 streams"), two => work.pass(form, two);
+        ("specialised/streams-4", "specialised, 4 streams"), four => work.pass(form, four);
+        ("unspecialised/streams-4", "unspecialised, 4 streams"), four => work.pass(plain, four);
+    };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
     part.say(format!("Specialised here: {form}."));
@@ -178,13 +164,11 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     part.chart(&four.name, &four.recording, Rows::Engines);
     part.chart(&one.name, &one.recording, Rows::Engines);
 
-    let gain = ratio(one.median().as_secs_f64() / four.median().as_secs_f64());
-    let faster = gain.at_least(1.3);
-    part.expect("faster/streams-4", "4 streams are faster than 1", faster);
-    let reached = share(stages.reached(Overlap::Duplex, four.times.min()));
-    let near = reached.at_least(required_share(bytes));
-    let (near, sentence) = (near.for_any(&[Size]), "4 streams come near the bound");
-    part.expect("near-bound/streams-4", sentence, near);
+    let near = four.reached(&stages).at_least(required_share(bytes));
+    expect! { part;
+        "faster/streams-4", "4 streams are faster than 1" => four.speedup_over(one).at_least(1.3);
+        "near-bound/streams-4", "4 streams come near the bound" => near.for_any(&[Size]);
+    }
     Ok(())
 }
 
