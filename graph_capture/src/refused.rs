@@ -205,12 +205,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
     part.say(table);
     for (id, said, error) in answers {
-        let sentence = format!("{}: refused", id.replace('-', " "));
-        part.expect(format!("refused/{id}"), &sentence, truth(said == error, &said, error));
+        let name = id.replace('-', " ");
+        expect! { part; "refused/{id}", "{name}: refused" => exactly(said, error); }
     }
-    let found = format!("{working} of {streams}");
-    let all = truth(working == streams, found, "all");
-    part.expect("working-again", "streams that work again after the error", all);
+    let all = truth(working == streams, format!("{working} of {streams}"), "all");
+    expect! { part; "working-again", "streams that work again after the error" => all; }
     part.take_away(
         "Capture work only: no waiting, no asking, no allocating, and join what was forked.",
     );

@@ -69,22 +69,18 @@ impl Work {
 
     /// A kernel on all numbers.
     fn whole(&mut self, stream: &Stream) -> anyhow::Result<()> {
-        let (kernels, numbers) = (&self.kernels, &mut self.numbers);
+        let (kernel, numbers) = (&self.kernels.affine_rounds, &mut self.numbers);
         // SAFETY: the buffer outlives the run, and events order the kernels that share numbers.
-        unsafe {
-            launch!(kernels.affine_rounds<<<1, 96, 0, stream>>>(numbers, FACTOR, SUMMAND, self.rounds))?
-        };
+        unsafe { launch!(kernel<<<1, 96, 0, stream>>>(numbers, FACTOR, SUMMAND, self.rounds))? };
         Ok(())
     }
 
     /// A kernel on a branch's numbers.
     fn third(&mut self, branch: usize, stream: &Stream) -> anyhow::Result<()> {
-        let kernels = &self.kernels;
+        let (kernel, rounds) = (&self.kernels.affine_rounds, self.rounds);
         let mut numbers = self.numbers.index(branch * BRANCH..(branch + 1) * BRANCH);
         // SAFETY: as above.
-        unsafe {
-            launch!(kernels.affine_rounds<<<1, 32, 0, stream>>>(&mut numbers, FACTOR, SUMMAND, self.rounds))?
-        };
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(&mut numbers, FACTOR, SUMMAND, rounds))? };
         Ok(())
     }
 
@@ -151,65 +147,55 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
          host {KERNELS} launches; as a graph, one. The device needs six kernels' time in any case."
     ));
 
-    let plan = Plan::new().kernels(ITERATIONS * KERNELS, ITERATIONS * (2 + PER_BRANCH) * NUMBERS);
-    let mut found = Vec::new();
-    let long = part.by_times(LONG, LONG_MODELLED);
-    for (group, what, rounds) in [("short", "short kernels", SHORT), ("long", "long kernels", long)]
-    {
-        let mut work = Work::new(rounds)?;
-        let captured = work.capture(streams)?;
-        let nodes = captured.nodes()?;
-        let exec = captured.instantiate()?;
-        let variants = [
-            variant("launches", streams, |work: &mut Work| work.launches(streams)),
-            variant("graph", [a], |_: &mut Work| graph(&exec, a)),
-        ];
-        let outcomes = part.compare(group, plan, &mut work, variants)?;
-        part.show_enqueued(what, ITERATIONS, &outcomes);
-        part.keep_host_times(ITERATIONS, &outcomes);
-        found.push((nodes, outcomes));
-    }
-    let [(nodes, short), (_, long)] = &found[..] else {
-        anyhow::bail!("kernels of two lengths");
-    };
-    for ((group, of), text) in [("short", short), ("long", long)].into_iter().zip(["short", "long"])
-    {
-        for outcome in of {
-            let label = Label::new(
-                format!("{group}-{}", outcome.name.id),
-                format!("{text} kernels, {}", outcome.name),
-            );
+    let (nodes, short) = compare(part, streams, "short", SHORT)?;
+    let (_, long) = compare(part, streams, "long", part.by_times(LONG, LONG_MODELLED))?;
+    for (group, outcomes) in [("short", &short), ("long", &long)] {
+        for outcome in outcomes {
+            let (id, text) = (&outcome.name.id, &outcome.name.text);
+            let label = Label::new(format!("{group}-{id}"), format!("{group} kernels, {text}"));
             part.chart_start(label, outcome, 2 * KERNELS);
         }
     }
 
-    let is = truth(*nodes == KERNELS, nodes, KERNELS);
-    part.expect("nodes", "a node for each kernel, and none for an event", is);
-    let host = |of: &[Outcome; 2]| of[0].issuing.median().div_duration_f64(of[1].issuing.median());
-    for (group, of) in [("short", short), ("long", long)] {
-        let saves = ratio(host(of)).at_least(5.0);
-        part.expect(
-            format!("host/{group}"),
-            &format!("{group} kernels: host's time, launches to graph"),
-            saves,
-        );
-        let together = of[1].recording.max_concurrency(Engine::Kernel);
-        let least = if group == "long" { BRANCHES } else { 2 };
-        let all = truth(together >= least, together, format!("at least {least}"));
-        let (id, sentence) = (
-            format!("together/{group}"),
-            format!("{group} kernels: the graph's branches run together"),
-        );
-        part.expect(id, &sentence, all.in_records_of(&of[1].recording));
+    let together = |Outcome { recording, .. }: &Outcome, least| {
+        count(recording.max_concurrency(Engine::Kernel)).at_least(least).in_records_of(recording)
+    };
+    let ([short, short_graph], [long, long_graph]) = (&short, &long);
+    expect! { part;
+        "nodes", "a node for each kernel, and none for an event" => exactly(nodes, KERNELS);
+        "host/short", "short kernels: host's time, launches to graph" => short_graph.host_speedup_over(short).at_least(5.0);
+        "together/short", "short kernels: the graph's branches run together" => together(short_graph, 2);
+        "host/long", "long kernels: host's time, launches to graph" => long_graph.host_speedup_over(long).at_least(5.0);
+        "together/long", "long kernels: the graph's branches run together" => together(long_graph, BRANCHES);
+        "faster/short", "short kernels: the graph is faster" => short_graph.speedup_over(short).at_least(1.4);
+        "as-fast/long", "long kernels: the device takes no longer" => long_graph.speedup_over(long).at_least(0.95);
+        "no-faster/long", "long kernels: and hardly less" => long_graph.speedup_over(long).at_most(1.25);
     }
-    let faster = |of: &[Outcome; 2]| of[0].median().div_duration_f64(of[1].median());
-    let gain = ratio(faster(short)).at_least(1.4);
-    part.expect("faster/short", "short kernels: the graph is faster", gain);
-    let gain = ratio(faster(long));
-    part.expect("as-fast/long", "long kernels: the device takes no longer", gain.at_least(0.95));
-    part.expect("no-faster/long", "long kernels: and hardly less", gain.at_most(1.25));
     part.take_away(
         "Capture once, launch often: a graph costs the host one call, whatever its size.",
     );
     Ok(())
+}
+
+/// Compares launches with a graph of so long kernels. Returns the number of its nodes as well.
+fn compare(
+    part: &mut Part,
+    streams: [&Stream; BRANCHES],
+    group: &'static str,
+    rounds: u32,
+) -> anyhow::Result<(usize, [Outcome; 2])> {
+    let a = streams[0];
+    let mut work = Work::new(rounds)?;
+    let captured = work.capture(streams)?;
+    let nodes = captured.nodes()?;
+    let exec = captured.instantiate()?;
+    let plan = Plan::new().kernels(ITERATIONS * KERNELS, ITERATIONS * (2 + PER_BRANCH) * NUMBERS);
+    let variants = variants! { work: Work;
+        "launches", streams => work.launches(streams);
+        "graph", [a] => graph(&exec, a);
+    };
+    let outcomes = part.compare(group, plan, &mut work, variants)?;
+    part.show_enqueued(&format!("{group} kernels"), ITERATIONS, &outcomes);
+    part.keep_host_times(ITERATIONS, &outcomes);
+    Ok((nodes, outcomes))
 }

@@ -15,9 +15,11 @@
 //! costs more than that saves, and updating less; changing two nodes costs the least. A launch that had the arguments of
 //! another iteration would prove this wrong, and the results with it.
 
+mod batches;
+
+use batches::Batches;
 use cuda_host::capture::{self, Graph, GraphExec, Node};
 use cuda_host::{kernels, launch, prelude::*};
-use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::Stream;
 use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SUMMAND};
@@ -31,16 +33,6 @@ const BATCH: usize = 32;
 const KERNELS: usize = 8;
 /// Multiply-adds of a kernel: less than 1 µs on an H200.
 const ROUNDS: u32 = 200;
-const DATA: Seed = Seed::new(13);
-
-/// The batches, what they become, and where one of them is worked on.
-struct Batches {
-    kernels: Kernels,
-    given: DeviceBuffer<f32>,
-    scratch: DeviceBuffer<f32>,
-    results: DeviceBuffer<f32>,
-    expected: Vec<f32>,
-}
 
 /// A graph that is ready to launch, and the nodes that tell batches apart.
 struct Captured {
@@ -50,46 +42,29 @@ struct Captured {
 }
 
 impl Batches {
-    fn new() -> anyhow::Result<Self> {
-        let given: Vec<f32> = (0..BATCHES * BATCH).map(|i| DATA.f32(i)).collect();
-        let steps = KERNELS as u32 * ROUNDS;
-        let result = |&x: &f32| (0..steps).fold(x, |x, _| x.mul_add(FACTOR, SUMMAND));
-        Ok(Self {
-            kernels: Kernels::load(gpu_kernels::SM_70)?,
-            given: DeviceBuffer::from_slice(&given)?,
-            scratch: DeviceBuffer::zeroed(BATCH)?,
-            results: DeviceBuffer::zeroed(given.len())?,
-            expected: given.iter().map(result).collect(),
-        })
-    }
-
     /// From the batch to where it is worked on.
     fn first(&mut self, batch: usize, stream: &Stream) -> anyhow::Result<()> {
+        let (kernel, scratch) = (&self.kernels.fma_chain, &mut self.scratch);
         let given = self.given.index(batch * BATCH..(batch + 1) * BATCH);
         // SAFETY: the buffers outlive the run, and one stream keeps the order.
-        unsafe {
-            launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&given, &mut self.scratch, ROUNDS))?
-        };
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(&given, scratch, ROUNDS))? };
         Ok(())
     }
 
     /// In place: the same in each iteration.
     fn middle(&mut self, stream: &Stream) -> anyhow::Result<()> {
-        let (kernels, scratch) = (&self.kernels, &mut self.scratch);
+        let (kernel, scratch) = (&self.kernels.affine_rounds, &mut self.scratch);
         // SAFETY: as above.
-        unsafe {
-            launch!(kernels.affine_rounds<<<1, 32, 0, stream>>>(scratch, FACTOR, SUMMAND, ROUNDS))?
-        };
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(scratch, FACTOR, SUMMAND, ROUNDS))? };
         Ok(())
     }
 
     /// From there to the batch's result.
     fn last(&mut self, batch: usize, stream: &Stream) -> anyhow::Result<()> {
+        let (kernel, scratch) = (&self.kernels.fma_chain, &self.scratch);
         let mut result = self.results.index(batch * BATCH..(batch + 1) * BATCH);
         // SAFETY: as above.
-        unsafe {
-            launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&self.scratch, &mut result, ROUNDS))?
-        };
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(scratch, &mut result, ROUNDS))? };
         Ok(())
     }
 
@@ -153,39 +128,14 @@ impl Batches {
                 (self.given.index(numbers.clone()), self.results.index(numbers));
             // SAFETY: the buffers outlive the run; launches that were enqueued keep their arguments.
             unsafe {
-                exec.set_kernel(
-                    captured.first,
-                    kernel,
-                    1,
-                    32,
-                    0,
-                    (&given, &mut self.scratch, ROUNDS),
-                )?;
-                exec.set_kernel(
-                    captured.last,
-                    kernel,
-                    1,
-                    32,
-                    0,
-                    (&self.scratch, &mut result, ROUNDS),
-                )?;
+                let first = (&given, &mut self.scratch, ROUNDS);
+                exec.set_kernel(captured.first, kernel, 1, 32, 0, first)?;
+                let last = (&self.scratch, &mut result, ROUNDS);
+                exec.set_kernel(captured.last, kernel, 1, 32, 0, last)?;
                 exec.launch(stream)?;
             }
         }
         Ok(())
-    }
-}
-
-impl Workload for Batches {
-    fn poison(&mut self) -> anyhow::Result<()> {
-        self.scratch.set_8(0xFF)?;
-        Ok(self.results.set_8(0xFF)?)
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        let mut found = vec![0.0; BATCHES * BATCH];
-        self.results.copy_to(&mut found)?;
-        Ok(check::equal("the results", 0, &found, |i| self.expected[i])?)
     }
 }
 
@@ -202,18 +152,12 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let captured = batches.capture(0, stream)?;
     let [updated, set] = [captured.graph.instantiate()?, captured.graph.instantiate()?];
     let plan = Plan::new().kernels(BATCHES * KERNELS, BATCHES * KERNELS * BATCH);
-    let variants = [
-        variant("launches", [stream], |work: &mut Batches| work.launches(stream)),
-        variant(("instantiate", "capture, instantiate"), [stream], |work: &mut Batches| {
-            work.instantiate(stream)
-        }),
-        variant(("update", "capture, update"), [stream], |work: &mut Batches| {
-            work.update(&updated, stream)
-        }),
-        variant(("set-parameters", "set two nodes"), [stream], |work: &mut Batches| {
-            work.set_parameters(&set, &captured, stream)
-        }),
-    ];
+    let variants = variants! { work: Batches;
+        "launches", [stream] => work.launches(stream);
+        ("instantiate", "capture, instantiate"), [stream] => work.instantiate(stream);
+        ("update", "capture, update"), [stream] => work.update(&updated, stream);
+        ("set-parameters", "set two nodes"), [stream] => work.set_parameters(&set, &captured, stream);
+    };
     let outcomes = part.compare("variants", plan, &mut batches, variants)?;
     part.show_enqueued("a batch", BATCHES, &outcomes);
     part.keep_host_times(BATCHES, &outcomes);
@@ -222,15 +166,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
 
     let [launches, instantiate, update, set] = &outcomes;
-    let host = |one: &Outcome, other: &Outcome| {
-        ratio(one.issuing.median().div_duration_f64(other.issuing.median()))
-    };
-    let sentence = "two changed nodes cost the host less than launches";
-    part.expect("cheaper/set-parameters", sentence, host(launches, set).at_least(2.0));
-    let sentence = "instantiating each time costs the host more than changing nodes";
-    part.expect("dearer/instantiate", sentence, host(instantiate, set).at_least(3.0));
-    let sentence = "updating from a new capture costs no more than instantiating it";
-    part.expect("no-dearer/update", sentence, host(update, instantiate).at_most(1.0));
+    expect! { part;
+        "cheaper/set-parameters", "two changed nodes cost the host less than launches" =>
+            set.host_speedup_over(launches).at_least(2.0);
+        "dearer/instantiate", "instantiating each time costs the host more than changing nodes" =>
+            set.host_speedup_over(instantiate).at_least(3.0);
+        "no-dearer/update", "updating from a new capture costs no more than instantiating it" =>
+            instantiate.host_speedup_over(update).at_most(1.0);
+    }
     part.take_away("Keep the instance: change the nodes that differ, and launch it again.");
     Ok(())
 }

@@ -90,9 +90,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.say(table);
     for (id, text, all_came, fits, more) in claims {
         let all = truth(all_came, fits, "every block through every barrier");
-        part.expect(format!("all-came/{id}"), &format!("{text}: as many blocks as places"), all);
-        let refused = truth(more == TOO_LARGE, &more, TOO_LARGE);
-        part.expect(format!("refused/{id}"), &format!("{text}: one block more"), refused);
+        expect! { part;
+            "all-came/{id}", "{text}: as many blocks as places" => all;
+            "refused/{id}", "{text}: one block more" => exactly(more, TOO_LARGE);
+        }
     }
     part.take_away(
         "Blocks may wait for each other only if all of them have a place: launch cooperatively.",

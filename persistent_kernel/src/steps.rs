@@ -84,23 +84,14 @@ impl Ring {
     /// The same launches, allowed to begin early (`cuLaunchKernelEx`): each kernel waits itself for the one before.
     fn dependent_launches(&mut self, stream: &Stream) -> anyhow::Result<()> {
         for step in 0..STEPS {
-            let (blocks, Hopper { relax_dependent }) = (self.blocks, &self.hopper);
+            let (blocks, kernel) = (self.blocks, &self.hopper.relax_dependent);
             let (from, to) = match step % 2 {
                 0 => (&self.x, &mut self.y),
                 _ => (&self.y, &mut self.x),
             };
             let arguments = (from, to, self.expected.len());
             // SAFETY: as above; the kernel waits before it reads or writes.
-            unsafe {
-                relax_dependent.launch_with(
-                    &MAY_BEGIN_EARLY,
-                    blocks,
-                    THREADS,
-                    0,
-                    stream,
-                    arguments,
-                )?
-            };
+            unsafe { kernel.launch_with(&MAY_BEGIN_EARLY, blocks, THREADS, 0, stream, arguments)? };
         }
         Ok(())
     }
@@ -151,8 +142,7 @@ impl Workload for Ring {
 fn relaxed(x: &[f32]) -> Vec<f32> {
     let n = x.len();
     let at = |i: usize| {
-        let (left, right) =
-            (x[if i == 0 { n - 1 } else { i - 1 }], x[if i + 1 == n { 0 } else { i + 1 }]);
+        let (left, right) = (x[(i + n - 1) % n], x[(i + 1) % n]);
         (left + right).mul_add(0.25, 0.5 * x[i])
     };
     (0..n).map(at).collect()
@@ -172,21 +162,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let nodes = ring.capture(stream, Ring::launches)?;
     let dependent_nodes = ring.capture(stream, Ring::dependent_launches)?;
     let plan = Plan::new().steps(STEPS, STEPS * elements);
-    let variants = [
-        variant(("launches", "a launch per step"), [stream], |ring: &mut Ring| {
-            ring.launches(stream)
-        }),
-        variant(("dependent-launches", "dependent launches"), [stream], |ring: &mut Ring| {
-            ring.dependent_launches(stream)
-        }),
-        variant("graph", [stream], |_: &mut Ring| graph(&nodes, stream)),
-        variant(("dependent-graph", "graph, dependent launches"), [stream], |_: &mut Ring| {
-            graph(&dependent_nodes, stream)
-        }),
-        variant(("persistent", "one persistent kernel"), [stream], |ring: &mut Ring| {
-            ring.persistent(stream)
-        }),
-    ];
+    let variants = variants! { ring: Ring;
+        ("launches", "a launch per step"), [stream] => ring.launches(stream);
+        ("dependent-launches", "dependent launches"), [stream] => ring.dependent_launches(stream);
+        "graph", [stream] => graph(&nodes, stream);
+        ("dependent-graph", "graph, dependent launches"), [stream] => graph(&dependent_nodes, stream);
+        ("persistent", "one persistent kernel"), [stream] => ring.persistent(stream);
+    };
     let outcomes = part.compare("variants", plan, &mut ring, variants)?;
     part.show_enqueued("a step", STEPS, &outcomes);
     let [launches, dependent, graph, dependent_graph, persistent] = &outcomes;
@@ -196,22 +178,18 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         part.keep(&outcome.name, &outcome.recording);
     }
 
-    let times = |one: &Outcome, other: &Outcome| one.median().div_duration_f64(other.median());
-    let gain = ratio(times(launches, graph)).at_least(1.5);
-    part.expect("faster/graph", "a graph's steps are faster than launches", gain);
-    let gain = ratio(times(launches, persistent)).at_least(1.5);
-    part.expect("faster/persistent", "a persistent kernel's steps are faster than launches", gain);
-    let gain = ratio(times(launches, dependent));
-    part.expect(
-        "host-bound/least",
-        "launches that may begin early cost the host as much",
-        gain.at_least(0.8),
-    );
-    part.expect("host-bound/most", "and are hardly faster", gain.at_most(1.25));
-    let gain = ratio(times(graph, dependent_graph)).at_least(1.1);
-    part.expect("faster/dependent-graph", "in a graph, dependent launches overlap", gain);
     let host = persistent.issuing.median().div_duration_f64(launches.issuing.median());
-    part.expect("host/persistent", "one launch costs the host little", share(host).at_most(0.02));
+    expect! { part;
+        "faster/graph", "a graph's steps are faster than launches" => graph.speedup_over(launches).at_least(1.5);
+        "faster/persistent", "a persistent kernel's steps are faster than launches" =>
+            persistent.speedup_over(launches).at_least(1.5);
+        "host-bound/least", "launches that may begin early cost the host as much" =>
+            dependent.speedup_over(launches).at_least(0.8);
+        "host-bound/most", "and are hardly faster" => dependent.speedup_over(launches).at_most(1.25);
+        "faster/dependent-graph", "in a graph, dependent launches overlap" =>
+            dependent_graph.speedup_over(graph).at_least(1.1);
+        "host/persistent", "one launch costs the host little" => share(host).at_most(0.02);
+    }
     part.take_away(
         "Steps of a microsecond belong into a graph or into one kernel, not into launches.",
     );
