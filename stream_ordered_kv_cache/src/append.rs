@@ -17,70 +17,25 @@
 //! the attention it comes from has ended, an output that a missing token has changed, or gaps that remain would prove
 //! this wrong.
 
-use crate::cache::{Cache, Kernels};
-use crate::model::{HEAD_DIM, HEADS, LAYERS, Layer, WIDTH, in_order};
-use crate::sequences::Sequences;
+mod decode;
+
+use crate::model::{HEAD_DIM, HEADS, LAYERS, WIDTH, in_order};
 use crate::size::{self, Pages};
 use cuda_host::prelude::*;
-use cust::event::{Event, EventFlags};
 use cust::stream::Stream;
+use decode::Decode;
 use examples_host::ahead::Updates;
 use examples_host::before::ends_before;
 use examples_host::idle::beside_kernel;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
 use gpu_kernels::{Signature as _, append_kv, paged_attention};
-use std::time::Duration;
 
 /// Steps while the length of the prompt is chosen, and then.
 const FEW: usize = 4;
 const STEPS: usize = 32;
 
-/// Decode steps: a prompt in every layer's cache, and then token after token.
-struct Decode {
-    prompt: usize,
-    steps: usize,
-    layers: Vec<Cache>,
-    /// By layer, recorded behind the latest append.
-    written: Vec<Event>,
-    /// Recorded behind the latest attention.
-    computed: Event,
-    sequence: Sequences,
-    kernels: Kernels,
-}
-
 impl Decode {
-    fn new(prompt: usize, steps: usize, page_tokens: usize) -> anyhow::Result<Self> {
-        let on_cpu: Vec<Layer> = (0..LAYERS).map(|n| Layer::new(n, prompt + steps)).collect();
-        let sequence = Sequences::new(&on_cpu, steps, 1, |step| prompt + step)?;
-        let event = || Event::new(EventFlags::DISABLE_TIMING);
-        let (mut layers, mut written) = (Vec::new(), Vec::new());
-        for layer in on_cpu {
-            layers.push(Cache::with_pages(layer, page_tokens)?);
-            written.push(event()?);
-        }
-        let (computed, kernels) = (event()?, Kernels::load(gpu_kernels::SM_70)?);
-        Ok(Self { prompt, steps, layers, written, computed, sequence, kernels })
-    }
-
-    /// Writes the prompt's tokens into a layer's cache.
-    fn append_prompt(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        Ok(self.layers[layer].append(&self.kernels, 0..self.prompt, stream)?)
-    }
-
-    /// Writes the token of a step into a layer's cache.
-    fn append(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        let token = self.prompt + step;
-        Ok(self.layers[layer].append(&self.kernels, token..token + 1, stream)?)
-    }
-
-    /// Attention of a step over all tokens before it.
-    fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        let (table, tokens) = (&self.layers[layer].table, self.prompt + step);
-        let (query, mut output) = self.sequence.at(step, layer, 0);
-        Ok(self.kernels.attend(table, tokens, &query, &mut output, stream)?)
-    }
-
     /// The host waits for what each kernel is to read.
     fn host_sync(&self, append: &Stream, attention: &Stream) -> anyhow::Result<()> {
         for layer in 0..LAYERS {
@@ -125,6 +80,24 @@ impl Decode {
         Ok(())
     }
 
+    /// Writes the prompt's tokens into a layer's cache.
+    fn append_prompt(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        Ok(self.layers[layer].append(&self.kernels, 0..self.prompt, stream)?)
+    }
+
+    /// Writes the token of a step into a layer's cache.
+    fn append(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let token = self.prompt + step;
+        Ok(self.layers[layer].append(&self.kernels, token..token + 1, stream)?)
+    }
+
+    /// Attention of a step over all tokens before it.
+    fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let (table, tokens) = (&self.layers[layer].table, self.prompt + step);
+        let (query, mut output) = self.sequence.at(step, layer, 0);
+        Ok(self.kernels.attend(table, tokens, &query, &mut output, stream)?)
+    }
+
     /// Attention without the appends: no order hides more.
     fn attention_alone(&self, attention: &Stream) -> anyhow::Result<()> {
         in_order(self.steps).try_for_each(|(step, layer)| self.attend(step, layer, attention))
@@ -137,21 +110,6 @@ impl Decode {
             append.synchronize()?;
         }
         Ok(())
-    }
-}
-
-impl Workload for Decode {
-    fn poison(&mut self) -> anyhow::Result<()> {
-        self.layers.iter_mut().try_for_each(Cache::poison)?;
-        Ok(self.sequence.poison()?)
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        let mut checked = self.sequence.check()?;
-        for layer in &self.layers {
-            checked = checked.and(layer.check(self.prompt + self.steps)?);
-        }
-        Ok(checked)
     }
 }
 
@@ -206,24 +164,22 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let of_cache = (0..updates).map(|n| [(write, n), (read, n)]);
     let of_token = (1..updates).map(|n| [(read, n - 1), (write, prompts + n)]);
     let order = ends_before(&events.recording, of_cache.chain(of_token));
-    part.expect("order", "each append and attention begins when its input is complete", order);
     let beside = share(beside_kernel(&events.recording, write, read)).at_least(0.25);
-    part.expect("appends-beside-attention", "events: appends run during attention", beside);
-    let times = |one: Duration, other: Duration| one.div_duration_f64(other);
-    let gain = ratio(times(host_sync.median(), events.median())).at_least(1.5);
-    part.expect("faster/events", "events beat a host that waits", gain);
-    let same = ratio(times(one_stream.median(), events.median())).at_least(0.97);
-    let sentence = "events are as fast as one stream";
     // Where attention is shorter than the host's calls, the calls for events count.
     let follows: &[_] = if alone > events.issuing.median() { &[Size, Chunks] } else { &[] };
-    part.expect("as-fast-as/one-stream", sentence, same.for_any(follows));
-    let idle = share(times(idle_events, idle_host)).at_most(0.1);
-    let sentence = "events: idle time between updates, relative to host sync";
-    part.expect("idle/events", sentence, idle.in_records_of(&events.recording));
-    let reached = share(times(alone, events.times.min()));
-    part.expect("near-bound/events", "events come near attention alone", reached.at_least(0.85));
-    let bound = reached.at_most(1.05).for_any(&[Size, Chunks]);
-    part.expect("not-below-bound/events", "events are not faster than attention alone", bound);
+    let idle = share(idle_events.div_duration_f64(idle_host)).at_most(0.1);
+    let reached = share(alone.div_duration_f64(events.times.min()));
+    expect! { part;
+        "order", "each append and attention begins when its input is complete" => order;
+        "appends-beside-attention", "events: appends run during attention" => beside;
+        "faster/events", "events beat a host that waits" => events.speedup_over(host_sync).at_least(1.5);
+        "as-fast-as/one-stream", "events are as fast as one stream" =>
+            events.speedup_over(one_stream).at_least(0.97).for_any(follows);
+        "idle/events", "events: idle time between updates, relative to host sync" => idle.in_records_of(&events.recording);
+        "near-bound/events", "events come near attention alone" => reached.at_least(0.85);
+        "not-below-bound/events", "events are not faster than attention alone" =>
+            reached.at_most(1.05).for_any(&[Size, Chunks]);
+    }
     part.take_away(
         "Two events per layer keep both orders; a host that waits pays two round trips.",
     );

@@ -13,17 +13,20 @@
 //! the pool behind its last append, and the next sequence gets them. Memory in use beyond the pages, or a pool that grows
 //! although it has free pages enough, would prove this wrong.
 
-use crate::cache::{Cache, Kernels};
-use crate::model::{LAYERS, Layer, TOKEN_BYTES, page_len};
+mod sequence;
+
+use crate::cache::Kernels;
+use crate::model::{LAYERS, TOKEN_BYTES, page_len};
 use crate::size::{self, Pages};
 use cuda_host::MemoryPool;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::memory::{AsyncCopyDestination, DevicePointer, LockedBuffer};
+use cust::memory::AsyncCopyDestination;
 use cust::stream::Stream;
 use examples_host::call_times::timed;
 use examples_host::pool_use::PoolUse;
 use examples_host::prelude::*;
+use sequence::{Growing, Sequence};
 
 /// Per cent of the longest that each sequence reaches.
 const LENGTHS: [usize; 4] = [14, 35, 58, 100];
@@ -32,22 +35,6 @@ const ENDS: usize = 2;
 /// How many come and go then, and how long those are.
 const COME: usize = 10;
 const COMING: usize = 45;
-/// More tokens than any sequence has: each sequence has numbers of its own.
-const APART: usize = 1 << 20;
-
-/// A sequence, and its cache in all layers.
-struct Sequence {
-    layers: Vec<Growing>,
-    tokens: usize,
-    length: usize,
-}
-
-/// One layer's cache, whose pages become more.
-struct Growing {
-    cache: Cache,
-    /// The table's entries on the host. Each is written once, so that the host need not wait for the copy of the last.
-    entries: LockedBuffer<DevicePointer<f32>>,
-}
 
 impl Growing {
     /// Takes one more page from the pool and enters it into the table, in the order of the stream. The memory is cleared,
@@ -68,19 +55,6 @@ impl Growing {
 }
 
 impl Sequence {
-    /// A sequence of `length` tokens that has none yet.
-    fn new(number: usize, length: usize, page_tokens: usize) -> anyhow::Result<Self> {
-        let mut layers = Vec::new();
-        for layer in 0..LAYERS {
-            let on_cpu = Layer::beginning_at(number * APART, layer, length);
-            let cache = Cache::without_pages(on_cpu, page_tokens)?;
-            let entries = LockedBuffer::new(&DevicePointer::null(), length.div_ceil(page_tokens))?;
-            layers.push(Growing { cache, entries });
-        }
-        CurrentContext::synchronize()?; // no other stream waits for the default stream's copies
-        Ok(Self { layers, tokens: 0, length })
-    }
-
     /// Appends tokens, one by one, up to a share of the length. Tokens that begin a page get one from the pool.
     fn grow_to(&mut self, quarters: usize, growth: &Growth) -> anyhow::Result<()> {
         let (pool, append) = (&growth.pool, &growth.append);
@@ -94,23 +68,6 @@ impl Sequence {
             self.tokens = token + 1;
         }
         Ok(())
-    }
-
-    /// Pages of all layers.
-    fn pages(&self) -> usize {
-        self.layers.iter().map(|layer| layer.cache.pages.len()).sum()
-    }
-
-    /// Compares every page with the CPU's, once the stream has come so far.
-    fn check(&self, append: &Stream) -> anyhow::Result<Checked> {
-        append.synchronize()?;
-        let mut checked = Checked::default();
-        for layer in &self.layers {
-            checked = checked.and(layer.cache.check(self.tokens)?);
-        }
-        // compute-sanitizer does not take a synchronous copy for a wait of the host, and would see the pages freed during it.
-        CurrentContext::synchronize()?;
-        Ok(checked)
     }
 
     /// Gives the pages back, behind what the stream was given so far.
@@ -214,18 +171,18 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.say(&held);
     part.say("A pool takes memory from the device in large pieces, which the driver chooses, and cuts the pages from them.");
     let waited = truth(calls.waits == 0, format!("{} waits", calls.waits), "none");
-    part.expect("no-waits", "the host waits for nothing while a cache grows and ends", waited);
+    expect! { part; "no-waits", "the host waits for nothing while a cache grows and ends" => waited; }
     part.say_allocations(page, calls);
-    part.expect("elements", "every element of every page is right", right(&checked, "elements"));
-    part.expect("all-in-use", "the pages are all that is in use", held.exact());
     let (waste, largest) = (LENGTHS.len() * LAYERS * page, LENGTHS.len() * longest * token);
-    let sentence = "less than a page per layer and sequence is not filled";
-    part.expect("waste", sentence, held.wastes_less_than(waste as u64, largest as u64));
-    let sentence = "the pages of a sequence that has ended are free";
-    part.expect("ended-are-free", sentence, ended.freed_since(&grown));
-    part.expect("passed-on", "the next sequences get them", again.no_more_than(&ended, passed));
-    part.expect("kept", "the pool keeps their memory for the next", empty.keeps(&again));
-    part.expect("nothing-left", "nothing is left in use", empty.nothing_in_use());
+    expect! { part;
+        "elements", "every element of every page is right" => right(&checked, "elements");
+        "all-in-use", "the pages are all that is in use" => held.exact();
+        "waste", "less than a page per layer and sequence is not filled" => held.wastes_less_than(waste as u64, largest as u64);
+        "ended-are-free", "the pages of a sequence that has ended are free" => ended.freed_since(&grown);
+        "passed-on", "the next sequences get them" => again.no_more_than(&ended, passed);
+        "kept", "the pool keeps their memory for the next" => empty.keeps(&again);
+        "nothing-left", "nothing is left in use" => empty.nothing_in_use();
+    }
     part.take_away(
         "Pages in stream order follow the cache's size, and the host waits for nothing.",
     );

@@ -14,19 +14,19 @@
 //! As long as attention takes longer than a copy, what remains of the copies is the first, and the short gaps between
 //! kernels. Copies during which no kernel runs for longer would prove this wrong.
 
-use crate::cache::{Kernels, Table};
-use crate::model::{LAYERS, Layer, WIDTH, in_order, page_len};
-use crate::sequences::Sequences;
+mod work;
+
+use crate::model::{LAYERS, WIDTH, in_order};
 use crate::size::{self, Pages};
 use cuda_host::prelude::*;
-use cust::event::{Event, EventFlags};
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
+use cust::memory::AsyncCopyDestination;
 use cust::stream::Stream;
 use examples_host::exposed::{exposed, exposed_after_first};
 use examples_host::intervals::Interval;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
 use std::time::Duration;
+use work::Work;
 
 /// Decode steps; each reads all layers.
 const STEPS: usize = 4;
@@ -37,69 +37,7 @@ const BUFFERS: usize = 2;
 /// Attention must take this many times a copy, so that starting the copy is hidden too.
 const LONGER: f64 = 2.0;
 
-/// A cache in host memory, room for two of its layers on the device, and the sequences that continue it.
-struct Work {
-    tokens: usize,
-    /// By layer: all its pages, one behind the other.
-    on_host: Vec<LockedBuffer<f32>>,
-    slots: Vec<Slot>,
-    sequences: Sequences,
-    kernels: Kernels,
-}
-
-/// Room for a layer, and an event for each time that it changes hands.
-struct Slot {
-    pages: DeviceBuffer<f32>,
-    table: Table,
-    filled: Event,
-    read: Event,
-}
-
 impl Work {
-    fn new(tokens: usize, page_tokens: usize, sequences: usize) -> anyhow::Result<Self> {
-        let (pages, page_len) = (tokens.div_ceil(page_tokens), page_len(page_tokens));
-        let layers: Vec<Layer> = (0..LAYERS).map(|layer| Layer::new(layer, tokens)).collect();
-        let (mut on_host, mut slots) = (Vec::new(), Vec::new());
-        for layer in &layers {
-            let mut memory = LockedBuffer::new(&0.0, pages * page_len)?;
-            for (page, memory) in memory.chunks_mut(page_len).enumerate() {
-                memory.copy_from_slice(&layer.page(page, page_tokens, tokens));
-            }
-            on_host.push(memory);
-        }
-        for _ in 0..BUFFERS {
-            let buffer = DeviceBuffer::zeroed(pages * page_len)?;
-            let address = |page| buffer.index(page * page_len..).as_device_ptr();
-            slots.push(Slot {
-                table: Table::new((0..pages).map(address), page_tokens)?,
-                pages: buffer,
-                filled: Event::new(EventFlags::DISABLE_TIMING)?,
-                read: Event::new(EventFlags::DISABLE_TIMING)?,
-            });
-        }
-        let sequences = Sequences::new(&layers, STEPS, sequences, |_| tokens)?;
-        let kernels = Kernels::load(gpu_kernels::SM_70)?;
-        Ok(Self { tokens, on_host, slots, sequences, kernels })
-    }
-
-    /// Copies a layer into its slot.
-    fn copy_in(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        let mut pages = self.slots[layer % BUFFERS].pages.index(..);
-        // SAFETY: the host's memory is page-locked and outlives the copy.
-        unsafe { pages.async_copy_from(&self.on_host[layer], stream)? };
-        Ok(())
-    }
-
-    /// Attention of all sequences, one after the other, over the layer in its slot.
-    fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
-        let table = &self.slots[layer % BUFFERS].table;
-        for sequence in 0..self.sequences.count {
-            let (query, mut output) = self.sequences.at(step, layer, sequence);
-            self.kernels.attend(table, self.tokens, &query, &mut output, stream)?;
-        }
-        Ok(())
-    }
-
     /// One stream keeps everything in order.
     fn one_stream(&self, stream: &Stream) -> anyhow::Result<()> {
         for (step, layer) in in_order(STEPS) {
@@ -124,6 +62,24 @@ impl Work {
         Ok(())
     }
 
+    /// Copies a layer into its slot.
+    fn copy_in(&self, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let mut pages = self.slots[layer % BUFFERS].pages.index(..);
+        // SAFETY: the host's memory is page-locked and outlives the copy.
+        unsafe { pages.async_copy_from(&self.on_host[layer], stream)? };
+        Ok(())
+    }
+
+    /// Attention of all sequences, one after the other, over the layer in its slot.
+    fn attend(&self, step: usize, layer: usize, stream: &Stream) -> anyhow::Result<()> {
+        let table = &self.slots[layer % BUFFERS].table;
+        for sequence in 0..self.sequences.count {
+            let (query, mut output) = self.sequences.at(step, layer, sequence);
+            self.kernels.attend(table, self.tokens, &query, &mut output, stream)?;
+        }
+        Ok(())
+    }
+
     /// The copies without attention.
     fn copies_alone(&self, copies: &Stream) -> anyhow::Result<()> {
         in_order(STEPS).try_for_each(|(_, layer)| self.copy_in(layer, copies))
@@ -132,19 +88,6 @@ impl Work {
     /// Attention without the copies.
     fn attention_alone(&self, attention: &Stream) -> anyhow::Result<()> {
         in_order(STEPS).try_for_each(|(step, layer)| self.attend(step, layer, attention))
-    }
-}
-
-impl Workload for Work {
-    fn poison(&mut self) -> anyhow::Result<()> {
-        for slot in &mut self.slots {
-            slot.pages.set_8(0xFF)?;
-        }
-        Ok(self.sequences.poison()?)
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        self.sequences.check()
     }
 }
 
@@ -193,14 +136,10 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let launches = STEPS * LAYERS * work.sequences.count;
     let plan =
         Plan::new().bytes_in(STEPS * LAYERS * layer_bytes).launches(launches, launches * WIDTH);
-    let variants = [
-        variant("one-stream", [attention], |work: &mut Work| work.one_stream(attention)),
-        variant(
-            ("prefetch", "prefetch in a copy stream"),
-            [copies, attention],
-            |work: &mut Work| work.prefetch(copies, attention),
-        ),
-    ];
+    let variants = variants! { work: Work;
+        "one-stream", [attention] => work.one_stream(attention);
+        ("prefetch", "prefetch in a copy stream"), [copies, attention] => work.prefetch(copies, attention);
+    };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = self::stages(alone.least());
     part.show_exposed(&outcomes, &stages);
@@ -208,18 +147,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.chart_stretch("one step", &outcomes, is_copy, LAYERS..2 * LAYERS);
 
     let [one_stream, prefetch] = &outcomes;
-    let serial = exposed(one_stream).at_least(0.95).for_any(&[Size, Chunks]);
-    part.expect("exposed/one-stream", "one stream: copies are exposed", serial);
-    let sentence = "prefetch: copies after the first are exposed";
-    part.expect(
-        "exposed-after-first/prefetch",
-        sentence,
-        exposed_after_first(prefetch).at_most(0.15),
-    );
-    let gain = ratio(one_stream.median().div_duration_f64(prefetch.median()));
-    part.expect("faster/prefetch", "prefetch is faster than one stream", gain.at_least(1.2));
-    let reached = share(stages.reached(Overlap::Duplex, prefetch.times.min()));
-    part.expect("near-bound/prefetch", "prefetch comes near the bound", reached.at_least(0.8));
+    expect! { part;
+        "exposed/one-stream", "one stream: copies are exposed" =>
+            exposed(one_stream).at_least(0.95).for_any(&[Size, Chunks]);
+        "exposed-after-first/prefetch", "prefetch: copies after the first are exposed" =>
+            exposed_after_first(prefetch).at_most(0.15);
+        "faster/prefetch", "prefetch is faster than one stream" => prefetch.speedup_over(one_stream).at_least(1.2);
+        "near-bound/prefetch", "prefetch comes near the bound" => prefetch.reached(&stages).at_least(0.8);
+    }
     part.take_away(
         "A copy stream and two events per buffer hide all copies but the first behind attention.",
     );
