@@ -49,10 +49,11 @@ pub fn run(part: &mut Part) -> Result<()> {
         part.chart(&outcome.name, &outcome.recording, Rows::Streams);
     }
     let [none, _, two, _] = outcomes.each_ref().map(|outcome| share(idle(&outcome.recording)));
-    part.expect("waits/depth-0", "depth 0: the GPU waits for the thread", none.at_least(0.4));
-    part.expect("fed/depth-2", "depth 2: the GPU hardly waits", two.at_most(0.05));
-    let gain = ratio(outcomes[2].median().div_duration_f64(outcomes[3].median()));
-    part.expect("enough/depth-2", "depth 2 to depth 4: no gain", gain.at_most(1.03));
+    expect! { part;
+        "waits/depth-0", "depth 0: the GPU waits for the thread" => none.at_least(0.4);
+        "fed/depth-2", "depth 2: the GPU hardly waits" => two.at_most(0.05);
+        "enough/depth-2", "depth 2 to depth 4: no gain" => outcomes[3].speedup_over(&outcomes[2]).at_most(1.03);
+    }
     part.take_away("One batch loading, one on its way, one at work: two ahead are enough while loads are equal.");
     Ok(())
 }

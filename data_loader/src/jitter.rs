@@ -47,12 +47,12 @@ pub fn run(part: &mut Part) -> Result<()> {
         part.chart(&outcome.name, &outcome.recording, Rows::Streams);
     }
     let [_, two, four] = &outcomes;
-    let waits = share(idle(&two.recording)).at_least(0.1);
-    part.expect("waits/depth-2", "depth 2: the GPU waits for the long loads", waits);
-    let fed = share(idle(&four.recording)).at_most(0.05);
-    part.expect("fed/depth-4", "depth 4: the GPU hardly waits", fed);
-    let gain = ratio(two.median().div_duration_f64(four.median())).at_least(1.08);
-    part.expect("gain/depth-4", "depth 2 to depth 4: gain", gain);
+    let idle = |outcome: &Outcome| share(idle(&outcome.recording));
+    expect! { part;
+        "waits/depth-2", "depth 2: the GPU waits for the long loads" => idle(two).at_least(0.1);
+        "fed/depth-4", "depth 4: the GPU hardly waits" => idle(four).at_most(0.05);
+        "gain/depth-4", "depth 2 to depth 4: gain" => four.speedup_over(two).at_least(1.08);
+    }
     part.take_away("A deep ring evens out loads that vary; it does not make slow loads faster.");
     Ok(())
 }

@@ -60,12 +60,11 @@ pub fn run(part: &mut Part) -> Result<()> {
         part.chart(&outcome.name, &recording, Rows::Streams);
     }
     let [one, deep, two, four] = &outcomes;
-    let gain = ratio(one.median().div_duration_f64(deep.median())).at_most(1.05);
-    part.expect("no-gain/deep", "one thread, depth 1 to depth 4: no gain", gain);
-    let gain = ratio(one.median().div_duration_f64(two.median())).at_least(1.7);
-    part.expect("gain/two", "one thread to two: gain", gain);
-    let fed = share(idle(&four.recording)).at_most(0.08);
-    part.expect("fed/four", "four threads: the GPU hardly waits", fed);
+    expect! { part;
+        "no-gain/deep", "one thread, depth 1 to depth 4: no gain" => deep.speedup_over(one).at_most(1.05);
+        "gain/two", "one thread to two: gain" => two.speedup_over(one).at_least(1.7);
+        "fed/four", "four threads: the GPU hardly waits" => share(idle(&four.recording)).at_most(0.08);
+    }
     part.take_away("When loading is too slow on average, only more threads help.");
     Ok(())
 }

@@ -127,17 +127,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ));
 
     let plan = Plan::new().launches(2 * TILES, 2 * TILES * TILE);
-    let variants = [
-        variant(("one-event", "one event"), both, |t: &mut Tiles| {
-            t.chunks_of(64, produce, consume)
-        }),
-        variant(("per-chunk", "an event per chunk of 8"), both, |t: &mut Tiles| {
-            t.chunks_of(8, produce, consume)
-        }),
-        variant(("per-tile", "an event per tile"), both, |t: &mut Tiles| {
-            t.chunks_of(1, produce, consume)
-        }),
-    ];
+    let variants = variants! { tiles: Tiles;
+        ("one-event", "one event"), both => tiles.chunks_of(64, produce, consume);
+        ("per-chunk", "an event per chunk of 8"), both => tiles.chunks_of(8, produce, consume);
+        ("per-tile", "an event per tile"), both => tiles.chunks_of(1, produce, consume);
+    };
     let outcomes = part.compare("variants", plan, &mut tiles, variants)?;
     part.show_predicted(&outcomes, [1, 8, TILES as u32].map(predicted));
     let [one, chunk, tile] = &outcomes;
@@ -146,14 +140,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.keep(&tile.name, &tile.recording);
 
     for (outcome, events) in outcomes.iter().zip([1, 8, TILES as u32]) {
-        let near = time(outcome.median()).near(predicted(events), 0.15);
-        let sentence = format!("{}: as predicted", outcome.name);
-        part.expect(format!("predicted/{}", outcome.name.id), &sentence, near);
+        let (Label { id, text: name }, time) = (&outcome.name, time(outcome.median()));
+        expect! { part; "predicted/{id}", "{name}: as predicted" => time.near(predicted(events), 0.15); }
     }
-    let gain = ratio(one.median().div_duration_f64(chunk.median())).at_least(1.6);
-    part.expect("gain/per-chunk", "8 events gain what overlaps", gain);
-    let gain = ratio(chunk.median().div_duration_f64(tile.median())).at_most(1.15);
-    part.expect("gain/per-tile", "64 events gain little more", gain);
+    expect! { part;
+        "gain/per-chunk", "8 events gain what overlaps" => chunk.speedup_over(one).at_least(1.6);
+        "gain/per-tile", "64 events gain little more" => tile.speedup_over(chunk).at_most(1.15);
+    }
     part.take_away("A few events gain most of the overlap: hand over chunks, not tiles.");
     Ok(())
 }

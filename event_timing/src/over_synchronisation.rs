@@ -90,13 +90,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ));
 
     let plan = Plan::new().launches(CHAINS * ROUNDS, CHAINS * ROUNDS * NUMBERS);
-    let variants = [
-        variant("no-waits", streams, |chains: &mut Chains| no_waits(chains, streams)),
-        variant(("barrier", "barrier of events"), streams, |chains| barrier(chains, streams, done)),
-        variant(("host-barrier", "host waits for device"), streams, |chains| {
-            host_barrier(chains, streams)
-        }),
-    ];
+    let variants = variants! { chains: Chains;
+        "no-waits", streams => no_waits(chains, streams);
+        ("barrier", "barrier of events"), streams => barrier(chains, streams, done);
+        ("host-barrier", "host waits for device"), streams => host_barrier(chains, streams);
+    };
     let outcomes = part.compare("variants", plan, &mut chains, variants)?;
     part.show_predicted(&outcomes, [own, long, long]);
     let [free, events, host] = &outcomes;
@@ -104,19 +102,15 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.keep(&host.name, &host.recording);
 
     let bound = time(free.median()).near(own, 0.1);
-    part.expect("bound/no-waits", "no waits: as long as one chain alone", bound);
-    for outcome in [events, host] {
-        let id = &outcome.name.id;
-        let slower = ratio(outcome.median().div_duration_f64(free.median())).at_least(1.5);
-        let sentence = format!("{}: the waits cost time", outcome.name);
-        part.expect(format!("slower/{id}"), &sentence, slower);
-    }
     let waits = |outcome: &Outcome| outcome.recording.dependencies.len();
-    let none = truth(waits(free) == 0, waits(free), "0");
-    part.expect("waits/no-waits", "no waits: dependencies between streams", none);
-    let least = (ROUNDS - 1) * CHAINS * (CHAINS - 1);
-    let many = truth(waits(events) >= least, waits(events), format!("at least {least}"));
-    part.expect("waits/barrier", "barrier of events: dependencies between streams", many);
+    let each_waits = (ROUNDS - 1) * CHAINS * (CHAINS - 1);
+    expect! { part;
+        "bound/no-waits", "no waits: as long as one chain alone" => bound;
+        "slower/barrier", "barrier of events: the waits cost time" => free.speedup_over(events).at_least(1.5);
+        "slower/host-barrier", "host waits for device: the waits cost time" => free.speedup_over(host).at_least(1.5);
+        "waits/no-waits", "no waits: dependencies between streams" => exactly(waits(free), 0);
+        "waits/barrier", "barrier of events: dependencies between streams" => count(waits(events)).at_least(each_waits);
+    }
     part.take_away("Wait for what an operation reads or writes, and for nothing else.");
     Ok(())
 }

@@ -93,47 +93,38 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ));
 
     let plan = Plan::new().launches(STEPS, STEPS * NUMBERS);
-    let by = |way: &'static dyn Fn(&Stream) -> anyhow::Result<()>| {
-        move |chain: &mut Chains| steps(chain, both, |stream, _| way(stream))
+    let variants = variants! { chain: Chains;
+        ("device", "cuCtxSynchronize"), both => steps(chain, both, |stream, _| device(stream));
+        ("stream", "cuStreamSynchronize"), both => steps(chain, both, |on, _| stream(on));
+        ("event", "cuEventSynchronize"), both => steps(chain, both, |stream, _| event(spinning, stream));
+        ("blocking-event", "the same, blocking event"), both => steps(chain, both, |stream, _| event(sleeping, stream));
+        ("query", "cuEventQuery in a loop"), both => steps(chain, both, |stream, _| query(spinning, stream));
+        ("wait-event", "cuStreamWaitEvent"), both =>
+            steps(chain, both, |stream, next| wait_event(spinning, stream, next));
     };
-    let variants = [
-        variant(("device", "cuCtxSynchronize"), both, by(&device)),
-        variant(("stream", "cuStreamSynchronize"), both, by(&stream)),
-        variant(("event", "cuEventSynchronize"), both, |chain: &mut Chains| {
-            steps(chain, both, |stream, _| event(spinning, stream))
-        }),
-        variant(("blocking-event", "the same, blocking event"), both, |chain: &mut Chains| {
-            steps(chain, both, |stream, _| event(sleeping, stream))
-        }),
-        variant(("query", "cuEventQuery in a loop"), both, |chain: &mut Chains| {
-            steps(chain, both, |stream, _| query(spinning, stream))
-        }),
-        variant(("wait-event", "cuStreamWaitEvent"), both, |chain: &mut Chains| {
-            steps(chain, both, |stream, next| wait_event(spinning, stream, next))
-        }),
-    ];
     let outcomes = part.compare("variants", plan, &mut chain, variants)?;
     let idle = part.step_costs("order kept by", affine_rounds::NAME, STEPS, &outcomes)?;
     let [.., wait_event] = &outcomes;
     let [.., idle_wait_event] = idle;
     part.chart_stretch("four steps", [&outcomes[1], wait_event], |_| true, 100..104);
 
-    for (outcome, idle) in outcomes.iter().zip(idle).take(5) {
-        let (id, name) = (&outcome.name.id, &outcome.name.text);
+    for (Outcome { name: Label { id, text: name }, recording, .. }, idle) in
+        outcomes.iter().zip(idle).take(5)
+    {
         let longer = ratio(idle.div_duration_f64(idle_wait_event)).at_least(3.0);
-        let sentence = format!("{name}: the GPU idles longer than behind cuStreamWaitEvent");
-        part.expect(format!("idle/{id}"), &sentence, longer.in_records_of(&outcome.recording));
+        expect! { part;
+            "idle/{id}", "{name}: the GPU idles longer than behind cuStreamWaitEvent" => longer.in_records_of(recording);
+        }
     }
     let [_, _, spins, sleeps, asks, _] = &outcomes;
-    let slower = ratio(sleeps.median().div_duration_f64(spins.median())).at_least(1.2);
-    part.expect("slower/blocking-event", "a host that sleeps wakes up later", slower);
     let near = share(in_one.div_duration_f64(wait_event.median())).at_least(0.85);
-    part.expect("near-bound/wait-event", "cuStreamWaitEvent: as fast as one stream", near);
-    let waits = wait_event.recording.dependencies.len();
-    let each = truth(waits >= STEPS - 1, waits, format!("at least {}", STEPS - 1));
-    part.expect("waits/wait-event", "each step depends on one in the other stream", each);
-    let free = share(wait_event.thread_free()).at_least(0.25);
-    part.expect("free/wait-event", "cuStreamWaitEvent leaves the host's thread free", free);
+    let waits = count(wait_event.recording.dependencies.len());
+    expect! { part;
+        "slower/blocking-event", "a host that sleeps wakes up later" => spins.speedup_over(sleeps).at_least(1.2);
+        "near-bound/wait-event", "cuStreamWaitEvent: as fast as one stream" => near;
+        "waits/wait-event", "each step depends on one in the other stream" => waits.at_least(STEPS - 1);
+        "free/wait-event", "cuStreamWaitEvent leaves the host's thread free" => share(wait_event.thread_free()).at_least(0.25);
+    }
     for outcome in [spins, asks] {
         let sentence = format!("{}: the host's thread burns its CPU", outcome.name);
         let id = format!("burns/{}", outcome.name.id);

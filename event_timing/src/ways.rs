@@ -179,20 +179,17 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
     let [other, no_join, calls, right @ ..] = &said;
     for Said { label, times } in [other, calls] {
-        let found = share(times.median().div_duration_f64(LONG)).at_most(0.05);
-        part.expect(format!("wrong/{}", label.id), &format!("{label}: misses the work"), found);
+        let (id, found) = (&label.id, share(times.median().div_duration_f64(LONG)).at_most(0.05));
+        expect! { part; "wrong/{id}", "{label}: misses the work" => found; }
     }
     let half = time(no_join.times.median()).near(SHORT, 0.05);
-    part.expect("wrong/no-join", "end event before the join: times one stream only", half);
+    expect! { part; "wrong/no-join", "end event before the join: times one stream only" => half; }
     for Said { label, times } in right {
-        let found = time(times.median()).near(LONG, 0.05);
-        part.expect(format!("right/{}", label.id), &format!("{label}: right"), found);
+        let (id, found) = (&label.id, time(times.median()).near(LONG, 0.05));
+        expect! { part; "right/{id}", "{label}: right" => found; }
     }
-    let early = work.too_early(streams)?;
-    let refused = truth(early == NOT_READY, &early, NOT_READY);
-    part.expect("too-early", "elapsed time is refused until the end event has happened", refused);
+    let early = exactly(work.too_early(streams)?, "CUDA_ERROR_NOT_READY");
+    expect! { part; "too-early", "elapsed time is refused until the end event has happened" => early; }
     part.take_away("Record the end event behind the join, in a stream that does the work.");
     Ok(())
 }
-
-const NOT_READY: &str = "CUDA_ERROR_NOT_READY";

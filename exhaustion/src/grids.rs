@@ -77,17 +77,16 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let predicted = STREAMS.map(|count| HELD * count.div_ceil(LIMIT) as u32);
     part.show_steps("streams", &STREAMS, &predicted, &found.times);
 
-    part.expect("numbers", "every number is right", right(&found.checked, "numbers"));
+    expect! { part; "numbers", "every number is right" => right(&found.checked, "numbers"); }
     for ((count, predicted), times) in STREAMS.into_iter().zip(predicted).zip(&found.times) {
         let near = time(times.median()).near(predicted, 0.25);
-        let sentence = format!("{count} streams: as predicted");
-        part.expect(format!("predicted/streams-{count}"), &sentence, near);
+        expect! { part; "predicted/streams-{count}", "{count} streams: as predicted" => near; }
     }
     let [_, _, most, one_more, _] = &found.times[..] else {
         anyhow::bail!("a number of streams was not tried");
     };
     let step = ratio(one_more.median().div_duration_f64(most.median())).at_least(1.5);
-    part.expect("step", "one grid more than may be resident takes another round", step);
+    expect! { part; "step", "one grid more than may be resident takes another round" => step; }
     part.take_away("A device holds 128 grids: more streams than that do not run at the same time.");
     Ok(())
 }

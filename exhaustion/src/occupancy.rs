@@ -141,7 +141,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for ((outcome, predicted), fit) in outcomes.iter().zip(predicted).zip(fit) {
         let Label { id, text } = &outcome.name;
         let near = time(outcome.median()).near(predicted, 0.15);
-        part.expect(format!("predicted/{id}"), &format!("{text}: {fit} at a time"), near);
+        expect! { part; "predicted/{id}", "{text}: {fit} at a time" => near; }
     }
     part.take_away(
         "Streams only permit concurrency: a block must also find threads, registers and memory.",

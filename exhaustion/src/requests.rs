@@ -134,9 +134,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for (id, said, error, works, then) in claims {
         let name = id.replace('-', " ");
         let refused = truth(said == error || error == ANY && said != "no error", &said, error);
-        part.expect(format!("refused/{id}"), &format!("too much {name}: refused"), refused);
         let works = truth(works, then, "every number right");
-        part.expect(format!("works/{id}"), &format!("too much {name}: a kernel behind it"), works);
+        expect! { part;
+            "refused/{id}", "too much {name}: refused" => refused;
+            "works/{id}", "too much {name}: a kernel behind it" => works;
+        }
     }
     part.take_away("A refused request costs nothing but itself: look at every answer, and go on.");
     Ok(())

@@ -62,33 +62,28 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.products * shape.m * shape.n).launches_differ();
-    let with = |count: usize| {
-        let streams = &streams[..count];
-        move |work: &mut Resident| work.each(streams)
+    let variants = variants! { work: Resident;
+        ("serial", "one stream"), &streams[..1] => work.each(&streams[..1]);
+        ("streams-2", "2 streams"), &streams[..2] => work.each(&streams[..2]);
+        ("streams-4", "4 streams"), &streams[..4] => work.each(&streams[..4]);
+        ("streams-8", "8 streams"), &streams => work.each(&streams);
+        ("batched", "batched, one launch"), &streams[..1] => work.0.multiply(0..shape.products, &streams[0]);
     };
-    let variants = [
-        variant(("serial", "one stream"), &streams[..1], with(1)),
-        variant(("streams-2", "2 streams"), &streams[..2], with(2)),
-        variant(("streams-4", "4 streams"), &streams[..4], with(4)),
-        variant(("streams-8", "8 streams"), &streams, with(8)),
-        variant(("batched", "batched, one launch"), &streams[..1], |work: &mut Resident| {
-            work.0.multiply(0..shape.products, &streams[0])
-        }),
-    ];
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(products::rates(&outcomes, &shape, products::peak(part.device())?));
     let [serial, two, four, eight, batched] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Streams);
 
-    let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
     for (outcome, least) in [(two, 1.3), (four, 1.5), (eight, 1.5), (batched, 1.5)] {
-        let sentence = format!("{}: faster than one stream", outcome.name);
-        part.expect(outcome.id("faster"), &sentence, gain(serial, outcome).at_least(least));
+        let (name, gain) = (&outcome.name, outcome.speedup_over(serial));
+        expect! { part; outcome.id("faster"), "{name}: faster than one stream" => gain.at_least(least); }
     }
     for outcome in [two, four, eight] {
-        let least = outcome.times.min().div_duration_f64(batched.times.min());
-        let sentence = format!("{}: not faster than one launch of all", outcome.name);
-        part.expect(outcome.id("not-below-bound"), &sentence, ratio(least).at_least(1.0 - NOISE));
+        let (name, gain) =
+            (&outcome.name, outcome.times.min().div_duration_f64(batched.times.min()));
+        expect! { part;
+            outcome.id("not-below-bound"), "{name}: not faster than one launch of all" => ratio(gain).at_least(1.0 - NOISE);
+        }
     }
     part.take_away(
         "Fill the device with one launch where you can; streams are the next best thing.",

@@ -99,36 +99,31 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [bytes_in, bytes_out] = shape.bytes();
     let plan = Plan::new().bytes_in(bytes_in).bytes_out(bytes_out);
     let plan = plan.launches(1, count * shape.m * shape.n).launches_differ();
-    let with = |count: usize| {
-        let streams = &streams[..count];
-        move |work: &mut Products| in_turn(work, streams)
+    let variants = variants! { work: Products;
+        ("serial", "one stream"), [a] => in_turn(work, &streams[..1]);
+        ("streams-2", "2 streams"), &streams[..2] => in_turn(work, &streams[..2]);
+        ("streams-4", "4 streams"), &streams[..4] => in_turn(work, &streams[..4]);
+        ("streams-8", "8 streams"), &streams => in_turn(work, &streams);
+        ("batched", "batched, one launch"), [a] => batched(work, a);
     };
-    let variants = [
-        variant(("serial", "one stream"), [a], with(1)),
-        variant(("streams-2", "2 streams"), &streams[..2], with(2)),
-        variant(("streams-4", "4 streams"), &streams[..4], with(4)),
-        variant(("streams-8", "8 streams"), &streams, with(8)),
-        variant(("batched", "batched, one launch"), [a], |work: &mut Products| batched(work, a)),
-    ];
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
     part.show_bounded(&outcomes, &stages);
     let [serial, two, four, eight, batched] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Engines);
 
-    let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
     for outcome in [two, four, eight] {
-        let sentence = format!("{} are faster than one", outcome.name);
-        part.expect(outcome.id("faster"), &sentence, gain(serial, outcome).at_least(1.15));
+        let (name, gain) = (&outcome.name, outcome.speedup_over(serial));
+        expect! { part; outcome.id("faster"), "{name} are faster than one" => gain.at_least(1.15); }
     }
-    let overlap = share(batched.recording.share(Engine::DeviceToHost, Engine::HostToDevice));
-    part.expect("overlap/batched", "one launch of all overlaps no copies", overlap.at_most(0.01));
-    let beaten = gain(batched, four).at_least(1.05);
-    part.expect("not-the-kernel", "so 4 streams beat it, with slower kernels", beaten);
-    let best = [two, four, eight].map(|outcome| outcome.times.min()).into_iter().min();
-    let near = share(stages.reached(Overlap::Duplex, best.unwrap_or_default()));
-    let near = near.at_least(0.85).not_of_the_model(FEW);
-    part.expect("near-bound", "the best of them comes near what the link allows", near);
+    let best = [two, four, eight].into_iter().min_by_key(|outcome| outcome.times.min());
+    let near = best.unwrap_or(two).reached(&stages).at_least(0.85);
+    let overlap = batched.overlap(Engine::DeviceToHost, Engine::HostToDevice);
+    expect! { part;
+        "overlap/batched", "one launch of all overlaps no copies" => overlap.at_most(0.01);
+        "not-the-kernel", "so 4 streams beat it, with slower kernels" => four.speedup_over(batched).at_least(1.05);
+        "near-bound", "the best of them comes near what the link allows" => near.not_of_the_model(FEW);
+    }
     part.take_away("Where the link decides, overlap the copies: a faster kernel changes nothing.");
     Ok(())
 }

@@ -123,13 +123,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.m * shape.n).threads_differ();
-    let variants = [
-        variant(("mma-sync", "mma.sync"), [stream], |work: &mut Work| work.mma_sync(stream)),
-        variant("wgmma", [stream], |work: &mut Work| work.wgmma(1, stream)),
-        variant(("wgmma-clusters", "wgmma, clusters of 2"), [stream], |work: &mut Work| {
-            work.wgmma(2, stream)
-        }),
-    ];
+    let variants = variants! { work: Work;
+        ("mma-sync", "mma.sync"), [stream] => work.mma_sync(stream);
+        "wgmma", [stream] => work.wgmma(1, stream);
+        ("wgmma-clusters", "wgmma, clusters of 2"), [stream] => work.wgmma(2, stream);
+    };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(products::rates(&outcomes, &shape, peak));
     for outcome in &outcomes {
@@ -137,18 +135,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     }
 
     let [mma, wgmma, clusters] = &outcomes;
-    let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
     for outcome in [wgmma, clusters] {
-        let faster = gain(mma, outcome).at_least(1.2);
-        let sentence = format!("{} is faster than mma.sync", outcome.name);
-        part.expect(outcome.id("faster"), &sentence, faster);
+        let (name, gain) = (&outcome.name, outcome.speedup_over(mma));
+        expect! { part; outcome.id("faster"), "{name} is faster than mma.sync" => gain.at_least(1.2); }
     }
-    for outcome in &outcomes {
-        if let Some(least) = least {
-            let reached = share(least.div_duration_f64(outcome.times.min()));
-            let sentence = format!("{} is not faster than the data sheet", outcome.name);
-            part.expect(outcome.id("not-above-peak"), &sentence, reached.at_most(1.0));
-        }
+    for (outcome, least) in outcomes.iter().zip([least; 3].into_iter().flatten()) {
+        let (name, reached) = (&outcome.name, share(least.div_duration_f64(outcome.times.min())));
+        expect! { part; outcome.id("not-above-peak"), "{name} is not faster than the data sheet" => reached.at_most(1.0); }
     }
     part.take_away("Bring by tensor maps, multiply from shared memory, and let no warp do both.");
     Ok(())

@@ -68,42 +68,21 @@ pub fn run(part: &mut Part) -> Result<()> {
             between.to_string(),
         ]);
         let in_order = stamps.issued.is_sorted() && stamps.come.is_sorted();
-        found.push((
-            stages,
-            most,
-            between,
-            in_order,
-            examples_host::expect::checked(checked, "elements")?,
-        ));
+        let right = examples_host::expect::checked(checked, "elements")?;
+        found.push((stages, most, between, in_order, right));
     }
     part.say(table);
     let between = |stages| found.iter().find(|of| of.0 == stages).map_or(0, |of| of.2);
     let gain = ratio(between(1) as f64 / between(4).max(1) as f64);
     for (stages, most, _, in_order, right) in found {
-        let id = format!("stages-{stages}");
-        let all = truth(most == stages as usize, most, stages);
-        part.expect(
-            format!("{id}/on-their-way"),
-            &format!("{stages} stages: so many pages on their way"),
-            all,
-        );
         let order = truth(in_order, if in_order { "in order" } else { "out of order" }, "in order");
-        part.expect(
-            format!("{id}/in-order"),
-            &format!("{stages} stages: pages come in order"),
-            order,
-        );
-        part.expect(
-            format!("{id}/elements"),
-            &format!("{stages} stages: every element is right"),
-            right,
-        );
+        expect! { part;
+            "stages-{stages}/on-their-way", "{stages} stages: so many pages on their way" => exactly(most, stages as usize);
+            "stages-{stages}/in-order", "{stages} stages: pages come in order" => order;
+            "stages-{stages}/elements", "{stages} stages: every element is right" => right;
+        }
     }
-    part.expect(
-        "shorter/stages-4",
-        "4 stages: less time between pages than with 1",
-        gain.at_least(1.05),
-    );
+    expect! { part; "shorter/stages-4", "4 stages: less time between pages than with 1" => gain.at_least(1.05); }
     part.take_away(
         "Look at the clock: pages are on their way together only if a stage is free for each.",
     );

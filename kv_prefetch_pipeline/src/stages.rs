@@ -48,14 +48,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, cache.threads()).threads_differ();
-    let attend = |way| move |cache: &mut Cache| Ok(cache.attend(way, stream)?);
-    let variants = [
-        variant(("direct", "plain loads, registers"), [stream], attend(Way::Direct)),
-        variant(("staged", "plain loads, shared memory"), [stream], attend(Way::Staged)),
-        variant(("stages-1", "bulk copies, 1 stage"), [stream], attend(Way::Prefetched(1))),
-        variant(("stages-2", "bulk copies, 2 stages"), [stream], attend(Way::Prefetched(2))),
-        variant(("stages-4", "bulk copies, 4 stages"), [stream], attend(Way::Prefetched(4))),
-    ];
+    let variants = variants! { cache: Cache;
+        ("direct", "plain loads, registers"), [stream] => Ok(cache.attend(Way::Direct, stream)?);
+        ("staged", "plain loads, shared memory"), [stream] => Ok(cache.attend(Way::Staged, stream)?);
+        ("stages-1", "bulk copies, 1 stage"), [stream] => Ok(cache.attend(Way::Prefetched(1), stream)?);
+        ("stages-2", "bulk copies, 2 stages"), [stream] => Ok(cache.attend(Way::Prefetched(2), stream)?);
+        ("stages-4", "bulk copies, 4 stages"), [stream] => Ok(cache.attend(Way::Prefetched(4), stream)?);
+    };
     let outcomes = part.compare_bounded("variants", plan, &mut cache, &mut alone, variants)?;
     let [bound] = alone.least();
     let reached = |outcome: &Outcome| bound.div_duration_f64(outcome.times.min());
@@ -74,27 +73,19 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.say(table);
 
     let [direct, staged, one, two, four] = &outcomes;
-    let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
-    let faster = gain(one, two).at_least(LEAST);
-    part.expect("faster/stages-2", "2 stages are faster than 1", faster);
-    part.expect(
-        "faster/staged",
-        "and than plain loads into shared memory",
-        gain(staged, two).at_least(LEAST),
-    );
-    part.expect("not-slower/stages-4", "4 are not slower than 2", gain(two, four).at_least(0.97));
-    let sentence = "4 stages are faster than plain loads into registers";
-    part.expect("faster/direct", sentence, gain(direct, four).at_least(1.05));
-    let one_stage = gain(direct, one);
-    part.expect("one-stage/least", "1 stage is about as slow as they are", one_stage.at_least(0.6));
-    part.expect("one-stage/most", "and hardly faster", one_stage.at_most(1.4));
-    let near = share(reached(four)).at_least(0.9).not_of_the_model(FEW);
-    part.expect("near-bound/stages-4", "4 stages read as fast as a copy moves", near);
     let most = outcomes.iter().map(reached).fold(0.0, f64::max);
-    let sentence = "no kernel reads much faster than a copy moves";
-    part.expect("not-below-bound", sentence, share(most).at_most(1.15));
-    let sentence = "4 stages of shared memory are refused until they are asked for";
-    part.expect("refused", sentence, truth(not_asked == REFUSED, &not_asked, REFUSED));
+    expect! { part;
+        "faster/stages-2", "2 stages are faster than 1" => two.speedup_over(one).at_least(LEAST);
+        "faster/staged", "and than plain loads into shared memory" => two.speedup_over(staged).at_least(LEAST);
+        "not-slower/stages-4", "4 are not slower than 2" => four.speedup_over(two).at_least(0.97);
+        "faster/direct", "4 stages are faster than plain loads into registers" => four.speedup_over(direct).at_least(1.05);
+        "one-stage/least", "1 stage is about as slow as they are" => one.speedup_over(direct).at_least(0.6);
+        "one-stage/most", "and hardly faster" => one.speedup_over(direct).at_most(1.4);
+        "near-bound/stages-4", "4 stages read as fast as a copy moves" =>
+            share(reached(four)).at_least(0.9).not_of_the_model(FEW);
+        "not-below-bound", "no kernel reads much faster than a copy moves" => share(most).at_most(1.15);
+        "refused", "4 stages of shared memory are refused until they are asked for" => exactly(not_asked, REFUSED);
+    }
     part.take_away(
         "Prefetch by bulk copies: 2 stages or more keep memory busy while warps compute.",
     );

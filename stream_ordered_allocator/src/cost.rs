@@ -113,8 +113,7 @@ fn calls(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
     if let Some([malloc, .., keeping]) = found.at(JUDGED) {
         let left = keeping.median().as_secs_f64() / malloc.median().as_secs_f64();
         let removed = share(1.0 - left).at_least(0.95).for_any(&[Size]);
-        let sentence = "16 MiB: the pool removes the cost of cuMemAlloc";
-        part.expect("calls/cost-removed", sentence, removed);
+        expect! { part; "calls/cost-removed", "16 MiB: the pool removes the cost of cuMemAlloc" => removed; }
     }
     Ok(())
 }

@@ -171,11 +171,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         [&behind.1, &at_once.1].map(|recording| stored(recording) > ends(recording));
     let (before, after) = ("before the reader has read", "after the reader has read");
     let found = |later| if later { after } else { before };
-    let sentence = "an event: the next batch is stored behind the reader's kernel";
-    part.expect("waits/event", sentence, truth(later, found(later), after));
-    let sentence = "freed by the reader: the next batch does not wait for the reader";
-    let not_later = truth(!at_once_too, found(at_once_too), before);
-    part.expect("at-once/freed-by-reader", sentence, not_later);
+    expect! { part;
+        "waits/event", "an event: the next batch is stored behind the reader's kernel" => truth(later, found(later), after);
+        "at-once/freed-by-reader", "freed by the reader: the next batch does not wait for the reader" =>
+            truth(!at_once_too, found(at_once_too), before);
+    }
     part.chart(&by_reader, &at_once.1, Rows::Streams);
     part.chart(&event, &behind.1, Rows::Streams);
     part.take_away("Free memory in the stream that uses it last: no event, and no stream waits.");

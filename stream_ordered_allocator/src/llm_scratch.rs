@@ -185,17 +185,15 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
     let error = all.largest_error();
     let limit = format!("at most {TOLERANCE:.0e}, against double precision");
-    part.expect(
-        "largest-error",
-        "the largest error",
-        truth(error <= TOLERANCE, format!("{error:.1e}"), limit),
-    );
-    let gain = times_as_long(malloc.total(), pool.total()).at_least(1.05);
-    part.expect("faster/pool", "with a pool the batches take less time than with cuMemAlloc", gain);
-    let gain = times_as_long(malloc.slowest(), pool.slowest()).at_least(1.0);
-    part.expect("slowest-faster/pool", "so does the slowest of them", gain);
-    let near = times_as_long(pool.total(), arena.total()).at_most(1.25);
-    part.expect("near-arena/pool", "a pool that has grown takes little longer than an arena", near);
+    expect! { part;
+        "largest-error", "the largest error" => truth(error <= TOLERANCE, format!("{error:.1e}"), limit);
+        "faster/pool", "with a pool the batches take less time than with cuMemAlloc" =>
+            times_as_long(malloc.total(), pool.total()).at_least(1.05);
+        "slowest-faster/pool", "so does the slowest of them" =>
+            times_as_long(malloc.slowest(), pool.slowest()).at_least(1.0);
+        "near-arena/pool", "a pool that has grown takes little longer than an arena" =>
+            times_as_long(pool.total(), arena.total()).at_most(1.25);
+    }
     part.take_away("A pool that has grown serves changing sizes nearly as fast as an arena that knows them all.");
     Ok(())
 }

@@ -110,34 +110,20 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         units::time(from_kept),
     ));
     let piece = |found, least| held(found).less_than_beyond(least, PIECE);
-    for (id, sentence, expected) in [
-        ("new-pool-empty", "a new pool holds nothing", held(new.reserved + new.used).exactly(0)),
-        ("used", "what is allocated counts as used", piece(allocated.used, all)),
-        ("reserved", "and is reserved", held(allocated.reserved).at_least(allocated.used)),
-        ("threshold-0", "threshold 0: a wait returns all", held(returned.reserved).exactly(0)),
-        ("threshold-max", "greatest threshold: all is kept", held(kept.reserved).at_least(all)),
-        ("trim", "trimming leaves what it is told to", piece(trimmed.reserved, one)),
-        ("trim-to-0", "trimming to 0 leaves nothing", held(empty.reserved).exactly(0)),
-        (
-            "high-marks",
-            "high-water marks hold the peak",
-            held(empty.used_high).exactly(allocated.used),
-        ),
-        (
-            "high-marks-reset",
-            "reset, they start again",
-            held(reset.used_high + reset.reserved_high).exactly(0),
-        ),
-        (
-            "default-pool-untouched",
-            "the default pool is not used",
-            held(used_by_default).exactly(0),
-        ),
-    ] {
-        part.expect(id, sentence, expected);
+    let gain = times_as_long(again, from_kept);
+    expect! { part;
+        "new-pool-empty", "a new pool holds nothing" => held(new.reserved + new.used).exactly(0);
+        "used", "what is allocated counts as used" => piece(allocated.used, all);
+        "reserved", "and is reserved" => held(allocated.reserved).at_least(allocated.used);
+        "threshold-0", "threshold 0: a wait returns all" => held(returned.reserved).exactly(0);
+        "threshold-max", "greatest threshold: all is kept" => held(kept.reserved).at_least(all);
+        "trim", "trimming leaves what it is told to" => piece(trimmed.reserved, one);
+        "trim-to-0", "trimming to 0 leaves nothing" => held(empty.reserved).exactly(0);
+        "high-marks", "high-water marks hold the peak" => held(empty.used_high).exactly(allocated.used);
+        "high-marks-reset", "reset, they start again" => held(reset.used_high + reset.reserved_high).exactly(0);
+        "default-pool-untouched", "the default pool is not used" => held(used_by_default).exactly(0);
+        "faster/kept", "allocating what was kept is faster than reserving it" => gain.at_least(3.0);
     }
-    let gain = times_as_long(again, from_kept).at_least(3.0);
-    part.expect("faster/kept", "allocating what was kept is faster than reserving it", gain);
     part.take_away("Raise the release threshold, and a pool's allocations cost next to nothing.");
     reuse::run(part)
 }

@@ -61,15 +61,16 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     for (of, grid) in found.iter().zip(GRIDS) {
         let Label { id, text } = &of.label;
         let most = share(of.requests.percentile(99).div_duration_f64(grid.block)).at_most(2.0);
-        let sentence = format!("{text}: requests wait for two blocks at most");
-        part.expect(format!("p99/{id}"), &sentence, most);
+        expect! { part; "p99/{id}", "{text}: requests wait for two blocks at most" => most; }
     }
     let [short, _, long] = &found;
     let [short, long] = [short, long].map(|of| of.requests.median());
-    let least = share(long.div_duration_f64(GRIDS[2].block)).at_least(0.25);
-    part.expect("waits/waves-1", "1 wave: requests wait for the rest of the blocks", least);
-    let longer = ratio(long.div_duration_f64(short)).at_least(8.0);
-    part.expect("longer/waves-1", "1 wave: requests wait longer than behind short blocks", longer);
+    expect! { part;
+        "waits/waves-1", "1 wave: requests wait for the rest of the blocks" =>
+            share(long.div_duration_f64(GRIDS[2].block)).at_least(0.25);
+        "longer/waves-1", "1 wave: requests wait longer than behind short blocks" =>
+            ratio(long.div_duration_f64(short)).at_least(8.0);
+    }
     part.take_away("Priority is not pre-emption: what must yield quickly needs short blocks.");
     Ok(())
 }

@@ -155,21 +155,18 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     }
 
     for Latencies { label: Label { id, text }, under_load, .. } in [&equal, &high] {
-        let sentence = format!("{text}: requests arrive while large copies are made");
-        part.expect(format!("arrive/{id}"), &sentence, share(*under_load).at_least(0.9));
+        let arrive = share(*under_load).at_least(0.9);
+        expect! { part; "arrive/{id}", "{text}: requests arrive while large copies are made" => arrive; }
     }
     let [_, (_, on)] = variants;
     let [has, asked] = [[on.bulk.priority()?, on.requests.priority()?], [least, greatest]];
     let as_asked = truth(has == asked, format!("{has:?}"), format!("{asked:?}"));
-    part.expect("priorities", "the streams have the priorities that were asked for", as_asked);
     let gain = ratio(equal.requests.median().div_duration_f64(high.requests.median()));
-    let (no_gain, no_loss) = (gain.at_most(1.3), gain.at_least(0.75));
-    part.expect(
-        "no-gain",
-        "a high priority does not make copies come sooner",
-        no_gain.not_of_a_gpu(QUEUES),
-    );
-    part.expect("no-loss", "nor later", no_loss.not_of_a_gpu(QUEUES));
+    expect! { part;
+        "priorities", "the streams have the priorities that were asked for" => as_asked;
+        "no-gain", "a high priority does not make copies come sooner" => gain.at_most(1.3).not_of_a_gpu(QUEUES);
+        "no-loss", "nor later" => gain.at_least(0.75).not_of_a_gpu(QUEUES);
+    }
     part.take_away("Priorities are for kernels: do not count on one for a copy.");
     Ok(())
 }

@@ -74,29 +74,23 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.chart(label, &recording, Rows::Streams);
 
     let most = share(high.requests.percentile(99).div_duration_f64(GRID.block)).at_most(2.0);
-    part.expect("p99/high", "high priority: 99 of 100 requests wait for two blocks at most", most);
+    expect! { part; "p99/high", "high priority: 99 of 100 requests wait for two blocks at most" => most; }
     let slower = |other: &Latencies, percent| {
         let [other, high] = [other, &high].map(|of| of.requests.percentile(percent));
         ratio(other.div_duration_f64(high)).at_least(10.0)
     };
-    for other in [&equal, &inverted] {
-        let Label { id, text } = &other.label;
-        for percent in [50, 99] {
-            let sentence = format!("{text}: p{percent} is longer than with high priority");
-            part.expect(format!("p{percent}/{id}"), &sentence, slower(other, percent));
-        }
+    for (other, percent) in [(&equal, 50), (&equal, 99), (&inverted, 50), (&inverted, 99)] {
+        let (Label { id, text }, slower) = (&other.label, slower(other, percent));
+        expect! { part; "p{percent}/{id}", "{text}: p{percent} is longer than with high priority" => slower; }
     }
     let lost = share(high.load.median().div_duration_f64(alone) - 1.0).at_most(0.05);
-    part.expect("loss/high", "what the grid loses to requests of high priority", lost);
-    let resident = share(high.beside).at_least(0.9);
-    part.expect(
-        "resident",
-        "requests of high priority have run when the grid still runs",
-        resident,
-    );
     let [has, asked] = [[on.grid.priority()?, on.requests[0].priority()?], [least, greatest]];
     let as_asked = truth(has == asked, format!("{has:?}"), format!("{asked:?}"));
-    part.expect("priorities", "the streams have the priorities that were asked for", as_asked);
+    expect! { part;
+        "loss/high", "what the grid loses to requests of high priority" => lost;
+        "resident", "requests of high priority have run when the grid still runs" => share(high.beside).at_least(0.9);
+        "priorities", "the streams have the priorities that were asked for" => as_asked;
+    }
     part.take_away("A higher priority means the next free place: urgent work waits for one block.");
     Ok(())
 }

@@ -43,14 +43,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.threads());
-    let [one, two, four, eight] =
-        SIZES.map(|size| move |work: &mut Work| Ok(work.multiply((way(size), size), stream)?));
-    let variants = [
-        variant(("blocks-1", "1 block"), [stream], one),
-        variant(("blocks-2", "2 blocks"), [stream], two),
-        variant(("blocks-4", "4 blocks"), [stream], four),
-        variant(("blocks-8", "8 blocks"), [stream], eight),
-    ];
+    let multiply = |work: &mut Work, size| Ok(work.multiply((way(size), size), stream)?);
+    let variants = variants! { work: Work;
+        ("blocks-1", "1 block"), [stream] => multiply(work, 1);
+        ("blocks-2", "2 blocks"), [stream] => multiply(work, 2);
+        ("blocks-4", "4 blocks"), [stream] => multiply(work, 4);
+        ("blocks-8", "8 blocks"), [stream] => multiply(work, 8);
+    };
     let outcomes = part.compare("sizes", plan, &mut work, variants)?;
     let mut table = Table::new(["a cluster of", "time", "speed-up", "fetched"]);
     let fetched = work.fetched::<4>()?;
@@ -69,22 +68,16 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.say(table);
 
     for ((outcome, fetched), planned) in outcomes.iter().zip(fetched).zip(planned) {
+        let name = &outcome.name;
         let as_planned = truth(fetched == planned, units::bytes(fetched), units::bytes(planned));
-        let sentence = format!("{} to a cluster: it fetches a tile once", outcome.name);
-        part.expect(outcome.id("fetched"), &sentence, as_planned);
+        expect! { part; outcome.id("fetched"), "{name} to a cluster: it fetches a tile once" => as_planned; }
     }
     let [one, shared @ ..] = &outcomes;
     for outcome in shared {
-        let slower = ratio(outcome.median().div_duration_f64(one.median())).at_most(1.15);
-        let sentence = format!("{}: waiting for each other costs little", outcome.name);
-        part.expect(outcome.id("waiting"), &sentence, slower);
+        let (name, slower) = (&outcome.name, one.speedup_over(outcome).at_most(1.15));
+        expect! { part; outcome.id("waiting"), "{name}: waiting for each other costs little" => slower; }
     }
-    let sentence = "a cluster of 16 blocks is refused";
-    part.expect(
-        "refused/blocks-16",
-        sentence,
-        truth(refused == INVALID_SIZE, &refused, INVALID_SIZE),
-    );
+    expect! { part; "refused/blocks-16", "a cluster of 16 blocks is refused" => exactly(refused, INVALID_SIZE); }
     part.take_away(
         "Two or four blocks save most of the bytes. More have to wait for more neighbours.",
     );

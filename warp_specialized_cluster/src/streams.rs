@@ -165,33 +165,22 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [of_a, of_c] = shape.bytes().map(|bytes| batches * bytes);
     let plan =
         Plan::new().bytes_in(of_a).bytes_out(of_c).launches(batches, batches * shape.threads());
-    let pass = |way, streams: Vec<_>| move |work: &mut Work| work.pass(way, &streams);
-    let variants = [
-        variant(("global/streams-1", "global memory, 1 stream"), [a], pass(Way::Global, vec![a])),
-        variant(("multicast/streams-1", "multicast, 1 stream"), [a], pass(Way::Multicast, vec![a])),
-        variant(
-            ("global/streams-2", "global memory, 2 streams"),
-            [a, b],
-            pass(Way::Global, vec![a, b]),
-        ),
-        variant(
-            ("multicast/streams-2", "multicast, 2 streams"),
-            [a, b],
-            pass(Way::Multicast, vec![a, b]),
-        ),
-    ];
+    let (global, multicast) = (Way::Global, Way::Multicast);
+    let variants = variants! { work: Work;
+        ("global/streams-1", "global memory, 1 stream"), [a] => work.pass(global, &[a]);
+        ("multicast/streams-1", "multicast, 1 stream"), [a] => work.pass(multicast, &[a]);
+        ("global/streams-2", "global memory, 2 streams"), [a, b] => work.pass(global, &[a, b]);
+        ("multicast/streams-2", "multicast, 2 streams"), [a, b] => work.pass(multicast, &[a, b]);
+    };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
     part.show_bounded(&outcomes, &stages);
     let [global, multicast, global_two, multicast_two] = &outcomes;
     part.chart(&multicast_two.name, &multicast_two.recording, Rows::Engines);
 
-    let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
-    for (id, sentence, from, to) in [
-        ("streams/global", "global memory: two streams are faster", global, global_two),
-        ("streams/multicast", "multicast: two streams are faster", multicast, multicast_two),
-    ] {
-        part.expect(id, sentence, gain(from, to).at_least(1.2));
+    expect! { part;
+        "streams/global", "global memory: two streams are faster" => global_two.speedup_over(global).at_least(1.2);
+        "streams/multicast", "multicast: two streams are faster" => multicast_two.speedup_over(multicast).at_least(1.2);
     }
     part.take_away("Sharing concerns the kernel, streams hide the copies: measure one at a time.");
     Ok(())

@@ -53,14 +53,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.threads());
-    let ways = [Way::Global, Way::Dsmem, Way::Multicast];
-    let [global, dsmem, multicast] =
-        ways.map(|way| move |work: &mut Work| Ok(work.multiply((way, CLUSTER), stream)?));
-    let variants = [
-        variant(("global", "through global memory"), [stream], global),
-        variant(("dsmem", "distributed shared memory"), [stream], dsmem),
-        variant("multicast", [stream], multicast),
-    ];
+    let variants = variants! { work: Work;
+        ("global", "through global memory"), [stream] => Ok(work.multiply((Way::Global, CLUSTER), stream)?);
+        ("dsmem", "distributed shared memory"), [stream] => Ok(work.multiply((Way::Dsmem, CLUSTER), stream)?);
+        "multicast", [stream] => Ok(work.multiply((Way::Multicast, CLUSTER), stream)?);
+    };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     let fetched = work.fetched::<3>()?;
 
@@ -80,22 +77,19 @@ pub fn run(part: &mut Part) -> Result<()> {
         part.keep(&outcome.name, &outcome.recording);
     }
 
-    for (outcome, (fetched, planned)) in
-        outcomes.iter().zip(fetched.iter().zip([of_a + of_b, shared, shared]))
-    {
-        let as_planned = truth(*fetched == planned, units::bytes(*fetched), units::bytes(planned));
-        let sentence = format!("{}: blocks fetch what they must, and once", outcome.name);
-        part.expect(outcome.id("fetched"), &sentence, as_planned);
+    let planned = [of_a + of_b, shared, shared];
+    for ((outcome, fetched), planned) in outcomes.iter().zip(fetched).zip(planned) {
+        let name = &outcome.name;
+        let as_planned = truth(fetched == planned, units::bytes(fetched), units::bytes(planned));
+        expect! { part; outcome.id("fetched"), "{name}: blocks fetch what they must, and once" => as_planned; }
     }
     let [global, dsmem, multicast] = &outcomes;
-    let gain = |shared: &Outcome| ratio(global.median().div_duration_f64(shared.median()));
-    let waiting = ratio(multicast.median().div_duration_f64(global.median())).at_most(1.15);
-    part.expect("waiting/multicast", "multicast: waiting for each other costs little", waiting);
-    let most = gain(multicast).at_most(1.0 / least);
-    part.expect("bound/multicast", "and gains no more than it saves bytes", most);
-    let passed = ratio(dsmem.median().div_duration_f64(multicast.median()));
-    let sentence = "multicast is faster than passing tiles on";
-    part.expect("faster/dsmem", sentence, passed.at_least(1.05).not_of_the_model(LINKS));
+    expect! { part;
+        "waiting/multicast", "multicast: waiting for each other costs little" => global.speedup_over(multicast).at_most(1.15);
+        "bound/multicast", "and gains no more than it saves bytes" => multicast.speedup_over(global).at_most(1.0 / least);
+        "faster/dsmem", "multicast is faster than passing tiles on" =>
+            multicast.speedup_over(dsmem).at_least(1.05).not_of_the_model(LINKS);
+    }
     part.take_away("Blocks of a cluster that need the same tile fetch it once: multicast.");
     Ok(())
 }
