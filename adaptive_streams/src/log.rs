@@ -49,7 +49,7 @@ pub fn expect_replayed(part: &mut Part, log: &[Decision], floors: &Floors) {
     let same = log.iter().filter(again).count();
     let found = format!("{same} of {}", log.len());
     let all = truth(same == log.len() && same > 0, found, "all");
-    part.expect("replayed", "the log's telemetry leads to the log's decisions", all);
+    expect! { part; "replayed", "the log's telemetry leads to the log's decisions" => all; }
 }
 
 /// In each phase, of so many rounds, the number of streams is the best one, or nearly, from the first rounds on: after `most` of them, in
@@ -73,13 +73,13 @@ pub fn expect_settled(
         let searched = searched.get(searched.len() / 2).copied().unwrap_or(of_phase);
         let settled =
             truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
-        let sentence = format!("phase {phase}: settled after");
-        part.expect(format!("settled/phase-{phase}"), &sentence, settled.in_records_of(recording));
         let chosen = logs.last().map_or(0, |log| last(log));
         let choice = CHOICES.iter().position(|&choice| choice == chosen).unwrap_or_default();
         let near = ratio(regret.beside_best(choice, phase)).at_most(1.05);
-        let sentence = format!("phase {phase}: {chosen} streams beside the best fixed choice");
-        part.expect(format!("best/phase-{phase}"), &sentence, near.in_records_of(recording));
+        expect! { part;
+            "settled/phase-{phase}", "phase {phase}: settled after" => settled.in_records_of(recording);
+            "best/phase-{phase}", "phase {phase}: {chosen} streams beside the best fixed choice" => near.in_records_of(recording);
+        }
     }
 }
 
@@ -105,6 +105,7 @@ pub fn expect_as_run(
     let last = logs.last().map(planned).unwrap_or_default();
     let logged = logs.iter().any(|log| planned(log) == ran);
     let same = truth(logged, format!("{ran:?} copies"), format!("{last:?}"));
-    let sentence = "the chunks that were copied are those of the log, of each size";
-    part.expect("as-logged", sentence, same.in_records_of(recording));
+    expect! { part;
+        "as-logged", "the chunks that were copied are those of the log, of each size" => same.in_records_of(recording);
+    }
 }
