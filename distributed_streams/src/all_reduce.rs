@@ -218,11 +218,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         best = variants(part, &mut work, &compute, &sums)?;
     }
     let order = examples_host::expect::checked(in_order_of_the_ring(&contexts, &sums), "elements")?;
-    part.expect(
-        "ring-order",
-        "the ring adds up in a fixed order: the same bits as on the CPU",
-        order,
-    );
+    expect! { part; "ring-order", "the ring adds up in a fixed order: the same bits as on the CPU" => order; }
 
     let mut scaling = Vec::new();
     for count in [1, 2, 4, 8].into_iter().filter(|&count| count <= contexts.len()) {
@@ -263,13 +259,11 @@ fn variants(
     let best = part.best_size(sweep, &sizes, work, streams(), in_buckets)?;
 
     let plan = Plan::new().launches(2 * LAYERS * gpus, gpus * total / 4).launches_differ();
-    let variants = [
-        variant(("after-backward", "one stream, after the pass"), compute, |work: &mut Work| {
-            work.one_stream(compute)
-        }),
-        variant("per-layer", streams(), |work: &mut Work| in_buckets(work, layer)),
-        variant("buckets", streams(), |work: &mut Work| in_buckets(work, best)),
-    ];
+    let variants = variants! { work: Work;
+        ("after-backward", "one stream, after the pass"), compute => work.one_stream(compute);
+        "per-layer", streams() => in_buckets(work, layer);
+        "buckets", streams() => in_buckets(work, best);
+    };
     let outcomes = part.compare(library, plan, work, variants)?;
     part.show_communication(&outcomes, &alone);
     let [after, _, buckets] = &outcomes;
@@ -279,26 +273,25 @@ fn variants(
     }
 
     let exposed = alone.exposed(after).at_least(0.8).not_of_the_model(SMALL);
-    part.expect(after.id("exposed"), "after backward: all of the sum is exposed", exposed);
+    expect! { part; after.id("exposed"), "after backward: all of the sum is exposed" => exposed; }
     // NCCL adds up in kernels, which take multiprocessors from the backward pass; the ring's copies leave them alone.
     if library == "ring" {
         let hidden = |of: &measure::Outcome| {
             share(beside_own_kernel(&of.recording, gpu_kernels::matmul::NAME))
         };
-        let beside = hidden(after).at_most(0.05);
-        part.expect(after.id("beside"), "after backward: no copy runs beside the pass", beside);
         // The last bucket has nothing left to run beside.
         let others = 1.0 - best as f64 / total as f64;
         let beside = hidden(buckets).at_least((0.9 * others).clamp(0.25, 0.5));
         let beside = if gpus > 2 { beside.not_of_the_model(ONE_THREAD) } else { beside };
-        part.expect(buckets.id("beside"), "buckets: copies run beside the pass", beside);
         let exposed = alone.exposed(buckets).at_most(0.15).not_of_the_model(SMALL);
-        part.expect(buckets.id("exposed"), "buckets: little of the sum is exposed", exposed);
+        expect! { part;
+            after.id("beside"), "after backward: no copy runs beside the pass" => hidden(after).at_most(0.05);
+            buckets.id("beside"), "buckets: copies run beside the pass" => beside;
+            buckets.id("exposed"), "buckets: little of the sum is exposed" => exposed;
+        }
     }
-    let faster = ratio(after.median().div_duration_f64(buckets.median()))
-        .at_least(1.05)
-        .not_of_the_model(SMALL);
-    part.expect(buckets.id("faster"), "buckets beat one sum at the end", faster);
+    let faster = buckets.speedup_over(after).at_least(1.05).not_of_the_model(SMALL);
+    expect! { part; buckets.id("faster"), "buckets beat one sum at the end" => faster; }
     Ok(best)
 }
 

@@ -201,37 +201,24 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.show_rates(&rates);
     let [in_one, in_all, out_one, out_all, over_one, over_all] = &rates;
     let arrived = check_all(&work.contexts, &work.arrived, |gpu| (gpu + gpus - 1) % gpus);
-    part.expect(
-        "elements/over",
-        "every element arrives at the next GPU",
-        examples_host::expect::checked(arrived, "elements")?,
-    );
-
+    let arrived = examples_host::expect::checked(arrived, "elements")?;
     let together =
         |outcome: &measure::Outcome| share(others_together(&outcome.recording, "").unwrap_or(0.0));
-    part.expect(
-        "overlap/in-turn",
-        "in turn: no copy overlaps another",
-        together(in_turn).at_most(0.01),
-    );
-    part.expect("overlap/at-once", "at once: the copies overlap", together(at_once).at_least(0.5));
+    expect! { part;
+        "elements/over", "every element arrives at the next GPU" => arrived;
+        "overlap/in-turn", "in turn: no copy overlaps another" => together(in_turn).at_most(0.01);
+        "overlap/at-once", "at once: the copies overlap" => together(at_once).at_least(0.5);
+    }
     for (id, what, one, all) in [
         ("in", "copies to all GPUs", in_one, in_all),
         ("out", "copies from all GPUs", out_one, out_all),
         ("over", "copies between all GPUs", over_one, over_all),
     ] {
         let gain = ratio(all.over(one));
-        part.expect(
-            format!("not-slower/{id}"),
-            &format!("{what} together are as fast as one"),
-            gain.at_least(0.9),
-        );
-        let most = gain.at_most(1.1 * gpus as f64);
-        part.expect(
-            format!("not-above/{id}"),
-            &format!("{what} together are no faster than each alone"),
-            most,
-        );
+        expect! { part;
+            "not-slower/{id}", "{what} together are as fast as one" => gain.at_least(0.9);
+            "not-above/{id}", "{what} together are no faster than each alone" => gain.at_most(1.1 * gpus as f64);
+        }
     }
     part.take_away("Each link is there for its own two ends: what all GPUs do at once tells whether they share one.");
     Ok(())

@@ -230,13 +230,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     })?;
 
     let plan = Plan::new().launches(batches * gpus, batches * gpus * len);
-    let variants = [
-        variant("host-sync", all(), |work: &mut Work| work.host_sync(compute, copies)),
-        variant(("in-turn", "one micro-batch at a time"), all(), |work: &mut Work| {
-            work.in_turn(compute, copies)
-        }),
-        variant("pipeline", all(), |work: &mut Work| work.pipelined(compute, copies)),
-    ];
+    let variants = variants! { work: Work;
+        "host-sync", all() => work.host_sync(compute, copies);
+        ("in-turn", "one micro-batch at a time"), all() => work.in_turn(compute, copies);
+        "pipeline", all() => work.pipelined(compute, copies);
+    };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));
     let [host_sync, in_turn, pipelined] = &outcomes;
@@ -245,20 +243,19 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.keep(&host_sync.name, &host_sync.recording);
 
     for bubble in &bubbles {
-        let id = format!("bubble/batches-{}", bubble.batches);
-        let sentence =
-            format!("{} micro-batches: no smaller bubble than the least", bubble.batches);
-        part.expect(id, &sentence, share(bubble.idle()).at_least(bubble.least() - 0.02));
+        let (batches, idle) = (bubble.batches, share(bubble.idle()));
+        expect! { part;
+            "bubble/batches-{batches}", "{batches} micro-batches: no smaller bubble than the least" =>
+                idle.at_least(bubble.least() - 0.02);
+        }
     }
     let measured = pipeline.bubble(batches, pipelined.median());
-    part.expect(
-        "near-bound/pipeline",
-        "the pipeline comes near its bound",
-        measured.reached().at_least(0.95),
-    );
     let alone = pipeline.bubble(batches, in_turn.median());
-    let idle = share(alone.idle()).at_least(1.0 - 1.1 / gpus as f64);
-    part.expect("idle/in-turn", "one micro-batch at a time: all stages but one are idle", idle);
+    expect! { part;
+        "near-bound/pipeline", "the pipeline comes near its bound" => measured.reached().at_least(0.95);
+        "idle/in-turn", "one micro-batch at a time: all stages but one are idle" =>
+            share(alone.idle()).at_least(1.0 - 1.1 / gpus as f64);
+    }
     part.take_away(
         "Micro-batches fill the pipeline: what stays idle is (P - 1) of M + P - 1 steps.",
     );

@@ -109,7 +109,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         let ended = ended.unwrap_or_else(|| "killed after its time".to_owned());
         found += &format!("; rank {rank}: {ended}");
     }
-    part.expect("sums", "every sum is right in every process", truth(count == world, found, "all"));
+    let all = truth(count == world, found, "all");
+    expect! { part; "sums", "every sum is right in every process" => all; }
 
     for (id, sentence, ranks, says) in [
         (
@@ -131,7 +132,7 @@ pub fn run(part: &mut Part) -> Result<()> {
             outputs.iter().flatten().map(|output| text(&output.stderr)).collect();
         let named = said.iter().all(|said| said.contains(says)) && said.len() == ranks.len();
         let found = if named { "each does".to_owned() } else { said.join("; ") };
-        part.expect(format!("error/{id}"), sentence, truth(named, found, says));
+        expect! { part; "error/{id}", "{sentence}" => truth(named, found, says); }
     }
     part.take_away(
         "Processes need a place to meet and a library to join their streams; the work is the same.",

@@ -24,22 +24,20 @@
 
 mod batches;
 mod forms;
+mod work;
 
-use crate::rounds;
-use anyhow::{Context, Result};
-use cuda_host::{kernels, launch, prelude::*};
+use anyhow::Result;
+use cuda_host::{kernels, launch};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer};
-use cust::stream::Stream;
 use examples_host::ceilings::Ceilings;
 use examples_host::contest::Contest;
-use examples_host::few_values::{Batch, Expected};
 use examples_host::prelude::*;
 use forms::{Form, Forms};
 use gpu_kernels::{FACTOR, SM_70, SUMMAND};
+use work::Work;
 
 kernels! { use gpu_kernels::affine_rounds_x4; }
 
-const DATA: Batch = Batch::new(31);
 /// Multiply-adds per element: from nearly nothing but memory to nearly nothing but arithmetic.
 const ROUNDS: [u32; 5] = [1, 16, 32, 64, 256];
 /// Blocks per multiprocessor that overlap each other's phases in part, and nearly all of them.
@@ -54,29 +52,7 @@ const REASON: &str = "the few tiles of each block that a model is given begin an
 /// A launch: blocks per multiprocessor, and multiply-adds per element.
 type Case = (u32, u32);
 
-/// One array in device memory, and what must become of it.
-struct Work {
-    stream: Stream,
-    input: DeviceBuffer<f32>,
-    output: DeviceBuffer<f32>,
-    /// By rounds, and the rounds of the last launch.
-    expected: Vec<(u32, Expected)>,
-    launched: u32,
-}
-
 impl Work {
-    fn new(elements: usize) -> Result<Self> {
-        let mut data = vec![0.0; elements];
-        DATA.fill(&mut data);
-        Ok(Self {
-            stream: stream::non_blocking()?.named("kernel"),
-            input: DeviceBuffer::from_slice(&data)?,
-            output: DeviceBuffer::zeroed(elements)?,
-            expected: ROUNDS.map(|rounds| (rounds, rounds::after(rounds))).into(),
-            launched: 0,
-        })
-    }
-
     /// What memory and arithmetic allow: copies within the device, and multiply-adds of elements in registers.
     fn ceilings(&mut self, part: &Part) -> Result<Ceilings> {
         let (Self { stream, input, output, .. }, kernels) = (self, Kernels::load(SM_70)?);
@@ -102,21 +78,6 @@ impl Work {
         self.launched = rounds;
         // SAFETY: the arrays are of equal length and outlive the kernel.
         unsafe { forms.launch(form, blocks, (&self.input, &mut self.output), rounds, &self.stream) }
-    }
-}
-
-impl Workload for Work {
-    fn poison(&mut self) -> Result<()> {
-        // SAFETY: the array outlives the operation.
-        unsafe { self.output.set_8_async(0xFF, &self.stream)? };
-        Ok(())
-    }
-
-    fn check(&mut self) -> Result<Checked> {
-        let of_rounds = self.expected.iter().find(|(rounds, _)| *rounds == self.launched);
-        let (_, expected) = of_rounds.context("a number of rounds that is not expected")?;
-        let output = self.output.as_host_vec()?;
-        Ok(check::equal("the output", 0, &output, |index| expected.of(DATA, index))?)
     }
 }
 
