@@ -257,15 +257,11 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let both: Vec<&Stream> = edges.iter().chain(interior).collect();
     let plan = Plan::new().launches(gpus * steps, gpus * steps * rows * width).launches_differ();
-    let variants = [
-        variant("host-sync", interior, |work: &mut Work| work.host_sync(interior)),
-        variant(("in-turn", "all rows, then the copies"), interior, |work: &mut Work| {
-            work.in_turn(interior)
-        }),
-        variant("edges-first", both.iter().copied(), |work: &mut Work| {
-            work.edges_first(edges, interior)
-        }),
-    ];
+    let variants = variants! { work: Work;
+        "host-sync", interior => work.host_sync(interior);
+        ("in-turn", "all rows, then the copies"), interior => work.in_turn(interior);
+        "edges-first", both.iter().copied() => work.edges_first(edges, interior);
+    };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));
     let [_, in_turn, first] = &outcomes;

@@ -153,12 +153,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().bytes_in(gpus * bytes);
-    let variants = [
-        variant(("in-turn", "one GPU after the other"), streams, |work: &mut Work| {
-            work.in_turn(streams)
-        }),
-        variant(("at-once", "all GPUs at once"), streams, |work: &mut Work| work.at_once(streams)),
-    ];
+    let variants = variants! { work: Work;
+        ("in-turn", "one GPU after the other"), streams => work.in_turn(streams);
+        ("at-once", "all GPUs at once"), streams => work.at_once(streams);
+    };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));
     let [in_turn, at_once] = &outcomes;

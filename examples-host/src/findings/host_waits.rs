@@ -1,6 +1,5 @@
 //! What the host waited for, by the names of the calls.
 
-use crate::expect::{Expected, truth};
 use crate::intervals::{HostCall, Recording};
 use crate::measure::Outcome;
 use crate::part::Part;
@@ -40,16 +39,6 @@ impl Part<'_> {
 /// How often the host waited for a stream.
 pub fn count(recording: &Recording) -> usize {
     waits(recording).values().map(|(count, _)| count).sum()
-}
-
-/// That the host waited for a stream so often.
-pub fn exactly(recording: &Recording, waits: usize) -> Expected {
-    let found = count(recording);
-    let limit = match waits {
-        0 => "none".to_owned(),
-        more => more.to_string(),
-    };
-    truth(found == waits, format!("{found} waits"), limit).in_records_of(recording)
 }
 
 /// Number and time of the waits, by function and stream.

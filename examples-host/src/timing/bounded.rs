@@ -3,7 +3,6 @@
 use crate::bound::{Overlap, Stages};
 use crate::device::TimeSource;
 use crate::expect::{Expected, Found, share};
-use crate::intervals::Engine;
 use crate::measure::{self, Outcome};
 use crate::part::{NOISE, Part};
 use crate::part_option::PartOption;
@@ -92,29 +91,6 @@ pub fn near_bound(outcome: &Outcome, stages: &Stages, bytes: usize) -> Expected 
         _ => (0.70, &[]),
     };
     reached.at_least(least).for_any(follows)
-}
-
-/// The least share of `of`'s time in which `with` runs beside it, in a pipeline of so many chunks with `bytes` in each direction: half,
-/// but for the time of a chunk, in which the pipeline fills or drains. Less data than 4 MiB takes the host longer to enqueue than the
-/// device to copy: then nothing is required.
-pub fn pipelined(
-    outcome: &Outcome,
-    [of, with]: [Engine; 2],
-    chunks: usize,
-    bytes: usize,
-) -> Expected {
-    let least = 0.5 * (1.0 - 1.0 / chunks as f64);
-    let follows: &[PartOption] = match bytes < 4 << 20 || chunks == 1 {
-        true => &[],
-        false => &[PartOption::Size],
-    };
-    outcome.overlap(of, with).at_least(least).for_any(follows)
-}
-
-/// That two engines take turns, as all work of one stream does.
-pub fn in_turn(outcome: &Outcome, [of, with]: [Engine; 2]) -> Expected {
-    let any = &[PartOption::Size, PartOption::Chunks];
-    outcome.overlap(of, with).at_most(0.01).for_any(any)
 }
 
 /// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound
