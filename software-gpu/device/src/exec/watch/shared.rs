@@ -15,7 +15,7 @@ use super::super::grid::Grid;
 use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
 use super::order::{Moment, Order, View};
-use history::{Granule, History, Kept, PIECE, ROW, Run};
+use history::{Granule, History, Kept, PIECE, ROW};
 
 /// Races of so many pairs of instructions are told.
 const KEPT: usize = 64;
@@ -194,7 +194,7 @@ impl Shared {
         if aligned && each.is_power_of_two() && lanes.count > 1 {
             let first = lanes.address >> shift;
             let end = (first + lanes.count * each).min(self.granules);
-            let now = Run::new(now, each.trailing_zeros());
+            let now = now.with_spread(each.trailing_zeros());
             self.run(&view, now, (first, end), same);
             return;
         }
@@ -247,15 +247,22 @@ impl Shared {
         (address, bytes): (u32, u32),
         races: &mut Vec<Race>,
     ) {
-        self.granules_of(address, bytes, |granule, cell| {
-            if !cell.meet_loads(view, now, lanes) {
-                for lane in context::Lanes(lanes) {
-                    let now = now.of_lane(lane);
-                    let earlier = cell.meet(view, now, false);
-                    races.extend(earlier.map(|earlier| (granule, earlier, now)));
+        let all = now.with_spread(self.history.piece());
+        let one = lanes.is_power_of_two();
+        self.granules_of(
+            address,
+            bytes,
+            |piece| piece.meet_loads(view, all, lanes) || one && piece.meet_all(view, all),
+            |granule, cell| {
+                if !cell.meet_loads(view, now, lanes) {
+                    for lane in context::Lanes(lanes) {
+                        let now = now.of_lane(lane);
+                        let earlier = cell.meet(view, now, false);
+                        races.extend(earlier.map(|earlier| (granule, earlier, now)));
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// An access by one lane.
@@ -267,15 +274,28 @@ impl Shared {
         same: bool,
         races: &mut Vec<Race>,
     ) {
-        self.granules_of(address, bytes, |granule, cell| {
-            let earlier = cell.meet(view, now, same);
-            races.extend(earlier.map(|earlier| (granule, earlier, now)));
-        });
+        let all = now.with_spread(self.history.piece());
+        self.granules_of(
+            address,
+            bytes,
+            |piece| piece.meet_all(view, all),
+            |granule, cell| {
+                let earlier = cell.meet(view, now, same);
+                races.extend(earlier.map(|earlier| (granule, earlier, now)));
+            },
+        );
     }
 
-    /// Gives the histories of these bytes, in rising order, each with the first granule that has it.
+    /// Gives the histories of these bytes, in rising order: `all` those of pieces of which the access has all bytes, as
+    /// long as it takes them, and `each` those of granules by their number.
     #[inline(always)]
-    fn granules_of(&mut self, address: u32, bytes: u32, mut each: impl FnMut(u32, &mut Granule)) {
+    fn granules_of(
+        &mut self,
+        address: u32,
+        bytes: u32,
+        mut all: impl FnMut(&mut Granule) -> bool,
+        mut each: impl FnMut(u32, &mut Granule),
+    ) {
         let shift = self.granule_bytes.trailing_zeros();
         let mut first = address >> shift;
         let end = (((address + bytes - 1) >> shift) + 1).min(self.granules);
@@ -283,25 +303,31 @@ impl Shared {
         while first < end {
             let (row, from) = ((first / ROW) as usize, first % ROW);
             let to = (end - first + from).min(ROW);
-            let (cells, step) = self.history.cells(row, from..to, whole);
-            for (index, cell) in (0..).zip(cells) {
-                each(first + index * step, cell);
+            let left = match whole {
+                true => self
+                    .history
+                    .meet_pieces(row, from..to, |_, piece| all(piece)),
+                false => from,
+            };
+            let granules = self.history.granules(row, left..to);
+            for (granule, cell) in (first + left - from..).zip(granules) {
+                each(granule, cell);
             }
             first += to - from;
         }
     }
 
     /// An access to granules side by side.
-    fn run(&mut self, view: &View<'_>, now: Run, (first, end): (u32, u32), same: bool) {
+    fn run(&mut self, view: &View<'_>, now: Kept, (first, end): (u32, u32), same: bool) {
         let mut at = first;
         while at < end {
             let (index, from) = ((at / ROW) as usize, at % ROW);
             let to = (end - at + from).min(ROW);
-            let here = now.skip(at - first);
+            let here = now.part(at - first, ROW.trailing_zeros());
             let whole = to - from == ROW && (at - first) & (now.each() - 1) == 0;
             if !(whole && self.history.meet_row(view, index, here)) {
                 self.part_of_row(view, now, first, at..at + (to - from), same);
-                if whole && now.first.access() != Access::Load {
+                if whole && now.access() != Access::Load {
                     self.history.unite(index, here);
                 }
             }
@@ -310,19 +336,30 @@ impl Shared {
     }
 
     /// An access to granules of one row, part of `now`, which begins at granule `first`.
-    fn part_of_row(&mut self, view: &View<'_>, now: Run, first: u32, part: Range<u32>, same: bool) {
-        let (row, from, to) = ((part.start / ROW) as usize, part.start % ROW, part.end - 1);
-        let to = to % ROW + 1;
+    fn part_of_row(
+        &mut self,
+        view: &View<'_>,
+        now: Kept,
+        first: u32,
+        part: Range<u32>,
+        same: bool,
+    ) {
+        let (row, from) = ((part.start / ROW) as usize, part.start % ROW);
+        let (to, skipped) = (from + part.len() as u32, part.start - first);
         let piece = self.history.piece();
+        // Pieces begin where lanes begin, or have one lane each.
+        let left = match (first | from | to) & ((1 << piece) - 1) {
+            0 => self.history.meet_pieces(row, from..to, |at, history| {
+                history.meet_all(view, now.part(skipped + at, piece))
+            }),
+            _ => from,
+        };
         let mut races = Vec::new();
-        // Each lane has whole pieces.
-        let whole = now.each() >> piece != 0 && (first | from | to) & ((1 << piece) - 1) == 0;
-        let (cells, step) = self.history.cells(row, from..to, whole);
-        for (index, cell) in (0..).zip(cells) {
-            let at = part.start + index * step;
-            let now = now.at(at - first);
+        let granules = self.history.granules(row, left..to);
+        for (at, cell) in (left - from..).zip(granules) {
+            let now = now.at(skipped + at);
             let earlier = cell.meet(view, now, same);
-            races.extend(earlier.map(|earlier| (at, earlier, now)));
+            races.extend(earlier.map(|earlier| (part.start + at, earlier, now)));
         }
         self.races_of(races);
     }
