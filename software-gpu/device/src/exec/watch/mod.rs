@@ -283,31 +283,13 @@ impl<'g> Watch<'g> {
         bytes: (&'g Allocation, usize, usize),
         accessor: Accessor,
     ) {
-        if let Some(early) = &mut self.early
-            && early.takes(site, access, bytes, accessor.thread)
-        {
-            if !bytes.0.is_written() {
-                self.unwritten.access(site, access, bytes, accessor);
-            }
-        } else if !self.recorder.extends(site, bytes) {
-            self.elsewhere(site, access, bytes, accessor);
-        }
-    }
-
-    /// An access that does not continue what its instruction has touched before.
-    fn elsewhere(
-        &mut self,
-        site: &Site,
-        access: Access,
-        bytes: (&'g Allocation, usize, usize),
-        accessor: Accessor,
-    ) {
-        if bytes.0.is_written() {
+        let early = self.early.as_mut();
+        let early = early.is_some_and(|early| early.takes(site, access, bytes, accessor.thread));
+        if !early && !self.recorder.extends(site, bytes) {
             self.recorder.begin(site, access, bytes);
-        } else {
-            // Each access is looked at: none may go by as part of a run.
+        }
+        if !bytes.0.is_written() {
             self.unwritten.access(site, access, bytes, accessor);
-            self.recorder.add(site, access, bytes);
         }
     }
 

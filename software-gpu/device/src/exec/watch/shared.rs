@@ -15,7 +15,7 @@ use super::super::grid::Grid;
 use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
 use super::order::{Moment, Order, View};
-use history::{Granule, History, Kept, PIECE, ROW, Run};
+use history::{Granule, History, Kept, PIECE, ROW};
 
 /// Races of so many pairs of instructions are told.
 const KEPT: usize = 64;
@@ -70,6 +70,9 @@ pub(super) struct Lanes {
     pub bytes: u32,
 }
 
+/// The first half of a warp.
+const HALF: u32 = !0 >> (LANES / 2);
+
 /// Where lanes of a warp access shared memory, each as many bytes.
 #[derive(Clone, Copy, Default)]
 pub(in crate::exec) struct Scattered {
@@ -91,25 +94,53 @@ impl Scattered {
     }
 
     /// The lanes that have the address of each lane, by the first one of them, if those are aligned to `bytes` bytes.
+    ///
+    /// Mostly they are neighbours, or both halves of the warp have the same addresses: one comparison with a known
+    /// address is then enough for all of them.
     #[inline(always)]
     fn alike(&self, bytes: u32) -> (u32, [u32; LANES]) {
         let shift = bytes.trailing_zeros();
         let (mut first, mut alike) = (0, [0; LANES]);
         // The last lane that was first of its address, by some bits of that.
         let mut known = [0_u8; LANES];
-        for lane in context::Lanes(self.mask) {
+        let twice = self.halves_are_alike();
+        let mask = if twice { self.mask & HALF } else { self.mask };
+        let heads = mask & !self.repeating();
+        for lane in context::Lanes(heads) {
+            let behind = heads & (!1 << lane);
+            let before_next = (behind & behind.wrapping_neg()).wrapping_sub(1);
+            let lanes = mask & (!0 << lane) & before_next;
+            let lanes = lanes | if twice { lanes << HALF.count_ones() } else { 0 };
             let address = self.addresses[lane];
             let known = &mut known[(address >> shift) as usize % LANES];
             let other = usize::from(*known) % LANES;
             if first >> other & 1 == 1 && self.addresses[other] == address {
-                alike[other] |= 1 << lane;
+                alike[other] |= lanes;
             } else {
                 *known = lane as u8;
                 first |= 1 << lane;
-                alike[lane] = 1 << lane;
+                alike[lane] = lanes;
             }
         }
         (first, alike)
+    }
+
+    /// Whether the second half of the warp has the lanes and the addresses of the first.
+    #[inline(always)]
+    fn halves_are_alike(&self) -> bool {
+        let (low, high) = self.addresses.split_at(LANES / 2);
+        self.mask >> HALF.count_ones() == self.mask & HALF && low == high
+    }
+
+    /// The lanes that have the address of the lane before.
+    #[inline(always)]
+    fn repeating(&self) -> u32 {
+        let mut same = 0;
+        for lane in 1..LANES {
+            let repeats = self.addresses[lane] == self.addresses[lane - 1];
+            same |= if repeats { 1 << lane } else { 0 };
+        }
+        same & self.mask & self.mask << 1
     }
 }
 
@@ -163,15 +194,17 @@ impl Shared {
         if aligned && each.is_power_of_two() && lanes.count > 1 {
             let first = lanes.address >> shift;
             let end = (first + lanes.count * each).min(self.granules);
-            let now = Run::new(now, each.trailing_zeros());
+            let now = now.with_spread(each.trailing_zeros());
             self.run(&view, now, (first, end), same);
             return;
         }
+        let mut races = Vec::new();
         for index in 0..lanes.count {
             let address = lanes.address + index * lanes.bytes;
             let now = now.of_lane(lanes.lane + index as usize);
-            self.lane(&view, now, (address, lanes.bytes), same);
+            self.lane(&view, now, (address, lanes.bytes), same, &mut races);
         }
+        self.races_of(races);
     }
 
     /// Lanes of a warp are about to access `bytes` bytes each, at addresses of their own.
@@ -185,27 +218,23 @@ impl Shared {
     ) {
         let view = order.view(warp);
         let now = self.now(&view, site, access, 0);
-        let bytes_of = |lane: usize| (lanes.addresses[lane], bytes);
-        if access != Access::Load || !bytes.is_power_of_two() {
+        let mut races = Vec::new();
+        if access == Access::Load && bytes.is_power_of_two() {
+            let (first, alike) = lanes.alike(bytes);
+            for lane in context::Lanes(first) {
+                let place = (lanes.addresses[lane], bytes);
+                self.loads(&view, now.of_lane(lane), alike[lane], place, &mut races);
+            }
+            // Loads of different bytes have nothing to do with each other, but races are told in the order of lanes.
+            races.sort_by_key(|(granule, _, later): &Race| (later.moment().lane, *granule));
+        } else {
             for lane in context::Lanes(lanes.mask) {
                 let same = lanes.same >> lane & 1 == 1;
-                self.lane(&view, now.of_lane(lane), bytes_of(lane), same);
-            }
-            return;
-        }
-        // Loads of different bytes have nothing to do with each other, but races are told in the order of lanes.
-        let mut races = Vec::new();
-        let (first, alike) = lanes.alike(bytes);
-        for lane in context::Lanes(first) {
-            let now = now.of_lane(lane);
-            self.loads(&view, now, alike[lane], bytes_of(lane), &mut races);
-        }
-        if !races.is_empty() {
-            races.sort_by_key(|(granule, _, later): &Race| (later.moment().lane, *granule));
-            for (granule, earlier, later) in races {
-                self.race(granule, earlier, later);
+                let place = (lanes.addresses[lane], bytes);
+                self.lane(&view, now.of_lane(lane), place, same, &mut races);
             }
         }
+        self.races_of(races);
     }
 
     /// Loads of the same bytes by some lanes, the first of which is that of `now`.
@@ -218,33 +247,55 @@ impl Shared {
         (address, bytes): (u32, u32),
         races: &mut Vec<Race>,
     ) {
-        self.granules_of(address, bytes, |granule, cell| {
-            if !cell.meet_loads(view, now, lanes) {
-                for lane in context::Lanes(lanes) {
-                    let now = now.of_lane(lane);
-                    let earlier = cell.meet(view, now, false);
-                    races.extend(earlier.map(|earlier| (granule, earlier, now)));
+        let all = now.with_spread(self.history.piece());
+        let one = lanes.is_power_of_two();
+        self.granules_of(
+            address,
+            bytes,
+            |piece| piece.meet_loads(view, all, lanes) || one && piece.meet_all(view, all),
+            |granule, cell| {
+                if !cell.meet_loads(view, now, lanes) {
+                    for lane in context::Lanes(lanes) {
+                        let now = now.of_lane(lane);
+                        let earlier = cell.meet(view, now, false);
+                        races.extend(earlier.map(|earlier| (granule, earlier, now)));
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// An access by one lane.
-    #[inline(always)]
-    fn lane(&mut self, view: &View<'_>, now: Kept, (address, bytes): (u32, u32), same: bool) {
-        let mut races = Vec::new();
-        self.granules_of(address, bytes, |granule, cell| {
-            let earlier = cell.meet(view, now, same);
-            races.extend(earlier.map(|earlier| (granule, earlier, now)));
-        });
-        for (granule, earlier, later) in races {
-            self.race(granule, earlier, later);
-        }
+    fn lane(
+        &mut self,
+        view: &View<'_>,
+        now: Kept,
+        (address, bytes): (u32, u32),
+        same: bool,
+        races: &mut Vec<Race>,
+    ) {
+        let all = now.with_spread(self.history.piece());
+        self.granules_of(
+            address,
+            bytes,
+            |piece| piece.meet_all(view, all),
+            |granule, cell| {
+                let earlier = cell.meet(view, now, same);
+                races.extend(earlier.map(|earlier| (granule, earlier, now)));
+            },
+        );
     }
 
-    /// Gives the histories of these bytes, in rising order, each with the first granule that has it.
+    /// Gives the histories of these bytes, in rising order: `all` those of pieces of which the access has all bytes, as
+    /// long as it takes them, and `each` those of granules by their number.
     #[inline(always)]
-    fn granules_of(&mut self, address: u32, bytes: u32, mut each: impl FnMut(u32, &mut Granule)) {
+    fn granules_of(
+        &mut self,
+        address: u32,
+        bytes: u32,
+        mut all: impl FnMut(&mut Granule) -> bool,
+        mut each: impl FnMut(u32, &mut Granule),
+    ) {
         let shift = self.granule_bytes.trailing_zeros();
         let mut first = address >> shift;
         let end = (((address + bytes - 1) >> shift) + 1).min(self.granules);
@@ -252,25 +303,31 @@ impl Shared {
         while first < end {
             let (row, from) = ((first / ROW) as usize, first % ROW);
             let to = (end - first + from).min(ROW);
-            let (cells, step) = self.history.cells(row, from..to, whole);
-            for (index, cell) in (0..).zip(cells) {
-                each(first + index * step, cell);
+            let left = match whole {
+                true => self
+                    .history
+                    .meet_pieces(row, from..to, |_, piece| all(piece)),
+                false => from,
+            };
+            let granules = self.history.granules(row, left..to);
+            for (granule, cell) in (first + left - from..).zip(granules) {
+                each(granule, cell);
             }
             first += to - from;
         }
     }
 
     /// An access to granules side by side.
-    fn run(&mut self, view: &View<'_>, now: Run, (first, end): (u32, u32), same: bool) {
+    fn run(&mut self, view: &View<'_>, now: Kept, (first, end): (u32, u32), same: bool) {
         let mut at = first;
         while at < end {
             let (index, from) = ((at / ROW) as usize, at % ROW);
             let to = (end - at + from).min(ROW);
-            let here = now.skip(at - first);
+            let here = now.part(at - first, ROW.trailing_zeros());
             let whole = to - from == ROW && (at - first) & (now.each() - 1) == 0;
             if !(whole && self.history.meet_row(view, index, here)) {
                 self.part_of_row(view, now, first, at..at + (to - from), same);
-                if whole && now.first.access() != Access::Load {
+                if whole && now.access() != Access::Load {
                     self.history.unite(index, here);
                 }
             }
@@ -279,20 +336,37 @@ impl Shared {
     }
 
     /// An access to granules of one row, part of `now`, which begins at granule `first`.
-    fn part_of_row(&mut self, view: &View<'_>, now: Run, first: u32, part: Range<u32>, same: bool) {
-        let (row, from, to) = ((part.start / ROW) as usize, part.start % ROW, part.end - 1);
-        let to = to % ROW + 1;
+    fn part_of_row(
+        &mut self,
+        view: &View<'_>,
+        now: Kept,
+        first: u32,
+        part: Range<u32>,
+        same: bool,
+    ) {
+        let (row, from) = ((part.start / ROW) as usize, part.start % ROW);
+        let (to, skipped) = (from + part.len() as u32, part.start - first);
         let piece = self.history.piece();
+        // Pieces begin where lanes begin, or have one lane each.
+        let left = match (first | from | to) & ((1 << piece) - 1) {
+            0 => self.history.meet_pieces(row, from..to, |at, history| {
+                history.meet_all(view, now.part(skipped + at, piece))
+            }),
+            _ => from,
+        };
         let mut races = Vec::new();
-        // Each lane has whole pieces.
-        let whole = now.each() >> piece != 0 && (first | from | to) & ((1 << piece) - 1) == 0;
-        let (cells, step) = self.history.cells(row, from..to, whole);
-        for (index, cell) in (0..).zip(cells) {
-            let at = part.start + index * step;
-            let now = now.at(at - first);
+        let granules = self.history.granules(row, left..to);
+        for (at, cell) in (left - from..).zip(granules) {
+            let now = now.at(skipped + at);
             let earlier = cell.meet(view, now, same);
-            races.extend(earlier.map(|earlier| (at, earlier, now)));
+            races.extend(earlier.map(|earlier| (part.start + at, earlier, now)));
         }
+        self.races_of(races);
+    }
+
+    /// Takes note of races, in this order.
+    #[inline(always)]
+    fn races_of(&mut self, races: Vec<Race>) {
         for (granule, earlier, later) in races {
             self.race(granule, earlier, later);
         }

@@ -104,10 +104,10 @@ impl<'g> Unwritten<'g> {
     ) {
         let base = allocation.base();
         let range = base + offset as u64..base + (offset + bytes) as u64;
-        let before = self.before(allocation);
-        if before.covers(&range) {
+        if self.before(allocation).covers(&range) {
             return;
         }
+        let before = Arc::clone(self.before(allocation));
         for gap in before.gaps(range) {
             let gap = (gap.start - base) as usize..(gap.end - base) as usize;
             for gap in self.block.gaps(allocation, gap) {
@@ -144,17 +144,14 @@ impl<'g> Unwritten<'g> {
         }
     }
 
-    fn before(&mut self, allocation: &'g Allocation) -> Arc<ByteRanges> {
-        let known = self
-            .before
-            .iter()
-            .find(|(other, _)| std::ptr::eq(*other, allocation));
-        if let Some((_, ranges)) = known {
-            return Arc::clone(ranges);
-        }
-        let ranges = allocation.written();
-        self.before.push((allocation, Arc::clone(&ranges)));
-        ranges
+    fn before(&mut self, allocation: &'g Allocation) -> &Arc<ByteRanges> {
+        let mut known = self.before.iter();
+        let known = known.position(|(other, _)| std::ptr::eq(*other, allocation));
+        let known = known.unwrap_or_else(|| {
+            self.before.push((allocation, allocation.written()));
+            self.before.len() - 1
+        });
+        &self.before[known].1
     }
 
     /// The block with linear index `rank` of `blocks` has ended.

@@ -1,8 +1,8 @@
 //! What is remembered of accesses to shared memory.
 //!
 //! Warps mostly access whole rows of granules, and in the same way as the others: such a row has one history, which a
-//! few comparisons bring up to date. The granules of other rows have a history each, until a warp stores to the whole row;
-//! or each piece of 16 bytes has one, as long as no access touches less of it.
+//! few comparisons bring up to date. Where they access parts of rows, each piece of 16 bytes has one. Only where lanes
+//! of one warp have to be told apart within a piece has each granule of the row its own, until a warp stores to the whole row.
 
 use std::ops::Range;
 
@@ -19,24 +19,17 @@ pub(super) const PIECE: u32 = 16;
 /// The most pieces of a row: granules have at most 4 bytes.
 const PIECES: usize = 8;
 
-/// An access that may conflict with later ones. Its stretch is 0 when there was none: everyone knows that one.
+/// Accesses of lanes side by side, each to `1 << spread` granules, that may conflict with later ones. The stretch is 0
+/// when there was none: everyone knows that one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Stretch, strength, kind, warp and lane, from the high bits to the low ones.
+    /// Stretch, spread, strength, kind, warp and first lane, from the high bits to the low ones.
     when: u64,
     /// The line, and which execution of a memory instruction it belongs to.
     what: u64,
 }
 
-/// Accesses of lanes side by side, each to `1 << spread` granules.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
-    /// The access to the first granule.
-    pub first: Kept,
-    spread: u32,
-}
-
-/// The accesses to a granule, or to all granules of a piece.
+/// The accesses to a granule, or to all granules of a piece or a row.
 #[derive(Clone, Copy)]
 pub(super) struct Granule {
     store: Kept,
@@ -48,8 +41,7 @@ pub(super) struct Granule {
 struct Row {
     division: Division,
     /// Of a row that is not divided.
-    store: Run,
-    loads: [Run; 2],
+    all: Granule,
 }
 
 /// Which bytes of a row have a history of their own, and where that is in [`History`].
@@ -74,7 +66,10 @@ pub(super) struct History {
 
 impl Kept {
     const NONE: Self = Self { when: 0, what: 0 };
+    /// Where the spread is: at most 5, for a row.
+    const SPREAD: u32 = 28;
 
+    /// An access to one granule.
     pub const fn new(
         moment: Moment,
         (line, serial): (u32, u32),
@@ -132,46 +127,54 @@ impl Kept {
         let when = self.when & !0xff | (lane % LANES) as u64;
         Self { when, ..self }
     }
-}
 
-impl Run {
-    const NONE: Self = Self::new(Kept::NONE, 0);
+    #[inline(always)]
+    fn spread(&self) -> u32 {
+        self.when as u32 >> Self::SPREAD & 7
+    }
 
-    pub const fn new(first: Kept, spread: u32) -> Self {
-        Self { first, spread }
+    /// The same with `1 << spread` granules for each lane.
+    #[inline(always)]
+    pub fn with_spread(self, spread: u32) -> Self {
+        let when = self.when & !(7 << Self::SPREAD) | u64::from(spread) << Self::SPREAD;
+        Self { when, ..self }
     }
 
     /// Granules of each lane.
     #[inline(always)]
     pub fn each(&self) -> u32 {
-        1 << self.spread
+        1 << self.spread()
     }
 
     /// The access to the granule so far behind the first one.
     #[inline(always)]
-    pub fn at(&self, granule: u32) -> Kept {
-        let lane = usize::from(self.first.moment().lane) + (granule >> self.spread) as usize;
-        self.first.of_lane(lane)
+    pub fn at(&self, granule: u32) -> Self {
+        self.part(granule, 0)
     }
 
-    /// What is left of it from that granule on, which is the first one of a lane.
+    /// The accesses to `1 << size` granules from that one on. They begin with the first granule of a lane, or are of one.
     #[inline(always)]
-    pub fn skip(self, granule: u32) -> Self {
-        Self::new(self.at(granule), self.spread)
+    pub fn part(&self, granule: u32, size: u32) -> Self {
+        let lane = usize::from(self.moment().lane) + (granule >> self.spread()) as usize;
+        self.of_lane(lane).with_spread(self.spread().min(size))
     }
 
     /// Whether each of its accesses comes before the one of `now` to the same granule. `None`: some may, some may not.
     #[inline(always)]
     fn is_before(&self, view: &View<'_>, now: &Self) -> Option<bool> {
-        let (earlier, moment) = (self.first.moment(), now.first.moment());
+        let (earlier, moment) = (self.moment(), now.moment());
         if view.knows_all(earlier) {
             return Some(true);
         }
         if earlier.warp != moment.warp {
             return Some(false);
         }
-        let same_lanes = earlier.lane == moment.lane && self.spread == now.spread;
-        same_lanes.then_some(true)
+        // The lanes of all granules differ by as many.
+        let same = self.spread() == now.spread();
+        match earlier.lane == moment.lane {
+            true => same.then_some(true),
+            false => (same && view.knows_lanes_alike()).then_some(false),
+        }
     }
 }
 
@@ -180,8 +183,7 @@ impl History {
     pub fn new(granules: u32, shift: u32) -> Self {
         let none = Row {
             division: Division::None,
-            store: Run::NONE,
-            loads: [Run::NONE; 2],
+            all: Granule::NONE,
         };
         Self {
             rows: vec![none; granules.div_ceil(ROW) as usize],
@@ -195,64 +197,48 @@ impl History {
 
     /// Takes note of an access to a whole row, if that does the same to all of its granules and there is no race.
     #[inline]
-    pub fn meet_row(&mut self, view: &View<'_>, row: usize, now: Run) -> bool {
+    pub fn meet_row(&mut self, view: &View<'_>, row: usize, now: Kept) -> bool {
         let row = &mut self.rows[row];
-        if row.division != Division::None || now.first.is_strong() {
-            return false;
-        }
-        let is_before = |run: &Run| run.is_before(view, &now);
-        if is_before(&row.store) != Some(true) {
-            return false;
-        }
-        let [first, second] = &mut row.loads;
-        if now.first.access() != Access::Load {
-            let ordered = is_before(first) == Some(true) && is_before(second) == Some(true);
-            if ordered {
-                row.store = now;
-                row.loads = [Run::NONE; 2];
-            }
-            return ordered;
-        }
-        match is_before(first) {
-            Some(true) => *first = now,
-            Some(false) => {
-                let same_warp = second.first.warp() == now.first.warp();
-                if same_warp || is_before(second) == Some(true) {
-                    *second = now;
-                }
-            }
-            None => return false,
-        }
-        true
+        row.division == Division::None && row.all.meet_all(view, now)
     }
 
-    /// The histories of granules of a row, for accesses that differ, and how many granules each of them has. An access
-    /// to `whole` pieces finds one for each piece, unless parts of the row's pieces have been accessed.
+    /// Gives the histories of whole pieces of a row, with the granules before them, until one is refused. Returns the
+    /// granule that is left to be looked at by itself, like all behind it.
     #[inline(always)]
-    pub fn cells(
+    pub fn meet_pieces(
         &mut self,
         row: usize,
         granules: Range<u32>,
-        whole: bool,
-    ) -> (&mut [Granule], u32) {
-        let (from, to) = (granules.start as usize, granules.end as usize);
+        mut meet: impl FnMut(u32, &mut Granule) -> bool,
+    ) -> u32 {
         let place = match self.rows[row].division {
-            Division::Pieces(place) if whole => Some(place),
-            Division::None if whole => self.divide_to_pieces(row),
-            _ => None,
+            Division::Pieces(place) => place,
+            Division::None => self.divide_to_pieces(row),
+            Division::Granules(_) => return granules.start,
         };
-        if let Some(place) = place {
-            let pieces = &mut self.pieces[place as usize];
-            return (
-                &mut pieces[from >> self.piece..to >> self.piece],
-                1 << self.piece,
-            );
+        let pieces = &mut self.pieces[place as usize];
+        let range = (granules.start >> self.piece) as usize..(granules.end >> self.piece) as usize;
+        let mut at = granules.start;
+        for piece in &mut pieces[range] {
+            if !meet(at - granules.start, piece) {
+                break;
+            }
+            at += 1 << self.piece;
+        }
+        at
+    }
+
+    /// The histories of granules of a row, for accesses that differ.
+    #[inline(always)]
+    pub fn granules(&mut self, row: usize, granules: Range<u32>) -> &mut [Granule] {
+        if granules.is_empty() {
+            return &mut [];
         }
         let place = match self.rows[row].division {
             Division::Granules(place) => place,
             _ => self.divide_to_granules(row),
         };
-        (&mut self.granules[place as usize][from..to], 1)
+        &mut self.granules[place as usize][granules.start as usize..granules.end as usize]
     }
 
     /// A piece has `1 << piece` granules.
@@ -280,10 +266,10 @@ impl History {
         let granules = match row.division {
             Division::Pieces(place) => {
                 self.free_pieces.push(place);
-                let pieces = &self.pieces[place as usize];
-                std::array::from_fn(|at| pieces[at >> self.piece])
+                let (pieces, rest) = (&self.pieces[place as usize], (1 << self.piece) - 1);
+                std::array::from_fn(|at| pieces[at >> self.piece].part(at as u32 & rest, 0))
             }
-            _ => std::array::from_fn(|at| row.granule(at as u32)),
+            _ => std::array::from_fn(|at| row.all.part(at as u32, 0)),
         };
         let place = put(&mut self.granules, &mut self.free_granules, granules);
         row.division = Division::Granules(place);
@@ -291,23 +277,19 @@ impl History {
     }
 
     #[cold]
-    fn divide_to_pieces(&mut self, row: usize) -> Option<u32> {
+    fn divide_to_pieces(&mut self, row: usize) -> u32 {
         let row = &mut self.rows[row];
-        let runs = [row.store, row.loads[0], row.loads[1]];
-        let is_whole = |run: &Run| run.spread >= self.piece || *run == Run::NONE;
-        if !runs.iter().all(is_whole) {
-            return None;
-        }
-        let pieces = std::array::from_fn(|at| row.granule((at as u32) << self.piece));
+        let piece = |at| row.all.part((at as u32) << self.piece, self.piece);
+        let pieces = std::array::from_fn(piece);
         let place = put(&mut self.pieces, &mut self.free_pieces, pieces);
         row.division = Division::Pieces(place);
-        Some(place)
+        place
     }
 
     /// A row has been stored to as a whole, and nothing else is left to remember.
-    pub fn unite(&mut self, row: usize, store: Run) {
+    pub fn unite(&mut self, row: usize, store: Kept) {
         let row = &mut self.rows[row];
-        if store.first.is_strong() {
+        if store.is_strong() {
             return;
         }
         match row.division {
@@ -317,19 +299,11 @@ impl History {
         }
         *row = Row {
             division: Division::None,
-            store,
-            loads: [Run::NONE; 2],
+            all: Granule {
+                store,
+                ..Granule::NONE
+            },
         };
-    }
-}
-
-impl Row {
-    /// The history of one granule, if the row is not divided.
-    fn granule(&self, at: u32) -> Granule {
-        Granule {
-            store: self.store.at(at),
-            loads: self.loads.map(|load| load.at(at)),
-        }
     }
 }
 
@@ -348,13 +322,49 @@ fn put<T>(all: &mut Vec<T>, free: &mut Vec<u32>, one: T) -> u32 {
 }
 
 impl Granule {
-    #[cfg(test)]
     pub const NONE: Self = Self {
         store: Kept::NONE,
         loads: [Kept::NONE; 2],
     };
 
-    /// Takes note of an access; returns one that it races with.
+    /// The histories of `1 << size` granules from that one on.
+    fn part(&self, granule: u32, size: u32) -> Self {
+        Self {
+            store: self.store.part(granule, size),
+            loads: self.loads.map(|load| load.part(granule, size)),
+        }
+    }
+
+    /// Takes note of an access to all granules that share this history, if that does the same to all of them and there
+    /// is no race.
+    #[inline(always)]
+    pub fn meet_all(&mut self, view: &View<'_>, now: Kept) -> bool {
+        let is_before = |kept: &Kept| kept.is_before(view, &now);
+        if now.is_strong() || is_before(&self.store) != Some(true) {
+            return false;
+        }
+        let [first, second] = &mut self.loads;
+        if now.access() != Access::Load {
+            let ordered = is_before(first) == Some(true) && is_before(second) == Some(true);
+            if ordered {
+                self.store = now;
+                self.loads = [Kept::NONE; 2];
+            }
+            return ordered;
+        }
+        match is_before(first) {
+            Some(true) => *first = now,
+            Some(false) => {
+                if second.warp() == now.warp() || is_before(second) == Some(true) {
+                    *second = now;
+                }
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Takes note of an access to one granule; returns one that it races with.
     #[inline(always)]
     pub fn meet(&mut self, view: &View<'_>, now: Kept, same: bool) -> Option<Kept> {
         let races = |earlier: &Kept| {
@@ -399,6 +409,9 @@ impl Granule {
         let [first, second] = &mut self.loads;
         let (earlier, moment) = (first.moment(), now.moment());
         let own = earlier.warp == moment.warp;
+        if own && first.spread() != now.spread() && !view.knows_all(earlier) {
+            return false;
+        }
         let mut others = lanes;
         if view.knows_all(earlier) || own && earlier.lane == moment.lane {
             // The first lane's load is kept there, and no later one comes after it.
