@@ -95,6 +95,8 @@ pub struct BlockCost {
     pub global_write_bytes: u64,
     /// Bytes moved to and from shared memory.
     pub shared_bytes: u64,
+    /// Bytes that the block moves to and from the shared memory of other blocks of its cluster.
+    pub cluster_bytes: u64,
     /// Atomic operations of threads on global memory.
     pub atomics: u64,
 }

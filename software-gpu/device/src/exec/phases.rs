@@ -10,6 +10,8 @@ use super::cost::{BlockCost, Class, Coupling};
 const SHARED_PER_CYCLE: u64 = 128;
 /// Bytes between one multiprocessor and the memory system in a cycle.
 const GLOBAL_PER_CYCLE: u64 = 64;
+/// Bytes between one multiprocessor and the shared memory of others in a cycle.
+const CLUSTER_PER_CYCLE: u64 = 16;
 /// Warp instructions that all schedulers of a multiprocessor issue in a cycle.
 const DISPATCH_PER_CYCLE: f64 = 4.0;
 
@@ -76,7 +78,10 @@ impl Phases {
         let shared = cost.shared_bytes - self.before.shared_bytes;
         let read = cost.global_read_bytes - self.before.global_read_bytes;
         let written = cost.global_write_bytes - self.before.global_write_bytes;
-        let transfers = shared / SHARED_PER_CYCLE + (read + written) / GLOBAL_PER_CYCLE;
+        let passed_on = cost.cluster_bytes - self.before.cluster_bytes;
+        let transfers = shared / SHARED_PER_CYCLE
+            + passed_on / CLUSTER_PER_CYCLE
+            + (read + written) / GLOBAL_PER_CYCLE;
         (start + missing + transfers, saved + missing - hitting)
     }
 
@@ -121,6 +126,23 @@ mod tests {
         assert_eq!(block.cached_saving_cycles, 500.0);
         assert_eq!(block.coupling, Coupling::Phased);
         assert_eq!(block.exposed_bytes, 6400);
+    }
+
+    #[test]
+    fn what_goes_to_other_blocks_passes_their_network() {
+        let mut phases = Phases::default();
+        let passing = |bytes| BlockCost {
+            cluster_bytes: bytes,
+            ..cost(0, 6400)
+        };
+        assert_eq!(
+            phases.barrier(&mut passing(1600), (900, 0), true),
+            (1100, 0)
+        );
+        assert_eq!(
+            phases.barrier(&mut passing(4800), (1100, 0), true),
+            (1300, 0)
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ use super::target::{Sectors, Target, addresses};
 
 /// Bytes that one multiprocessor moves per cycle, for the modelled end of a bulk copy.
 pub(super) const BYTES_PER_CYCLE: u64 = 32;
+/// Bytes that one multiprocessor sends to others of its cluster per cycle, likewise.
+const CLUSTER_BYTES_PER_CYCLE: u64 = 16;
 /// Bulk copies move multiples of this, from and to multiples of it.
 const BULK_UNIT: u32 = 16;
 
@@ -145,7 +147,7 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
                 else {
                     return;
                 };
-                let transfer = transfer(cx.cycles, &source, target.pointer, bytes);
+                let transfer = transfer(cx.cycles, &source, &target, bytes);
                 let warp = cx.warp as usize;
                 cx.copies[warp].bulk.issue(lane, transfer);
                 continue;
@@ -172,19 +174,26 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
     }
 }
 
-fn transfer(now: u64, source: &Target<'_>, to: *mut u8, bytes: u32) -> Transfer {
+fn transfer(now: u64, source: &Target<'_>, target: &Target<'_>, bytes: u32) -> Transfer {
     // From the block's own shared memory the way is to another block's, or out.
-    let latency = match source.global {
-        Some(_) => latency::GLOBAL,
-        None => latency::DISTRIBUTED,
+    let (latency, per_cycle) = match source.global {
+        Some(_) => (latency::GLOBAL, BYTES_PER_CYCLE),
+        None if crosses(source, target) => (latency::DISTRIBUTED, CLUSTER_BYTES_PER_CYCLE),
+        None => (latency::DISTRIBUTED, BYTES_PER_CYCLE),
     };
     Transfer {
         from: source.pointer,
-        to,
+        to: target.pointer,
         source_bytes: bytes,
         bytes,
-        ready: now + u64::from(latency) + u64::from(bytes) / BYTES_PER_CYCLE,
+        ready: now + u64::from(latency) + u64::from(bytes) / per_cycle,
     }
+}
+
+/// Whether a copy goes from one block's shared memory to another's. What a copy from global memory brings to other blocks comes
+/// from the L2 cache, not from the block that has asked for it.
+fn crosses(source: &Target<'_>, target: &Target<'_>) -> bool {
+    source.global.is_none() && target.remote
 }
 
 impl<'g> Context<'g> {
@@ -236,13 +245,16 @@ impl<'g> Context<'g> {
         let Some(target) = self.bulk_side(&sites[0], lane, to, bytes, Access::Store) else {
             return;
         };
+        if crosses(source, &target) {
+            self.cost.cluster_bytes += u64::from(bytes);
+        }
         let Some(mbarrier) = self.mbarrier(&sites[2], lane, mbarrier) else {
             return;
         };
         self.watch_arrival(mbarrier);
         self.cluster.announce(Announced {
             mbarrier,
-            transfers: vec![transfer(self.cycles, source, target.pointer, bytes)],
+            transfers: vec![transfer(self.cycles, source, &target, bytes)],
             completion: Completion::Bytes(bytes),
             line: sites[2].line,
         });
