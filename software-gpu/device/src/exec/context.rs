@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
-use super::async_copy::WarpCopies;
+use super::async_copy::{Ahead, WarpCopies};
 use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
@@ -63,6 +63,8 @@ pub(super) struct Context<'g> {
     pub block_rank: u64,
     /// Counters of the block.
     pub cost: BlockCost,
+    /// What of it comes while the block computes.
+    pub ahead: Ahead,
     /// The memory that all blocks have touched.
     pub touches: Box<Touches>,
     /// The first fault of the block.

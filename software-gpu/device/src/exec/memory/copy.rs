@@ -53,7 +53,9 @@ impl Shape for Issue {
                 source_bytes,
                 bytes,
                 ready: cx.cycles + u64::from(latency::GLOBAL),
+                phase: cx.ahead.phase,
             };
+            cx.ahead.ask(&transfer);
             let warp = cx.warp as usize;
             cx.copies[warp].single.issue(lane, transfer);
         }
@@ -83,6 +85,7 @@ impl<const BULK: bool, const ALL: bool> Shape for Wait<BULK, ALL> {
             false => groups.take(mask, op.e),
         };
         if !BULK {
+            taken.iter().for_each(|transfer| cx.ahead.wait(transfer));
             taken.extend(cx.cluster.take_transfers_of(cx.cluster_rank, cx.warp, mask));
         }
         for transfer in taken {
@@ -111,6 +114,9 @@ impl<const COUNTED: bool> Shape for Announce<COUNTED> {
             cx.watch_arrival(mbarrier);
             let (rank, warp) = (cx.cluster_rank, cx.warp);
             let transfers = cx.copies[warp as usize].single.take_all(1 << lane);
+            transfers
+                .iter()
+                .for_each(|transfer| cx.ahead.wait(transfer));
             cx.cluster.announce(Announced {
                 mbarrier,
                 transfers,
@@ -187,6 +193,7 @@ fn transfer(now: u64, source: &Target<'_>, target: &Target<'_>, bytes: u32) -> T
         source_bytes: bytes,
         bytes,
         ready: now + u64::from(latency) + u64::from(bytes) / per_cycle,
+        phase: 0,
     }
 }
 
