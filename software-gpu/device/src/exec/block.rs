@@ -11,7 +11,7 @@ use super::cost::{BlockCost, latency};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::group::complete_cluster_barrier;
-use super::memory::Cached;
+use super::memory::{Cached, NearLines};
 use super::phases::Phases;
 use super::thread_states::{self, Awaited};
 use super::touched::Touches;
@@ -83,6 +83,7 @@ impl<'g> Worker<'g> {
             block_rank: 0,
             cost: BlockCost::default(),
             ahead: Ahead::default(),
+            near: NearLines::default(),
             touches: Box::default(),
             fault: None,
             caches: vec![Cached::default(); program.sites as usize],
@@ -242,6 +243,7 @@ impl<'g> Worker<'g> {
         cx.block_rank = rank;
         cx.cost = BlockCost::default();
         cx.ahead = Ahead::default();
+        cx.near.clear();
         cx.fault = None;
         cx.copies.iter_mut().for_each(WarpCopies::clear);
         cx.multiplications

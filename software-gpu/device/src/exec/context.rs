@@ -9,7 +9,7 @@ use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
 use super::grid::Grid;
-use super::memory::Cached;
+use super::memory::{Cached, NearLines};
 use super::op::Slot;
 use super::program::Code;
 use super::touched::Touches;
@@ -71,6 +71,8 @@ pub(super) struct Context<'g> {
     pub fault: Option<Box<Fault>>,
     /// The last allocation that each memory instruction used.
     pub caches: Vec<Cached<'g>>,
+    /// The lines of addresses that the L1 cache has.
+    pub near: NearLines,
     /// The checkers, when they are on.
     pub watch: Option<Box<Watch<'g>>>,
     /// The code being executed.
