@@ -24,6 +24,10 @@ use examples_host::prelude::*;
 /// Noise of two measurements, as a share.
 const NOISE: f64 = 0.03;
 
+/// Why a launch of all products of a GPU's size is too slow in the model.
+const SPILLS: &str = "the model takes a kernel's data as a whole: where that is more than half of the L2 cache, none of it is found \
+     there. On GPUs the tiles that run together share it, and no number of streams beats the one launch";
+
 /// The products without their copies.
 struct Resident(Products);
 
@@ -80,6 +84,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [serial, two, four, eight, batched] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Streams);
 
+    let spills = part.by_times(true, false);
     let gain = |from: &Outcome, to: &Outcome| ratio(from.median().div_duration_f64(to.median()));
     for (outcome, least) in [(two, 1.3), (four, 1.5), (eight, 1.5), (batched, 1.5)] {
         let sentence = format!("{}: faster than one stream", outcome.name);
@@ -88,7 +93,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     for outcome in [two, four, eight] {
         let least = outcome.times.min().div_duration_f64(batched.times.min());
         let sentence = format!("{}: not faster than one launch of all", outcome.name);
-        part.expect(outcome.id("not-below-bound"), &sentence, ratio(least).at_least(1.0 - NOISE));
+        let bound = ratio(least).at_least(1.0 - NOISE);
+        let bound = if spills { bound.not_of_the_model(SPILLS) } else { bound };
+        part.expect(outcome.id("not-below-bound"), &sentence, bound);
     }
     part.take_away(
         "Fill the device with one launch where you can; streams are the next best thing.",

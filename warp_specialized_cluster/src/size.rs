@@ -13,7 +13,7 @@
 //! (`CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`): without it a launch of 16 is refused. A cluster that fetches more than
 //! its share, or a launch of 16 that is accepted, would prove this wrong.
 
-use crate::product::{Shape, Way, Work};
+use crate::product::{MERGING, Shape, Way, Work};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
@@ -79,6 +79,10 @@ pub fn run(part: &mut Part) -> Result<()> {
         let sentence = format!("{}: waiting for each other costs little", outcome.name);
         part.expect(outcome.id("waiting"), &sentence, slower);
     }
+    let best = shared.iter().map(Outcome::median).min().unwrap_or_default();
+    let gain = ratio(one.median().div_duration_f64(best)).at_most(1.1);
+    let sentence = "sharing hardly gains time";
+    part.expect("merged/best", sentence, gain.not_of_the_model(MERGING));
     let sentence = "a cluster of 16 blocks is refused";
     part.expect(
         "refused/blocks-16",
