@@ -3,7 +3,7 @@
 mod exec_support;
 
 use exec_support::*;
-use software_gpu::exec::Fault;
+use software_gpu::exec::{BlockCost, Fault};
 
 const DECLARATIONS: &str = ".shared .align 128 .b8 data[4096]; .shared .align 8 .b8 bar[16];";
 
@@ -22,6 +22,45 @@ fn run_90(body: &str, launch: Launch) -> Result<Vec<u32>, Fault> {
     let parameters = Parameters::default().with(to).with(from).with(count as u32);
     device.run(&module, "test", launch, &parameters)?;
     Ok(device.download(to, count))
+}
+
+/// What a block costs that copies four stages of 512 bytes from `%in` to `%r2`, `wait` and a barrier behind each. `ahead`: one is on its
+/// way beforehand.
+fn stages(ahead: bool, wait: &str) -> BlockCost {
+    let copy = |at: u32| {
+        format!(
+            "cp.async.ca.shared.global [%r2+{}], [%in+{}], 4; cp.async.commit_group;",
+            512 * at,
+            512 * at
+        )
+    };
+    let mut body = PLACE.to_owned();
+    if ahead {
+        body += &copy(0);
+    }
+    for stage in u32::from(ahead)..4 + u32::from(ahead) {
+        body += &format!("{} {wait} bar.sync 0;", copy(stage));
+    }
+    let text = kernel(DECLARATIONS, &body)
+        .replace("6.0", "8.6")
+        .replace("sm_70", "sm_90");
+    let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let (from, to) = (device.upload(&[0_u32; 640]), device.upload(&[0_u32; 128]));
+    let parameters = Parameters::default().with(to).with(from).with(128_u32);
+    let cost = device.run(&module, "test", launch(1, 128), &parameters);
+    cost.unwrap().runs[0].1
+}
+
+/// What was asked for before the last barrier has been on its way since: nobody waits for its bytes, only for the last of them.
+#[test]
+fn a_ring_of_stages_comes_while_the_block_computes() {
+    let one_by_one = stages(false, "cp.async.wait_group 0;");
+    assert_eq!(one_by_one.exposed_bytes, 4 * 512);
+    let ring = stages(true, "cp.async.wait_group 1;");
+    assert_eq!(ring.exposed_bytes, 512);
+    assert_eq!(ring.global_read_bytes, 5 * 512);
+    assert!(ring.latency_cycles < one_by_one.latency_cycles);
 }
 
 /// `%r2` is the thread's place in `data`, `%in` and `%out` its places in global memory.

@@ -3,7 +3,7 @@
 mod exec_support;
 
 use exec_support::*;
-use software_gpu::exec::Fault;
+use software_gpu::exec::{BlockCost, Fault};
 
 /// As [`kernel`], for a module of sm_90.
 fn kernel_90(declarations: &str, body: &str) -> String {
@@ -130,6 +130,50 @@ fn atomics_reach_another_blocks_shared_memory() {
         barrier.cluster.arrive; barrier.cluster.wait;";
     let seen = run_clusters(".shared .align 4 .b8 word[4];", body, clusters(8, 64, 4)).unwrap();
     assert_eq!(seen, [256; 512]);
+}
+
+/// Bytes that a block moves to and from the shared memory of the other one. `%r4` and `%r5` are words and an mbarrier object of its
+/// own, `%r7` the same words as seen by the cluster, `%r9` and `%r10` those of the other block.
+fn passed_on(body: &str) -> u64 {
+    let body = format!(
+        "ld.param.u64 %rd1, [in]; mov.u32 %r4, words; mov.u32 %r5, full; mov.u32 %r6, %cluster_ctarank;
+        mbarrier.init.shared.b64 [%r5], 1; barrier.cluster.arrive; barrier.cluster.wait;
+        mapa.shared::cluster.u32 %r7, %r4, %r6; xor.b32 %r8, %r6, 1;
+        mapa.shared::cluster.u32 %r9, %r4, %r8; mapa.shared::cluster.u32 %r10, %r5, %r8;
+        {body} barrier.cluster.arrive; barrier.cluster.wait;"
+    );
+    let words = ".shared .align 16 .b8 words[256]; .shared .align 8 .b8 full[8];";
+    let module = load(&kernel_90(words, &body)).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = Device::new();
+    let (to, from) = (device.upload(&[0_u32; 64]), device.upload(&[0_u32; 64]));
+    let parameters = Parameters::default().with(to).with(from).with(64_u32);
+    let cost = device.run(&module, "test", clusters(2, 1, 2), &parameters);
+    let passed = |(blocks, block): &(u64, BlockCost)| blocks * block.cluster_bytes;
+    cost.unwrap().runs.iter().map(passed).sum::<u64>() / 2
+}
+
+/// Whatever moves it is counted, and neither what blocks do in their own shared memory nor what comes from global memory.
+#[test]
+fn what_blocks_pass_on_to_each_other_is_counted() {
+    assert_eq!(passed_on("ld.shared::cluster.u32 %r3, [%r9];"), 4);
+    assert_eq!(passed_on("st.shared::cluster.u32 [%r9], %r3;"), 4);
+    let add = "atom.shared::cluster.add.u32 %r3, [%r9], 1;";
+    assert_eq!(passed_on(add), 4);
+    let arrive = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10];";
+    assert_eq!(passed_on(arrive), 8);
+    let own = "ld.shared::cluster.u32 %r3, [%r7]; st.shared.u32 [%r4], %r3;";
+    assert_eq!(passed_on(own), 0);
+    let copy = |from: &str, sides: &str, full: &str| {
+        let instruction = "cp.async.bulk.shared::cluster";
+        let completion = "mbarrier::complete_tx::bytes";
+        passed_on(&format!(
+            "{instruction}.{from}.{completion} {sides}, 64, [{full}];"
+        ))
+    };
+    // The mbarrier object is told there, too.
+    assert_eq!(copy("shared::cta", "[%r9], [%r4]", "%r10"), 64 + 8);
+    assert_eq!(copy("global", "[%r9], [%rd1]", "%r10"), 8);
+    assert_eq!(copy("shared::cta", "[%r7], [%r4]", "%r5"), 0);
 }
 
 /// Between arriving and waiting a thread goes on; waiting twice for one arrival does not block.

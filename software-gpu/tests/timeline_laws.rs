@@ -220,6 +220,25 @@ fn what_is_handed_over_overlaps_unless_pipe_and_memory_are_both_busy() {
 }
 
 #[test]
+fn the_network_between_the_blocks_of_a_cluster_is_narrower_than_shared_memory() {
+    let takes = |shared_bytes, cluster_bytes| {
+        let block = BlockTime {
+            latency_cycles: 1000.0,
+            shared_bytes,
+            cluster_bytes,
+            ..BlockTime::default()
+        };
+        kernel(132, 1, block)
+    };
+    // 1980 cycles in a microsecond.
+    let bytes = 16 * 1980 * 1000;
+    let network = takes(bytes, bytes);
+    assert!((network / 1000.0 - 1.0).abs() < 0.01, "{network}");
+    let own = takes(bytes, 0);
+    assert!((own / 125.0 - 1.0).abs() < 0.03, "{own}");
+}
+
+#[test]
 fn the_l2_cache_has_a_bandwidth_of_its_own() {
     let block = BlockTime {
         latency_cycles: 1000.0,

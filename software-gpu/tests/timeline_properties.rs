@@ -57,6 +57,7 @@ fn block() -> impl Strategy<Value = BlockTime> {
                 cache_bytes: 2 * dram_bytes,
                 exposed_bytes: dram_bytes / 2,
                 shared_bytes,
+                cluster_bytes: shared_bytes / 4,
                 atomics: 0,
                 coupling,
             },

@@ -13,7 +13,7 @@
 //! (`CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`): without it a launch of 16 is refused. A cluster that fetches more than
 //! its share, or a launch of 16 that is accepted, would prove this wrong.
 
-use crate::product::{Shape, Way, Work};
+use crate::product::{MERGING, Shape, Way, Work};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
@@ -77,7 +77,12 @@ pub fn run(part: &mut Part) -> Result<()> {
         let (name, slower) = (&outcome.name, one.speedup_over(outcome).at_most(1.15));
         expect! { part; outcome.id("waiting"), "{name}: waiting for each other costs little" => slower; }
     }
-    expect! { part; "refused/blocks-16", "a cluster of 16 blocks is refused" => exactly(refused, INVALID_SIZE); }
+    let best = shared.iter().map(Outcome::median).min().unwrap_or_default();
+    let gain = ratio(one.median().div_duration_f64(best)).at_most(1.1);
+    expect! { part;
+        "merged/best", "sharing hardly gains time" => gain.not_of_the_model(MERGING);
+        "refused/blocks-16", "a cluster of 16 blocks is refused" => exactly(refused, INVALID_SIZE);
+    }
     part.take_away(
         "Two or four blocks save most of the bytes. More have to wait for more neighbours.",
     );

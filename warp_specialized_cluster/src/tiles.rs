@@ -16,22 +16,21 @@
 //! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, whoever sends them. And no
 //! block may exit before all have finished.
 //!
-//! What that gains in time is another question. On an H200 it gains nothing: the first way gets more bytes a second than the L2
-//! cache is known to deliver, which suggests that the device merges neighbours' requests for the same line before they reach it.
-//! The software GPU's model does not merge them, and shows what sharing gains where the cache is the limit.
+//! What that gains in time is another question. On an H200 it gains nothing: the device merges neighbours' requests for the same line
+//! before they reach the L2 cache. Of 63 million sectors that the blocks ask for in the first way, Nsight Compute counts 30 million
+//! there. The software GPU's model does not merge them, and shows what sharing gains where the cache is the limit. Passing tiles
+//! on takes longer: between multiprocessors an H200 moves 15 bytes a clock for each of them, and the model 16.
 //!
 //! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that takes 15 % longer than
 //! fetching everything, would prove this wrong.
 
-use crate::product::{Shape, Way, Work};
+use crate::product::{MERGING, Shape, Way, Work};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
 /// Blocks of a cluster.
 const CLUSTER: u32 = 4;
-
-const LINKS: &str = "the model has no figure for the network between multiprocessors";
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
@@ -87,8 +86,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     expect! { part;
         "waiting/multicast", "multicast: waiting for each other costs little" => global.speedup_over(multicast).at_most(1.15);
         "bound/multicast", "and gains no more than it saves bytes" => multicast.speedup_over(global).at_most(1.0 / least);
-        "faster/dsmem", "multicast is faster than passing tiles on" =>
-            multicast.speedup_over(dsmem).at_least(1.05).not_of_the_model(LINKS);
+        "merged/multicast", "sharing by multicast hardly gains time" =>
+            multicast.speedup_over(global).at_most(1.1).not_of_the_model(MERGING);
+        "faster/dsmem", "multicast is faster than passing tiles on" => multicast.speedup_over(dsmem).at_least(1.05);
     }
     part.take_away("Blocks of a cluster that need the same tile fetch it once: multicast.");
     Ok(())

@@ -175,6 +175,8 @@ pub struct Kernels {
     pub shared_bytes_per_cycle: Figure,
     /// Bytes between one multiprocessor and the memory system in a cycle.
     pub global_bytes_per_cycle: Figure,
+    /// Bytes that one multiprocessor moves to or from the shared memory of others in a cycle.
+    pub cluster_bytes_per_cycle: Figure,
     /// Global atomic operations of one multiprocessor in a cycle.
     pub atomics_per_cycle: Figure,
     /// Floating-point operations of the tensor cores of one multiprocessor in a cycle, bf16 with dense operands; a multiply-add

@@ -18,6 +18,8 @@ pub(super) struct Transfer {
     pub bytes: u32,
     /// The cycle at which the hardware would be done.
     pub ready: u64,
+    /// The phase of the block in which it was asked for; see [`Ahead`].
+    pub phase: u32,
 }
 
 impl Transfer {
@@ -33,6 +35,36 @@ impl Transfer {
             self.to
                 .add(source_bytes)
                 .write_bytes(0, self.bytes as usize - source_bytes);
+        }
+    }
+}
+
+/// What a block has asked for by `cp.async`, and has not waited for before its next barrier: that comes while it computes.
+///
+/// A ring of stages works this way. What is waited for in a later phase than it was asked for has been on its way meanwhile: only
+/// its latency can hold the block up, [`Transfer::ready`], and the width of the way, which counts over the block's whole life.
+/// Copies that an mbarrier object is told of are not among them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ahead {
+    /// Barriers of the whole block that are complete.
+    pub phase: u32,
+    /// Bytes of global memory, and bytes into shared memory.
+    pub read: u64,
+    pub shared: u64,
+}
+
+impl Ahead {
+    /// A copy is asked for.
+    pub fn ask(&mut self, transfer: &Transfer) {
+        self.read += u64::from(transfer.source_bytes);
+        self.shared += u64::from(transfer.bytes);
+    }
+
+    /// A thread waits for a copy.
+    pub fn wait(&mut self, transfer: &Transfer) {
+        if transfer.phase == self.phase {
+            self.read -= u64::from(transfer.source_bytes);
+            self.shared -= u64::from(transfer.bytes);
         }
     }
 }
@@ -171,6 +203,7 @@ mod tests {
             source_bytes: 0,
             bytes: 0,
             ready,
+            phase: 0,
         }
     }
 
@@ -195,6 +228,25 @@ mod tests {
     }
 
     #[test]
+    fn only_what_was_asked_for_before_the_last_barrier_came_ahead() {
+        let mut ahead = Ahead::default();
+        let copy = |phase| Transfer {
+            source_bytes: 12,
+            bytes: 16,
+            phase,
+            ..transfer(0)
+        };
+        ahead.ask(&copy(0));
+        ahead.ask(&copy(0));
+        ahead.wait(&copy(0));
+        assert_eq!((ahead.read, ahead.shared), (12, 16));
+        ahead.phase = 1;
+        ahead.ask(&copy(1));
+        ahead.wait(&copy(0));
+        assert_eq!((ahead.read, ahead.shared), (24, 32));
+    }
+
+    #[test]
     fn what_the_source_lacks_is_zero() {
         let (from, mut to) = ([1_u8; 8], [7_u8; 16]);
         let transfer = Transfer {
@@ -203,6 +255,7 @@ mod tests {
             source_bytes: 6,
             bytes: 16,
             ready: 0,
+            phase: 0,
         };
         // SAFETY: both arrays are as long as that.
         unsafe { transfer.perform() };

@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
-use super::async_copy::WarpCopies;
+use super::async_copy::{Ahead, WarpCopies};
 use super::cluster::Cluster;
 use super::context::Context;
 use super::cost::{BlockCost, latency};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::group::complete_cluster_barrier;
-use super::memory::Cached;
+use super::memory::{Cached, NearLines};
 use super::phases::Phases;
 use super::thread_states::{self, Awaited};
 use super::touched::Touches;
@@ -82,6 +82,8 @@ impl<'g> Worker<'g> {
             block: [0; 3],
             block_rank: 0,
             cost: BlockCost::default(),
+            ahead: Ahead::default(),
+            near: NearLines::default(),
             touches: Box::default(),
             fault: None,
             caches: vec![Cached::default(); program.sites as usize],
@@ -193,7 +195,8 @@ impl<'g> Worker<'g> {
         let slowest = self.warps.iter().max_by_key(|warp| warp.cycles());
         let (cycles, saving) = slowest.map_or((0, 0), |warp| (warp.cycles(), warp.saving()));
         let handed = self.cx.grid.kernel.program.copies_asynchronously;
-        self.phases.block(self.cx.cost, (cycles, saving), handed)
+        self.phases
+            .block(self.cx.cost, self.cx.ahead, (cycles, saving), handed)
     }
 
     /// Whether the cluster's barrier may have become complete since this was last asked.
@@ -239,6 +242,8 @@ impl<'g> Worker<'g> {
         cx.block = cx.grid.block_index(rank);
         cx.block_rank = rank;
         cx.cost = BlockCost::default();
+        cx.ahead = Ahead::default();
+        cx.near.clear();
         cx.fault = None;
         cx.copies.iter_mut().for_each(WarpCopies::clear);
         cx.multiplications
@@ -298,7 +303,9 @@ impl<'g> Worker<'g> {
             }
             let latest = (barrier.cycles, barrier.saving);
             let whole = !barrier.passed && barrier.arrived == alive;
-            let (cycles, saving) = self.phases.barrier(&mut self.cx.cost, latest, whole);
+            let (cycles, saving) =
+                self.phases
+                    .barrier(&mut self.cx.cost, &mut self.cx.ahead, latest, whole);
             let at = (cycles + u64::from(latency::BARRIER), saving);
             for warp in &mut self.warps {
                 warp.release(id as u32, at, barrier.votes, barrier.arrived);

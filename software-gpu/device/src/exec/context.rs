@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
-use super::async_copy::WarpCopies;
+use super::async_copy::{Ahead, WarpCopies};
 use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
 use super::grid::Grid;
-use super::memory::Cached;
+use super::memory::{Cached, NearLines};
 use super::op::Slot;
 use super::program::Code;
 use super::touched::Touches;
@@ -63,12 +63,16 @@ pub(super) struct Context<'g> {
     pub block_rank: u64,
     /// Counters of the block.
     pub cost: BlockCost,
+    /// What of it comes while the block computes.
+    pub ahead: Ahead,
     /// The memory that all blocks have touched.
     pub touches: Box<Touches>,
     /// The first fault of the block.
     pub fault: Option<Box<Fault>>,
     /// The last allocation that each memory instruction used.
     pub caches: Vec<Cached<'g>>,
+    /// The lines of addresses that the L1 cache has.
+    pub near: NearLines,
     /// The checkers, when they are on.
     pub watch: Option<Box<Watch<'g>>>,
     /// The code being executed.

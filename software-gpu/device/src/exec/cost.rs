@@ -95,6 +95,8 @@ pub struct BlockCost {
     pub global_write_bytes: u64,
     /// Bytes moved to and from shared memory.
     pub shared_bytes: u64,
+    /// Bytes that the block moves to and from the shared memory of other blocks of its cluster.
+    pub cluster_bytes: u64,
     /// Atomic operations of threads on global memory.
     pub atomics: u64,
 }
@@ -173,6 +175,8 @@ pub(super) mod latency {
     pub const GLOBAL: u16 = 850;
     /// A global load that hits the L2 cache.
     pub const CACHED: u16 = 268;
+    /// A global load that hits the L1 cache.
+    pub const NEAR: u16 = 40;
     pub const ATOMIC: u16 = 700;
     /// A load that acquires at the scope of the device: past the L1 cache, which is emptied then.
     ///

@@ -1,15 +1,19 @@
 //! The phases of a block: what its barriers keep apart cannot overlap.
 //!
 //! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
-//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. A block
-//! without such barriers has no phases: its warps drift apart and use all units at the same time.
+//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. What it
+//! asks for and does not wait for before the barrier, [`Ahead`], passes while it computes. A block without such barriers has no
+//! phases: its warps drift apart and use all units at the same time.
 
+use super::async_copy::Ahead;
 use super::cost::{BlockCost, Class, Coupling};
 
 /// Bytes between one multiprocessor's shared memory and its registers in a cycle.
 const SHARED_PER_CYCLE: u64 = 128;
 /// Bytes between one multiprocessor and the memory system in a cycle.
 const GLOBAL_PER_CYCLE: u64 = 64;
+/// Bytes between one multiprocessor and the shared memory of others in a cycle.
+const CLUSTER_PER_CYCLE: u64 = 16;
 /// Warp instructions that all schedulers of a multiprocessor issue in a cycle.
 const DISPATCH_PER_CYCLE: f64 = 4.0;
 
@@ -30,13 +34,20 @@ pub(super) struct Phases {
 impl Phases {
     /// A barrier is complete, whose last warp arrived at `latest`. `whole`: all threads of the block waited at it.
     /// Returns when they may go on.
-    pub fn barrier(&mut self, cost: &mut BlockCost, latest: Moment, whole: bool) -> Moment {
-        let moved = (cost.global_read_bytes, cost.global_write_bytes);
-        let read = moved.0 - self.moved.0;
+    pub fn barrier(
+        &mut self,
+        cost: &mut BlockCost,
+        ahead: &mut Ahead,
+        latest: Moment,
+        whole: bool,
+    ) -> Moment {
+        let awaited = awaited(cost, ahead);
+        let moved = (awaited.global_read_bytes, awaited.global_write_bytes);
+        let read = moved.0.saturating_sub(self.moved.0);
         // Where only some wait, the stores of the others are in the way of their loads.
         let written = moved.1 - self.moved.1;
         // Barriers before anything was loaded begin the work, and do not cut it into phases.
-        self.coupled |= read + written > 0;
+        self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
         if !self.coupled {
             return latest;
         }
@@ -45,13 +56,20 @@ impl Phases {
         if !whole {
             return latest;
         }
-        let end = self.end(cost, latest);
-        (self.start, self.before) = (end, *cost);
+        let end = self.end(&awaited, latest);
+        (self.start, self.before) = (end, awaited);
+        ahead.phase += 1;
         end
     }
 
     /// The cost of the block, whose last warp ended at `latest`. `handed`: asynchronous copies hand data over.
-    pub fn block(&self, mut cost: BlockCost, latest: Moment, handed: bool) -> BlockCost {
+    pub fn block(
+        &self,
+        mut cost: BlockCost,
+        ahead: Ahead,
+        latest: Moment,
+        handed: bool,
+    ) -> BlockCost {
         cost.coupling = match (self.coupled, handed) {
             (true, _) => Coupling::Phased,
             (false, true) => Coupling::Handed,
@@ -59,7 +77,7 @@ impl Phases {
         };
         let (cycles, saving) = match self.start.0 {
             0 => latest,
-            _ => self.end(&cost, latest),
+            _ => self.end(&awaited(&cost, &ahead), latest),
         };
         cost.latency_cycles = cycles as f64;
         cost.cached_saving_cycles = saving as f64;
@@ -73,10 +91,15 @@ impl Phases {
         let issue = self.issue_cycles(cost);
         let missing = cycles.max(issue);
         let hitting = cycles.saturating_sub(saving).max(issue);
-        let shared = cost.shared_bytes - self.before.shared_bytes;
-        let read = cost.global_read_bytes - self.before.global_read_bytes;
+        let shared = cost.shared_bytes.saturating_sub(self.before.shared_bytes);
+        let read = cost
+            .global_read_bytes
+            .saturating_sub(self.before.global_read_bytes);
         let written = cost.global_write_bytes - self.before.global_write_bytes;
-        let transfers = shared / SHARED_PER_CYCLE + (read + written) / GLOBAL_PER_CYCLE;
+        let passed_on = cost.cluster_bytes - self.before.cluster_bytes;
+        let transfers = shared / SHARED_PER_CYCLE
+            + passed_on / CLUSTER_PER_CYCLE
+            + (read + written) / GLOBAL_PER_CYCLE;
         (start + missing + transfers, saved + missing - hitting)
     }
 
@@ -93,9 +116,24 @@ impl Phases {
     }
 }
 
+/// The same without what comes while the block computes.
+fn awaited(cost: &BlockCost, ahead: &Ahead) -> BlockCost {
+    BlockCost {
+        global_read_bytes: cost.global_read_bytes.saturating_sub(ahead.read),
+        shared_bytes: cost.shared_bytes.saturating_sub(ahead.shared),
+        ..*cost
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOTHING: Ahead = Ahead {
+        phase: 0,
+        read: 0,
+        shared: 0,
+    };
 
     fn cost(fma: u32, read: u64) -> BlockCost {
         let mut cost = BlockCost {
@@ -110,13 +148,16 @@ mod tests {
     fn phases_add_up() {
         let mut phases = Phases::default();
         let mut loaded = cost(0, 6400);
-        assert_eq!(phases.barrier(&mut loaded, (900, 500), true), (1000, 500));
+        assert_eq!(
+            phases.barrier(&mut loaded, &mut NOTHING.clone(), (900, 500), true),
+            (1000, 500)
+        );
         // 4,000 multiply-adds take 1,000 cycles, however short the slowest warp's path is.
         let computed = BlockCost {
             exposed_bytes: loaded.exposed_bytes,
             ..cost(4000, 6400)
         };
-        let block = phases.block(computed, (1200, 500), false);
+        let block = phases.block(computed, NOTHING, (1200, 500), false);
         assert_eq!(block.latency_cycles, 2000.0);
         assert_eq!(block.cached_saving_cycles, 500.0);
         assert_eq!(block.coupling, Coupling::Phased);
@@ -124,21 +165,56 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_to_other_blocks_passes_their_network() {
+        let mut phases = Phases::default();
+        let passing = |bytes| BlockCost {
+            cluster_bytes: bytes,
+            ..cost(0, 6400)
+        };
+        assert_eq!(
+            phases.barrier(&mut passing(1600), &mut NOTHING.clone(), (900, 0), true),
+            (1100, 0)
+        );
+        assert_eq!(
+            phases.barrier(&mut passing(4800), &mut NOTHING.clone(), (1100, 0), true),
+            (1300, 0)
+        );
+    }
+
+    #[test]
+    fn what_comes_while_the_block_computes_does_not_hold_it_up() {
+        let ring = |ahead: u64| {
+            let (mut phases, mut ahead) = (
+                Phases::default(),
+                Ahead {
+                    read: ahead,
+                    ..NOTHING
+                },
+            );
+            let mut cost = cost(0, 6400);
+            let end = phases.barrier(&mut cost, &mut ahead, (900, 0), true);
+            (end, cost.exposed_bytes, ahead.phase)
+        };
+        assert_eq!(ring(0), ((1000, 0), 6400, 1));
+        assert_eq!(ring(5120), ((920, 0), 1280, 1));
+    }
+
+    #[test]
     fn without_barriers_there_are_no_phases() {
-        let block = Phases::default().block(cost(4000, 6400), (900, 500), false);
+        let block = Phases::default().block(cost(4000, 6400), NOTHING, (900, 500), false);
         assert_eq!(block.latency_cycles, 900.0);
         assert_eq!(block.exposed_bytes, 0);
         assert_eq!(block.coupling, Coupling::Free);
-        let handed = Phases::default().block(cost(1, 0), (9, 0), true);
+        let handed = Phases::default().block(cost(1, 0), NOTHING, (9, 0), true);
         assert_eq!(handed.coupling, Coupling::Handed);
     }
 
     #[test]
     fn a_barrier_before_any_load_cuts_nothing() {
         let mut phases = Phases::default();
-        let end = phases.barrier(&mut cost(4000, 0), (900, 500), true);
+        let end = phases.barrier(&mut cost(4000, 0), &mut NOTHING.clone(), (900, 500), true);
         assert_eq!(end, (900, 500));
-        let block = phases.block(cost(8000, 0), (950, 0), false);
+        let block = phases.block(cost(8000, 0), NOTHING, (950, 0), false);
         assert_eq!(
             (block.latency_cycles, block.coupling),
             (950.0, Coupling::Free)
@@ -150,14 +226,17 @@ mod tests {
         let mut phases = Phases::default();
         let mut cost = cost(4000, 100);
         cost.global_write_bytes = 60;
-        assert_eq!(phases.barrier(&mut cost, (900, 0), false), (900, 0));
+        assert_eq!(
+            phases.barrier(&mut cost, &mut NOTHING.clone(), (900, 0), false),
+            (900, 0)
+        );
         assert_eq!(cost.exposed_bytes, 160);
     }
 
     #[test]
     fn a_hit_saves_nothing_where_a_unit_is_the_bottleneck() {
         let mut phases = Phases::default();
-        let end = phases.barrier(&mut cost(4000, 64), (900, 500), true);
+        let end = phases.barrier(&mut cost(4000, 64), &mut NOTHING.clone(), (900, 500), true);
         assert_eq!(end, (1001, 0));
     }
 }

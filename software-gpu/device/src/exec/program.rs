@@ -245,12 +245,22 @@ pub(super) struct BasicBlock {
     pub awaits: Option<u32>,
     /// After how many cycles the last of its own global loads is ready, if they miss the L2 cache and if they hit it.
     pub loaded: [u32; 2],
+    /// The last three when all loads of addresses in it hit the L1 cache, if it has any.
+    pub near: Option<Box<Near>>,
     /// It tells other blocks of the grid something by a release, or learns it by an acquire, and waits for that long before.
     pub meeting: Option<u32>,
     /// For a loop header: the block behind the loop's last one. 0 otherwise.
     pub loop_end: u32,
     /// Line of the terminator.
     pub line: u32,
+}
+
+/// What a basic block takes, field for field as in [`BasicBlock`].
+#[derive(Clone, Copy)]
+pub(super) struct Near {
+    pub cycles: u32,
+    pub saving: u32,
+    pub loaded: [u32; 2],
 }
 
 /// How a basic block ends.

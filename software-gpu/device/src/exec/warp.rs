@@ -366,11 +366,10 @@ impl Warp {
                 self.saving = cx.cycles - hitting;
             }
             cx.saving = self.saving;
-            if block.loaded[0] > 0 {
-                let now = [cx.cycles, cx.cycles - self.saving];
-                for ((loaded, now), own) in self.loaded.iter_mut().zip(now).zip(block.loaded) {
-                    *loaded = (*loaded).max(now + u64::from(own));
-                }
+            let began = [cx.cycles, cx.cycles - self.saving];
+            cx.near.begin();
+            if block.meeting.is_some() {
+                cx.near.clear();
             }
             for op in &code.ops[block.first as usize..block.last as usize] {
                 // SAFETY: `lower` made the operation for the frame that `cx.registers` points to.
@@ -379,8 +378,17 @@ impl Warp {
             if let Some(fault) = cx.fault.take() {
                 return Some(Stop::Fault(fault));
             }
-            cx.cycles += u64::from(block.cycles);
-            self.saving += u64::from(block.saving);
+            let (cycles, saving, loaded) = match &block.near {
+                Some(near) if cx.near.all_hit() => (near.cycles, near.saving, near.loaded),
+                _ => (block.cycles, block.saving, block.loaded),
+            };
+            if loaded[0] > 0 {
+                for ((latest, began), own) in self.loaded.iter_mut().zip(began).zip(loaded) {
+                    *latest = (*latest).max(began + u64::from(own));
+                }
+            }
+            cx.cycles += u64::from(cycles);
+            self.saving += u64::from(saving);
             for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
                 *total = total.wrapping_add(*issued);
             }

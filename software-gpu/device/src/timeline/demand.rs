@@ -2,16 +2,17 @@
 //!
 //! A block takes `max(latency_cycles, cycles of its busiest pipe) + turnover`, where the turnover is a constant and a
 //! share per warp. The pipes are those of one multiprocessor: a pipe per class of instructions, the schedulers (all
-//! classes together), shared memory, the port to the memory system, atomics, and the start of blocks, which limits
-//! grids of many short blocks; their widths are figures of the profile. Over that time its use of each pipe and of
+//! classes together), shared memory, the port to the memory system, atomics, the start of blocks, which limits
+//! grids of many short blocks, and the network to the other multiprocessors of a cluster; their widths are figures of the profile. Over that time its use of each pipe and of
 //! device memory is taken as even. When a pipe or device memory is asked for more than it has, blocks run slower.
 
 use super::CLASSES;
 use super::profile::Profile;
 use super::work::{BlockTime, Coupling};
 
-/// Pipes of one multiprocessor: the classes, then schedulers, shared memory, memory port, atomics, block starts.
-pub(super) const PIPES: usize = CLASSES + 5;
+/// Pipes of one multiprocessor: the classes, then schedulers, shared memory, memory port, atomics, block starts, the
+/// network of clusters.
+pub(super) const PIPES: usize = CLASSES + 6;
 
 /// The machine's side of the reckoning.
 #[derive(Clone, Debug)]
@@ -32,6 +33,7 @@ impl Rates {
         per_cycle[CLASSES + 2] = kernels.global_bytes_per_cycle.value;
         per_cycle[CLASSES + 3] = kernels.atomics_per_cycle.value;
         per_cycle[CLASSES + 4] = 1.0 / kernels.block_start_cycles.value;
+        per_cycle[CLASSES + 5] = kernels.cluster_bytes_per_cycle.value;
         Self {
             picos_per_cycle: 1e6 / f64::from(profile.device.clock_mhz),
             turnover_cycles: kernels.block_turnover_cycles.value,
@@ -51,6 +53,7 @@ impl Rates {
         amounts[CLASSES + 2] = block.cache_bytes.max(block.dram_bytes) as f64;
         amounts[CLASSES + 3] = block.atomics as f64;
         amounts[CLASSES + 4] = 1.0;
+        amounts[CLASSES + 5] = block.cluster_bytes as f64;
         let mut pipes = [0.0; PIPES];
         for ((pipe, amount), per_cycle) in pipes.iter_mut().zip(amounts).zip(self.per_cycle) {
             *pipe = amount / per_cycle;

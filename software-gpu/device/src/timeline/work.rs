@@ -117,6 +117,8 @@ pub struct BlockTime {
     pub exposed_bytes: u64,
     /// Bytes moved between shared memory and registers.
     pub shared_bytes: u64,
+    /// Bytes moved to and from the shared memory of other multiprocessors.
+    pub cluster_bytes: u64,
     /// Atomic operations on global memory.
     pub atomics: u64,
     /// How the block's warps depend on each other.

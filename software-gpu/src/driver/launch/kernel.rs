@@ -394,6 +394,7 @@ fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
         cache_bytes: moved,
         exposed_bytes: cost.exposed_bytes.min(missed as u64),
         shared_bytes: cost.shared_bytes,
+        cluster_bytes: cost.cluster_bytes,
         atomics: cost.atomics,
         coupling: match cost.coupling {
             exec::Coupling::Free => Coupling::Free,

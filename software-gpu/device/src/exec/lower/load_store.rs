@@ -60,6 +60,12 @@ pub(super) fn space(name: &str) -> Option<Space> {
     })
 }
 
+/// Whether a load leaves what it has loaded in the L1 cache (PTX ISA, "Cache Operators").
+fn keeps_line(i: &Instruction) -> bool {
+    let bypasses = |modifier: &String| ["cg", "cv", "L1::no_allocate"].contains(&&**modifier);
+    !i.modifiers.iter().any(bypasses)
+}
+
 impl Lowering<'_> {
     pub(super) fn load(&mut self, i: &Instruction) -> Result<Weight> {
         let (space, kind, count, strength) = self.access(i)?;
@@ -98,6 +104,10 @@ impl Lowering<'_> {
             combine: None,
         };
         let (address, site, space) = self.site(i, from, access)?;
+        self.leads_to_address &= !strength.strong && keeps_line(i);
+        if self.leads_to_address {
+            self.emit_with(memory::look_up_line(), 0, [address, 0, 0], site);
+        }
         self.emit_with(memory::load(), 0, [address, 0, 0], site);
         let distributed = i.modifiers.iter().any(|m| m == "shared::cluster");
         let latency = match space {

@@ -9,6 +9,7 @@
 //!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
+mod addresses;
 mod assertion;
 mod async_copy;
 mod atomic;
@@ -190,6 +191,8 @@ struct Lowering<'l> {
     /// Registers of them, and whether none of these can be under way here: see `warpgroup`.
     asynchronous: HashSet<RegisterId>,
     settled: bool,
+    /// The current instruction is a load that leads to another's address.
+    leads_to_address: bool,
     /// The line of the current instruction.
     line: u32,
     /// Modelled cycles from the start of the current block.
@@ -243,6 +246,7 @@ impl<'l> Lowering<'l> {
             warpgroup_multiplications: Vec::new(),
             asynchronous: HashSet::new(),
             settled: false,
+            leads_to_address: false,
             line: 0,
             schedule: Schedule::default(),
             loaded: HashSet::new(),
@@ -305,8 +309,10 @@ impl<'l> Lowering<'l> {
         let mut awaits = None;
         let mut own = HashSet::new();
         let mut registers = Vec::new();
-        for instruction in &instructions[raw.first..raw.last] {
+        let to_addresses = addresses::leading(&instructions[raw.first..raw.last], &self.loaded);
+        for (at, instruction) in instructions[raw.first..raw.last].iter().enumerate() {
             self.line = instruction.line;
+            self.leads_to_address = to_addresses.contains(&at);
             liveness::read(instruction, &mut registers);
             let is_awaited =
                 |register: &RegisterId| self.loaded.contains(register) && !own.contains(register);
@@ -342,6 +348,7 @@ impl<'l> Lowering<'l> {
             saving: self.schedule.saving(),
             awaits,
             loaded: self.schedule.loaded(),
+            near: self.schedule.near(),
             meeting: self.schedule.meeting(),
             loop_end: 0,
             line: raw.line,
@@ -389,7 +396,8 @@ impl<'l> Lowering<'l> {
         self.settle_before(instruction);
         let first = self.ops.len();
         let weight = self.instruction(instruction)?;
-        self.schedule.add(instruction, weight);
+        self.schedule
+            .add(instruction, weight, self.leads_to_address);
         if let Some(guard) = instruction.guard
             && self.ops.len() > first
         {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use crate::ptx::ir::{Body, Instruction, RegisterId};
 
 use super::super::cost::{Class, Weight, latency};
+use super::super::program::Near;
 use super::flow::End;
 use super::liveness::{read, written};
 
@@ -21,11 +22,13 @@ pub(super) struct Schedule {
     pub issue: [u32; Class::COUNT],
     missing: Track,
     hitting: Track,
+    /// The two when loads of addresses hit the L1 cache, from the first such load on.
+    near: Option<[Track; 2]>,
     meeting: Option<u32>,
 }
 
 /// The same instructions when all global loads miss the L2 cache, or when all hit it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Track {
     now: u32,
     ready: HashMap<RegisterId, u32>,
@@ -74,8 +77,8 @@ impl Schedule {
         self.missing.now
     }
 
-    /// Appends an instruction.
-    pub fn add(&mut self, instruction: &Instruction, weight: Weight) {
+    /// Appends an instruction. `leads_to_address`: a later load of the block needs its result for its address.
+    pub fn add(&mut self, instruction: &Instruction, weight: Weight, leads_to_address: bool) {
         self.issue[weight.class as usize] += u32::from(weight.issues);
         let (mut operands, mut results) = (Vec::new(), Vec::new());
         read(instruction, &mut operands);
@@ -88,6 +91,18 @@ impl Schedule {
             weight.latency
         };
         let [missing, hitting] = [weight.latency, cached].map(|cycles| (cycles.into(), is_load));
+        if leads_to_address && is_load && self.near.is_none() {
+            self.near = Some([self.missing.clone(), self.hitting.clone()]);
+        }
+        if let Some([far, cached]) = &mut self.near {
+            let at_hand = (latency::NEAR.into(), is_load);
+            let [missing, hitting] = match leads_to_address && is_load {
+                true => [at_hand; 2],
+                false => [missing, hitting],
+            };
+            far.add(&operands, &results, issues, missing);
+            cached.add(&operands, &results, issues, hitting);
+        }
         self.missing.add(&operands, &results, issues, missing);
         self.hitting.add(&operands, &results, issues, hitting);
     }
@@ -112,8 +127,9 @@ impl Schedule {
             _ => (1, None),
         };
         self.issue[Class::Control as usize] += issues;
-        self.missing.end(guard);
-        self.hitting.end(guard);
+        let near = self.near.iter_mut().flatten();
+        near.chain([&mut self.missing, &mut self.hitting])
+            .for_each(|track| track.end(guard));
     }
 
     /// Cycles of the whole block.
@@ -124,6 +140,16 @@ impl Schedule {
     /// When the last of its loads from global memory is ready, if they miss the L2 cache and if they hit it.
     pub fn loaded(&self) -> [u32; 2] {
         [self.missing.loaded, self.hitting.loaded]
+    }
+
+    /// What it takes when all loads of addresses hit the L1 cache, if there are any.
+    pub fn near(&self) -> Option<Box<Near>> {
+        let [missing, hitting] = self.near.as_ref()?;
+        Some(Box::new(Near {
+            cycles: missing.cycles(),
+            saving: missing.cycles() - hitting.cycles(),
+            loaded: [missing.loaded, hitting.loaded],
+        }))
     }
 
     /// How many cycles less it takes when all global loads hit the L2 cache.

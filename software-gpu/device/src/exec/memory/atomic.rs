@@ -53,7 +53,7 @@ impl Shape for Atomic {
                     cx.cost.atomics += 1;
                     sectors.touch(addresses[lane]);
                 }
-                None => cx.cost.shared_bytes += u64::from(site.bytes),
+                None => cx.count_shared(&target, u64::from(site.bytes)),
             }
             // SAFETY: as above.
             unsafe { set_cell(cx, site.rows[0], site.wide, lane, old) };

@@ -13,6 +13,8 @@ use super::target::{Sectors, Target, addresses};
 
 /// Bytes that one multiprocessor moves per cycle, for the modelled end of a bulk copy.
 pub(super) const BYTES_PER_CYCLE: u64 = 32;
+/// Bytes that one multiprocessor sends to others of its cluster per cycle, likewise.
+const CLUSTER_BYTES_PER_CYCLE: u64 = 16;
 /// Bulk copies move multiples of this, from and to multiples of it.
 const BULK_UNIT: u32 = 16;
 
@@ -51,7 +53,9 @@ impl Shape for Issue {
                 source_bytes,
                 bytes,
                 ready: cx.cycles + u64::from(latency::GLOBAL),
+                phase: cx.ahead.phase,
             };
+            cx.ahead.ask(&transfer);
             let warp = cx.warp as usize;
             cx.copies[warp].single.issue(lane, transfer);
         }
@@ -81,6 +85,7 @@ impl<const BULK: bool, const ALL: bool> Shape for Wait<BULK, ALL> {
             false => groups.take(mask, op.e),
         };
         if !BULK {
+            taken.iter().for_each(|transfer| cx.ahead.wait(transfer));
             taken.extend(cx.cluster.take_transfers_of(cx.cluster_rank, cx.warp, mask));
         }
         for transfer in taken {
@@ -109,6 +114,9 @@ impl<const COUNTED: bool> Shape for Announce<COUNTED> {
             cx.watch_arrival(mbarrier);
             let (rank, warp) = (cx.cluster_rank, cx.warp);
             let transfers = cx.copies[warp as usize].single.take_all(1 << lane);
+            transfers
+                .iter()
+                .for_each(|transfer| cx.ahead.wait(transfer));
             cx.cluster.announce(Announced {
                 mbarrier,
                 transfers,
@@ -145,7 +153,7 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
                 else {
                     return;
                 };
-                let transfer = transfer(cx.cycles, &source, target.pointer, bytes);
+                let transfer = transfer(cx.cycles, &source, &target, bytes);
                 let warp = cx.warp as usize;
                 cx.copies[warp].bulk.issue(lane, transfer);
                 continue;
@@ -172,19 +180,27 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
     }
 }
 
-fn transfer(now: u64, source: &Target<'_>, to: *mut u8, bytes: u32) -> Transfer {
+fn transfer(now: u64, source: &Target<'_>, target: &Target<'_>, bytes: u32) -> Transfer {
     // From the block's own shared memory the way is to another block's, or out.
-    let latency = match source.global {
-        Some(_) => latency::GLOBAL,
-        None => latency::DISTRIBUTED,
+    let (latency, per_cycle) = match source.global {
+        Some(_) => (latency::GLOBAL, BYTES_PER_CYCLE),
+        None if crosses(source, target) => (latency::DISTRIBUTED, CLUSTER_BYTES_PER_CYCLE),
+        None => (latency::DISTRIBUTED, BYTES_PER_CYCLE),
     };
     Transfer {
         from: source.pointer,
-        to,
+        to: target.pointer,
         source_bytes: bytes,
         bytes,
-        ready: now + u64::from(latency) + u64::from(bytes) / BYTES_PER_CYCLE,
+        ready: now + u64::from(latency) + u64::from(bytes) / per_cycle,
+        phase: 0,
     }
+}
+
+/// Whether a copy goes from one block's shared memory to another's. What a copy from global memory brings to other blocks comes
+/// from the L2 cache, not from the block that has asked for it.
+fn crosses(source: &Target<'_>, target: &Target<'_>) -> bool {
+    source.global.is_none() && target.remote
 }
 
 impl<'g> Context<'g> {
@@ -236,13 +252,16 @@ impl<'g> Context<'g> {
         let Some(target) = self.bulk_side(&sites[0], lane, to, bytes, Access::Store) else {
             return;
         };
+        if crosses(source, &target) {
+            self.cost.cluster_bytes += u64::from(bytes);
+        }
         let Some(mbarrier) = self.mbarrier(&sites[2], lane, mbarrier) else {
             return;
         };
         self.watch_arrival(mbarrier);
         self.cluster.announce(Announced {
             mbarrier,
-            transfers: vec![transfer(self.cycles, source, target.pointer, bytes)],
+            transfers: vec![transfer(self.cycles, source, &target, bytes)],
             completion: Completion::Bytes(bytes),
             line: sites[2].line,
         });

@@ -48,7 +48,7 @@ impl Shape for Load {
             }
             match target.global {
                 Some(_) => cx.count_sector(addresses[0], Access::Load),
-                None => cx.cost.shared_bytes += bytes * LANES as u64,
+                None => cx.count_shared(&target, bytes * LANES as u64),
             }
             // SAFETY: the target has all elements of a lane, and the site's rows are rows of the frame.
             unsafe { load_element(cx, site, target.pointer) };
@@ -128,7 +128,7 @@ unsafe fn load_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]
         cx.watch_lane(site, Access::Load, &target, lane, &mut shared, |_| false);
         match target.global {
             Some(_) => sectors.touch(addresses[lane]),
-            None => cx.cost.shared_bytes += site.lane_bytes(),
+            None => cx.count_shared(&target, site.lane_bytes()),
         }
         for element in 0..site.count as usize {
             // SAFETY: the target has all elements of a lane, and the rows are the frame's.

@@ -71,7 +71,7 @@ impl<'g> Context<'g> {
             self.misused(lane, site.line, address, "it must be in shared memory");
             return None;
         }
-        self.cost.shared_bytes += 8;
+        self.count_shared(&target, 8);
         Some(target.pointer)
     }
 
@@ -95,7 +95,8 @@ impl<'g> Context<'g> {
         added.is_ok()
     }
 
-    /// Tells the checkers that a thread of this warp has arrived at the object, or will when its copies have landed.
+    /// Tells the checkers that a thread of this warp has arrived at the object, or will when its copies have landed. The shared
+    /// memory of another block is not watched.
     pub(super) fn watch_arrival(&mut self, object: *mut u8) {
         let own = self.own_shared(object);
         let Some(watch) = &mut self.watch else { return };
@@ -114,12 +115,6 @@ impl<'g> Context<'g> {
                 watch.hear_cluster(self.warp);
             }
         }
-    }
-
-    /// The address of a place in this block's shared memory; that of another block is not watched.
-    fn own_shared(&self, place: *mut u8) -> Option<u32> {
-        let offset = (place as usize).wrapping_sub(self.shared as usize);
-        (offset < self.shared_bytes as usize).then_some(offset as u32)
     }
 
     #[cold]

@@ -16,6 +16,7 @@ mod copy;
 mod load;
 mod matrix;
 mod mbarrier;
+mod near;
 mod store;
 mod target;
 mod tensor_copy;
@@ -31,6 +32,7 @@ pub(super) use copy::{
 pub(super) use load::load;
 pub(super) use matrix::{load_tiles, store_tiles};
 pub(super) use mbarrier::{Update, test_mbarrier, update_mbarrier};
+pub(super) use near::{NearLines, look_up_line};
 pub(super) use store::store;
 pub(super) use target::{Cached, lane_address};
 pub(super) use tensor_copy::{TensorCopy, copy_tensor};

@@ -111,7 +111,7 @@ unsafe fn store_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES
                 cx.hold
                     .before_store(allocation, offset, site.lane_bytes() as usize);
             }
-            None => cx.cost.shared_bytes += site.lane_bytes(),
+            None => cx.count_shared(&target, site.lane_bytes()),
         }
         for element in 0..site.count as usize {
             // SAFETY: the target has all elements of a lane, and the rows are the frame's.

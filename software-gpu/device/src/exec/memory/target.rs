@@ -28,6 +28,8 @@ pub(super) struct Target<'g> {
     pub pointer: *mut u8,
     /// For global memory: the allocation and the offset in it.
     pub global: Option<(&'g Allocation, usize)>,
+    /// It is the shared memory of another block of the cluster.
+    pub remote: bool,
 }
 
 /// The addresses of all lanes.
@@ -91,21 +93,27 @@ impl<'g> Context<'g> {
         match space {
             Space::Shared => {
                 let shared_bytes = u64::from(self.shared_bytes);
-                let pointer = match address.checked_add(len)? <= shared_bytes {
-                    true => self.shared.wrapping_add(address as usize),
+                let (pointer, remote) = match address.checked_add(len)? <= shared_bytes {
+                    true => (self.shared.wrapping_add(address as usize), false),
                     false => match self.cluster.look_up(address) {
-                        Lookup::Found(pointer, at) if at + len <= shared_bytes => pointer,
+                        Lookup::Found(pointer, at) if at + len <= shared_bytes => {
+                            (pointer, self.own_shared(pointer).is_none())
+                        }
                         _ => return None,
                     },
                 };
-                let global = None;
-                Some(Target { pointer, global })
+                Some(Target {
+                    pointer,
+                    global: None,
+                    remote,
+                })
             }
             Space::Local => {
                 let stack = self.local.wrapping_add(lane * self.local_stride as usize);
                 (address.checked_add(len)? <= u64::from(self.local_stride)).then(|| Target {
                     pointer: stack.wrapping_add(address as usize),
                     global: None,
+                    remote: false,
                 })
             }
             Space::Param => {
@@ -117,6 +125,7 @@ impl<'g> Context<'g> {
                         .wrapping_add(address as usize)
                         .cast_mut(),
                     global: None,
+                    remote: false,
                 })
             }
             Space::Global | Space::Const | Space::Generic => self.global(site, address, len),
@@ -140,6 +149,7 @@ impl<'g> Context<'g> {
         (len <= cached.len - offset).then(|| Target {
             pointer: allocation.storage().wrapping_add(offset as usize),
             global: Some((allocation, offset as usize)),
+            remote: false,
         })
     }
 
@@ -289,7 +299,13 @@ impl<'g> Context<'g> {
     /// The address in the block's shared memory. What lies elsewhere is local memory, a parameter, or another block's.
     #[inline(always)]
     fn shared_address(&self, target: &Target<'_>) -> Option<u32> {
-        let offset = (target.pointer as usize).wrapping_sub(self.shared as usize);
+        self.own_shared(target.pointer)
+    }
+
+    /// The address of a place in this block's shared memory.
+    #[inline(always)]
+    pub(super) fn own_shared(&self, place: *mut u8) -> Option<u32> {
+        let offset = (place as usize).wrapping_sub(self.shared as usize);
         (offset < self.shared_bytes as usize).then_some(offset as u32)
     }
 
@@ -319,7 +335,16 @@ impl<'g> Context<'g> {
                 at += Touched::GRANULE;
             }
         } else {
-            self.cost.shared_bytes += bytes;
+            self.count_shared(target, bytes);
+        }
+    }
+
+    /// Counts the traffic of an access to what is not global memory.
+    #[inline(always)]
+    pub(super) fn count_shared(&mut self, target: &Target<'_>, bytes: u64) {
+        self.cost.shared_bytes += bytes;
+        if target.remote {
+            self.cost.cluster_bytes += bytes;
         }
     }
 

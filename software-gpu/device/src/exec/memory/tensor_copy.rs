@@ -354,6 +354,7 @@ impl Transfers<'_> {
                 source_bytes,
                 bytes,
                 ready: self.ready,
+                phase: 0,
             });
         }
     }
