@@ -83,6 +83,7 @@ pub mod warp;
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel, shared_array};
 pub use float::GpuFloat;
 pub use float_ext::FloatExt;
+#[cfg(feature = "glam")]
 pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};

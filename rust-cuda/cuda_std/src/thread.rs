@@ -10,7 +10,11 @@ use crate::gpu_only;
 #[cfg(target_os = "cuda")]
 use crate::llvm;
 
-pub use glam::{UVec2, UVec3};
+#[cfg(feature = "glam")]
+mod vectors;
+
+#[cfg(feature = "glam")]
+pub use vectors::*;
 
 macro_rules! special_register {
     ($($function:ident, $intrinsic:ident, $doc:literal;)*) => {$(
@@ -38,23 +42,6 @@ special_register! {
     grid_dim_z, _grid_dim_z, "Blocks in the grid, `z` (PTX `%nctaid.z`).";
 }
 
-macro_rules! triple {
-    ($($function:ident, $x:ident, $y:ident, $z:ident, $doc:literal;)*) => {$(
-        #[doc = $doc]
-        #[inline(always)]
-        pub fn $function() -> UVec3 {
-            UVec3 { x: $x(), y: $y(), z: $z() }
-        }
-    )*};
-}
-
-triple! {
-    thread_idx, thread_idx_x, thread_idx_y, thread_idx_z, "The thread's index in its block (PTX `%tid`).";
-    block_idx, block_idx_x, block_idx_y, block_idx_z, "The block's index in the grid (PTX `%ctaid`).";
-    block_dim, block_dim_x, block_dim_y, block_dim_z, "Threads per block (PTX `%ntid`).";
-    grid_dim, grid_dim_x, grid_dim_y, grid_dim_z, "Blocks in the grid (PTX `%nctaid`).";
-}
-
 /// The thread's index in a launch of one dimension: `blockIdx.x * blockDim.x + threadIdx.x`. Wraps beyond 2³² threads.
 #[inline(always)]
 pub fn index_1d() -> u32 {
@@ -63,53 +50,32 @@ pub fn index_1d() -> u32 {
         .wrapping_add(thread_idx_x())
 }
 
-/// The thread's index in a launch of two dimensions.
-#[inline(always)]
-pub fn index_2d() -> UVec2 {
-    UVec2 {
-        x: index_1d(),
-        y: block_idx_y()
-            .wrapping_mul(block_dim_y())
-            .wrapping_add(thread_idx_y()),
-    }
-}
-
-/// The thread's index in a launch of three dimensions.
-#[inline(always)]
-pub fn index_3d() -> UVec3 {
-    let UVec2 { x, y } = index_2d();
-    UVec3 {
-        x,
-        y,
-        z: block_idx_z()
-            .wrapping_mul(block_dim_z())
-            .wrapping_add(thread_idx_z()),
-    }
-}
-
 /// The thread's number in a launch of any shape: threads of a block count without a gap, `x` fastest, and so do blocks.
 /// Wraps beyond 2³² threads.
 #[inline(always)]
 pub fn index() -> u32 {
-    let (grid, block) = (grid_dim(), block_dim());
-    let linear = |index: UVec3, of: UVec3| {
-        index
-            .z
-            .wrapping_mul(of.y)
-            .wrapping_add(index.y)
-            .wrapping_mul(of.x)
-            .wrapping_add(index.x)
+    let grid = [grid_dim_x(), grid_dim_y(), grid_dim_z()];
+    let block = [block_dim_x(), block_dim_y(), block_dim_z()];
+    let linear = |[x, y, z]: [u32; 3], of: [u32; 3]| {
+        z.wrapping_mul(of[1])
+            .wrapping_add(y)
+            .wrapping_mul(of[0])
+            .wrapping_add(x)
     };
-    let threads = block.x * block.y * block.z;
-    linear(block_idx(), grid)
+    let threads = block[0] * block[1] * block[2];
+    linear([block_idx_x(), block_idx_y(), block_idx_z()], grid)
         .wrapping_mul(threads)
-        .wrapping_add(linear(thread_idx(), block))
+        .wrapping_add(linear(
+            [thread_idx_x(), thread_idx_y(), thread_idx_z()],
+            block,
+        ))
 }
 
 /// Whether this is the thread number 0 of the launch: true in one thread only.
 #[inline(always)]
 pub fn first() -> bool {
-    block_idx() == UVec3::ZERO && thread_idx() == UVec3::ZERO
+    [block_idx_x(), block_idx_y(), block_idx_z()] == [0; 3]
+        && [thread_idx_x(), thread_idx_y(), thread_idx_z()] == [0; 3]
 }
 
 /// Threads of a warp: 32 on every GPU so far (PTX `WARP_SZ`).
