@@ -43,10 +43,9 @@ pub use timing::{
     load_latency, measure, points, rates, requests, round_trip, scaling, settings, sweep, variant,
     ways,
 };
-pub(crate) use work::uncached;
-pub use work::{
-    check, chunks, data, distance, few_values, lent, letters, periodic, plan, split, tally,
-};
+pub use work::{chunks, lent, letters, plan, split, tally};
+
+pub use examples_data::{check, data, distance, few_values, periodic};
 
 pub use chapter_results::{intervals, label, new_file, statistics, units};
 pub use chapter_terminal::{gantt, output, table};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// What a verdict says of elements that were compared.
-pub(crate) const REFERENCE: &str = "checked against the CPU";
+pub const REFERENCE: &str = "checked against the CPU";
 
 /// What a successful check has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
