@@ -1,4 +1,4 @@
-//! What a lesson expects, declared in a line each by [`expect!`](crate::expect!): an id, a sentence, a figure and its limit.
+//! What a lesson expects, declared in a line each by [`expect!`]: an id, a sentence, a figure and its limit.
 //!
 //! ```text
 //! expect! { part;
