@@ -27,9 +27,14 @@ const BYTES: usize = 4 * 64 * 4;
 
 /// What is reported when `prepare` has filled two fresh arrays and a kernel runs on them.
 fn found(prepare: impl Fn(&Driver, Address, Address), body: &str) -> Vec<Report> {
+    found_by(prepare, &kernel(body))
+}
+
+/// The same for a whole module.
+fn found_by(prepare: impl Fn(&Driver, Address, Address), module: &str) -> Vec<Report> {
     let driver = Driver::new();
     let ((), reports) = reports::collect(|| {
-        let module = driver.module(&kernel(body)).expect("loads");
+        let module = driver.module(module).expect("loads");
         let function = driver.function(module, "test").expect("exists");
         let (x, y) = (
             driver.allocate(BYTES).expect("fits"),
@@ -104,6 +109,25 @@ fn written_memory_is_silent() {
     let body = "ld.global.u32 %r3, [%x]; st.global.u32 [%y], %r3; ld.global.u32 %r4, [%y];";
     let all = |driver: &Driver, x, _| driver.fill(x, 1, BYTES);
     assert_eq!(found(all, body), []);
+}
+
+#[test]
+fn each_allocation_has_its_own_written_bytes() {
+    let body =
+        "setp.lt.u32 %p0, %i, 128; @%p0 ld.global.u32 %r3, [%x]; @%p0 ld.global.u32 %r4, [%y];";
+    let halves = |driver: &Driver, x, y| {
+        driver.fill(x, 1, BYTES / 2);
+        driver.fill(y, 1, BYTES / 2);
+    };
+    assert_eq!(found(halves, body), []);
+}
+
+#[test]
+fn a_load_before_the_wait_for_the_grids_before_is_looked_at() {
+    let body = "ld.global.u32 %r3, [%x]; griddepcontrol.wait; st.global.u32 [%y], %r3;";
+    let module = kernel(body).replace(".version 6.0", ".version 7.8");
+    let module = module.replace("sm_70", "sm_90");
+    only(&found_by(nothing, &module), &["offset 0 of the allocation"]);
 }
 
 #[test]

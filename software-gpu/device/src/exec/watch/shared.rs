@@ -600,4 +600,34 @@ mod tests {
             "{races}, {united}, {pieces}"
         );
     }
+
+    #[test]
+    fn words_of_a_piece_keep_their_lanes_when_one_lane_loads_it_whole() {
+        let mut order = Order::default();
+        order.start(1);
+        let mut shared = Shared::new(BYTES, 4);
+        let words = Lanes {
+            lane: 0,
+            count: 4,
+            address: 0,
+            bytes: 4,
+        };
+        shared.access(&order, &site(1, 4, false), Access::Load, 0, words, false);
+        let mut whole = Scattered::default();
+        whole.push(0, 0, false);
+        let of_piece = site(2, PIECE, false);
+        shared.scattered(&order, &of_piece, Access::Load, 0, (&whole, PIECE));
+        let second_word = Lanes {
+            count: 1,
+            address: 4,
+            ..words
+        };
+        let store = site(3, 4, false);
+        shared.access(&order, &store, Access::Store, 0, second_word, false);
+        let found = found(&shared);
+        assert_eq!(found.len(), 1);
+        let (address, earlier, later) = found[0];
+        assert_eq!((address, earlier.line(), later.line()), (4, 1, 3));
+        assert_eq!((earlier.moment().lane, later.moment().lane), (1, 0));
+    }
 }
