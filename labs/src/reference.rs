@@ -70,7 +70,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
         "18" => Reference::attention((0..kv::STEPS).map(|step| (0, step, kv::PROMPT + step + 1))),
         "19" => {
             let all =
-                (0..kv::LAYERS).flat_map(|layer| (0..3).map(move |step| (layer, step, kv::PROMPT)));
+                (0..kv::LAYERS).flat_map(|layer| (0..5).map(move |step| (layer, step, kv::PROMPT)));
             Reference::attention(all)
         }
         "22" => Reference::exact(1 << 20, added(512)),
