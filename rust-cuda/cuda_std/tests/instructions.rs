@@ -43,7 +43,7 @@ fn write_crate(folder: &Path, source: &str) {
         folder.join("Cargo.toml"),
         format!(
             "[package]\nname = \"cases\"\nedition = \"2024\"\n[workspace]\n\
-             [dependencies]\ncuda_std = {{ path = {:?}, default-features = false }}\n",
+             [dependencies]\ncuda_std = {{ path = {:?}, default-features = false, features = [\"glam\"] }}\n",
             cuda_std.to_str().unwrap()
         ),
     )
