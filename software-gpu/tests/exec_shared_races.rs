@@ -103,6 +103,21 @@ fn named_barriers_order_those_who_take_part() {
 }
 
 #[test]
+fn a_store_comes_after_the_loads_of_both_warps() {
+    // All lanes of warps 0 and 1 load one word; warp 2 stores to it and has waited for the warps that the barrier names.
+    let body = |waiting: u32| {
+        format!(
+            "setp.ge.u32 %p0, %t, 64; @%p0 bra STORE;\nld.shared.u32 %r3, [%rd1];
+            setp.ge.u32 %p1, %t, {waiting}; @%p1 bra END; bar.sync 1, {threads}; bra END;
+            STORE: setp.ge.u32 %p1, %t, 96; @%p1 bra END; bar.sync 1, {threads}; st.shared.u32 [%rd1], 5; END:",
+            threads = waiting + 32
+        )
+    };
+    assert_eq!(lines(&body(64)), []);
+    assert_eq!(lines(&body(32)), [(1, 3, false)]);
+}
+
+#[test]
 fn lanes_need_a_warp_barrier() {
     let with = |barrier: &str| {
         format!("setp.ge.u32 %p1, %t, 32; @%p1 bra END; st.shared.u32 [%s], %t; {barrier}

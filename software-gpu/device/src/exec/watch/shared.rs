@@ -2,7 +2,7 @@
 //! between.
 //!
 //! For each granule of shared memory the last store is kept, and two loads since by different threads, of different
-//! warps if there are any: a store that comes after both comes after what matters of the rest ([`history`]).
+//! warps if there are any ([`history`]). A store that comes after both, but not after the load of a third warp, is not told.
 
 mod history;
 
@@ -99,11 +99,24 @@ impl Scattered {
     /// address is then enough for all of them.
     #[inline(always)]
     fn alike(&self, bytes: u32) -> (u32, [u32; LANES]) {
-        let shift = bytes.trailing_zeros();
-        let (mut first, mut alike) = (0, [0; LANES]);
-        // The last lane that was first of its address, by some bits of that.
-        let mut known = [0_u8; LANES];
         let twice = self.halves_are_alike();
+        match self.alike_in(bytes, twice) {
+            // The second half of a group would come before a later group of the same address.
+            (_, _, true) if twice => {
+                let (first, alike, _) = self.alike_in(bytes, false);
+                (first, alike)
+            }
+            (first, alike, _) => (first, alike),
+        }
+    }
+
+    /// The same, of both halves at once if they are alike; and whether there may be several groups with one address.
+    #[inline(always)]
+    fn alike_in(&self, bytes: u32, twice: bool) -> (u32, [u32; LANES], bool) {
+        let shift = bytes.trailing_zeros();
+        let (mut first, mut alike, mut again) = (0, [0; LANES], false);
+        // The last lane that was first of its address, plus 1, by some bits of that.
+        let mut known = [0_u8; LANES];
         let mask = if twice { self.mask & HALF } else { self.mask };
         let heads = mask & !self.repeating();
         for lane in context::Lanes(heads) {
@@ -113,16 +126,17 @@ impl Scattered {
             let lanes = lanes | if twice { lanes << HALF.count_ones() } else { 0 };
             let address = self.addresses[lane];
             let known = &mut known[(address >> shift) as usize % LANES];
-            let other = usize::from(*known) % LANES;
-            if first >> other & 1 == 1 && self.addresses[other] == address {
+            let other = usize::from(known.wrapping_sub(1)) % LANES;
+            if *known != 0 && self.addresses[other] == address {
                 alike[other] |= lanes;
             } else {
-                *known = lane as u8;
+                again |= *known != 0;
+                *known = lane as u8 + 1;
                 first |= 1 << lane;
                 alike[lane] = lanes;
             }
         }
-        (first, alike)
+        (first, alike, again)
     }
 
     /// Whether the second half of the warp has the lanes and the addresses of the first.
@@ -599,6 +613,32 @@ mod tests {
             races > 10_000 && united > 50_000 && pieces > 50_000,
             "{races}, {united}, {pieces}"
         );
+    }
+
+    #[test]
+    fn lanes_of_one_address_come_in_their_order_when_both_halves_are_alike() {
+        let mut order = Order::default();
+        order.start(1);
+        let mut shared = Shared::new(BYTES, 4);
+        let mut access = |line, access, lanes: &[(usize, u32)]| {
+            let mut scattered = Scattered::default();
+            for (lane, address) in lanes {
+                scattered.push(*lane, *address, false);
+            }
+            shared.scattered(&order, &site(line, 4, false), access, 0, (&scattered, 4));
+        };
+        access(1, Access::Load, &[(30, 0)]);
+        // Both words go to one place of what is known of addresses.
+        let all: Vec<(usize, u32)> = (0..LANES)
+            .map(|lane| (lane, lane as u32 % 2 * 128))
+            .collect();
+        access(2, Access::Load, &all);
+        access(3, Access::Store, &[(30, 0)]);
+        let found = found(&shared);
+        assert_eq!(found.len(), 1);
+        let (_, earlier, later) = found[0];
+        assert_eq!((earlier.line(), later.line()), (2, 3));
+        assert_eq!((earlier.moment().lane, later.moment().lane), (28, 30));
     }
 
     #[test]

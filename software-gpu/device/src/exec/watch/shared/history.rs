@@ -159,6 +159,13 @@ impl Kept {
         self.of_lane(lane).with_spread(self.spread().min(size))
     }
 
+    /// Whether this load, kept beside another one, makes room for one of a warp: its own warp's, or one that `first` is not
+    /// of when both kept ones are of one warp.
+    #[inline(always)]
+    fn yields_to(&self, first: &Self, now: &Self) -> bool {
+        self.warp() == now.warp() || self.warp() == first.warp()
+    }
+
     /// Whether each of its accesses comes before the one of `now` to the same granule. `None`: some may, some may not.
     #[inline(always)]
     fn is_before(&self, view: &View<'_>, now: &Self) -> Option<bool> {
@@ -355,7 +362,7 @@ impl Granule {
         match is_before(first) {
             Some(true) => *first = now,
             Some(false) => {
-                if second.warp() == now.warp() || is_before(second) == Some(true) {
+                if second.yields_to(first, &now) || is_before(second) == Some(true) {
                     *second = now;
                 }
             }
@@ -394,7 +401,7 @@ impl Granule {
         let [first, second] = &mut self.loads;
         if view.is_before(first.moment(), now.moment()) {
             *first = now;
-        } else if second.warp() == now.warp() || view.is_before(second.moment(), now.moment()) {
+        } else if second.yields_to(first, &now) || view.is_before(second.moment(), now.moment()) {
             *second = now;
         }
     }
@@ -423,7 +430,8 @@ impl Granule {
             others &= !(1 << earlier.lane);
         }
         // Of the rest, each replaces the one before it.
-        if others != 0 && (second.warp() == now.warp() || view.knows_all(second.moment())) {
+        let yields = second.yields_to(first, &now) || view.knows_all(second.moment());
+        if others != 0 && yields {
             *second = now.of_lane(31 - others.leading_zeros() as usize);
         }
         true
