@@ -5,7 +5,7 @@
 //! all products has all tiles from the beginning, in one grid: no number of streams can do better, and so it is the honest bound.
 //!
 //! ```text
-//! one stream   |KKKK KKKK KKKK KKKK|    a quarter of the device is busy
+//! one stream   |KKKK KKKK KKKK KKKK|    few multiprocessors are busy
 //! 4 streams    |KKKK|
 //!              |KKKK|
 //!              |KKKK|
@@ -59,7 +59,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let multiprocessors = part.device().multiprocessors()?;
     part.predict(format!(
         "A product is {} tiles, and the device has {multiprocessors} multiprocessors. One after the other, {} products leave\n\
-         most of them idle; one launch of all is {} tiles. Streams come near it, and never pass it.",
+         most of them idle; one launch of all is {} tiles. Streams come nearer to it, and never pass it.",
         shape.tiles(),
         shape.products,
         shape.tiles() * shape.products,

@@ -14,7 +14,8 @@
 //! The middle way is one stream: no host in between, no gaps, and still no overlap. The kernels are small, four blocks
 //! each, because kernels that fill the device run one after the other whatever the events say.
 //!
-//! With C chunks the chain cannot be faster than one chunk's way through all stages and C - 1 times the slowest stage. A
+//! With C chunks the chain cannot be faster than one chunk's way through all stages and C - 1 times its way
+//! through the slowest. A
 //! time below that, a consumer that starts before its producer has ended, or idle time between the consumer's kernels
 //! in spite of the events would prove this wrong.
 
@@ -66,12 +67,12 @@ impl Work {
     fn events(&mut self, [producer, consumer, output]: [&Stream; 3]) -> Result<()> {
         for chunk in 0..self.chunks.len() {
             let slot = chunk % SLOTS;
-            producer.wait(&self.slots[slot].consumed)?; // the product before is no longer needed
+            producer.wait(&self.slots[slot].consumed)?; // the product before has been consumed
             self.produce(chunk, producer)?;
             self.slots[slot].produced.record(producer)?;
 
             consumer.wait(&self.slots[slot].produced)?;
-            consumer.wait(&self.slots[slot].put_out)?; // nor is the result before
+            consumer.wait(&self.slots[slot].put_out)?; // the result before has been copied out
             self.consume(chunk, consumer)?;
             self.slots[slot].consumed.record(consumer)?;
 
@@ -116,7 +117,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [producer, consumer, output] =
         stream::non_blocking_named(["producer", "consumer", "output"])?;
     let roles = [&producer, &consumer, &output];
-    // A GPU needs so much that what the host does besides does not count; a model's host does nothing besides.
+    // A GPU gets more data, so that the time between the host's calls does not count. A modelled host spends none there.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
     let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
     let mut work = Work::new(elements, chunks)?;

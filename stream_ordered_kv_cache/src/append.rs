@@ -44,7 +44,7 @@ impl Decode {
         for (step, layer) in in_order(self.steps) {
             attention.synchronize()?; // the token comes out of the layer before
             self.append(step, layer, append)?;
-            append.synchronize()?; // attention reads what was appended
+            append.synchronize()?; // attention reads it in the next step
             self.attend(step, layer, attention)?;
         }
         Ok(())
@@ -181,7 +181,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
             reached.at_most(1.05).for_any(&[Size, Chunks]);
     }
     part.take_away(
-        "Two events per layer keep both orders; a host that waits pays two round trips.",
+        "Two hand-overs per layer and step keep both orders; a host that waits pays two round trips.",
     );
     Ok(())
 }

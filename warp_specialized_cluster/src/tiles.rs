@@ -90,6 +90,6 @@ pub fn run(part: &mut Part) -> Result<()> {
             multicast.speedup_over(global).at_most(1.1).not_of_the_model(MERGING);
         "faster/dsmem", "multicast is faster than passing tiles on" => multicast.speedup_over(dsmem).at_least(1.05);
     }
-    part.take_away("Blocks of a cluster that need the same tile fetch it once: multicast.");
+    part.take_away("Blocks of a cluster that need the same tile fetch it once by multicast: fewer requests, not always less time.");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Copies in, kernels and copies out at the same time: plain cust, no helper crate, every call of the driver in sight.
+//! Copies in, kernels and copies out at the same time: plain cust, no helper crate, every operation in sight.
 //!
 //! The data is cut into chunks. Each chunk is copied in, worked on, and copied out, in that order; different chunks have
 //! nothing to do with each other. With a stream for each role, all three happen at once:

@@ -182,7 +182,7 @@ impl Part<'_> {
             chain.alone(),
             units::time(chain.stages.iter().map(|(_, time)| *time).sum()),
             chain.chunks - 1,
-            if chain.sharing.is_some() { "the longest of these" } else { "the slowest stage" },
+            if chain.sharing.is_some() { "the longest of these" } else { "that of the slowest stage" },
             units::time(chain.bound()),
         ));
     }

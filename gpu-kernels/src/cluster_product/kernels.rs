@@ -1,6 +1,7 @@
 //! The kernels of [`cluster_product`](super): they differ in how a tile of B comes into shared memory.
 
-use cuda_std::extensions::{bulk, cluster, fence};
+use cuda_std::extensions::mbarrier::Mbarrier;
+use cuda_std::extensions::{SharedPtr, bulk, cluster, fence};
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
@@ -62,12 +63,12 @@ impl Product {
         unsafe { self.b.add(tile as usize * B_TILE as usize) }
     }
 
-    /// Notes how much the block has fetched for each tile.
+    /// Notes how many bytes the block has fetched.
     #[inline(always)]
-    unsafe fn note(&self, bytes_of_a_tile: u32) {
+    unsafe fn note(&self, bytes: u32) {
         let block = thread::block_idx_y() * thread::grid_dim_x() + thread::block_idx_x();
         // SAFETY: the launch vouches for a number per block.
-        unsafe { *self.fetched.add(block as usize) = self.tiles * bytes_of_a_tile };
+        unsafe { *self.fetched.add(block as usize) = bytes };
     }
 
     /// Stores the thread's sums.
@@ -81,6 +82,17 @@ impl Product {
             unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums) };
         }
     }
+}
+
+/// A bulk copy from global memory ([`bulk::copy_to_shared`]). Returns its bytes, so that what a block fetches is counted where it does.
+///
+/// # Safety
+/// As for that function.
+#[inline(always)]
+unsafe fn fetch(to: SharedPtr<f32>, from: *const f32, bytes: u32, barrier: Mbarrier) -> u32 {
+    // SAFETY: the caller's.
+    unsafe { bulk::copy_to_shared(to, from, bytes, barrier) };
+    bytes
 }
 
 /// The part of a tile of B that a block fetches for its cluster.
@@ -160,12 +172,11 @@ pub unsafe fn product_global(
         match role() {
             Role::Compute => product.store(stages.compute_each(product.tiles, false)),
             Role::Fetch => {
-                stages.fetch_each(product.tiles, |stage, tile| {
+                product.note(stages.fetch_each(product.tiles, |stage, tile| {
                     stage.full().arrive_expect_tx(A_BYTES + B_BYTES);
-                    bulk::copy_to_shared(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
-                    bulk::copy_to_shared(stage.b(), product.b_tile(tile), B_BYTES, stage.full());
-                });
-                product.note(A_BYTES + B_BYTES);
+                    fetch(stage.a(), product.a_tile(tile), A_BYTES, stage.full())
+                        + fetch(stage.b(), product.b_tile(tile), B_BYTES, stage.full())
+                }));
             }
             Role::Pass | Role::Nothing => {}
         }
@@ -195,18 +206,17 @@ pub unsafe fn product_dsmem(
         match role() {
             Role::Compute => product.store(stages.compute_each(product.tiles, true)),
             Role::Fetch => {
-                stages.fetch_each(product.tiles, |stage, tile| {
+                product.note(stages.fetch_each(product.tiles, |stage, tile| {
                     // The others' shares and the tile of A; whoever passes the own share on arrives for it.
                     stage.full().expect_tx(A_BYTES + B_BYTES - bytes);
-                    bulk::copy_to_shared(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
+                    let of_a = fetch(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
                     stage.come().arrive_expect_tx(bytes);
                     let (to, from) = (
                         stage.b().add(first),
                         product.b_tile(tile).add(first as usize),
                     );
-                    bulk::copy_to_shared(to, from, bytes, stage.come());
-                });
-                product.note(A_BYTES + bytes);
+                    of_a + fetch(to, from, bytes, stage.come())
+                }));
             }
             Role::Pass => stages.pass_each(product.tiles, |stage| {
                 // The share has come through the asynchronous proxy, and its arrival was seen by this thread: now it is read
@@ -253,17 +263,17 @@ pub unsafe fn product_multicast(
         match role() {
             Role::Compute => product.store(stages.compute_each(product.tiles, true)),
             Role::Fetch => {
-                stages.fetch_each(product.tiles, |stage, tile| {
+                product.note(stages.fetch_each(product.tiles, |stage, tile| {
                     // Every block expects the whole tile: its own share and those that the others send.
                     stage.full().arrive_expect_tx(A_BYTES + B_BYTES);
-                    bulk::copy_to_shared(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
+                    let of_a = fetch(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
                     let (to, from) = (
                         stage.b().add(first),
                         product.b_tile(tile).add(first as usize),
                     );
                     bulk::multicast_to_cluster(to, from, bytes, stage.full(), all);
-                });
-                product.note(A_BYTES + bytes);
+                    of_a + bytes
+                }));
             }
             Role::Pass | Role::Nothing => {}
         }

@@ -94,18 +94,24 @@ impl Stages {
         self.at.advance(STAGES);
     }
 
-    /// Calls `fetch` with the number of each tile, when its stage may be written.
+    /// Calls `fetch` with the number of each tile, when its stage may be written. Returns how many bytes that fetched altogether.
     ///
     /// # Safety
     /// One thread calls it.
     #[inline(always)]
-    pub(super) unsafe fn fetch_each(&mut self, tiles: u32, fetch: impl Fn(&Self, u32)) {
+    pub(super) unsafe fn fetch_each(
+        &mut self,
+        tiles: u32,
+        fetch: impl Fn(&Self, u32) -> u32,
+    ) -> u32 {
+        let mut bytes = 0;
         for tile in 0..tiles {
             // SAFETY: the barriers are initialised, and a stage's phases are waited for one by one.
             unsafe { self.empty().wait_parity(self.at.parity ^ 1) };
-            fetch(self, tile);
+            bytes += fetch(self, tile);
             self.advance();
         }
+        bytes
     }
 
     /// Calls `pass` when the block's own share of each tile has come.
