@@ -1,7 +1,8 @@
 //! The kernels of [`cluster_product`](super): they differ in how a tile of B comes into shared memory.
 
+use cuda_std::extensions::SharedPtr;
 use cuda_std::extensions::mbarrier::Mbarrier;
-use cuda_std::extensions::{SharedPtr, bulk, cluster, fence};
+use cuda_std::extensions::{bulk, cluster, fence};
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
