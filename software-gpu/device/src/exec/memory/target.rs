@@ -257,7 +257,7 @@ impl<'g> Context<'g> {
         }
         if target.global.is_some() {
             self.watched(site, access, target, site.lane_bytes(), lane);
-        } else if let Some(address) = self.shared_address(target) {
+        } else if let Some(address) = self.own_shared(target.pointer) {
             shared.push(lane, address, same(self));
         }
     }
@@ -282,7 +282,7 @@ impl<'g> Context<'g> {
         bytes: u64,
         lane: usize,
     ) {
-        let address = self.shared_address(target);
+        let address = self.own_shared(target.pointer);
         let Some(watch) = &mut self.watch else { return };
         if let Some((allocation, offset)) = target.global {
             let accessor = Accessor {
@@ -296,13 +296,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// The address in the block's shared memory. What lies elsewhere is local memory, a parameter, or another block's.
-    #[inline(always)]
-    fn shared_address(&self, target: &Target<'_>) -> Option<u32> {
-        self.own_shared(target.pointer)
-    }
-
-    /// The address of a place in this block's shared memory.
+    /// The address of a place in this block's shared memory. What lies elsewhere is local memory, a parameter, or another block's.
     #[inline(always)]
     pub(super) fn own_shared(&self, place: *mut u8) -> Option<u32> {
         let offset = (place as usize).wrapping_sub(self.shared as usize);
