@@ -13,7 +13,7 @@ const SHARED_PER_CYCLE: u64 = 128;
 /// Bytes between one multiprocessor and the memory system in a cycle.
 const GLOBAL_PER_CYCLE: u64 = 64;
 /// Bytes between one multiprocessor and the shared memory of others in a cycle.
-const CLUSTER_PER_CYCLE: u64 = 16;
+pub(super) const CLUSTER_PER_CYCLE: u64 = 16;
 /// Warp instructions that all schedulers of a multiprocessor issue in a cycle.
 const DISPATCH_PER_CYCLE: f64 = 4.0;
 

@@ -6,6 +6,7 @@ use super::super::context::{Context, Lanes};
 use super::super::cost::latency;
 use super::super::fault::{Access, Fault};
 use super::super::op::{Handler, Op};
+use super::super::phases::CLUSTER_PER_CYCLE;
 use super::super::warp_handlers::{Shape, plain_handler};
 use super::Site;
 use super::cells::cell;
@@ -13,8 +14,6 @@ use super::target::{Sectors, Target, addresses};
 
 /// Bytes that one multiprocessor moves per cycle, for the modelled end of a bulk copy.
 pub(super) const BYTES_PER_CYCLE: u64 = 32;
-/// Bytes that one multiprocessor sends to others of its cluster per cycle, likewise.
-const CLUSTER_BYTES_PER_CYCLE: u64 = 16;
 /// Bulk copies move multiples of this, from and to multiples of it.
 const BULK_UNIT: u32 = 16;
 
@@ -184,7 +183,7 @@ fn transfer(now: u64, source: &Target<'_>, target: &Target<'_>, bytes: u32) -> T
     // From the block's own shared memory the way is to another block's, or out.
     let (latency, per_cycle) = match source.global {
         Some(_) => (latency::GLOBAL, BYTES_PER_CYCLE),
-        None if crosses(source, target) => (latency::DISTRIBUTED, CLUSTER_BYTES_PER_CYCLE),
+        None if crosses(source, target) => (latency::DISTRIBUTED, CLUSTER_PER_CYCLE),
         None => (latency::DISTRIBUTED, BYTES_PER_CYCLE),
     };
     Transfer {
