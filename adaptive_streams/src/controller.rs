@@ -19,18 +19,21 @@
 
 use crate::decide::{CHOICES, Decision, FIRST, Floor, Floors, Telemetry, decide};
 use crate::log;
-use crate::rounds::{AHEAD, Rounds};
+use crate::rounds::{AHEAD, LONG, Rounds};
 use anyhow::{Context, Result};
 use cuda_host::prelude::*;
 use cust::stream::Stream;
 use examples_host::prelude::*;
 use examples_host::regret::Regret;
+use std::array;
 use std::cell::RefCell;
 
 /// The controller looks at every so many rounds.
 const SAMPLED: usize = 6;
 /// Rounds of a calibration.
 const CALIBRATION: usize = 16;
+/// How much longer a chunk's way with a long kernel and four streams takes than a round with eight streams would without kernels.
+const LONGER: f64 = 1.2;
 /// Rounds until it has settled after a change: up to the next sample, until that one is read, and a second look.
 const SETTLED: usize = 2 * SAMPLED + AHEAD;
 
@@ -72,12 +75,34 @@ fn calibrate(part: &Part, rounds: &mut Rounds, streams: &[Stream]) -> Result<Flo
     Ok(floors)
 }
 
+/// Chooses the grid of the long kernel, the largest with which more streams pay: with four, a chunk's way takes clearly longer than a
+/// round of eight streams would if kernels took nothing.
+fn lengthen(part: &Part, rounds: &mut Rounds, streams: &[Stream], floors: &Floors) -> Result<()> {
+    let [_, (four, _), (_, eight), _] = array::from_fn(|at| (CHOICES[at], floors[at].round));
+    for grid in LONG {
+        rounds.long = grid;
+        let way = part.alone(streams, || rounds.chunk(rounds.per_phase, 0..four, false))?;
+        if way.div_duration_f64(eight) >= LONGER {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What eight streams lose, as a share of the time, where four are best: in the two phases with short kernels. In the other phase
+/// four lose more.
+fn at_stake(floors: &Floors) -> f64 {
+    let [_, four, eight, _] = floors.map(|floor| floor.round);
+    2.0 / 3.0 * (eight.div_duration_f64(four) - 1.0)
+}
+
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let streams = &stream::non_blocking_numbered(CHOICES[CHOICES.len() - 1])?;
     // A round of a model takes the CPU longer than the GPU that it models.
     let mut rounds = Rounds::new(streams, part.by_times(100, 50))?;
     let floors = calibrate(part, &mut rounds, streams)?;
+    lengthen(part, &mut rounds, streams, &floors)?;
     let copies = part.alone(streams, || rounds.copies(CALIBRATION))? / CALIBRATION as u32;
     let copy = part.alone(streams, || rounds.copy_in())?;
     part.predict(predicted(&floors));
@@ -101,7 +126,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let logs = logs.into_inner();
     let log = logs.last().context("the controller has not run")?;
     let regret = Regret::of(&rounds.phases);
-    part.expect_regret(&regret, &outcomes, copies * rounds.per_phase as u32);
+    part.expect_regret(&regret, &outcomes, copies * rounds.per_phase as u32, at_stake(&floors));
     log::show(part, log, copy);
     part.chart_start("controller", &outcomes[4], 96);
     log::expect_replayed(part, log, &floors);

@@ -58,10 +58,10 @@ pub fn expect_settled(
     part: &mut Part,
     logs: &[Vec<Decision>],
     recording: &Recording,
-    regret: &Regret<{ PHASES.len() }, { CHOICES.len() }>,
+    regret: &Regret<{ PHASES }, { CHOICES.len() }>,
     (of_phase, most): (usize, usize),
 ) {
-    for phase in 0..PHASES.len() {
+    for phase in 0..PHASES {
         let rounds = phase * of_phase..(phase + 1) * of_phase;
         let last = |log: &[Decision]| streams(log, rounds.end - 1);
         let searched = |log: &Vec<Decision>| {

@@ -17,9 +17,14 @@ const B: f32 = 1.0;
 const ROUND: usize = 1 << 19;
 /// The input repeats after so many rounds.
 const INPUT: usize = 12;
-/// The work of each phase: blocks of a kernel, and threads of a block. Few of them are slow, and leave the rest of the device to
-/// other streams.
-pub const PHASES: [(u32, u32); 3] = [(8, 256), (1, 96), (8, 256)];
+/// Blocks of a kernel, and threads of a block: few of them are slow, and leave the rest of the device to other streams.
+pub type Grid = (u32, u32);
+/// The grid of a short kernel.
+const SHORT: Grid = (8, 256);
+/// The grids of a long one. Which of them is long depends on the device: on its clock, and on the link that copies take.
+pub const LONG: [Grid; 4] = [(1, 96), (1, 64), (1, 48), (1, 32)];
+/// The number of phases: the kernels are short, long, and short again.
+pub const PHASES: usize = 3;
 /// Rounds that are under way at most.
 pub const AHEAD: usize = 2;
 
@@ -54,8 +59,8 @@ impl Rounds<'_> {
     /// A chunk's way through the device, in its stream: `part` is its number, and that of all in the round.
     pub fn chunk(&mut self, round: usize, part: Range<usize>, sampled: bool) -> Result<()> {
         let (stream, [began, ended]) = (&self.streams[part.start], &self.samples[round]);
-        let (kernel, (blocks, threads)) =
-            (&self.kernels.affine_strided_x4, PHASES[round / self.per_phase]);
+        let (kernel, phase) = (&self.kernels.affine_strided_x4, round / self.per_phase);
+        let (blocks, threads) = if phase == 1 { self.long } else { SHORT };
         let len = ROUND / part.end;
         let at = |first: usize| first + part.start * len..first + (part.start + 1) * len;
         let (from, to) = (at(round % INPUT * ROUND), at(round * ROUND));

@@ -82,8 +82,10 @@ impl Loader {
     pub fn new(part: &Part, Feed { threads, depth }: Feed) -> Result<Self> {
         let ring = |_| Ok(Mutex::new(Ring { slots: slots(depth + 1)? }));
         let result = |_| Ok(Mutex::new(DeviceBuffer::zeroed(LEN)?));
-        // Some 2 and 0.1 ms: on a real CPU a batch cannot be loaded in less than 0.5 ms.
-        let rounds = part.by_times(1024, 64);
+        // Some 2 and 0.1 ms: on a real CPU a batch cannot be loaded in less than 0.5 ms. A cache that does not hold the rings makes
+        // some kernels longer than others: more arithmetic hides that.
+        let small_cache = part.device().l2_cache()? < (threads * (depth + 1) * 4 * LEN) as u64;
+        let rounds = part.by_times(1024, if small_cache { 192 } else { 64 });
         let after = |x| (0..rounds).fold(x, |x: f32, _| x.mul_add(FACTOR, SUMMAND));
         Ok(Self {
             rings: (0..threads).map(ring).collect::<Result<_>>()?,
@@ -116,7 +118,9 @@ impl Loader {
         Ok(())
     }
 
-    /// Each thread loads its batches, every T-th of all, and keeps up to `depth` of them ahead of the kernels.
+    /// Each thread loads its batches, every T-th of all, and keeps up to `depth` of them ahead of the kernels. Threads that share
+    /// streams begin one after the other: if all finished a load at the same time, each would record its event behind the others'
+    /// copies, and the kernel would wait for these, too.
     pub fn run(
         &self,
         device: &Device,
@@ -125,6 +129,7 @@ impl Loader {
     ) -> Result<()> {
         on_threads(device, threads, |thread| {
             let mut ring = self.rings[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            host_clock::spend(self.loads[thread] * thread as u32 / threads as u32);
             for (turn, batch) in (thread..BATCHES).step_by(threads).enumerate() {
                 let slot = &mut ring.slots[turn % (depth + 1)];
                 slot.used.synchronize()?; // the kernel has worked on what the slot held

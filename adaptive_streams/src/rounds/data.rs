@@ -1,6 +1,6 @@
 //! What the rounds share: the data, the staging memory, and the events at the end of each round and around a kernel in it.
 
-use super::{A, B, INPUT, PHASES, ROUND};
+use super::{A, B, Grid, INPUT, LONG, PHASES, ROUND};
 use anyhow::Result;
 use cuda_host::kernels;
 use cust::event::{Event, EventFlags};
@@ -35,8 +35,10 @@ pub struct Rounds<'s> {
     expected: Expected,
     /// Rounds of a phase.
     pub per_phase: usize,
+    /// The grid of a long kernel.
+    pub long: Grid,
     /// What the phases took, for each run of all rounds.
-    pub phases: Vec<[Duration; PHASES.len()]>,
+    pub phases: Vec<[Duration; PHASES]>,
     /// The phases of the last run are to be noted.
     pub(super) ran: bool,
 }
@@ -47,7 +49,7 @@ impl<'s> Rounds<'s> {
 
     /// The data, and events for each round, with so many rounds of each phase. No more streams are used than there are.
     pub fn new(streams: &'s [Stream], per_phase: usize) -> Result<Self> {
-        let rounds = PHASES.len() * per_phase;
+        let rounds = PHASES * per_phase;
         let mut input = LockedBuffer::new(&0.0, INPUT * ROUND)?;
         DATA.fill(&mut input);
         let timed = || Event::new(EventFlags::DEFAULT);
@@ -64,6 +66,7 @@ impl<'s> Rounds<'s> {
             kernels: Kernels::load(gpu_kernels::SM_70)?,
             expected: Expected::by(|x| x.mul_add(A, B)),
             per_phase,
+            long: LONG[0],
             phases: Vec::new(),
             ran: false,
         })
@@ -71,7 +74,7 @@ impl<'s> Rounds<'s> {
 
     /// The rounds of all phases.
     pub fn all(&self) -> usize {
-        PHASES.len() * self.per_phase
+        PHASES * self.per_phase
     }
 
     /// How long the sampled kernel of a round took.
@@ -86,7 +89,7 @@ impl<'s> Rounds<'s> {
         if !std::mem::take(&mut self.ran) {
             return Ok(());
         }
-        let mut phases = [Duration::ZERO; PHASES.len()];
+        let mut phases = [Duration::ZERO; PHASES];
         for (phase, time) in phases.iter_mut().enumerate() {
             let first = (phase * self.per_phase)
                 .checked_sub(1)

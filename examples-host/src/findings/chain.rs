@@ -75,6 +75,20 @@ impl Chain {
         times.iter().sum::<Duration>().div_f64(chunks) + pace.mul_f64((chunks - 1.0) / chunks)
     }
 
+    /// The least share of the shorter of two stages' time in which both must run, if the slowest stage is never idle: 1 if one of
+    /// the two is the slowest.
+    pub fn owed(&self, stages: [&str; 2]) -> f64 {
+        let times = self.stages.iter().filter(|(name, _)| stages.contains(name));
+        let times: Vec<Duration> = times.map(|(_, time)| *time).collect();
+        let pace = self.stages.iter().map(|(_, time)| *time).max();
+        let together = times
+            .iter()
+            .sum::<Duration>()
+            .saturating_sub(pace.unwrap_or_default());
+        let shorter = times.into_iter().min().unwrap_or_default();
+        together.as_secs_f64() / shorter.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
     /// The slowest stage.
     pub fn slowest(&self) -> &'static str {
         let slowest = self.stages.into_iter().max_by_key(|(_, time)| *time);
@@ -264,6 +278,14 @@ mod tests {
         let both = |time| chain.clone().sharing(("both", us(time))).bound();
         assert_eq!(both(80), us(15 + 72));
         assert_eq!(both(60), chain.bound());
+    }
+
+    #[test]
+    fn stages_that_fit_beside_one_another_into_the_slowest_owe_no_overlap() {
+        let us = Duration::from_micros;
+        let chain = |pace| Chain::new([("a", us(30)), ("b", us(60)), ("c", us(pace))], 10);
+        let owed = |pace| chain(pace).owed(["a", "b"]);
+        assert_eq!([10, 75, 90, 200].map(owed), [1.0, 0.5, 0.0, 0.0]);
     }
 
     fn interval(stream: &str, start: u64, end: u64) -> Interval {

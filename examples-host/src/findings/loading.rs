@@ -43,15 +43,17 @@ impl Loading {
     /// The idle share of the device from the first kernel's start to the last one's end, with `feed`.
     pub fn idle(&self, feed: Feed) -> f64 {
         let Feed { threads, depth } = feed;
-        let (mut loaded, mut copied) = (vec![Duration::ZERO; threads], Duration::ZERO);
+        let begins = |thread| self.loads[thread] * thread as u32 / threads as u32;
+        let mut loaded: Vec<Duration> = (0..threads).map(begins).collect();
+        let mut copied = Duration::ZERO;
         let mut ends: Vec<Duration> = Vec::new();
         let mut first = None;
         for (batch, load) in self.loads.iter().enumerate() {
             let ring = batch.checked_sub(threads * (depth + 1));
-            let emptied = ring.map_or(Duration::ZERO, |before| ends[before]);
+            let emptied = ring.map_or(Duration::ZERO, |before| ends[before] + self.hand_over);
             let own = &mut loaded[batch % threads];
             *own = emptied.max(*own) + *load;
-            copied = copied.max(*own + self.hand_over) + self.copy;
+            copied = copied.max(*own) + self.copy;
             let start = ends.last().map_or(copied, |&end| copied.max(end));
             first.get_or_insert(start);
             ends.push(start + self.kernel);

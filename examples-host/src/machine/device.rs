@@ -164,6 +164,12 @@ impl Device {
             .map(i32::cast_unsigned)
     }
 
+    /// Bytes of the L2 cache.
+    pub fn l2_cache(&self) -> Result<u64> {
+        self.attribute(DeviceAttribute::L2CacheSize)
+            .map(|bytes| u64::from(bytes.cast_unsigned()))
+    }
+
     /// Engines that copy while kernels run.
     pub fn copy_engines(&self) -> Result<u32> {
         self.attribute(DeviceAttribute::AsyncEngineCount)

@@ -29,8 +29,8 @@ pub struct Expected {
     pub(crate) figure: Option<Figure>,
     /// Options under which the limit holds as well.
     pub(crate) follows: &'static [PartOption],
-    /// Of which devices it is not claimed, and why.
-    pub(crate) not_claimed_of: Option<(TimeSource, &'static str)>,
+    /// Of which devices it is not claimed, and why of each.
+    not_claimed_of: Vec<(TimeSource, &'static str)>,
     /// It takes records of what ran, and there are none.
     pub(crate) unrecorded: bool,
 }
@@ -98,7 +98,7 @@ pub fn truth(holds: bool, found: impl Display, limit: impl Display) -> Expected 
         holds,
         figure: None,
         follows: PartOption::ALL.as_slice(),
-        not_claimed_of: None,
+        not_claimed_of: Vec::new(),
         unrecorded: false,
     }
 }
@@ -178,7 +178,7 @@ impl Found {
             holds,
             figure: Some(self.0),
             follows: &[],
-            not_claimed_of: None,
+            not_claimed_of: Vec::new(),
             unrecorded: false,
         }
     }
@@ -214,14 +214,20 @@ impl Expected {
 
     /// The model of a device cannot show it, for this reason: there it is printed and not claimed.
     pub fn not_of_the_model(mut self, reason: &'static str) -> Self {
-        self.not_claimed_of = Some((TimeSource::Modelled, reason));
+        self.not_claimed_of.push((TimeSource::Modelled, reason));
         self
     }
 
     /// On a GPU something else decides, for this reason: there it is printed and not claimed.
     pub fn not_of_a_gpu(mut self, reason: &'static str) -> Self {
-        self.not_claimed_of = Some((TimeSource::Measured, reason));
+        self.not_claimed_of.push((TimeSource::Measured, reason));
         self
+    }
+
+    /// Why it is not claimed of a device with such times, if so.
+    pub(crate) fn not_claimed(&self, times: TimeSource) -> Option<&'static str> {
+        let of = |(of, reason): &(TimeSource, _)| (*of == times).then_some(*reason);
+        self.not_claimed_of.iter().find_map(of)
     }
 }
 
@@ -313,6 +319,14 @@ mod tests {
     fn what_the_model_cannot_show_is_not_claimed_of_it() {
         let expected = [ratio(0.5).at_least(1.0).not_of_the_model("a reason")];
         assert_eq!(claims(None, &expected), []);
+    }
+
+    #[test]
+    fn what_neither_can_show_keeps_both_reasons() {
+        let expected = ratio(0.5).at_least(1.0);
+        let expected = expected.not_of_the_model("one").not_of_a_gpu("two");
+        assert_eq!(expected.not_claimed(TimeSource::Modelled), Some("one"));
+        assert_eq!(expected.not_claimed(TimeSource::Measured), Some("two"));
     }
 
     #[test]

@@ -268,7 +268,7 @@ impl<'a> Part<'a> {
             return;
         }
         let times = self.device().times();
-        if let Some((_, reason)) = expected.not_claimed_of.filter(|(of, _)| *of == times) {
+        if let Some(reason) = expected.not_claimed(times) {
             let device = match times {
                 TimeSource::Modelled => "the model",
                 TimeSource::Measured => "a GPU",
