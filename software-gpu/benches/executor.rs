@@ -5,9 +5,10 @@
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use software_gpu::exec::{Executable, Grid, execute, execute_checked};
+use software_gpu::exec::{Executable, Grid, Latencies, execute, execute_checked};
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::ptx;
+use software_gpu::timeline::Profile;
 
 const EXAMPLES: &str = include_str!("../../gpu-kernels/ptx/sm_70.ptx");
 const BLOCK: u32 = 256;
@@ -39,7 +40,8 @@ struct Machine {
 impl Machine {
     fn new(elements: u64) -> Self {
         let module = ptx::parse(EXAMPLES).expect("is PTX");
-        let module = Executable::new(&module, &|_| None).expect("is understood");
+        let module = Executable::new(&module, Latencies::of(&Profile::h200()), &|_| None)
+            .expect("is understood");
         let mut space = AddressSpace::new(&[1 << 32], 0);
         let bytes = elements as usize * 4;
         let data = [(); 2].map(|()| {

@@ -191,7 +191,8 @@ fn survive(source: &str) {
     let Ok(module) = ptx::parse(source) else {
         return;
     };
-    let Ok(executable) = Executable::new(&module, &|_| Some(0x1_0000_0000_0000)) else {
+    let Ok(executable) = Executable::new(&module, latencies(), &|_| Some(0x1_0000_0000_0000))
+    else {
         return;
     };
     for kernel in executable.kernels() {

@@ -3,7 +3,7 @@
 
 mod exec_support;
 
-use exec_support::{kernel, load, run};
+use exec_support::{kernel, latencies, load, run};
 use software_gpu::exec::Executable;
 use software_gpu::ptx::{PtxErrorKind, parse};
 
@@ -267,7 +267,7 @@ fn memory_of_one_thread_has_no_atomics() {
         "st.const.u32 [fixed], 1;",
     ] {
         let source = kernel(".const .u32 fixed;", &format!("{variables} {body}"));
-        let error = Executable::new(&parse(&source).unwrap(), &|_| Some(4096)).err();
+        let error = Executable::new(&parse(&source).unwrap(), latencies(), &|_| Some(4096)).err();
         let error = error.expect(body);
         assert_eq!(error.kind, PtxErrorKind::Syntax, "{body}: {error}");
     }

@@ -4,6 +4,7 @@ mod driver_support;
 
 use driver_support::*;
 use software_gpu::driver::last_fault;
+use software_gpu::exec::{Executable, Latencies};
 use software_gpu::reports;
 use software_gpu::timeline::Profile;
 
@@ -109,12 +110,13 @@ const INSTRUCTIONS: &str = "abs activemask add addc alloca and applypriority ato
 
 #[test]
 fn the_page_lists_exactly_the_instructions_that_are_left_out() {
+    let latencies = Latencies::of(&Profile::h200());
     for opcode in INSTRUCTIONS.split_whitespace() {
         let source = format!(
             ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {{ {opcode}.f32; ret; }}\n"
         );
         let module = software_gpu::ptx::parse(&source).expect("is an instruction as to its form");
-        let executable = software_gpu::exec::Executable::new(&module, &|_| None);
+        let executable = Executable::new(&module, latencies, &|_| None);
         let said = match &executable {
             Ok(executable) => executable.kernels()[0].refusal().map(ToString::to_string),
             Err(error) => Some(error.to_string()),

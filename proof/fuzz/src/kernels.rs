@@ -1,8 +1,10 @@
 //! From PTX text to executed kernels, without driver and time.
 
-use software_gpu::exec::{Executable, ExecutableKernel, Grid, execute_checked};
+use software_gpu::exec::{Executable, ExecutableKernel, Grid, Latencies, execute_checked};
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::ptx::{self, Module};
+use software_gpu::timeline::Profile;
+use std::sync::LazyLock;
 
 /// Longer texts only make each run slower.
 pub const MAX_TEXT: usize = 64 << 10;
@@ -17,6 +19,9 @@ const MAX_PARAMETERS: usize = 32 << 10;
 /// Kernels of a module that are run.
 const MAX_KERNELS: usize = 4;
 
+/// Those of the default device.
+static LATENCIES: LazyLock<Latencies> = LazyLock::new(|| Latencies::of(&Profile::h200()));
+
 /// Parses, lowers and runs what `data` says: a text of PTX, and in the bits of `choice` how its kernels are launched.
 pub fn run(text: &str, choice: u64) {
     let Some(module) = module(text) else { return };
@@ -25,8 +30,8 @@ pub fn run(text: &str, choice: u64) {
     let (Some(globals), Some(first), Some(second)) = (buffer(), buffer(), buffer()) else {
         return;
     };
-    let Ok(executable) = Executable::new(&module, &|name| address_of(&module, name, globals))
-    else {
+    let address = |name: &str| address_of(&module, name, globals);
+    let Ok(executable) = Executable::new(&module, *LATENCIES, &address) else {
         return;
     };
     let launches = executable.kernels().iter().take(MAX_KERNELS);

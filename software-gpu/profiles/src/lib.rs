@@ -169,6 +169,8 @@ pub struct Memory {
 pub struct Kernels {
     /// Warp instructions that one multiprocessor issues in a cycle, by class.
     pub issue_per_cycle: IssueRates,
+    /// How long memory takes to answer.
+    pub latency_cycles: LatencyCycles,
     /// Warp instructions that one multiprocessor's schedulers issue in a cycle, all classes together.
     pub dispatch_per_cycle: Figure,
     /// Bytes between one multiprocessor's shared memory and its registers in a cycle.
@@ -210,6 +212,31 @@ pub struct IssueRates {
     pub memory: Figure,
     pub control: Figure,
     pub mma: Figure,
+}
+
+/// Cycles from an instruction that asks memory for something to its result, nothing else being under way.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyCycles {
+    /// A load from global memory that misses the caches.
+    pub global: Figure,
+    /// One that hits the L2 cache.
+    pub l2: Figure,
+    /// One that hits the L1 cache.
+    pub l1: Figure,
+    /// A load from the block's shared memory.
+    pub shared: Figure,
+    /// An atomic operation on global memory, until its result is there.
+    pub atomic: Figure,
+    /// A load that acquires at the scope of the device: past the L1 cache, which is emptied then.
+    pub acquire: Figure,
+    /// What a warp waits before it releases at the scope of the device: until the L2 cache has answered for all that the block
+    /// has stored.
+    pub release: Figure,
+    /// A load from the shared memory of another block of the cluster.
+    pub cluster_shared: Figure,
+    /// From the last arrival at a barrier of the cluster until its threads go on.
+    pub cluster_barrier: Figure,
 }
 
 /// Floating-point operations of a matrix multiplication `m16n8k16`.

@@ -4,10 +4,11 @@
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use software_gpu::exec::{
-    Executable, ExecutableKernel, Fault, Grid, GridCost, Observed, execute_checked,
+    Executable, ExecutableKernel, Fault, Grid, GridCost, Latencies, Observed, execute_checked,
 };
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::ptx::{self, PtxError};
+use software_gpu::timeline::Profile;
 
 /// The kernels of the examples.
 pub const EXAMPLES: &str = include_str!("../../../gpu-kernels/ptx/sm_70.ptx");
@@ -32,9 +33,14 @@ ret;
     )
 }
 
+/// Those of the default device.
+pub fn latencies() -> Latencies {
+    Latencies::of(&Profile::h200())
+}
+
 /// Loads a module without global variables. All its kernels can be executed.
 pub fn load(source: &str) -> Result<Executable, PtxError> {
-    let executable = Executable::new(&ptx::parse(source)?, &|_| None)?;
+    let executable = Executable::new(&ptx::parse(source)?, latencies(), &|_| None)?;
     let refusal = executable
         .kernels()
         .iter()

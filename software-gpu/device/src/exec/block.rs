@@ -11,6 +11,7 @@ use super::cost::{BlockCost, latency};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::group::complete_cluster_barrier;
+use super::latencies::Latencies;
 use super::memory::{Cached, NearLines};
 use super::phases::Phases;
 use super::thread_states::{self, Awaited};
@@ -118,6 +119,11 @@ impl<'g> Worker<'g> {
     /// Where the block's shared memory is.
     pub fn shared(&self) -> *mut u8 {
         self.cx.shared
+    }
+
+    /// What the device's memory takes.
+    pub fn latencies(&self) -> Latencies {
+        self.cx.latencies()
     }
 
     /// Makes the block a part of a cluster.

@@ -9,6 +9,7 @@ use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
 use super::grid::Grid;
+use super::latencies::Latencies;
 use super::memory::{Cached, NearLines};
 use super::op::Slot;
 use super::program::Code;
@@ -84,6 +85,12 @@ pub(super) struct Context<'g> {
 }
 
 impl Context<'_> {
+    /// What the device's memory takes.
+    #[inline]
+    pub fn latencies(&self) -> Latencies {
+        self.grid.kernel.program.latencies
+    }
+
     /// The row at `slot`.
     #[inline(always)]
     pub fn row<T>(&self, slot: Slot) -> *mut [T; LANES] {

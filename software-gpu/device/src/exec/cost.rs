@@ -158,39 +158,23 @@ pub(super) struct Weight {
     pub class: Class,
     pub issues: u16,
     pub latency: u16,
+    /// A load from global memory: `latency` is that of a miss, and the caches may answer earlier.
+    pub is_load: bool,
 }
 
-/// Latencies in cycles, after published micro-benchmarks of Hopper (rounded).
+/// Latencies in cycles, after published micro-benchmarks of Hopper (rounded). Those of memory that other threads see are the
+/// profile's: [`super::latencies`].
 pub(super) mod latency {
     pub const ALU: u16 = 4;
     pub const ALU64: u16 = 6;
     pub const FMA64: u16 = 8;
     pub const SPECIAL: u16 = 22;
     pub const CONVERT: u16 = 10;
-    pub const SHARED: u16 = 30;
     pub const SHUFFLE: u16 = 24;
     pub const CONSTANT: u16 = 30;
     pub const LOCAL: u16 = 35;
-    /// A global load that misses the caches.
-    pub const GLOBAL: u16 = 850;
-    /// A global load that hits the L2 cache.
-    pub const CACHED: u16 = 268;
-    /// A global load that hits the L1 cache.
-    pub const NEAR: u16 = 40;
-    pub const ATOMIC: u16 = 700;
-    /// A load that acquires at the scope of the device: past the L1 cache, which is emptied then.
-    ///
-    /// Fitted to barriers of a grid with a step of `persistent_kernel` between them. With a flag for each block, at which the blocks look
-    /// three times, a step takes 1.29 µs on an H200 and 1.34 µs on an H100, of which all else takes 0.38 µs here.
-    pub const ACQUIRE: u16 = 615;
-    /// What a warp waits before it releases at the scope of the device: until the L2 cache has answered for all that the block has
-    /// stored. Fitted likewise: with one word, to which a block adds and at which it then looks once, a step takes 1.14 µs on an H200.
-    pub const RELEASE: u16 = 1080;
     pub const BRANCH: u16 = 10;
     pub const BARRIER: u16 = 20;
-    pub const CLUSTER_BARRIER: u16 = 190;
-    /// Shared memory of another block of the cluster.
-    pub const DISTRIBUTED: u16 = 200;
     pub const CLOCK: u16 = 20;
 }
 
@@ -208,6 +192,15 @@ impl Weight {
             class,
             issues,
             latency,
+            is_load: false,
+        }
+    }
+
+    /// A load from global memory that takes `latency` cycles when it misses the caches.
+    pub const fn global_load(latency: u16) -> Self {
+        Self {
+            is_load: true,
+            ..Self::new(Class::Memory, 1, latency)
         }
     }
 }

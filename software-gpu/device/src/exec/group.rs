@@ -12,7 +12,7 @@ use crate::memory::WriteHold;
 
 use super::block::Worker;
 use super::cluster::Cluster;
-use super::cost::{BlockCost, latency};
+use super::cost::BlockCost;
 use super::fault::Fault;
 use super::grid::Grid;
 
@@ -96,10 +96,10 @@ pub(super) fn complete_cluster_barrier(members: &mut [Worker<'_>]) -> bool {
         }
         last_arrival = last_arrival.max(warp.cluster_arrival());
     }
-    let Some(cycles) = last_arrival else {
+    let (Some(cycles), Some(member)) = (last_arrival, members.first()) else {
         return false;
     };
-    let cycles = cycles + u64::from(latency::CLUSTER_BARRIER);
+    let cycles = cycles + u64::from(member.latencies().cluster_barrier);
     for watch in members.iter_mut().filter_map(Worker::watch_mut) {
         watch.cluster_met();
     }

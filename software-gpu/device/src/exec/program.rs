@@ -6,6 +6,7 @@ use crate::ptx::ir::{Body, ClusterBounds, Instruction, Kernel};
 use crate::ptx::{Module, Parameter, PtxError, PtxErrorKind};
 
 use super::cost::Class;
+use super::latencies::Latencies;
 use super::lower;
 use super::matrix::Multiplication;
 use super::memory::{Site, TensorCopy};
@@ -19,7 +20,7 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Lowers all kernels of `module`.
+    /// Lowers all kernels of `module` for a device whose memory takes `latencies`.
     ///
     /// `global_addresses` gives the device address of each module-scope variable in `.global` or `.const` space; the
     /// caller has allocated them. A kernel that reaches an instruction, modifier or function that the software GPU does
@@ -29,15 +30,17 @@ impl Executable {
     /// What `ptxas` would refuse, too.
     pub fn new(
         module: &Module,
+        latencies: Latencies,
         global_addresses: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Self, PtxError> {
-        let lower = |kernel: &Kernel| match lower::kernel(module, kernel, global_addresses) {
-            Err(error) if error.kind == PtxErrorKind::Unsupported => Ok(ExecutableKernel {
-                refusal: Some(Arc::new(error)),
-                ..lower::kernel(module, &without_code(kernel), global_addresses)?
-            }),
-            lowered => lowered,
-        };
+        let lower =
+            |kernel: &Kernel| match lower::kernel(module, kernel, latencies, global_addresses) {
+                Err(error) if error.kind == PtxErrorKind::Unsupported => Ok(ExecutableKernel {
+                    refusal: Some(Arc::new(error)),
+                    ..lower::kernel(module, &without_code(kernel), latencies, global_addresses)?
+                }),
+                lowered => lowered,
+            };
         let kernels = module.kernels.iter().map(lower).collect::<Result<_, _>>()?;
         Ok(Self { kernels })
     }
@@ -162,6 +165,8 @@ impl ExecutableKernel {
 pub(super) struct Program {
     /// The kernel first.
     pub codes: Vec<Code>,
+    /// What the device's memory takes.
+    pub latencies: Latencies,
     /// Memory instructions in all of them.
     pub sites: u32,
     /// Local memory per thread including the stack for calls.

@@ -16,7 +16,7 @@ use crate::driver::c_abi::types::{
 };
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::exec::Executable;
+use crate::exec::{Executable, Latencies};
 use crate::ptx::Module;
 
 /// One library.
@@ -207,10 +207,11 @@ unsafe fn check_options(options: *const c_uint, count: c_uint) -> Result<(), Cud
 
 fn load(out: Out<CUlibrary>, image: &[u8], mut options: Options) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
-        let device = call.device(0)?.profile.device.clone();
+        let profile = &call.device(0)?.profile;
+        let (device, latencies) = (profile.device.clone(), Latencies::of(profile));
         let checked = module_in(image, &device, &options).and_then(|module| {
             // With any addresses: those of a context are not known yet.
-            let executable = Executable::new(&module, &|_| Some(0))?;
+            let executable = Executable::new(&module, latencies, &|_| Some(0))?;
             Ok((module, notes_on(&executable)))
         });
         let module = call.loaded(checked, &mut options)?;

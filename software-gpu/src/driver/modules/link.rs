@@ -15,7 +15,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUlinkState, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::exec::Executable;
+use crate::exec::{Executable, Latencies};
 use crate::ptx::{LinkError, Module, link, parse};
 use crate::timeline::profile::Device;
 
@@ -93,9 +93,10 @@ entry_points! {
     fn cuLinkComplete(state: CUlinkState, image: Out<*const c_void>, bytes: Out<usize>) {
         let image = image.required()?;
         call(Cost::ModuleLoad, |call| {
+            let latencies = Latencies::of(&call.device(0)?.profile);
             let link = call.links.get(state)?;
             if link.image.is_none() {
-                let linked = linked(link);
+                let linked = linked(link, latencies);
                 let text = call.loaded_by(state, linked)?;
                 call.links.get_mut(state)?.image = Some(text);
             }
@@ -245,10 +246,10 @@ fn put_together<'i>(inputs: impl Iterator<Item = &'i Input>) -> Result<Module, L
 }
 
 /// The image of a link whose modules fit together and whose code can be executed.
-fn linked(link: &LinkState) -> Result<(CString, String), Refusal> {
+fn linked(link: &LinkState, latencies: Latencies) -> Result<(CString, String), Refusal> {
     let module = put_together(link.inputs.iter()).map_err(unresolved)?;
     // With any addresses: those of a context are not known yet.
-    let executable = Executable::new(&module, &|_| Some(0))?;
+    let executable = Executable::new(&module, latencies, &|_| Some(0))?;
     let unit = |input: &Input| {
         let bound = input.max_registers;
         let bound = bound.map_or_else(String::new, |most| format!("{MAX_REGISTERS}{most}\n"));

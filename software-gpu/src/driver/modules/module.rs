@@ -15,7 +15,7 @@ use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUfunction, CUmodule, 
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;
-use crate::exec::{self, Executable};
+use crate::exec::{self, Executable, Latencies};
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};
 use crate::ptx::{Module, PtxError, PtxErrorKind};
@@ -286,9 +286,10 @@ impl Simulator {
     }
 
     fn load_module(&mut self, context: CUcontext, module: &Module) -> Result<CUmodule, Refusal> {
+        let latencies = Latencies::of(self.profile_of(context)?);
         let globals = self.place_globals(context, module)?;
         let executable = self.initialise_globals(module, &globals).and_then(|()| {
-            Executable::new(module, &|name| {
+            Executable::new(module, latencies, &|name| {
                 globals.get(name).map(|(address, _)| *address)
             })
         });

@@ -2,7 +2,7 @@
 
 use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Type};
 
-use super::super::cost::{Class, Weight, latency};
+use super::super::cost::{Class, Weight};
 use super::super::memory::{self, Combine, Strength};
 use super::liveness;
 use super::load_store::COMPLETES_BYTES;
@@ -78,8 +78,8 @@ impl Lowering<'_> {
             self.complete_bytes(i, named_space, kind.bytes())?;
         }
         let (answer, meeting) = match space {
-            Space::Shared => (2 * latency::SHARED, 0),
-            _ => (latency::ATOMIC, self.meeting(strength)),
+            Space::Shared => (2 * self.latencies.shared, 0),
+            _ => (self.latencies.atomic, self.meeting(strength)),
         };
         // An operation whose result is not used is a reduction, as ptxas has it: the warp goes on.
         let latency = u16::from(used) * answer + meeting;
@@ -92,13 +92,13 @@ impl Lowering<'_> {
             return 0;
         }
         let wait = if strength.releases {
-            latency::RELEASE
+            self.latencies.release
         } else {
             0
         };
         self.schedule.meets_others(wait);
         if strength.acquires {
-            latency::ACQUIRE - latency::CACHED
+            self.latencies.acquire.saturating_sub(self.latencies.l2)
         } else {
             0
         }

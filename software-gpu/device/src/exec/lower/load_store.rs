@@ -111,15 +111,17 @@ impl Lowering<'_> {
         self.emit_with(memory::load(), 0, [address, 0, 0], site);
         let distributed = i.modifiers.iter().any(|m| m == "shared::cluster");
         let latency = match space {
-            Space::Shared if distributed => latency::DISTRIBUTED,
-            Space::Shared => latency::SHARED,
+            Space::Shared if distributed => self.latencies.cluster_shared,
+            Space::Shared => self.latencies.shared,
             Space::Local => latency::LOCAL,
             Space::Param | Space::Const => latency::CONSTANT,
             Space::Global | Space::Generic if strength.acquires && strength.beyond_cluster => {
                 self.schedule.meets_others(0);
-                latency::ACQUIRE
+                self.latencies.acquire
             }
-            Space::Global | Space::Generic => latency::GLOBAL,
+            Space::Global | Space::Generic => {
+                return Ok(Weight::global_load(self.latencies.global));
+            }
         };
         Ok(Weight::new(Class::Memory, 1, latency))
     }
@@ -150,7 +152,7 @@ impl Lowering<'_> {
         self.emit_with(memory::store(), 0, [address, 0, 0], site);
         let may_be_global = matches!(space, Space::Global | Space::Generic);
         if may_be_global && strength.releases && strength.beyond_cluster {
-            self.schedule.meets_others(latency::RELEASE);
+            self.schedule.meets_others(self.latencies.release);
         }
         Ok(Weight::new(Class::Memory, 1, 0))
     }

@@ -109,7 +109,7 @@ impl Lowering<'_> {
             return Err(self.malformed(i, "the matrix must be in shared memory"));
         }
         self.emit_with(run, 0, [address, 0, 0], site);
-        let latency = if loads { latency::SHARED } else { 0 };
+        let latency = if loads { self.latencies.shared } else { 0 };
         Ok(Weight::new(Class::Memory, count as u16, latency))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::ptx::ir::{Instruction, Operand, Space, Type};
 
-use super::super::cost::{Class, Weight, latency};
+use super::super::cost::{Class, Weight};
 use super::super::mbarrier::Mbarrier;
 use super::super::memory::{self, Update};
 use super::super::op::Slot;
@@ -11,9 +11,6 @@ use super::load_store::{Access, space};
 use super::memory_ordering;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
-
-/// An access to shared memory that changes it: read, modify, write.
-const UPDATE: Weight = Weight::new(Class::Memory, 1, 2 * latency::SHARED);
 
 impl Lowering<'_> {
     /// `mbarrier` in all its forms.
@@ -121,7 +118,8 @@ impl Lowering<'_> {
             [address, count, 0],
             site,
         );
-        Ok(UPDATE)
+        // Read, modify, write.
+        Ok(Weight::new(Class::Memory, 1, 2 * self.latencies.shared))
     }
 
     /// `test_wait` and `try_wait`, whose time limit changes nothing: it may always return early.
@@ -138,7 +136,7 @@ impl Lowering<'_> {
             [address, awaited, 0],
             site,
         );
-        Ok(Weight::new(Class::Memory, 1, latency::SHARED))
+        Ok(Weight::new(Class::Memory, 1, self.latencies.shared))
     }
 
     /// The address row and the site of an mbarrier object.

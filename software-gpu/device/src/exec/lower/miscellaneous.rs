@@ -24,7 +24,7 @@ impl Lowering<'_> {
                 // All accesses go the same way, so there is nothing between proxies to be ordered.
                 let proxy = m.take("proxy");
                 if !(inside || of_mbarriers || proxy) {
-                    self.schedule.meets_others(latency::RELEASE);
+                    self.schedule.meets_others(self.latencies.release);
                 }
                 if proxy {
                     m.ignore(&["alias", "async", "async::generic", "tensormap::generic"]);

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use crate::ptx::ir::{Body, Instruction, Module, Parameter, RegisterId, Type};
 use crate::ptx::{Kernel, PtxError};
 
+use super::latencies::Latencies;
 use super::matrix::Multiplication;
 use super::memory::{Site, TensorCopy};
 use super::op::{Handler, Op, Slot};
@@ -70,6 +71,7 @@ const RECURSION_BYTES: u32 = 16 << 10;
 pub(super) fn kernel(
     module: &Module,
     kernel: &Kernel,
+    latencies: Latencies,
     global_addresses: &dyn Fn(&str) -> Option<u64>,
 ) -> Result<ExecutableKernel> {
     let link = Link::new(module, kernel, global_addresses)?;
@@ -79,7 +81,7 @@ pub(super) fn kernel(
         if let Some(refusal) = &source.body.refusal {
             return Err(PtxError::clone(refusal));
         }
-        let code = Lowering::new(&link, source, &mut totals)
+        let code = Lowering::new(&link, source, &mut totals, latencies)
             .run()
             .map_err(|error| error.inside(source.name))?;
         codes.push(code);
@@ -106,6 +108,7 @@ pub(super) fn kernel(
         program: Arc::new(Program {
             codes,
             sites: totals.sites,
+            latencies,
             local_bytes,
             limited_stack: link.recursive,
             ordered: totals.ordered,
@@ -159,6 +162,7 @@ struct Lowering<'l> {
     link: &'l Link<'l>,
     source: &'l Source<'l>,
     totals: &'l mut Totals,
+    latencies: Latencies,
     /// Slots of PTX registers in use.
     slots: HashMap<u32, Slot>,
     /// How many instructions write each PTX register.
@@ -217,11 +221,17 @@ fn loaded(instructions: &[Instruction]) -> HashSet<RegisterId> {
 }
 
 impl<'l> Lowering<'l> {
-    fn new(link: &'l Link<'l>, source: &'l Source<'l>, totals: &'l mut Totals) -> Self {
+    fn new(
+        link: &'l Link<'l>,
+        source: &'l Source<'l>,
+        totals: &'l mut Totals,
+        latencies: Latencies,
+    ) -> Self {
         Self {
             link,
             source,
             totals,
+            latencies,
             slots: HashMap::new(),
             writes: HashMap::new(),
             aliases: HashMap::new(),
@@ -248,7 +258,7 @@ impl<'l> Lowering<'l> {
             settled: false,
             leads_to_address: false,
             line: 0,
-            schedule: Schedule::default(),
+            schedule: Schedule::new(latencies),
             loaded: HashSet::new(),
         }
     }
@@ -302,7 +312,7 @@ impl<'l> Lowering<'l> {
     }
 
     fn block(&mut self, raw: &Raw, number: &[u32]) -> Result<BasicBlock> {
-        self.schedule = Schedule::default();
+        self.schedule = Schedule::new(self.latencies);
         self.settled = false;
         let first = self.ops.len() as u32;
         let instructions = &self.source.body.instructions;

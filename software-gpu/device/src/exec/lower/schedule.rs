@@ -11,13 +11,14 @@ use std::collections::HashMap;
 use crate::ptx::ir::{Body, Instruction, RegisterId};
 
 use super::super::cost::{Class, Weight, latency};
+use super::super::latencies::Latencies;
 use super::super::program::Near;
 use super::flow::End;
 use super::liveness::{read, written};
 
 /// The clock of one block.
-#[derive(Default)]
 pub(super) struct Schedule {
+    latencies: Latencies,
     /// Warp instructions by class.
     pub issue: [u32; Class::COUNT],
     missing: Track,
@@ -72,6 +73,18 @@ impl Track {
 }
 
 impl Schedule {
+    /// The clock of a block that has no instructions yet.
+    pub fn new(latencies: Latencies) -> Self {
+        Self {
+            latencies,
+            issue: [0; Class::COUNT],
+            missing: Track::default(),
+            hitting: Track::default(),
+            near: None,
+            meeting: None,
+        }
+    }
+
     /// Cycles since the start of the block, for clocks read in it.
     pub fn now(&self) -> u32 {
         self.missing.now
@@ -84,9 +97,9 @@ impl Schedule {
         read(instruction, &mut operands);
         written(instruction, &mut results);
         let issues = u32::from(weight.issues);
-        let is_load = weight.latency == latency::GLOBAL;
+        let is_load = weight.is_load;
         let cached = if is_load {
-            latency::CACHED
+            self.latencies.l2
         } else {
             weight.latency
         };
@@ -95,7 +108,7 @@ impl Schedule {
             self.near = Some([self.missing.clone(), self.hitting.clone()]);
         }
         if let Some([far, cached]) = &mut self.near {
-            let at_hand = (latency::NEAR.into(), is_load);
+            let at_hand = (self.latencies.l1.into(), is_load);
             let [missing, hitting] = match leads_to_address && is_load {
                 true => [at_hand; 2],
                 false => [missing, hitting],

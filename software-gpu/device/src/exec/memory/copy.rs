@@ -3,8 +3,8 @@
 use super::super::async_copy::{Announced, Completion, Transfer};
 use super::super::cluster::map_address;
 use super::super::context::{Context, Lanes};
-use super::super::cost::latency;
 use super::super::fault::{Access, Fault};
+use super::super::latencies::Latencies;
 use super::super::op::{Handler, Op};
 use super::super::phases::CLUSTER_PER_CYCLE;
 use super::super::warp_handlers::{Shape, plain_handler};
@@ -51,7 +51,7 @@ impl Shape for Issue {
                 to: target.pointer,
                 source_bytes,
                 bytes,
-                ready: cx.cycles + u64::from(latency::GLOBAL),
+                ready: cx.cycles + u64::from(cx.latencies().global),
                 phase: cx.ahead.phase,
             };
             cx.ahead.ask(&transfer);
@@ -152,7 +152,7 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
                 else {
                     return;
                 };
-                let transfer = transfer(cx.cycles, &source, &target, bytes);
+                let transfer = transfer((cx.cycles, cx.latencies()), &source, &target, bytes);
                 let warp = cx.warp as usize;
                 cx.copies[warp].bulk.issue(lane, transfer);
                 continue;
@@ -179,12 +179,17 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
     }
 }
 
-fn transfer(now: u64, source: &Target<'_>, target: &Target<'_>, bytes: u32) -> Transfer {
+fn transfer(
+    (now, latencies): (u64, Latencies),
+    source: &Target<'_>,
+    target: &Target<'_>,
+    bytes: u32,
+) -> Transfer {
     // From the block's own shared memory the way is to another block's, or out.
     let (latency, per_cycle) = match source.global {
-        Some(_) => (latency::GLOBAL, BYTES_PER_CYCLE),
-        None if crosses(source, target) => (latency::DISTRIBUTED, CLUSTER_PER_CYCLE),
-        None => (latency::DISTRIBUTED, BYTES_PER_CYCLE),
+        Some(_) => (latencies.global, BYTES_PER_CYCLE),
+        None if crosses(source, target) => (latencies.cluster_shared, CLUSTER_PER_CYCLE),
+        None => (latencies.cluster_shared, BYTES_PER_CYCLE),
     };
     Transfer {
         from: source.pointer,
@@ -260,7 +265,12 @@ impl<'g> Context<'g> {
         self.watch_arrival(mbarrier);
         self.cluster.announce(Announced {
             mbarrier,
-            transfers: vec![transfer(self.cycles, source, &target, bytes)],
+            transfers: vec![transfer(
+                (self.cycles, self.latencies()),
+                source,
+                &target,
+                bytes,
+            )],
             completion: Completion::Bytes(bytes),
             line: sites[2].line,
         });

@@ -5,7 +5,6 @@ use crate::ptx::ir::Space;
 use super::super::async_copy::{Announced, Completion, Transfer};
 use super::super::cluster::map_address;
 use super::super::context::{Context, Lanes};
-use super::super::cost::latency;
 use super::super::fault::{Access, Fault};
 use super::super::op::{Handler, Op, Slot};
 use super::super::tensor_map::{ALIGNMENT, BYTES, MAX_RANK, Row, TensorMap};
@@ -273,7 +272,7 @@ impl<'g> Context<'g> {
             });
         }
         let [bytes, _] = tile.map.box_bytes();
-        let ready = self.cycles + u64::from(latency::GLOBAL) + bytes / BYTES_PER_CYCLE;
+        let ready = self.cycles + u64::from(self.latencies().global) + bytes / BYTES_PER_CYCLE;
         for [to, mbarrier] in places {
             let Some(target) = self.box_in_shared(&sites[0], tile, to, Access::Store) else {
                 return;
@@ -311,7 +310,9 @@ impl<'g> Context<'g> {
             map: &tile.map,
             start: from as u32,
             shared: source.pointer,
-            ready: self.cycles + u64::from(latency::DISTRIBUTED) + bytes / BYTES_PER_CYCLE,
+            ready: self.cycles
+                + u64::from(self.latencies().cluster_shared)
+                + bytes / BYTES_PER_CYCLE,
             list: Vec::new(),
         };
         for (number, row) in tile.map.rows(tile.coordinates).enumerate() {
