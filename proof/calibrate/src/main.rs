@@ -4,6 +4,7 @@
 //! must find the model's own figures: that is its test.
 
 mod attributes;
+mod chains;
 mod compare;
 mod contention;
 mod file;
@@ -13,6 +14,7 @@ mod graphs;
 mod handovers;
 mod host_calls;
 mod kernels;
+mod latencies;
 mod memory;
 mod multiprocessors;
 mod stopwatch;
@@ -141,6 +143,7 @@ fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwat
     graphs::measure(findings, &kernels, &watch)?;
     multiprocessors::measure(findings, &kernels, &watch)?;
     memory::measure(findings, &watch)?;
+    latencies::measure(findings, &watch)?;
     Ok((kernels, watch))
 }
 
