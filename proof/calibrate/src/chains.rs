@@ -62,8 +62,8 @@ const CHAINS: [Text; 6] = [
     Text {
         name: "through_l1",
         before: "mov.u64 %l4, 0;",
-        step: "ld.global.ca.u64 %l1, [%l1];",
-        end_of_turn: "ld.global.ca.u64 %l4, [%l1 + 8];",
+        step: "ld.global.u64 %l1, [%l1];",
+        end_of_turn: "ld.global.u64 %l4, [%l1 + 8];",
         after: "st.global.u64 [%l0 + 16], %l4;",
     },
     Text {
@@ -111,9 +111,10 @@ const CLUSTER_CHAINS: [Text; 2] = [
         // Its memory is there until both have loaded.
         after: "@%p1 st.global.u32 [%l0 + 16], %r1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;",
     },
+    // One block begins a microsecond after the other, so that at each barrier one waits for the other.
     Text {
         name: "cluster_barrier",
-        before: MEET,
+        before: "mov.u32 %r1, %cluster_ctarank;\nmul.lo.s32 %r1, %r1, 1000;\nnanosleep.u32 %r1;\nbar.sync 0;",
         step: MEET,
         end_of_turn: "",
         after: "",
@@ -134,7 +135,7 @@ impl Text {
             ".visible .entry {name}(.param .u32 count, .param .u64 to) {of_cluster}\n{{\n\
              .reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %l<5>;\n\
              ld.param.u32 %r0, [count];\nld.param.u64 %l0, [to];\nld.global.u64 %l1, [%l0];\n{before}\n\
-             mov.u64 %l2, %clock64;\nTURN:\n{steps}{end_of_turn}\n\
+             mov.u64 %l2, %clock64;\nTURN:\n.pragma \"nounroll\";\n{steps}{end_of_turn}\n\
              add.s32 %r0, %r0, -1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra TURN;\n\
              mov.u64 %l3, %clock64;\nsub.s64 %l3, %l3, %l2;\nmov.u32 %r0, %ctaid.x;\nsetp.eq.u32 %p1, %r0, 0;\n\
              @%p1 st.global.u64 [%l0], %l1;\n@%p1 st.global.u64 [%l0 + 8], %l3;\n{after}\nret;\n}}\n\n"
