@@ -16,7 +16,7 @@
 use crate::chains::{Chain, Chains, ClusterChains, HEADER_BYTES, LONG, NODE_BYTES, SHORT};
 use crate::findings::Findings;
 use crate::gpu::{self, Address, Function, cu};
-use crate::stopwatch::{Stopwatch, repeat};
+use crate::stopwatch::{Stopwatch, repeat, repeat_times};
 use anyhow::Result;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const GLOBAL: u32 = 1 << 20;
 const L2: u32 = 1 << 13;
 const L1: u32 = 1 << 5;
 /// A memset of so many bytes leaves nothing else in the L2 cache.
-const FLUSH: usize = 256 << 20;
+const FLUSH: usize = 128 << 20;
 
 /// Turns of a launch whose cycles are counted, and of a longer one.
 const COUNTED: [u32; 2] = [8, 40];
@@ -154,7 +154,7 @@ impl<'w> Bench<'w> {
 
     /// The time of one turn, in µs.
     fn turn_us(&self, turns: [u32; 2], run: impl Fn(u32) -> Result<f64>) -> Result<f64> {
-        let [few, many] = turns.map(|turns| repeat(|| run(turns)));
+        let [few, many] = turns.map(|turns| repeat_times(5, || run(turns)));
         Ok((many? - few?) / f64::from(turns[1] - turns[0]))
     }
 

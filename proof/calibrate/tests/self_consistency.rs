@@ -45,7 +45,8 @@ fn figures_of(name_or_path: &str) -> Vec<(String, f64, String)> {
     found
 }
 
-fn gives_back(gpu: &str) {
+/// Calibrates the model of `gpu`; what was found must be what the profile says. Returns the figures of the profile written.
+fn gives_back(gpu: &str) -> Vec<(String, f64, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("calibrated.toml");
     let path = path.to_str().expect("UTF-8");
@@ -79,6 +80,47 @@ fn gives_back(gpu: &str) {
             "attribute {number}"
         );
     }
+    found
+}
+
+/// The latencies that were not left as estimates, by their names.
+fn latencies(figures: &[(String, f64, String)]) -> Vec<&str> {
+    let found = figures.iter().filter(|(_, _, from)| from != "estimated");
+    let names = found.filter_map(|(name, ..)| name.strip_prefix("kernels.latency_cycles."));
+    names.collect()
+}
+
+/// Those that every device has.
+const LATENCIES: [&str; 7] = [
+    "acquire", "atomic", "global", "l1", "l2", "release", "shared",
+];
+
+#[test]
+fn other_latencies_are_found_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("other.toml");
+    let figures = [
+        ("global", 610),
+        ("l2", 215),
+        ("l1", 33),
+        ("shared", 23),
+        ("atomic", 320),
+        ("acquire", 505),
+        ("release", 740),
+        ("cluster_shared", 260),
+        ("cluster_barrier", 120),
+    ];
+    let mut text = "base = \"h200\"\n[kernels]\n\
+        cluster_bytes_per_cycle = { value = 21.0, from = \"measured\" }\n[kernels.latency_cycles]\n"
+        .to_owned();
+    for (name, cycles) in figures {
+        text += &format!("{name} = {{ value = {cycles}.0, from = \"measured\" }}\n");
+    }
+    std::fs::write(&path, text).expect("writable");
+    let found = gives_back(path.to_str().expect("UTF-8"));
+    let mut names = figures.map(|(name, _)| name);
+    names.sort_unstable();
+    assert_eq!(latencies(&found), names);
 }
 
 #[test]
@@ -88,7 +130,8 @@ fn the_h200_gives_back_its_figures() {
 
 #[test]
 fn the_a100_gives_back_its_figures() {
-    gives_back("a100");
+    // It has no clusters.
+    assert_eq!(latencies(&gives_back("a100")), LATENCIES);
 }
 
 #[test]

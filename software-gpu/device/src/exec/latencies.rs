@@ -36,3 +36,26 @@ impl Latencies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(figures: &str) -> Latencies {
+        let text = format!("base = \"h200\"\n[kernels.latency_cycles]\n{figures}");
+        Latencies::of(&Profile::parse("test", &text).expect("valid"))
+    }
+
+    #[test]
+    fn cycles_are_whole() {
+        let latencies = of("release = { value = 740.5, from = \"measured\" }");
+        assert_eq!(latencies.release, 741);
+        assert_eq!(latencies.acquire, of("").acquire);
+    }
+
+    #[test]
+    fn a_hit_is_never_later_than_a_miss() {
+        let latencies = of("global = { value = 200.0, from = \"measured\" }");
+        assert_eq!((latencies.global, latencies.l2), (200, 200));
+    }
+}
