@@ -173,7 +173,7 @@ fn phased(bytes: u64, coupling: Coupling) -> BlockTime {
 }
 
 #[test]
-fn blocks_in_step_wait_for_what_all_of_them_load() {
+fn blocks_in_step_wait_for_what_all_of_them_have_stored() {
     let block = phased(2 << 20, Coupling::Phased);
     let (few, all) = (kernel(4, 1, block), kernel(132, 1, block));
     let burst = 1.2 * 132.0 * f64::from(1 << 20) / 4.4e6;

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
+use super::asked::Asked;
 use super::async_copy::{Ahead, WarpCopies};
 use super::cluster::Cluster;
 use super::context::Context;
@@ -13,7 +14,7 @@ use super::grid::Grid;
 use super::group::complete_cluster_barrier;
 use super::latencies::Latencies;
 use super::memory::{Cached, NearLines};
-use super::phases::Phases;
+use super::phases::{End, Phases};
 use super::thread_states::{self, Awaited};
 use super::touched::Touches;
 use super::warp::{Stop, Warp};
@@ -84,6 +85,7 @@ impl<'g> Worker<'g> {
             block_rank: 0,
             cost: BlockCost::default(),
             ahead: Ahead::default(),
+            asked: Asked::default(),
             near: NearLines::default(),
             touches: Box::default(),
             fault: None,
@@ -201,8 +203,12 @@ impl<'g> Worker<'g> {
         let slowest = self.warps.iter().max_by_key(|warp| warp.cycles());
         let (cycles, saving) = slowest.map_or((0, 0), |warp| (warp.cycles(), warp.saving()));
         let handed = self.cx.grid.kernel.program.copies_asynchronously;
-        self.phases
-            .block(self.cx.cost, self.cx.ahead, (cycles, saving), handed)
+        let at_once = self.warps.iter().map(Warp::at_once).sum();
+        let end = End {
+            latest: (cycles, saving),
+            at_once,
+        };
+        self.phases.block(self.cx.cost, self.cx.ahead, end, handed)
     }
 
     /// Whether the cluster's barrier may have become complete since this was last asked.
@@ -307,13 +313,19 @@ impl<'g> Worker<'g> {
             if let Some(watch) = &mut self.cx.watch {
                 watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
             }
-            let latest = (barrier.cycles, barrier.saving);
+            let end = End {
+                latest: (barrier.cycles, barrier.saving),
+                at_once: self.warps.iter().map(Warp::at_once).sum(),
+            };
             let whole = !barrier.passed && barrier.arrived == alive;
             let (cycles, saving) =
                 self.phases
-                    .barrier(&mut self.cx.cost, &mut self.cx.ahead, latest, whole);
+                    .barrier(&mut self.cx.cost, &mut self.cx.ahead, end, whole);
             let at = (cycles + u64::from(latency::BARRIER), saving);
             for warp in &mut self.warps {
+                if whole {
+                    warp.begin_phase();
+                }
                 warp.release(id as u32, at, barrier.votes, barrier.arrived);
             }
             *barrier = Barrier::default();

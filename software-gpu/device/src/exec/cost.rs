@@ -85,7 +85,7 @@ pub struct BlockCost {
     pub cached_saving_cycles: f64,
     /// How its warps depend on each other.
     pub coupling: Coupling,
-    /// Bytes that were asked for between two barriers, while warps waited: nothing else of the block covers them.
+    /// Bytes that are in the way of loads for which all warps wait at a barrier: what the block has stored before them.
     pub exposed_bytes: u64,
     /// Warp instructions issued, by [`Class`].
     pub issue: [u32; Class::COUNT],
@@ -186,6 +186,7 @@ impl Weight {
     pub const FMA32: Self = Self::new(Class::Fma32, 1, latency::ALU);
     pub const FMA64: Self = Self::new(Class::Fma64, 1, latency::FMA64);
     pub const CONTROL: Self = Self::new(Class::Control, 1, latency::ALU);
+    pub const CLOCK: Self = Self::new(Class::Control, 1, latency::CLOCK);
 
     pub const fn new(class: Class, issues: u16, latency: u16) -> Self {
         Self {

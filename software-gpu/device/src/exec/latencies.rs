@@ -35,6 +35,18 @@ impl Latencies {
             cluster_barrier: cycles(profile.cluster_barrier),
         }
     }
+
+    /// The least latency of memory that other multiprocessors can reach: no compiler knows how long it takes, and none counts on it.
+    pub(super) fn unforeseen(&self) -> u16 {
+        let reached = [
+            self.global,
+            self.l2,
+            self.atomic,
+            self.acquire,
+            self.cluster_shared,
+        ];
+        reached.into_iter().fold(u16::MAX, u16::min)
+    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@
 //! Results and costs are the same on every machine and for any number of host threads.
 
 mod arithmetic;
+mod asked;
 mod async_copy;
 mod block;
 mod cluster;

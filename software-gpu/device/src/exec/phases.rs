@@ -1,9 +1,13 @@
 //! The phases of a block: what its barriers keep apart cannot overlap.
 //!
 //! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
-//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. What it
-//! asks for and does not wait for before the barrier, [`Ahead`], passes while it computes. A block without such barriers has no
-//! phases: its warps drift apart and use all units at the same time.
+//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. Where its
+//! warps wait for memory more than once, only what they ask for [at once](super::asked) has to. What it asks for and does not wait for
+//! before the barrier, [`Ahead`], passes while it computes. A block without such barriers has no phases: its warps drift apart and
+//! use all units at the same time.
+//!
+//! What a block has stored before the barrier is in the way of what it loads behind it, and so is what other blocks have: equal blocks
+//! that begin together stay in step, and all store at the same time.
 
 use super::async_copy::Ahead;
 use super::cost::{BlockCost, Class, Coupling};
@@ -20,6 +24,15 @@ const DISPATCH_PER_CYCLE: f64 = 4.0;
 /// A cycle, and by how much it would be earlier if all loads had hit the L2 cache.
 pub(super) type Moment = (u64, u64);
 
+/// How the warps of a block come to a barrier, or to their end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct End {
+    /// When the last of them comes.
+    pub latest: Moment,
+    /// Bytes of global memory that they asked for [at once](super::asked).
+    pub at_once: u64,
+}
+
 /// How far a block has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Phases {
@@ -28,17 +41,19 @@ pub(super) struct Phases {
     before: BlockCost,
     /// Bytes of global memory that had been counted at the last barrier of any kind.
     moved: (u64, u64),
+    /// Bytes stored since something was last loaded.
+    stored: u64,
     coupled: bool,
 }
 
 impl Phases {
-    /// A barrier is complete, whose last warp arrived at `latest`. `whole`: all threads of the block waited at it.
+    /// A barrier is complete, to which its warps came as `end` says. `whole`: all threads of the block waited at it.
     /// Returns when they may go on.
     pub fn barrier(
         &mut self,
         cost: &mut BlockCost,
         ahead: &mut Ahead,
-        latest: Moment,
+        end: End,
         whole: bool,
     ) -> Moment {
         let awaited = awaited(cost, ahead);
@@ -49,43 +64,41 @@ impl Phases {
         // Barriers before anything was loaded begin the work, and do not cut it into phases.
         self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
         if !self.coupled {
-            return latest;
+            return end.latest;
         }
-        cost.exposed_bytes += if whole { read } else { read + written };
         self.moved = moved;
         if !whole {
-            return latest;
+            cost.exposed_bytes += read + written;
+            return end.latest;
         }
-        let end = self.end(&awaited, latest);
+        if read > 0 {
+            cost.exposed_bytes += std::mem::take(&mut self.stored);
+        }
+        self.stored += written;
+        let end = self.end(&awaited, end);
         (self.start, self.before) = (end, awaited);
         ahead.phase += 1;
         end
     }
 
-    /// The cost of the block, whose last warp ended at `latest`. `handed`: asynchronous copies hand data over.
-    pub fn block(
-        &self,
-        mut cost: BlockCost,
-        ahead: Ahead,
-        latest: Moment,
-        handed: bool,
-    ) -> BlockCost {
+    /// The cost of the block, whose warps came to their end as `end` says. `handed`: asynchronous copies hand data over.
+    pub fn block(&self, mut cost: BlockCost, ahead: Ahead, end: End, handed: bool) -> BlockCost {
         cost.coupling = match (self.coupled, handed) {
             (true, _) => Coupling::Phased,
             (false, true) => Coupling::Handed,
             (false, false) => Coupling::Free,
         };
         let (cycles, saving) = match self.start.0 {
-            0 => latest,
-            _ => self.end(&awaited(&cost, &ahead), latest),
+            0 => end.latest,
+            _ => self.end(&awaited(&cost, &ahead), end),
         };
         cost.latency_cycles = cycles as f64;
         cost.cached_saving_cycles = saving as f64;
         cost
     }
 
-    /// The end of the phase whose slowest warp ends at `latest`.
-    fn end(&self, cost: &BlockCost, latest: Moment) -> Moment {
+    /// The end of the phase.
+    fn end(&self, cost: &BlockCost, End { latest, at_once }: End) -> Moment {
         let (start, saved) = self.start;
         let (cycles, saving) = (latest.0 - start, latest.1.saturating_sub(saved));
         let issue = self.issue_cycles(cost);
@@ -97,10 +110,14 @@ impl Phases {
             .saturating_sub(self.before.global_read_bytes);
         let written = cost.global_write_bytes - self.before.global_write_bytes;
         let passed_on = cost.cluster_bytes - self.before.cluster_bytes;
-        let transfers = shared / SHARED_PER_CYCLE
-            + passed_on / CLUSTER_PER_CYCLE
-            + (read + written) / GLOBAL_PER_CYCLE;
-        (start + missing + transfers, saved + missing - hitting)
+        let transfers = |read| {
+            shared / SHARED_PER_CYCLE
+                + passed_on / CLUSTER_PER_CYCLE
+                + (read + written) / GLOBAL_PER_CYCLE
+        };
+        let cycles = missing + transfers(read.min(at_once));
+        let cycles = cycles.max(transfers(read));
+        (start + cycles, saved + missing - hitting)
     }
 
     /// What the busiest unit takes for the phase's instructions.
@@ -135,6 +152,14 @@ mod tests {
         shared: 0,
     };
 
+    /// All that was asked for was asked for at once.
+    fn at(cycle: u64, saving: u64) -> End {
+        End {
+            latest: (cycle, saving),
+            at_once: u64::MAX,
+        }
+    }
+
     fn cost(fma: u32, read: u64) -> BlockCost {
         let mut cost = BlockCost {
             global_read_bytes: read,
@@ -149,19 +174,54 @@ mod tests {
         let mut phases = Phases::default();
         let mut loaded = cost(0, 6400);
         assert_eq!(
-            phases.barrier(&mut loaded, &mut NOTHING.clone(), (900, 500), true),
+            phases.barrier(&mut loaded, &mut NOTHING.clone(), at(900, 500), true),
             (1000, 500)
         );
         // 4,000 multiply-adds take 1,000 cycles, however short the slowest warp's path is.
-        let computed = BlockCost {
-            exposed_bytes: loaded.exposed_bytes,
-            ..cost(4000, 6400)
-        };
-        let block = phases.block(computed, NOTHING, (1200, 500), false);
+        let block = phases.block(cost(4000, 6400), NOTHING, at(1200, 500), false);
         assert_eq!(block.latency_cycles, 2000.0);
         assert_eq!(block.cached_saving_cycles, 500.0);
         assert_eq!(block.coupling, Coupling::Phased);
-        assert_eq!(block.exposed_bytes, 6400);
+    }
+
+    #[test]
+    fn bytes_of_another_round_pass_while_the_first_warps_wait() {
+        let end = |at_once| {
+            let latest = (900, 500);
+            let end = End { latest, at_once };
+            let mut phases = Phases::default();
+            phases.barrier(&mut cost(0, 6400), &mut NOTHING.clone(), end, true)
+        };
+        assert_eq!(end(6400), (1000, 500));
+        assert_eq!(end(1280), (920, 500));
+        // The memory port is not faster than that, however many rounds there are.
+        let mut phases = Phases::default();
+        let end = End {
+            latest: (900, 0),
+            at_once: 64,
+        };
+        let passed = phases.barrier(&mut cost(0, 64 * 2000), &mut NOTHING.clone(), end, true);
+        assert_eq!(passed, (2000, 0));
+    }
+
+    #[test]
+    fn what_was_stored_is_in_the_way_of_what_is_loaded_behind_it() {
+        let mut phases = Phases::default();
+        let mut cost = cost(0, 0);
+        let mut barrier = |read, written| {
+            cost.global_read_bytes += read;
+            cost.global_write_bytes += written;
+            phases.barrier(&mut cost, &mut NOTHING.clone(), at(0, 0), true);
+            cost.exposed_bytes
+        };
+        assert_eq!(barrier(6400, 0), 0);
+        assert_eq!(barrier(0, 128), 0);
+        assert_eq!(barrier(0, 64), 0);
+        assert_eq!(barrier(32, 0), 192);
+        // What is stored in the same phase is stored behind the loads.
+        assert_eq!(barrier(32, 256), 192);
+        assert_eq!(barrier(32, 0), 448);
+        assert_eq!(barrier(32, 0), 448);
     }
 
     #[test]
@@ -172,11 +232,11 @@ mod tests {
             ..cost(0, 6400)
         };
         assert_eq!(
-            phases.barrier(&mut passing(1600), &mut NOTHING.clone(), (900, 0), true),
+            phases.barrier(&mut passing(1600), &mut NOTHING.clone(), at(900, 0), true),
             (1100, 0)
         );
         assert_eq!(
-            phases.barrier(&mut passing(4800), &mut NOTHING.clone(), (1100, 0), true),
+            phases.barrier(&mut passing(4800), &mut NOTHING.clone(), at(1100, 0), true),
             (1300, 0)
         );
     }
@@ -192,29 +252,29 @@ mod tests {
                 },
             );
             let mut cost = cost(0, 6400);
-            let end = phases.barrier(&mut cost, &mut ahead, (900, 0), true);
-            (end, cost.exposed_bytes, ahead.phase)
+            let end = phases.barrier(&mut cost, &mut ahead, at(900, 0), true);
+            (end, ahead.phase)
         };
-        assert_eq!(ring(0), ((1000, 0), 6400, 1));
-        assert_eq!(ring(5120), ((920, 0), 1280, 1));
+        assert_eq!(ring(0), ((1000, 0), 1));
+        assert_eq!(ring(5120), ((920, 0), 1));
     }
 
     #[test]
     fn without_barriers_there_are_no_phases() {
-        let block = Phases::default().block(cost(4000, 6400), NOTHING, (900, 500), false);
+        let block = Phases::default().block(cost(4000, 6400), NOTHING, at(900, 500), false);
         assert_eq!(block.latency_cycles, 900.0);
         assert_eq!(block.exposed_bytes, 0);
         assert_eq!(block.coupling, Coupling::Free);
-        let handed = Phases::default().block(cost(1, 0), NOTHING, (9, 0), true);
+        let handed = Phases::default().block(cost(1, 0), NOTHING, at(9, 0), true);
         assert_eq!(handed.coupling, Coupling::Handed);
     }
 
     #[test]
     fn a_barrier_before_any_load_cuts_nothing() {
         let mut phases = Phases::default();
-        let end = phases.barrier(&mut cost(4000, 0), &mut NOTHING.clone(), (900, 500), true);
+        let end = phases.barrier(&mut cost(4000, 0), &mut NOTHING.clone(), at(900, 500), true);
         assert_eq!(end, (900, 500));
-        let block = phases.block(cost(8000, 0), NOTHING, (950, 0), false);
+        let block = phases.block(cost(8000, 0), NOTHING, at(950, 0), false);
         assert_eq!(
             (block.latency_cycles, block.coupling),
             (950.0, Coupling::Free)
@@ -227,7 +287,7 @@ mod tests {
         let mut cost = cost(4000, 100);
         cost.global_write_bytes = 60;
         assert_eq!(
-            phases.barrier(&mut cost, &mut NOTHING.clone(), (900, 0), false),
+            phases.barrier(&mut cost, &mut NOTHING.clone(), at(900, 0), false),
             (900, 0)
         );
         assert_eq!(cost.exposed_bytes, 160);
@@ -236,7 +296,12 @@ mod tests {
     #[test]
     fn a_hit_saves_nothing_where_a_unit_is_the_bottleneck() {
         let mut phases = Phases::default();
-        let end = phases.barrier(&mut cost(4000, 64), &mut NOTHING.clone(), (900, 500), true);
+        let end = phases.barrier(
+            &mut cost(4000, 64),
+            &mut NOTHING.clone(),
+            at(900, 500),
+            true,
+        );
         assert_eq!(end, (1001, 0));
     }
 }

@@ -87,7 +87,7 @@ pub(super) struct Demand {
     pub bytes_per_pico: f64,
     /// Its draw on the L2 cache.
     pub cached_per_pico: f64,
-    /// The part of its draw on device memory that it waits for.
+    /// The part of its draw on device memory that is in the way of what it waits for.
     pub exposed_per_pico: f64,
     /// How its warps depend on each other.
     pub coupling: Coupling,

@@ -118,8 +118,8 @@ fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> 
 
 /// How fast each cohort can run because of how its own warps, and those beside it, depend on each other.
 ///
-/// - *Phases* that barriers keep apart: all blocks that were placed together load at the same time, and each waits for what
-///   all of them load. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with the loads
+/// - *Phases* that barriers keep apart: all blocks that were placed together store at the same time, and what each loads then waits
+///   for what all of them have stored. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with the loads
 ///   C of the busiest pipe and M of device memory at full speed, they take sqrt(1 + C^2 + M^2) times as long as one alone.
 /// - *Data handed over* by asynchronous copies: when pipe and memory are both nearly busy, each waits for the other now and
 ///   then, and the two together take the cube root of C^3 + M^3.

@@ -113,7 +113,7 @@ pub struct BlockTime {
     pub dram_bytes: u64,
     /// Bytes moved between the L2 cache and the multiprocessor, those of device memory among them.
     pub cache_bytes: u64,
-    /// Bytes of device memory that the block waits for while it does nothing else.
+    /// Bytes of device memory that are in the way of what the block waits for while it does nothing else.
     pub exposed_bytes: u64,
     /// Bytes moved between shared memory and registers.
     pub shared_bytes: u64,

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use crate::ptx::ir::{Body, Instruction, Module, Parameter, RegisterId, Type};
 use crate::ptx::{Kernel, PtxError};
 
+use super::asked::wait_for_memory;
 use super::latencies::Latencies;
 use super::matrix::Multiplication;
 use super::memory::{Site, TensorCopy};
@@ -406,7 +407,8 @@ impl<'l> Lowering<'l> {
         self.settle_before(instruction);
         let first = self.ops.len();
         let weight = self.instruction(instruction)?;
-        self.schedule
+        let waits = self
+            .schedule
             .add(instruction, weight, self.leads_to_address);
         if let Some(guard) = instruction.guard
             && self.ops.len() > first
@@ -415,6 +417,10 @@ impl<'l> Lowering<'l> {
             let narrow = self.op(moves::narrow(guard.negated), 0, [predicate, 0, 0]);
             self.ops.insert(first, narrow);
             self.emit(moves::widen(), 0, [0; 3]);
+        }
+        if waits {
+            let wait = self.op(wait_for_memory(), 0, [0; 3]);
+            self.ops.insert(first, wait);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::ptx::ir::{Instruction, Operand, Space, Type};
 
 use super::super::cluster::rank_of;
 use super::super::context::Context;
-use super::super::cost::{Class, Weight, latency};
+use super::super::cost::{Class, Weight};
 use super::super::memory::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW};
 use super::super::op::{Handler, Op, Slot};
 use super::super::program::Value;
@@ -59,9 +59,7 @@ impl Lowering<'_> {
                 let target = self.target(i, to, kind)?;
                 self.emit(copy(kind), target, [source, 0, 0]);
                 Ok(match from {
-                    Operand::Special(name) if Clock::named(name).is_some() => {
-                        Weight::new(Class::Control, 1, latency::CLOCK)
-                    }
+                    Operand::Special(name) if Clock::named(name).is_some() => Weight::CLOCK,
                     Operand::Register(_) => Weight::FREE,
                     _ => Weight::ALU,
                 })
@@ -247,7 +245,7 @@ impl Lowering<'_> {
             (false, Clock::NanosecondsHigh) => plain_handler::<ReadNarrow<NANOSECONDS_HIGH>>(),
             _ => return Err(self.malformed(i, format!("`{name}` has another width"))),
         };
-        let offset = self.schedule.now();
+        let offset = self.schedule.issued();
         self.emit_with(run, slot, [0; 3], offset);
         Ok(())
     }

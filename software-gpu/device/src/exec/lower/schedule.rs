@@ -1,12 +1,15 @@
 //! The modelled time of a basic block.
 //!
-//! One warp alone issues in order, one instruction per cycle and pipe slot, and waits for the operands of each; an
-//! instruction's result is ready after its latency. Results that nobody waits for within the block are waited for at its
-//! end, so that chains through blocks and loops are counted once, in full. Loads from global memory are the exception: a
-//! later block that reads the result of one waits for it there, so that loads in several blocks are under way together.
-//! Address arithmetic and stores are not waited for.
+//! One warp alone issues one instruction per cycle and pipe slot; an instruction's result is ready after its latency. The
+//! compiler knows the latencies of arithmetic, shuffles and shared memory, and puts other instructions between a result and
+//! its use: chains that do not depend on each other run side by side. It does not know how long memory takes. A warp issues in
+//! order, so that the first use of what was loaded holds up all that is behind it.
+//!
+//! Results that nobody waits for within the block are waited for at its end, so that chains through blocks and loops are
+//! counted once, in full. Loads from global memory are the exception: a later block that reads the result of one waits for
+//! it there, so that loads in several blocks are under way together. Address arithmetic and stores are not waited for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ptx::ir::{Body, Instruction, RegisterId};
 
@@ -28,47 +31,83 @@ pub(super) struct Schedule {
     meeting: Option<u32>,
 }
 
+/// When a result is ready, and what is known of that.
+#[derive(Clone, Copy)]
+struct Latency {
+    cycles: u32,
+    /// It comes from global memory.
+    is_load: bool,
+    /// The compiler knows it.
+    is_foreseen: bool,
+}
+
 /// The same instructions when all global loads miss the L2 cache, or when all hit it.
 #[derive(Clone, Default)]
 struct Track {
+    /// The earliest cycle in which the next instruction can issue.
     now: u32,
+    /// When all instructions so far have issued.
+    issued: u32,
     ready: HashMap<RegisterId, u32>,
+    /// Registers whose latency the compiler does not know.
+    unforeseen: HashSet<RegisterId>,
     latest: u32,
     /// When the last load from global memory is ready.
     loaded: u32,
 }
 
 impl Track {
+    /// Returns whether the warp waits before the instruction for what the compiler could not foresee.
     fn add(
         &mut self,
         read: &[RegisterId],
         written: &[RegisterId],
         issues: u32,
-        (latency, is_load): (u32, bool),
-    ) {
-        let operands = read.iter().filter_map(|register| self.ready.get(register));
-        let start = self.now.max(operands.copied().max().unwrap_or(0));
+        latency: Latency,
+    ) -> bool {
+        let ready = |register: &RegisterId| self.ready.get(register).copied().unwrap_or(0);
+        let operands = read.iter().map(ready).max().unwrap_or(0);
+        let unforeseen = read.iter().filter(|at| self.unforeseen.contains(at));
+        let awaited = unforeseen.map(ready).max();
+        // What is only given another name is not waited for yet.
+        let until = awaited.filter(|until| issues > 0 && *until > self.now);
+        self.now = until.unwrap_or(self.now);
+        let start = self.now.max(operands);
         if issues > 0 {
-            self.now = start + issues;
+            self.now += issues;
+            self.issued = self.issued.max(start + issues);
         }
-        let done = start + latency;
+        let done = start + latency.cycles;
+        let is_renamed = issues == 0 && awaited.is_some();
         for register in written {
             self.ready.insert(*register, done);
-            let latest = match is_load {
+            match latency.is_foreseen && !is_renamed {
+                true => self.unforeseen.remove(register),
+                false => self.unforeseen.insert(*register),
+            };
+            let latest = match latency.is_load {
                 true => &mut self.loaded,
                 false => &mut self.latest,
             };
             *latest = done.max(*latest);
         }
+        until.is_some()
     }
 
+    /// The next instruction comes behind all before it.
+    fn keep_order(&mut self) {
+        self.now = self.now.max(self.issued);
+    }
+
+    /// The block's last instruction is in its place: nothing of the block comes behind it.
     fn end(&mut self, guard: Option<RegisterId>) {
+        self.keep_order();
         let ready = guard.and_then(|guard| self.ready.get(&guard).copied());
         self.now = self.now.max(ready.unwrap_or(0)) + u32::from(latency::BRANCH);
     }
 
     fn cycles(&self) -> u32 {
-        self.now.max(self.latest)
+        self.now.max(self.issued).max(self.latest)
     }
 }
 
@@ -85,30 +124,52 @@ impl Schedule {
         }
     }
 
-    /// Cycles since the start of the block, for clocks read in it.
+    /// Cycles since the start of the block, for what is waited for in it.
     pub fn now(&self) -> u32 {
         self.missing.now
     }
 
-    /// Appends an instruction. `leads_to_address`: a later load of the block needs its result for its address.
-    pub fn add(&mut self, instruction: &Instruction, weight: Weight, leads_to_address: bool) {
+    /// Cycles until all instructions so far have issued, for clocks read in it.
+    pub fn issued(&self) -> u32 {
+        self.missing.now.max(self.missing.issued)
+    }
+
+    /// Appends an instruction. `leads_to_address`: a later load of the block needs its result for its address. Returns whether
+    /// the warp waits for memory before it.
+    pub fn add(
+        &mut self,
+        instruction: &Instruction,
+        weight: Weight,
+        leads_to_address: bool,
+    ) -> bool {
         self.issue[weight.class as usize] += u32::from(weight.issues);
         let (mut operands, mut results) = (Vec::new(), Vec::new());
         read(instruction, &mut operands);
         written(instruction, &mut results);
         let issues = u32::from(weight.issues);
         let is_load = weight.is_load;
-        let cached = if is_load {
-            self.latencies.l2
-        } else {
-            weight.latency
+        let is_foreseen =
+            weight.class != Class::Memory || weight.latency < self.latencies.unforeseen();
+        let after = |cycles: u16| Latency {
+            cycles: cycles.into(),
+            is_load,
+            is_foreseen,
         };
-        let [missing, hitting] = [weight.latency, cached].map(|cycles| (cycles.into(), is_load));
+        let missing = after(weight.latency);
+        let hitting = match is_load {
+            true => after(self.latencies.l2),
+            false => missing,
+        };
         if leads_to_address && is_load && self.near.is_none() {
             self.near = Some([self.missing.clone(), self.hitting.clone()]);
         }
+        if weight == Weight::CLOCK {
+            let near = self.near.iter_mut().flatten();
+            near.chain([&mut self.missing, &mut self.hitting])
+                .for_each(Track::keep_order);
+        }
         if let Some([far, cached]) = &mut self.near {
-            let at_hand = (self.latencies.l1.into(), is_load);
+            let at_hand = after(self.latencies.l1);
             let [missing, hitting] = match leads_to_address && is_load {
                 true => [at_hand; 2],
                 false => [missing, hitting],
@@ -116,8 +177,9 @@ impl Schedule {
             far.add(&operands, &results, issues, missing);
             cached.add(&operands, &results, issues, hitting);
         }
-        self.missing.add(&operands, &results, issues, missing);
+        let waits = self.missing.add(&operands, &results, issues, missing);
         self.hitting.add(&operands, &results, issues, hitting);
+        waits
     }
 
     /// The next instruction tells other blocks how far this one has come, or asks how far they have: it comes in the order of

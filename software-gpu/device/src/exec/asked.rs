@@ -1,0 +1,78 @@
+//! What a warp asks of global memory at once: what it loads between two waits for memory.
+//!
+//! The bytes of one such round pass the memory port of the multiprocessor one after the other, and a block's last warp has them
+//! so much later. It asks for its next ones so much later, too, and while the first warps wait for theirs: bytes of another
+//! round pass during the latency. So of a phase with several rounds only the largest one delays the block.
+
+use super::context::Context;
+use super::op::{Handler, Op};
+use super::warp_handlers::{Shape, plain_handler};
+
+/// The rounds of one warp in one phase.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// Bytes since the last wait, and of the largest round before.
+    since: u64,
+    largest: u64,
+    /// What had been counted for the block when these bytes were.
+    counted: u64,
+}
+
+impl Asked {
+    /// The warp goes on: of what has been counted for the block so far nothing is new.
+    pub fn resume(&mut self, counted: u64) {
+        self.counted = counted;
+    }
+
+    /// Takes in what has been counted since then.
+    pub fn count(&mut self, counted: u64) {
+        self.since += counted - self.counted;
+        self.counted = counted;
+    }
+
+    /// The warp waits for all it has asked for.
+    pub fn wait(&mut self, counted: u64) {
+        self.count(counted);
+        self.largest = self.largest.max(self.since);
+        self.since = 0;
+    }
+
+    /// The largest round.
+    pub fn at_once(&self) -> u64 {
+        self.largest.max(self.since)
+    }
+}
+
+struct Wait;
+
+impl Shape for Wait {
+    unsafe fn run(cx: &mut Context<'_>, _: &Op) {
+        cx.asked.wait(cx.cost.global_read_bytes);
+    }
+}
+
+/// Handler that comes before an instruction which waits for memory.
+pub(super) fn wait_for_memory() -> Handler {
+    plain_handler::<Wait>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_round_counts() {
+        let mut asked = Asked::default();
+        asked.resume(1000);
+        asked.wait(1000 + 512);
+        asked.count(1512 + 1024);
+        // Another warp loads meanwhile.
+        asked.resume(9000);
+        asked.wait(9000 + 256);
+        assert_eq!(asked.at_once(), 1280);
+        asked.wait(9256 + 64);
+        assert_eq!(asked.at_once(), 1280);
+        asked.count(9320 + 2048);
+        assert_eq!(asked.at_once(), 2048);
+    }
+}
