@@ -65,7 +65,18 @@ fn a_branch_comes_behind_what_is_before_it() {
         )
     };
     let ten = cycles("", &body(20), 32) - cycles("", &body(10), 32);
-    assert_eq!(ten, 10.0 * (15.0 * 4.0 + 1.0 + 10.0));
+    // Ten cycles, and fourteen more because it leads back.
+    assert_eq!(ten, 10.0 * (15.0 * 4.0 + 1.0 + 24.0));
+}
+
+#[test]
+fn a_jump_alone_is_left_out() {
+    let chain = chain("%f1");
+    let jump =
+        "setp.eq.u32 %p0, %r2, 7; @%p0 bra more; bra.uni end; more: add.u32 %r2, %r2, 1; end:";
+    let branch = "setp.eq.u32 %p0, %r2, 7; @!%p0 bra end; add.u32 %r2, %r2, 1; end:";
+    let with = |what: &str| cycles("", &format!("mov.u32 %r2, %n; {chain} {what} {chain}"), 32);
+    assert_eq!(with(jump), with(branch));
 }
 
 /// Eight warps load 4 KiB each time, and what each loads leads to what it loads next: 64 cycles of the memory port, which pass while
@@ -89,7 +100,7 @@ fn only_what_is_asked_for_at_once_delays_a_block() {
         )
     };
     let [two, five] = [2, 5].map(|rounds| cycles("", &in_loop(rounds), 256));
-    assert!((five - two) / 3.0 < 850.0 + 50.0, "{two} {five}");
+    assert!((five - two) / 3.0 < 850.0 + 60.0, "{two} {five}");
     // Loads that do not depend on each other are one round.
     let side_by_side: String = (0..5)
         .map(|at| {

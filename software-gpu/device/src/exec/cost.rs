@@ -174,6 +174,9 @@ pub(super) mod latency {
     pub const CONSTANT: u16 = 30;
     pub const LOCAL: u16 = 35;
     pub const BRANCH: u16 = 10;
+    /// What a branch to an earlier block takes beside that: instructions are fetched anew. Fitted to loops of 64 multiply-adds that
+    /// wait for each other (`basic_streams --part kernels`): 278 cycles each on an H200.
+    pub const AGAIN: u16 = 14;
     pub const BARRIER: u16 = 20;
     pub const CLOCK: u16 = 20;
 }

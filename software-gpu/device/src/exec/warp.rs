@@ -27,6 +27,7 @@ use barriers::uniform;
 
 use super::asked::Asked;
 use super::context::{Context, Lanes};
+use super::cost::latency;
 use super::fault::Fault;
 use super::grid::Grid;
 use super::op::Slot;
@@ -166,6 +167,14 @@ fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait:
         cx.limit = 0;
     }
     are_others
+}
+
+/// What it takes to go on at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
+fn fetched_again(from: u32, to: u32) -> u64 {
+    match to <= from {
+        true => latency::AGAIN.into(),
+        false => 0,
+    }
 }
 
 impl Warp {
@@ -427,7 +436,10 @@ impl Warp {
             *budget = left;
             *turn -= 1;
             match &block.end {
-                Terminator::Jump(target) => pc = *target,
+                Terminator::Jump(target) => {
+                    cx.cycles += fetched_again(pc, *target);
+                    pc = *target;
+                }
                 Terminator::Branch {
                     predicate,
                     negated,
@@ -438,10 +450,13 @@ impl Warp {
                     let holds = unsafe { cx.predicate(*predicate) };
                     let takes = if *negated { !holds } else { holds } & mask;
                     if takes == mask {
+                        cx.cycles += fetched_again(pc, *taken);
                         pc = *taken;
                     } else if takes == 0 {
+                        cx.cycles += fetched_again(pc, *next);
                         pc = *next;
                     } else {
+                        cx.cycles += fetched_again(pc, *taken).max(fetched_again(pc, *next));
                         frame.others.push(Split {
                             pc: *taken,
                             mask: takes,

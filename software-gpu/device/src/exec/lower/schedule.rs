@@ -197,6 +197,8 @@ impl Schedule {
     pub fn end(&mut self, end: &End, body: &Body) {
         let (issues, guard) = match end {
             End::Fall(_) | End::WarpBarrier { .. } => return,
+            // The compiler lets the branch before it lead to its target.
+            End::Jump(_) if self.is_empty() => return,
             End::Branch { guard, .. } => (1, Some(guard.register)),
             End::Call { at, .. } => (body.instructions[*at].operands.len() as u32, None),
             _ => (1, None),
@@ -205,6 +207,11 @@ impl Schedule {
         let near = self.near.iter_mut().flatten();
         near.chain([&mut self.missing, &mut self.hitting])
             .for_each(|track| track.end(guard));
+    }
+
+    /// No instruction has issued.
+    fn is_empty(&self) -> bool {
+        self.issue.iter().all(|issued| *issued == 0)
     }
 
     /// Cycles of the whole block.
