@@ -207,11 +207,12 @@ mod tests {
     #[test]
     fn what_was_stored_is_in_the_way_of_what_is_loaded_behind_it() {
         let mut phases = Phases::default();
-        let mut cost = cost(0, 0);
+        let (mut cost, mut cycle) = (cost(0, 0), 0);
         let mut barrier = |read, written| {
             cost.global_read_bytes += read;
             cost.global_write_bytes += written;
-            phases.barrier(&mut cost, &mut NOTHING.clone(), at(0, 0), true);
+            let end = phases.barrier(&mut cost, &mut NOTHING.clone(), at(cycle, 0), true);
+            cycle = end.0;
             cost.exposed_bytes
         };
         assert_eq!(barrier(6400, 0), 0);
