@@ -51,7 +51,7 @@ pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> Result<()> {
     work.poison()?;
     CurrentContext::synchronize()?;
 
-    work.callbacks(roles, work.function())?;
+    work.callbacks(roles, work.function("failing"))?;
     let streams = roles.into_iter().try_for_each(Stream::synchronize);
     let outcome = work.function.outcome();
 

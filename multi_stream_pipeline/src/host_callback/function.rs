@@ -2,14 +2,26 @@
 //! left where the program looks.
 
 use examples_host::lent::in_place;
+use examples_host::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// What the calls of one run share with the program.
 #[derive(Default)]
 pub struct Function {
     /// The chunks, in the order of the calls that worked on them.
     calls: Mutex<Vec<usize>>,
+    /// When the first call began and the last one ended, and how long all of them took.
+    worked: Mutex<Option<Worked>>,
     failed: OnceLock<NotANumber>,
+}
+
+/// The time of a run's calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Worked {
+    begin: Duration,
+    end: Duration,
+    in_calls: Duration,
 }
 
 /// The function cannot work on a chunk.
@@ -28,9 +40,26 @@ impl Function {
         if self.failed.get().is_some() {
             return;
         }
+        let begin = host_clock::now();
         if let Err(failure) = in_place(data, |data| self.work_on(chunk, data)) {
             let _ = self.failed.set(failure);
         }
+        self.note_time(begin, host_clock::now());
+    }
+
+    fn note_time(&self, begin: Duration, end: Duration) {
+        let mut worked = self.worked.lock().unwrap_or_else(PoisonError::into_inner);
+        let worked = worked.get_or_insert(Worked { begin, end, in_calls: Duration::ZERO });
+        worked.end = end;
+        worked.in_calls += end - begin;
+    }
+
+    /// The share of the time from the first call's begin to the last one's end in which a call was working.
+    pub fn busy(&self) -> f64 {
+        let worked = self.worked.lock().unwrap_or_else(PoisonError::into_inner);
+        worked.map_or(0.0, |Worked { begin, end, in_calls }| {
+            in_calls.as_secs_f64() / (end - begin).as_secs_f64().max(f64::MIN_POSITIVE)
+        })
     }
 
     fn work_on(&self, chunk: usize, data: &mut [f32]) -> Result<(), NotANumber> {
@@ -69,6 +98,15 @@ pub fn transform(order: usize, x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_between_calls_is_idle() {
+        let (function, us) = (Function::default(), Duration::from_micros);
+        assert_eq!(function.busy(), 0.0);
+        function.note_time(us(100), us(130));
+        function.note_time(us(180), us(200));
+        assert_eq!(function.busy(), 0.5);
+    }
 
     #[test]
     fn after_a_failure_nothing_is_worked_on() {

@@ -7,6 +7,7 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{DeviceBuffer, LockedBuffer};
 use examples_host::few_values::Batch;
 use examples_host::prelude::*;
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Work {
     pub kernels: Option<Kernels>,
     /// Of the present run.
     pub function: Arc<Function>,
+    /// Of each run so far, and who called it.
+    runs: RefCell<Vec<(&'static str, Arc<Function>)>>,
     /// Whether the functions were called in order, for each run that was checked.
     pub in_order: Vec<bool>,
 }
@@ -56,8 +59,8 @@ impl Work {
                 emptied: Event::new(EventFlags::DISABLE_TIMING)?,
             });
         }
-        let (function, in_order) = (Arc::default(), Vec::new());
-        Ok(Self { input, results, len, ring, kernels, function, in_order })
+        let (function, runs, in_order) = (Arc::default(), RefCell::default(), Vec::new());
+        Ok(Self { input, results, len, ring, kernels, function, runs, in_order })
     }
 
     pub fn chunks(&self) -> Range<usize> {
@@ -79,10 +82,21 @@ impl Work {
         function.call(chunk, &mut self.slot(chunk).data);
     }
 
-    /// The function of the present run.
-    pub fn function(&self) -> impl Called + use<> {
+    /// The function of the present run, in which this variant calls it.
+    pub fn function(&self, variant: &'static str) -> impl Called + use<> {
         let function = Arc::clone(&self.function);
+        self.runs.borrow_mut().push((variant, Arc::clone(&function)));
         move |chunk, data: &mut [f32]| function.call(chunk, data)
+    }
+
+    /// How busy the function was in the median of a variant's runs. A share of the same run's time: how fast a core is does not
+    /// count, and cores of one machine differ by a factor of two.
+    pub fn busy(&self, variant: &str) -> f64 {
+        let runs = self.runs.borrow();
+        let own = runs.iter().filter(|(of, _)| *of == variant);
+        let mut busy: Vec<f64> = own.map(|(_, function)| function.busy()).collect();
+        busy.sort_by(f64::total_cmp);
+        busy.get(busy.len() / 2).copied().unwrap_or_default()
     }
 }
 

@@ -3,7 +3,7 @@
 #[path = "../../../../software-gpu/tests/exec_support/mod.rs"]
 mod exec_support;
 
-use exec_support::{Device, Launch, Parameters, launch};
+use exec_support::{Device, Launch, Parameters, latencies, launch};
 use software_gpu::exec::Executable;
 use software_gpu::ptx;
 
@@ -62,7 +62,7 @@ pub const ON_HOPPER: &[Run] = &[
 pub fn run_all(ptx: &str, runs: &[Run]) {
     let module = ptx::parse(ptx).unwrap_or_else(|error| panic!("{error}"));
     // Only the messages of panics are in global variables, and there is none.
-    let module = Executable::new(&module, &|_| Some(0));
+    let module = Executable::new(&module, latencies(), &|_| Some(0));
     let module = module.unwrap_or_else(|error| panic!("{error}"));
     for &(kernel, blocks, has_length, expected) in runs {
         let mut device = Device::new();
