@@ -150,3 +150,47 @@ fn scattered_over_a_copy(bencher: Bencher, pieces: u64) {
             checker
         });
 }
+
+/// Kernels of which each writes 64 ranges of its own in one allocation, and nothing waits: one after the other, and so that
+/// those of 16 kernels lie between each other.
+#[divan::bench(args = [100, 1_000, 10_000], consts = [1, 16, 256], sample_count = 5)]
+fn scattered_elsewhere<const TOGETHER: u64>(bencher: Bencher, kernels: u64) {
+    const RANGES: u64 = 64;
+    let accesses = |kernel: u64| {
+        let (block, own) = (kernel / TOGETHER, kernel % TOGETHER);
+        let range = |index: u64| ((block * RANGES + index) * TOGETHER + own) * 16;
+        Accesses {
+            writes: (0..RANGES).map(|i| range(i)..range(i) + 4).collect(),
+            ..Accesses::default()
+        }
+    };
+    let kernels: Vec<_> = (0..kernels).map(accesses).collect();
+    bencher
+        .counter(ItemsCount::new(kernels.len() as u64 * RANGES))
+        .bench_local(|| {
+            let mut checker = checker(1);
+            checker.allocated(0..1 << 30, Description::new("buffer"));
+            for (index, accesses) in kernels.iter().enumerate() {
+                let operation = OperationId(index as u64);
+                let description = Description::new("kernel");
+                checker.submitted(HOST, StreamId(0), operation, &[], description);
+                checker.accessed(operation, black_box(accesses));
+                checker.ended(operation);
+            }
+            assert!(checker.take_findings().is_empty());
+            checker
+        });
+}
+
+/// Kernels in all streams in turn, which all read one buffer.
+#[divan::bench(args = [1, 8, 128], sample_count = 5)]
+fn one_buffer_for_all(bencher: Bencher, streams: u64) {
+    let reads = Accesses {
+        reads: buffer(0).into(),
+        ..Accesses::default()
+    };
+    let accesses = vec![reads; streams as usize];
+    bencher
+        .counter(ItemsCount::new(OPERATIONS))
+        .bench_local(|| run(black_box(streams), OPERATIONS, &accesses));
+}

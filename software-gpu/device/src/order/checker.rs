@@ -361,7 +361,7 @@ impl Checker {
         };
         let death = Death {
             site: Arc::clone(&own.site),
-            clock: own.known.clock.clone(),
+            clock: own.known.clock().clone(),
         };
         if own.known.is_settled() {
             let found = self.memory.pool_freed(start, &death);

@@ -66,6 +66,15 @@ impl Clock {
         self.root.is_none()
     }
 
+    /// Whether it is the other one or a copy of it: then both know the same. Others may know the same, too.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (&self.root, &other.root) {
+            (None, None) => true,
+            (Some(own), Some(root)) => self.height == other.height && Arc::ptr_eq(own, root),
+            _ => false,
+        }
+    }
+
     /// Everything that either clock knows.
     pub(super) fn join(&mut self, other: &Self) {
         let Some(root) = &other.root else { return };
@@ -210,6 +219,7 @@ impl Node {
         if Arc::ptr_eq(node, known) {
             return news;
         }
+        visited::count();
         match (&**node, &**known) {
             (Self::Branch(children), Self::Branch(before)) => {
                 let below = reach(height - 1);
@@ -224,12 +234,21 @@ impl Node {
                     }
                 }
             }
+            (Self::Leaf(positions), Self::Leaf(before)) => {
+                let all = (first..).zip(positions.iter().zip(before));
+                let grown = all.filter(|(_, (position, before))| position > before);
+                news.extend(grown.map(|(chain, (position, _))| Epoch {
+                    chain,
+                    position: *position,
+                }));
+            }
             _ => node.steps(height, first, &mut news),
         }
         news
     }
 
     fn steps(&self, height: u32, first: usize, steps: &mut Vec<Epoch>) {
+        visited::count();
         match self {
             Self::Leaf(positions) => {
                 let known = (first..)
@@ -257,6 +276,7 @@ fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
         return;
     }
     if let (Some(Node::Leaf(mine)), Node::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
+        visited::count();
         mine.iter_mut()
             .zip(theirs)
             .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
@@ -273,6 +293,7 @@ fn joined(own: &Arc<Node>, other: &Arc<Node>) -> Result {
     if Arc::ptr_eq(own, other) {
         return Result::Own;
     }
+    visited::count();
     match (&**own, &**other) {
         (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::max),
         (Node::Branch(mine), Node::Branch(theirs)) => {
@@ -362,6 +383,27 @@ fn branches(
         Result::New(Node::Branch(children))
     }
 }
+
+/// How many nodes were looked at to join clocks: the cost that tests look at.
+mod visited {
+    #[cfg(test)]
+    thread_local! {
+        static NODES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    pub(super) fn count() {
+        #[cfg(test)]
+        NODES.set(NODES.get() + 1);
+    }
+
+    #[cfg(test)]
+    pub(in crate::order) fn nodes() -> usize {
+        NODES.get()
+    }
+}
+
+#[cfg(test)]
+pub(super) use visited::nodes as visited_nodes;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,9 @@
 //! write that releases it, and a host function after whatever host threads have done by then, for they may have agreed
 //! with it through a lock. What comes behind such an operation was submitted long before. So it notes whose knowledge it
 //! still lacks, and gets it when it runs itself, which is later.
+//!
+//! Whoever knows a step knows what that step knew when it was submitted. So two comparisons of one step each mostly tell
+//! which of two is the whole: a join then takes over a clock, or nothing, however many chains there are.
 
 use std::collections::HashMap;
 
@@ -12,9 +15,11 @@ use super::clock::{Clock, Epoch};
 /// What something comes after.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    pub(super) clock: Clock,
+    clock: Clock,
     /// Of each chain the last step before that learns something when it runs.
-    pub(super) late: Clock,
+    late: Clock,
+    /// The step that knew just this clock when it was submitted, if there is one.
+    step: Option<Epoch>,
 }
 
 /// What operations have learned when they ran.
@@ -22,17 +27,68 @@ pub(super) struct Known {
 pub(super) struct Learned(HashMap<Epoch, Clock>);
 
 impl Known {
+    /// All steps that it comes after.
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// Everything that either comes after.
     pub(super) fn join(&mut self, other: &Self) {
-        self.clock.join(&other.clock);
+        if !self.takes_over(other) {
+            self.learn(&other.clock);
+        }
         self.late.join(&other.late);
     }
 
     /// As [`join`](Self::join) with what grows and was joined before, when it was `fed`: costs as much as it has grown.
-    pub(super) fn follow(&mut self, other: &Self, fed: &mut Clock) {
-        self.clock.join_since(&other.clock, fed);
+    pub(super) fn join_since(&mut self, other: &Self, fed: &Clock) {
+        if !self.takes_over(other) {
+            self.learn_since(&other.clock, fed);
+        }
         self.late.join(&other.late);
+    }
+
+    /// As [`join_since`](Self::join_since), and `fed` is what was joined.
+    pub(super) fn follow(&mut self, other: &Self, fed: &mut Clock) {
+        self.join_since(other, fed);
         *fed = other.clock.clone();
+    }
+
+    /// Comes after these steps too.
+    pub(super) fn learn(&mut self, clock: &Clock) {
+        self.clock.join(clock);
+        self.step = None;
+    }
+
+    /// As [`learn`](Self::learn) of a clock that has grown since all of it was learned, when it was `fed`.
+    pub(super) fn learn_since(&mut self, clock: &Clock, fed: &Clock) {
+        if !clock.is_same(fed) {
+            self.clock.join_since(clock, fed);
+            self.step = None;
+        }
+    }
+
+    /// Becomes what this step knows, which is new and comes after all the rest.
+    pub(super) fn step(&mut self, step: Epoch) {
+        self.clock.learn(step);
+        self.step = Some(step);
+    }
+
+    /// Joins the other's clock if one of the two is the whole, as far as one step tells.
+    fn takes_over(&mut self, other: &Self) -> bool {
+        let knows = |clock: &Clock, known: &Self| match known.step {
+            Some(step) => clock.knows(step),
+            None => known.clock.is_empty(),
+        };
+        if knows(&self.clock, other) {
+            return true;
+        }
+        let grows = knows(&other.clock, self);
+        if grows {
+            self.clock = other.clock.clone();
+            self.step = other.step;
+        }
+        grows
     }
 
     /// The step learns something when it runs, and this comes after it.
@@ -45,14 +101,13 @@ impl Known {
         if self.late.is_empty() {
             return;
         }
-        let mut rest = Clock::default();
-        for step in self.late.steps() {
+        let late = std::mem::take(&mut self.late);
+        for step in late.steps() {
             match learned.0.get(&step) {
-                Some(clock) => self.clock.join(clock),
-                None => rest.learn(step),
+                Some(clock) => self.learn(clock),
+                None => self.late.learn(step),
             }
         }
-        self.late = rest;
     }
 
     /// Whether nothing is left to be learned.

@@ -1,7 +1,9 @@
-//! Memory stays bounded however long a program runs.
+//! Memory stays bounded however long a program runs, and time is proportional to what it does.
 
 use std::ops::Range;
 
+use super::clock::visited_nodes;
+use super::shadow::visited_groups;
 use super::*;
 use crate::memory::Accesses;
 
@@ -29,17 +31,31 @@ impl Run {
     }
 
     fn write(&mut self, stream: u64, range: Range<u64>) {
+        self.write_all(stream, [range]);
+    }
+
+    fn write_all(&mut self, stream: u64, ranges: impl IntoIterator<Item = Range<u64>>) {
         self.last += 1;
         let operation = OperationId(self.last);
         self.checker
             .submitted(HOST, StreamId(stream), operation, &[], "kernel".into());
-        let writes = range.into();
         let accesses = Accesses {
-            writes,
+            writes: ranges.into_iter().collect(),
             ..Accesses::default()
         };
         self.checker.accessed(operation, &accesses);
         self.checker.ended(operation);
+    }
+
+    /// An operation of each stream in turn, each behind an event that the one before it recorded.
+    fn pipeline(&mut self, streams: u64, operations: u64) {
+        for index in 0..operations {
+            let (stream, event) = (1 + index % streams, EventId(1));
+            self.checker.waited(HOST, StreamId(stream), event);
+            self.write(stream, 0..64);
+            let operation = OperationId(self.last);
+            self.checker.recorded(event, StreamId(stream), operation);
+        }
     }
 
     #[track_caller]
@@ -133,4 +149,32 @@ fn branches_of_graphs_share_chains() {
         }
     }
     run.assert_small();
+}
+
+#[test]
+fn a_wait_for_what_knows_all_costs_the_same_with_many_streams() {
+    let nodes_each = |streams: u64| {
+        let mut run = Run::new(streams);
+        run.pipeline(streams, streams);
+        let before = visited_nodes();
+        run.pipeline(streams, 10 * streams);
+        (visited_nodes() - before) as u64 / (10 * streams)
+    };
+    assert!(nodes_each(8) <= 1, "{}", nodes_each(8));
+    // There is one level more.
+    assert!(nodes_each(128) <= 2, "{}", nodes_each(128));
+}
+
+#[test]
+fn scattered_accesses_cost_the_same_however_many_others_are_elsewhere() {
+    let groups_each = |kernels: u64| {
+        let mut run = Run::new(1);
+        let before = visited_groups();
+        for kernel in 0..kernels {
+            let ranges = (0..4).map(|index| (kernel * 4 + index) * 16);
+            run.write_all(1, ranges.map(|start| start..start + 4));
+        }
+        (visited_groups() - before) as u64 / kernels
+    };
+    assert_eq!(groups_each(3000), groups_each(100));
 }

@@ -1,6 +1,5 @@
 //! The memory that the checker knows of: allocations with their lives and their [shadows](Shadow).
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -235,14 +234,18 @@ impl Memory {
         outside: &mut Option<(Owned, How)>,
         unordered: &mut Unordered,
     ) {
-        for (owned, ranges) in self.by_owner(ranges, by.site.called) {
-            let region = self.regions.entry(owned.region).or_default();
-            let pieces = region
-                .shadow
-                .access_all(&ranges, kinds, by, |entry, bytes| {
-                    unordered.add(entry, owned.region, bytes, kinds);
-                });
-            self.growth += pieces;
+        let Self {
+            owners,
+            regions,
+            growth,
+            ..
+        } = self;
+        owners.of_all(ranges.as_slice(), by.site.called, |owned, ranges| {
+            let region = regions.entry(owned.region).or_default();
+            let pieces = region.shadow.access_all(ranges, kinds, by, |entry, bytes| {
+                unordered.add(entry, owned.region, bytes, kinds);
+            });
+            *growth += pieces;
             let lowest = outside.as_ref().map(|(first, _)| first.range.start);
             if lowest.is_none_or(|lowest| owned.range.start < lowest)
                 && let Some(life) = &region.life
@@ -250,33 +253,7 @@ impl Memory {
             {
                 *outside = Some((owned, how));
             }
-        }
-    }
-
-    /// The ranges in rising order, in groups that belong to one allocation; of each group, whose its first range is.
-    fn by_owner<'r>(
-        &self,
-        ranges: &'r ByteRanges,
-        called: u64,
-    ) -> Vec<(Owned, Cow<'r, [Range<u64>]>)> {
-        if let [first, .., last] = ranges.as_slice()
-            && let Some(mut owned) = self.owners.of_one(first.start..last.end, called)
-        {
-            owned.range = first.clone();
-            return vec![(owned, ranges.as_slice().into())];
-        }
-        let mut groups: Vec<(Owned, Cow<'_, [Range<u64>]>)> = Vec::new();
-        self.owners
-            .of_all(ranges.iter(), called, |owned| match groups.last_mut() {
-                Some((first, ranges)) if first.region == owned.region => {
-                    ranges.to_mut().push(owned.range);
-                }
-                _ => {
-                    let ranges = vec![owned.range.clone()].into();
-                    groups.push((owned, ranges));
-                }
-            });
-        groups
+        });
     }
 
     /// The whole first range of bytes of that allocation.

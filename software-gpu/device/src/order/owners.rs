@@ -111,50 +111,48 @@ impl Owners {
         unknown(at..range.end.max(at), &mut owned);
     }
 
-    /// As [`of`](Self::of) for several ranges, of which most lie in one piece.
+    /// As [`of`](Self::of) for several ranges in rising order. Those side by side that have one owner mostly come together:
+    /// then `owned` gets the first one's, and all of them.
     pub(super) fn of_all(
         &self,
-        ranges: impl Iterator<Item = Range<u64>>,
+        mut ranges: &[Range<u64>],
         called: u64,
-        mut owned: impl FnMut(Owned),
+        mut owned: impl FnMut(Owned, &[Range<u64>]),
     ) {
-        let mut last: Option<(Range<u64>, Owned)> = None;
-        for range in ranges {
-            match &last {
-                Some((piece, of)) if piece.start <= range.start && range.end <= piece.end => {
-                    owned(Owned {
-                        range,
-                        ..of.clone()
-                    });
-                }
-                _ => {
-                    last = None;
-                    let inside = self
-                        .piece_at(range.start)
-                        .filter(|piece| range.end <= piece.end);
-                    self.of(range, called, |of| {
-                        last = inside.clone().map(|piece| (piece, of.clone()));
-                        owned(of);
-                    });
-                }
+        while let Some(first) = ranges.first() {
+            let (end, of) = self.of_one(first.clone(), called);
+            let (together, rest) = ranges.split_at(ranges.partition_point(|own| own.end <= end));
+            if together.is_empty() {
+                self.of(first.clone(), called, |of| {
+                    let range = of.range.clone();
+                    owned(of, std::slice::from_ref(&range));
+                });
+                ranges = &ranges[1..];
+            } else {
+                owned(of, together);
+                ranges = rest;
             }
         }
     }
 
-    /// As [`of`](Self::of), if the whole range lies in one piece.
-    pub(super) fn of_one(&self, range: Range<u64>, called: u64) -> Option<Owned> {
-        let (_, piece) = self.pieces.range(..=range.start).next_back()?;
-        let (region, newer) = piece.owner(called);
-        (range.end <= piece.end).then_some(Owned {
+    /// To whom `range` belongs, if its last byte belongs to whom its first one does: if it ends before the address that
+    /// is returned.
+    fn of_one(&self, range: Range<u64>, called: u64) -> (u64, Owned) {
+        let before = self.pieces.range(..=range.start).next_back();
+        let (end, (region, newer)) = match before.filter(|(_, piece)| range.start < piece.end) {
+            Some((_, piece)) => (piece.end, piece.owner(called)),
+            None => {
+                let next = self.pieces.range(range.start..).next();
+                let end = next.map_or(u64::MAX, |(start, _)| *start);
+                (end, (RegionId::UNKNOWN, None))
+            }
+        };
+        let owned = Owned {
             range,
             region,
             newer,
-        })
-    }
-
-    fn piece_at(&self, address: u64) -> Option<Range<u64>> {
-        let (start, piece) = self.pieces.range(..=address).next_back()?;
-        (address < piece.end).then_some(*start..piece.end)
+        };
+        (end, owned)
     }
 
     /// The newest allocation at `address`.
@@ -243,6 +241,49 @@ mod tests {
         assert_eq!(of(&owners, 15..35, 3), then);
         assert_eq!(owners.newest(25), Some(RegionId(2)));
         assert_eq!(owners.newest(40), None);
+    }
+
+    #[test]
+    fn ranges_of_one_owner_come_together() {
+        let mut owners = Owners::default();
+        owners.add(100..200, 1, RegionId(1));
+        owners.add(200..300, 5, RegionId(2));
+        owners.add(400..500, 5, RegionId(3));
+        let ranges = [
+            10..20,
+            30..100,
+            100..110,
+            120..200,
+            200..210,
+            290..310,
+            320..330,
+            350..450,
+            460..500,
+            600..700,
+        ];
+        let mut all = Vec::new();
+        owners.of_all(&ranges, 4, |owned, ranges| {
+            assert_eq!(owned.range, ranges[0]);
+            all.push((
+                ranges.to_vec(),
+                owned.region.0,
+                owned.newer.map(|newer| newer.0),
+            ));
+        });
+        let alone = |range: Range<u64>, newer| (vec![range], 0, newer);
+        let expected = [
+            (ranges[..2].to_vec(), 0, None),
+            (ranges[2..4].to_vec(), 1, None),
+            alone(200..210, None),
+            alone(290..300, None),
+            alone(300..310, None),
+            alone(320..330, None),
+            alone(350..400, None),
+            alone(400..450, None),
+            alone(460..500, None),
+            alone(600..700, None),
+        ];
+        assert_eq!(all, expected);
     }
 
     #[test]

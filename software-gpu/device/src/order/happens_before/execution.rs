@@ -12,8 +12,8 @@ impl Order {
     pub(in crate::order) fn runs(&mut self, operation: OperationId) -> Option<(Arc<Site>, Clock)> {
         let own = self.operations.get_mut(&operation)?;
         own.known.settle(&self.learned);
-        own.site.runs_after(&own.known.clock);
-        Some((Arc::clone(&own.site), own.known.clock.clone()))
+        own.site.runs_after(own.known.clock());
+        Some((Arc::clone(&own.site), own.known.clock().clone()))
     }
 
     /// What of the operation runs before its `griddepcontrol.wait`, and what that part comes after; `None` for an
@@ -25,7 +25,7 @@ impl Order {
         let own = self.operations.get_mut(&operation)?;
         let (before, known) = own.overlaps.as_mut()?;
         known.settle(&self.learned);
-        let mut clock = known.clock.clone();
+        let mut clock = known.clock().clone();
         if let Some(begun) = before.began_after() {
             clock.join(&begun);
         }
@@ -43,16 +43,16 @@ impl Order {
     pub(in crate::order) fn host_function_begins(&mut self, operation: OperationId) -> Option<()> {
         let host = self.host();
         let own = self.operations.get_mut(&operation)?;
-        own.known.clock.join(&host);
+        own.known.learn(&host);
         self.learned_by(operation)
     }
 
     /// A host function is over: host threads may know it, and what it came after.
     pub(in crate::order) fn host_function_ends(&mut self, operation: OperationId) {
         if let Some(own) = self.operations.get(&operation) {
-            let clock = &own.known.clock;
+            let clock = own.known.clock();
             let threads = self.threads.values_mut();
-            threads.for_each(|thread| thread.known.clock.join(clock));
+            threads.for_each(|thread| thread.known.learn(clock));
         }
     }
 
@@ -81,7 +81,7 @@ impl Order {
     ) -> Option<()> {
         let own = self.operations.get_mut(&wait)?;
         if let Some(clock) = write.and_then(|write| self.values.get(&write)) {
-            own.known.clock.join(clock);
+            own.known.learn(clock);
         }
         self.learned_by(wait)
     }
@@ -97,7 +97,7 @@ impl Order {
         let mut host = Clock::default();
         for thread in self.threads.values_mut() {
             thread.known.settle(&self.learned);
-            host.join(&thread.known.clock);
+            host.join(thread.known.clock());
         }
         host
     }

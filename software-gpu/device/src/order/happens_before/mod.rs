@@ -249,7 +249,7 @@ impl Order {
         self.host_accesses += 1;
         let access = self.host_accesses;
         self.settle_thread(thread);
-        let known = self.thread(thread).known.clock.clone();
+        let known = self.thread(thread).known.clock().clone();
         let chain = match self.thread(thread).chain {
             Some(chain) => chain,
             None => self.chains.own(&known),
@@ -257,8 +257,8 @@ impl Order {
         let epoch = self.chains.step(chain);
         let own = self.thread(thread);
         own.chain = Some(chain);
-        own.known.clock.learn(epoch);
-        let clock = own.known.clock.clone();
+        own.known.step(epoch);
+        let clock = own.known.clock().clone();
         let thread = self.registered(thread);
         let place = Place::Host { thread, access };
         let site = Site::new(epoch, place, description, thread, called);
@@ -275,13 +275,13 @@ impl Order {
     /// What no operation and no host access to come can be unordered with.
     pub(super) fn known_to_all(&mut self) -> Clock {
         self.settle_all();
-        let threads = self.threads.values().map(|thread| &thread.known.clock);
+        let threads = self.threads.values().map(|thread| thread.known.clock());
         let operations = self.operations.values().flat_map(|operation| {
             let early = operation.overlaps.as_ref();
             // What a kernel may begin before is not known to it, but for its beginning.
             [
-                Some(&operation.known.clock),
-                early.map(|(_, known)| &known.clock),
+                Some(operation.known.clock()),
+                early.map(|(_, known)| known.clock()),
             ]
         });
         let mut clocks = threads.chain(operations.flatten());

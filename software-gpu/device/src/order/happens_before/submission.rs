@@ -27,11 +27,11 @@ impl Order {
         own.kernel_before = own.kernel.take();
         let chain = match own.chain {
             Some(chain) => chain,
-            None => self.chains.own(&own.known.clock),
+            None => self.chains.own(own.known.clock()),
         };
         own.chain = Some(chain);
         let epoch = self.chains.step(chain);
-        own.known.clock.learn(epoch);
+        own.known.step(epoch);
         let place = Place::Stream {
             operation,
             stream,
@@ -95,9 +95,9 @@ impl Order {
         self.join_all(after, &mut known);
         let last = after.last().and_then(|last| self.operations.get(last));
         let last = last.map(|last| last.site.epoch);
-        let chain = self.chains.share(&known.clock, last);
+        let chain = self.chains.share(known.clock(), last);
         let epoch = self.chains.step(chain);
-        known.clock.learn(epoch);
+        known.step(epoch);
         let stream = self.operations.get(&launch);
         let place = Place::Node {
             operation,
@@ -225,26 +225,22 @@ impl Order {
             && let (Some(thread), snapshot) = &fed.thread
         {
             let [blocking, all] = context.fed.entry(*thread).or_default();
-            context.all.clock.join_since(snapshot, all);
+            context.all.learn_since(snapshot, all);
             *all = snapshot.clone();
             if is_blocking {
-                context.blocking.clock.join_since(snapshot, blocking);
+                context.blocking.learn_since(snapshot, blocking);
                 *blocking = snapshot.clone();
             }
             fed.by_context = Some(snapshot.clone());
         }
         let before = fed.by_context.get_or_insert_default();
-        context.all.clock.join_since(&known.clock, before);
-        context.all.late.join(&known.late);
+        context.all.join_since(known, before);
         match own.kind {
             StreamKind::Legacy => context.legacy = known.clone(),
-            StreamKind::Blocking => {
-                context.blocking.clock.join_since(&known.clock, before);
-                context.blocking.late.join(&known.late);
-            }
+            StreamKind::Blocking => context.blocking.join_since(known, before),
             StreamKind::NonBlocking => {}
         }
-        *before = known.clock.clone();
+        *before = known.clock().clone();
         Some(())
     }
 }

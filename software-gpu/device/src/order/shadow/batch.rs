@@ -51,7 +51,7 @@ impl Shadow {
             self.renew(&left.irregular, kinds, by, &mut conflict);
         } else {
             for range in left.irregular {
-                self.access(range, kinds, by, &mut conflict);
+                self.access_cells(range, kinds, by, &mut conflict);
             }
             for range in left.alike {
                 self.merge(range, 1);
@@ -221,7 +221,7 @@ mod tests {
                 0x0000_5a5a_55aa_5a5a
             });
             let (mut all, mut each) = (Vec::new(), Vec::new());
-            grouped += usize::from(!batch.groups.is_empty());
+            grouped += usize::from(batch.groups.len() > 0);
             batch.access_all(&ranges, kinds, by, |entry, range| {
                 all.push((range.start, range.end, entry.executed))
             });

@@ -63,12 +63,11 @@ impl Group {
     }
 
     /// From the first byte to the last one.
-    fn span(&self) -> Range<u64> {
-        let start = self.ranges.first().map_or(0, |first| first.start);
-        start..self.ranges.last().map_or(start, |last| last.end)
+    pub(super) fn span(&self) -> Range<u64> {
+        span(&self.ranges)
     }
 
-    fn is_within(&self, range: &Range<u64>) -> bool {
+    pub(super) fn is_within(&self, range: &Range<u64>) -> bool {
         let span = self.span();
         range.start <= span.start && span.end <= range.end
     }
@@ -127,6 +126,12 @@ impl Group {
     }
 }
 
+/// From the first byte of ranges in rising order to the last one.
+fn span(ranges: &[Range<u64>]) -> Range<u64> {
+    let start = ranges.first().map_or(0, |first| first.start);
+    start..ranges.last().map_or(start, |last| last.end)
+}
+
 /// What lies between ranges in rising order.
 fn gaps(ranges: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> {
     let pairs = ranges.iter().zip(ranges.iter().skip(1));
@@ -159,8 +164,10 @@ impl Shadow {
         if ranges.len() < LEAST {
             return false;
         }
-        let group = self.groups.iter_mut().find(|group| group.ranges == ranges);
-        let Some(group) = group else { return false };
+        let group = self.groups.at(&span(ranges));
+        let Some(group) = group.filter(|group| group.ranges == ranges) else {
+            return false;
+        };
         touch_ranges(&mut group.entries, ranges, kinds, by, conflict);
         true
     }
@@ -174,10 +181,7 @@ impl Shadow {
         by: Accessor<'_>,
         conflict: &mut impl FnMut(&Entry, Range<u64>),
     ) -> bool {
-        let [first, .., last] = ranges else {
-            return false;
-        };
-        let span = first.start..last.end;
+        let span = span(ranges);
         if ranges.len() < LEAST || self.has_groups_in(&span) {
             return false;
         }
@@ -198,7 +202,7 @@ impl Shadow {
         self.split(span.start);
         self.split(span.end);
         self.cells.remove(&span.start);
-        self.groups.push(Group {
+        self.groups.insert(Group {
             ranges: ranges.to_vec(),
             entries,
             between: Some(between),
@@ -207,8 +211,8 @@ impl Shadow {
     }
 
     fn has_groups_in(&self, span: &Range<u64>) -> bool {
-        let span = std::slice::from_ref(span);
-        self.groups.iter().any(|group| group.meets(span))
+        let mut groups = self.groups.near(span.clone());
+        groups.any(|group| group.meets(std::slice::from_ref(span)))
     }
 
     /// Notes an access to all bytes of the groups within the range that remember what is between their ranges. What
@@ -221,62 +225,49 @@ impl Shadow {
         conflict: &mut impl FnMut(&Entry, Range<u64>),
     ) -> Vec<Range<u64>> {
         let mut spans = Vec::new();
-        for group in &mut self.groups {
+        self.groups.change_within(range, |group| {
             let span = group.span();
-            if !group.is_within(range) {
-                continue;
-            }
             let Some(between) = &mut group.between else {
-                continue;
+                return;
             };
             spans.push(span);
             touch_ranges(&mut group.entries, &group.ranges, kinds, by, conflict);
             touch(between, kinds, by, |entry| {
                 gaps(&group.ranges).for_each(|gap| conflict(entry, gap));
             });
-        }
+        });
         spans.sort_unstable_by_key(|span| span.start);
         spans
     }
 
-    /// Makes cells of the groups whose bytes have all got the same history.
-    pub(super) fn join_groups(&mut self) {
-        let Self { cells, groups } = self;
-        groups.retain_mut(|group| {
-            let same = group.between.as_ref() == Some(&group.entries);
-            if same {
-                let (span, entries) = (group.span(), std::mem::take(&mut group.entries));
-                let end = span.end;
-                cells.insert(span.start, Cell { end, entries });
-            }
-            !same
-        });
+    /// Makes cells of the groups near the range whose bytes have all got the same history.
+    pub(super) fn join_groups(&mut self, range: Range<u64>) {
+        let same = |group: &Group| group.between.as_ref() == Some(&group.entries);
+        for group in self.groups.take(range, same) {
+            let (Range { start, end }, entries) = (group.span(), group.entries);
+            self.cells.insert(start, Cell { end, entries });
+        }
     }
 
     /// Drops the groups of which nothing is left when these ranges, in rising order, are written.
     pub(super) fn overwrite(&mut self, ranges: &[Range<u64>], by: Accessor<'_>) {
-        self.groups.retain(|group| {
+        self.groups.take(span(ranges), |group| {
             let start = group.span().start;
             let over = ranges.get(ranges.partition_point(|range| range.end <= start));
-            !(over.is_some_and(|range| group.is_within(range)) && group.is_replaced(by))
+            over.is_some_and(|range| group.is_within(range)) && group.is_replaced(by)
         });
     }
 
     /// Drops the groups within the range.
     pub(super) fn forget_groups(&mut self, range: &Range<u64>) {
-        self.groups.retain(|group| !group.is_within(range));
+        self.groups
+            .take(range.clone(), |group| group.is_within(range));
     }
 
     /// Makes cells of the groups that have bytes of these ranges, which are in rising order.
     pub(super) fn break_up(&mut self, ranges: &[Range<u64>]) {
-        let mut index = 0;
-        while index < self.groups.len() {
-            if self.groups[index].meets(ranges) {
-                let group = self.groups.swap_remove(index);
-                self.insert_all(&group);
-            } else {
-                index += 1;
-            }
+        for group in self.groups.take(span(ranges), |group| group.meets(ranges)) {
+            self.insert_all(&group);
         }
     }
 
@@ -316,7 +307,7 @@ impl Shadow {
                 self.cells.remove(&range.start);
             }
         }
-        self.groups.push(Group {
+        self.groups.insert(Group {
             ranges: ranges.to_vec(),
             entries,
             between: None,
@@ -327,8 +318,8 @@ impl Shadow {
     #[cfg(test)]
     pub(super) fn broken_up(&self) -> Self {
         let mut cells = self.clone();
-        for group in std::mem::take(&mut cells.groups) {
-            cells.insert_all(&group);
+        for group in std::mem::take(&mut cells.groups).iter() {
+            cells.insert_all(group);
         }
         cells
     }
@@ -485,7 +476,7 @@ mod tests {
                     }
                 }
                 let groups = &twins.grouped.groups;
-                grouped += usize::from(!groups.is_empty());
+                grouped += usize::from(groups.len() > 0);
                 let has_gaps =
                     |group: &Group| group.between.as_ref().is_some_and(|e| !e.is_empty());
                 with_gaps += usize::from(groups.iter().any(has_gaps));

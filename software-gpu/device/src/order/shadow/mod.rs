@@ -8,12 +8,15 @@
 
 mod batch;
 mod group;
+mod groups;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use group::Group;
+use groups::Groups;
+#[cfg(test)]
+pub(super) use groups::visited::groups as visited_groups;
 
 use crate::order::clock::Clock;
 use crate::order::kinds::Kinds;
@@ -56,7 +59,7 @@ pub(in crate::order) struct Shadow {
     /// By their start. They do not overlap.
     cells: BTreeMap<u64, Cell>,
     /// What is in a group is in no cell.
-    groups: Vec<Group>,
+    groups: Groups,
 }
 
 impl Shadow {
@@ -75,17 +78,31 @@ impl Shadow {
         let spans = self.access_groups_within(&range, kinds, by, &mut conflict);
         let mut at = range.start;
         for span in &spans {
-            self.access_cells(at..span.start, kinds, by, &mut conflict);
+            self.access_rest(at..span.start, kinds, by, &mut conflict);
             at = span.end;
         }
-        self.access_cells(at..range.end, kinds, by, &mut conflict);
+        self.access_rest(at..range.end, kinds, by, &mut conflict);
         if !spans.is_empty() {
-            self.join_groups();
+            self.join_groups(range.clone());
             self.merge(range, 2 * spans.len());
         }
     }
 
     /// The same for bytes of which no group that ends there remembers anything.
+    fn access_rest(
+        &mut self,
+        range: Range<u64>,
+        kinds: Kinds,
+        by: Accessor<'_>,
+        conflict: &mut impl FnMut(&Entry, Range<u64>),
+    ) {
+        if !range.is_empty() {
+            self.break_up(std::slice::from_ref(&range));
+            self.access_cells(range, kinds, by, conflict);
+        }
+    }
+
+    /// The same for bytes of which no group remembers anything: at least one.
     fn access_cells(
         &mut self,
         range: Range<u64>,
@@ -93,10 +110,6 @@ impl Shadow {
         by: Accessor<'_>,
         conflict: &mut impl FnMut(&Entry, Range<u64>),
     ) {
-        if range.is_empty() {
-            return;
-        }
-        self.break_up(std::slice::from_ref(&range));
         if let Some(cell) = self.cells.get_mut(&range.start)
             && cell.end == range.end
         {
@@ -141,7 +154,7 @@ impl Shadow {
                 }
             }
         }
-        for group in &self.groups {
+        for group in self.groups.iter() {
             let is_unknown = |entry: &Entry| !clock.knows(entry.site.epoch);
             group.bytes_of(is_unknown, &mut unordered);
         }
@@ -157,7 +170,7 @@ impl Shadow {
             .range(first..range.end)
             .filter(move |(_, cell)| cell.end > start);
         let entries = touched.flat_map(|(_, cell)| &cell.entries);
-        let groups = self.groups.iter();
+        let groups = self.groups.near(range.clone());
         let groups = groups.flat_map(move |group| group.histories_in(range.clone()));
         let entries = entries.chain(groups);
         entries.filter(|entry| entry.kinds.has(Kinds::WRITE | Kinds::ATOMIC))
@@ -178,8 +191,8 @@ impl Shadow {
     /// Drops what `everyone` knows: nothing to come can conflict with it.
     pub(in crate::order) fn prune(&mut self, everyone: &Clock) {
         let unknown = |entry: &Entry| !everyone.knows(entry.site.epoch);
-        self.groups.retain_mut(|group| group.retain(unknown));
-        self.join_groups();
+        self.groups.retain(|group| group.retain(unknown));
+        self.join_groups(0..u64::MAX);
         let mut kept: Vec<(u64, Cell)> = Vec::new();
         for (start, mut cell) in std::mem::take(&mut self.cells) {
             cell.entries
