@@ -113,7 +113,7 @@ impl Shape for Issue {
         // B is read once for four warps.
         let b_bytes = columns * 2 * DEPTH as u64 / u64::from(WARPS);
         cx.cost.shared_bytes += b_bytes + if from_shared { a_bytes } else { 0 };
-        let knowledge = cx.watch.as_ref().and_then(|watch| watch.knowledge(cx.warp));
+        let knowledge = cx.watch.as_mut().and_then(|watch| watch.knowledge(cx.warp));
         let warp = &mut cx.multiplications[cx.warp as usize];
         // Four tensor cores of 512 multiply-adds in a cycle.
         warp.done = warp.done.max(cx.cycles) + (columns / 2).max(LEAST_CYCLES);

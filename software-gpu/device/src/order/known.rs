@@ -131,3 +131,56 @@ impl Learned {
         self.0.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epoch(chain: usize, position: u64) -> Epoch {
+        Epoch { chain, position }
+    }
+
+    fn known(steps: &[Epoch]) -> Known {
+        let mut known = Known::default();
+        steps.iter().for_each(|step| known.step(*step));
+        known
+    }
+
+    #[test]
+    fn what_was_learned_since_a_step_is_not_what_the_step_knew() {
+        let first = known(&[epoch(0, 1)]);
+        let mut behind = first.clone();
+        behind.step(epoch(1, 1));
+        let other = known(&[epoch(2, 1)]);
+        let grown: [fn(&mut Known, &Known); 3] = [
+            |known, other| known.learn(other.clock()),
+            |known, other| known.learn_since(other.clock(), &Clock::default()),
+            |known, other| known.join(other),
+        ];
+        for grow in grown {
+            let mut grown = first.clone();
+            grow(&mut grown, &other);
+            let (mut left, mut right) = (behind.clone(), grown.clone());
+            left.join(&grown);
+            right.join(&behind);
+            let all = known(&[epoch(0, 1), epoch(1, 1), epoch(2, 1)]);
+            assert_eq!(left.clock(), all.clock());
+            assert_eq!(right.clock(), all.clock());
+        }
+    }
+
+    #[test]
+    fn who_takes_over_a_clock_takes_over_what_is_still_to_be_learned() {
+        let mut earlier = known(&[epoch(0, 1)]);
+        earlier.expect(epoch(0, 1));
+        let mut later = earlier.clone();
+        later.step(epoch(1, 1));
+        later.expect(epoch(1, 1));
+        let mut learned = Learned::default();
+        learned.add(epoch(0, 1), known(&[epoch(2, 1)]).clock().clone());
+        learned.add(epoch(1, 1), known(&[epoch(3, 1)]).clock().clone());
+        earlier.join(&later);
+        earlier.settle(&learned);
+        assert!(earlier.clock().knows(epoch(2, 1)) && earlier.clock().knows(epoch(3, 1)));
+    }
+}

@@ -175,8 +175,8 @@ impl<'g> Watch<'g> {
     }
 
     /// What a warp knows now of accesses to shared memory.
-    pub fn knowledge(&self, warp: u32) -> Option<Knowledge> {
-        let (order, _) = self.shared.as_ref()?;
+    pub fn knowledge(&mut self, warp: u32) -> Option<Knowledge> {
+        let (order, _) = self.shared.as_mut()?;
         Some(order.knowledge(warp))
     }
 

@@ -15,6 +15,9 @@
 //! What a warp starts and performs later, such as `wgmma`, happens when it waits for it, but in the knowledge of the start: what was stored
 //! in between, and heard of since, is no less of a race.
 //!
+//! Where all that runs waits at one barrier, all get to know all that was done before: an *era* ends. What an earlier era did
+//! can race with nothing any more, unless a warp goes back to the knowledge of an earlier time.
+//!
 //! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
 //! too much, and a race may be missed. None is made up.
 
@@ -45,6 +48,9 @@ pub(super) struct Order {
     /// By warp: what it knew at its last fence, and what it will know after the next.
     fenced: Vec<Option<Clock>>,
     heard: Vec<Option<Clock>>,
+    era: u64,
+    /// Somebody may go back to what a warp of this block knew earlier.
+    remembered: bool,
 }
 
 /// What those who have arrived at a block barrier know.
@@ -126,6 +132,18 @@ impl Order {
         self.fenced.resize(warps, None);
         self.heard.clear();
         self.heard.resize(warps, None);
+        self.remembered = false;
+        self.end_era();
+    }
+
+    /// The number of the era: all accesses of earlier ones come before any access of this one.
+    #[inline(always)]
+    pub fn era(&self) -> u64 {
+        self.era
+    }
+
+    fn end_era(&mut self) {
+        self.era += u64::from(!self.remembered);
     }
 
     /// What a warp knows of accesses now.
@@ -141,7 +159,8 @@ impl Order {
     }
 
     /// What a warp knows now.
-    pub fn knowledge(&self, warp: u32) -> Knowledge {
+    pub fn knowledge(&mut self, warp: u32) -> Knowledge {
+        self.remembered = true;
         Knowledge(self.known[warp as usize])
     }
 
@@ -198,12 +217,22 @@ impl Order {
                 self.meet(warp, arrived, alive(warp), barrier.clock[warp]);
             }
         }
+        let all_known = (0..self.known.len()).all(|warp| {
+            let (alive, told) = (alive(warp), barrier.clock[warp]);
+            // Who waits has done nothing since it arrived, and that has ended its last stretch.
+            let waits = alive != 0 && alive & !barrier.waiting[warp] == 0;
+            self.stretch[warp] <= told + u32::from(waits)
+        });
+        if all_known {
+            self.end_era();
+        }
     }
 
     /// All threads of the block, and of its cluster, have met.
     pub fn all_met(&mut self) {
         self.known.fill(self.stretch);
         self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
+        self.end_era();
     }
 
     /// A fence: what was done before is told by later strong stores, and what earlier strong loads have heard is known.

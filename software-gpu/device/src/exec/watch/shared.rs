@@ -99,6 +99,9 @@ impl Scattered {
     /// address is then enough for all of them.
     #[inline(always)]
     fn alike(&self, bytes: u32) -> (u32, [u32; LANES]) {
+        if let Some((first, alike)) = self.alike_by_halves(bytes) {
+            return (first, *alike);
+        }
         let twice = self.halves_are_alike();
         match self.alike_in(bytes, twice) {
             // The second half of a group would come before a later group of the same address.
@@ -107,6 +110,42 @@ impl Scattered {
                 (first, alike)
             }
             (first, alike, _) => (first, alike),
+        }
+    }
+
+    /// The same if each half of a whole warp has one address, or both have the same neighbours: so tiles of matrices are
+    /// loaded.
+    #[inline(always)]
+    fn alike_by_halves(&self, bytes: u32) -> Option<(u32, &'static [u32; LANES])> {
+        const HALVES: [u32; LANES] = {
+            let mut alike = [0; LANES];
+            (alike[0], alike[LANES / 2]) = (HALF, !HALF);
+            alike
+        };
+        const PAIRS: [u32; LANES] = {
+            let (mut alike, mut lane) = ([0; LANES], 0);
+            while lane < LANES / 2 {
+                alike[lane] = 1 << lane | 1 << (lane + LANES / 2);
+                lane += 1;
+            }
+            alike
+        };
+        if self.mask != !0 {
+            return None;
+        }
+        let (low, high) = self.addresses.split_at(LANES / 2);
+        let steps_by = |half: &[u32], step: u32| {
+            let mut differs = 0;
+            for (lane, address) in half.iter().enumerate() {
+                differs |= address ^ half[0].wrapping_add(lane as u32 * step);
+            }
+            differs == 0
+        };
+        if low[0] == high[0] {
+            (steps_by(low, bytes) && steps_by(high, bytes)).then_some((HALF, &PAIRS))
+        } else {
+            let first = 1 | 1 << (LANES / 2);
+            (steps_by(low, 0) && steps_by(high, 0)).then_some((first, &HALVES))
         }
     }
 
@@ -200,6 +239,7 @@ impl Shared {
         lanes: Lanes,
         same: bool,
     ) {
+        self.history.at_time_of(order);
         let view = order.view(warp);
         let now = self.now(&view, site, access, lanes.lane);
         let shift = self.granule_bytes.trailing_zeros();
@@ -230,6 +270,7 @@ impl Shared {
         warp: u32,
         (lanes, bytes): (&Scattered, u32),
     ) {
+        self.history.at_time_of(order);
         let view = order.view(warp);
         let now = self.now(&view, site, access, 0);
         let mut races = Vec::new();
@@ -243,9 +284,15 @@ impl Shared {
             races.sort_by_key(|(granule, _, later): &Race| (later.moment().lane, *granule));
         } else {
             for lane in context::Lanes(lanes.mask) {
+                let (now, address) = (now.of_lane(lane), lanes.addresses[lane]);
                 let same = lanes.same >> lane & 1 == 1;
-                let place = (lanes.addresses[lane], bytes);
-                self.lane(&view, now.of_lane(lane), place, same, &mut races);
+                if bytes != self.granule_bytes {
+                    self.lane(&view, now, (address, bytes), same, &mut races);
+                    continue;
+                }
+                let granule = address >> bytes.trailing_zeros();
+                let earlier = self.history.granule(granule).meet_store(&view, now, same);
+                races.extend(earlier.map(|earlier| (granule, earlier, now)));
             }
         }
         self.races_of(races);
@@ -262,6 +309,15 @@ impl Shared {
         races: &mut Vec<Race>,
     ) {
         let all = now.with_spread(self.history.piece());
+        if bytes == PIECE
+            && address & (PIECE - 1) == 0
+            && let Some(piece) = self
+                .history
+                .piece_at(address >> self.granule_bytes.trailing_zeros())
+            && piece.meet_loads(view, all, lanes)
+        {
+            return;
+        }
         let one = lanes.is_power_of_two();
         self.granules_of(
             address,
@@ -317,6 +373,7 @@ impl Shared {
         while first < end {
             let (row, from) = ((first / ROW) as usize, first % ROW);
             let to = (end - first + from).min(ROW);
+            self.history.begin(row);
             let left = match whole {
                 true => self
                     .history
@@ -337,6 +394,7 @@ impl Shared {
         while at < end {
             let (index, from) = ((at / ROW) as usize, at % ROW);
             let to = (end - at + from).min(ROW);
+            self.history.begin(index);
             let here = now.part(at - first, ROW.trailing_zeros());
             let whole = to - from == ROW && (at - first) & (now.each() - 1) == 0;
             if !(whole && self.history.meet_row(view, index, here)) {
@@ -528,7 +586,7 @@ mod tests {
 
     /// Addresses of lanes as kernels have them, aligned to their bytes.
     fn addresses(bytes: u32, next: &mut impl FnMut(u32) -> u32) -> [u32; LANES] {
-        let (pattern, start) = (next(7), next(4) * 128);
+        let (pattern, start, odd) = (next(9), next(4) * 128, next(32));
         let mut address = |lane: u32| {
             let place = match pattern {
                 0 => lane,
@@ -537,11 +595,26 @@ mod tests {
                 3 => lane * 17,
                 4 => lane % 2,
                 5 => lane % 4 * 32 + lane / 8,
+                6 => lane / 16 * 5 + u32::from(lane == odd),
+                7 => lane % 16 + u32::from(lane == odd),
                 _ => next(32),
             };
             (start + place * bytes) % BYTES
         };
         std::array::from_fn(|lane| address(lane as u32))
+    }
+
+    /// Warps arrive at a block barrier, mostly all, and mostly wait there; some have exited.
+    fn some_meet(order: &mut Order, next: &mut impl FnMut(u32) -> u32) {
+        let exited = next(8);
+        for warp in (0..WARPS).filter(|warp| *warp != exited) {
+            match next(12) {
+                0 => {}
+                1 => order.arrive(warp, 0, 0xffff, true),
+                other => order.arrive(warp, 0, !0, other != 2),
+            }
+        }
+        order.complete(0, |warp| if warp as u32 == exited { 0 } else { !0 });
     }
 
     #[test]
@@ -554,14 +627,25 @@ mod tests {
             let mut next = |end| below(&mut state, end);
             // Some programs touch whole pieces alone, and some have no races among a warp's lanes.
             let (least, syncs) = ([4, 16][next(2) as usize], next(2) == 0);
+            // In some programs a warp accesses memory in the knowledge of an earlier time.
+            let (mut remembered, remembers) = (None, next(4) == 0);
             for line in 0..40 {
                 let warp = next(WARPS);
-                match next(6) {
+                match next(7) {
                     0 => order.warp_barrier(warp, !0 >> next(2), !0),
                     1 => order.all_met(),
                     2 => order.hear_all(warp),
+                    3 => some_meet(&mut order, &mut next),
                     _ if syncs => order.warp_barrier(warp, !0, !0),
                     _ => {}
+                }
+                if remembers && next(4) == 0 {
+                    remembered = Some((warp, order.knowledge(warp)));
+                }
+                let mut earlier = remembered.take_if(|_| next(3) == 0);
+                let warp = earlier.as_ref().map_or(warp, |(warp, _)| *warp);
+                if let Some((warp, knowledge)) = &mut earlier {
+                    order.exchange(*warp, knowledge);
                 }
                 let bytes = (4_u32 << next(3)).max(least);
                 let site = site(line, bytes, next(8) == 0);
@@ -598,6 +682,9 @@ mod tests {
                         let (now, same) = (now.of_lane(lane), same >> lane & 1 == 1);
                         plain.lane(&view, now, addresses[lane], bytes, same);
                     }
+                }
+                if let Some((warp, knowledge)) = &mut earlier {
+                    order.exchange(*warp, knowledge);
                 }
                 assert!(
                     found(&whole) == found(&plain.found),
@@ -639,6 +726,29 @@ mod tests {
         let (_, earlier, later) = found[0];
         assert_eq!((earlier.line(), later.line()), (2, 3));
         assert_eq!((earlier.moment().lane, later.moment().lane), (28, 30));
+    }
+
+    #[test]
+    fn a_barrier_of_all_makes_one_history_of_a_divided_row() {
+        let mut order = Order::default();
+        order.start(2);
+        let mut shared = Shared::new(BYTES, 4);
+        let rows = (BYTES / 4 / history::ROW) as usize;
+        let mut backwards = Scattered::default();
+        (0..LANES).for_each(|lane| backwards.push(lane, 124 - 4 * lane as u32, false));
+        let words = (&backwards, 4);
+        shared.scattered(&order, &site(1, 4, false), Access::Store, 0, words);
+        assert_eq!(shared.history.united(), [rows - 1, 0]);
+        let mut first = Scattered::default();
+        first.push(0, 0, false);
+        for (arrived, united) in [(1, [rows - 1, 0]), (2, [rows - 1, 1])] {
+            (0..arrived).for_each(|warp| order.arrive(warp, 0, !0, true));
+            order.complete(0, |_| !0);
+            let (site, piece) = (site(2, PIECE, false), (&first, PIECE));
+            shared.scattered(&order, &site, Access::Load, 0, piece);
+            assert_eq!(shared.history.united(), united);
+        }
+        assert!(shared.found.is_empty());
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //!
 //! Warps mostly access whole rows of granules, and in the same way as the others: such a row has one history, which a
 //! few comparisons bring up to date. Where they access parts of rows, each piece of 16 bytes has one. Only where lanes
-//! of one warp have to be told apart within a piece has each granule of the row its own, until a warp stores to the whole row.
+//! of one warp have to be told apart within a piece has each granule of the row its own, until a warp stores to the whole row
+//! or an [era](Order::era) ends: then nothing that was remembered can race any more.
 
 use std::ops::Range;
 
 use super::super::super::fault::Access;
 use super::super::super::warp_handlers::LANES;
-use super::super::order::{Moment, View};
+use super::super::order::{Moment, Order, View};
 
 /// Granules of a row: 128 bytes, a full warp's words, when granules have 4.
 pub(super) const ROW: u32 = 32;
@@ -30,18 +31,21 @@ pub(super) struct Kept {
 }
 
 /// The accesses to a granule, or to all granules of a piece or a row.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Granule {
     store: Kept,
     loads: [Kept; 2],
 }
 
-/// The accesses to the granules of a row.
+/// The accesses to the granules of a row: in one line of the host's cache, for there are many rows.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Row {
     division: Division,
     /// Of a row that is not divided.
     all: Granule,
+    /// When it was accessed last.
+    era: u64,
 }
 
 /// Which bytes of a row have a history of their own, and where that is in [`History`].
@@ -54,6 +58,7 @@ enum Division {
 
 /// The accesses to all granules.
 pub(super) struct History {
+    era: u64,
     rows: Vec<Row>,
     pieces: Vec<[Granule; PIECES]>,
     granules: Vec<[Granule; ROW as usize]>,
@@ -191,8 +196,10 @@ impl History {
         let none = Row {
             division: Division::None,
             all: Granule::NONE,
+            era: 0,
         };
         Self {
+            era: 0,
             rows: vec![none; granules.div_ceil(ROW) as usize],
             pieces: Vec::new(),
             granules: Vec::new(),
@@ -200,6 +207,41 @@ impl History {
             free_granules: Vec::new(),
             piece: PIECE.trailing_zeros() - shift,
         }
+    }
+
+    /// Accesses from here on are of the present era.
+    #[inline(always)]
+    pub fn at_time_of(&mut self, order: &Order) {
+        self.era = order.era();
+    }
+
+    /// A row is about to be accessed: forgets what earlier eras did to it.
+    #[inline(always)]
+    pub fn begin(&mut self, row: usize) {
+        if self.rows[row].era != self.era {
+            self.forget(row);
+        }
+    }
+
+    #[cold]
+    fn forget(&mut self, row: usize) {
+        let all = Granule::NONE;
+        self.undivided(row, all);
+    }
+
+    /// Gives a row one history.
+    fn undivided(&mut self, row: usize, all: Granule) {
+        let row = &mut self.rows[row];
+        match row.division {
+            Division::None => {}
+            Division::Pieces(place) => self.free_pieces.push(place),
+            Division::Granules(place) => self.free_granules.push(place),
+        }
+        *row = Row {
+            division: Division::None,
+            all,
+            era: self.era,
+        };
     }
 
     /// Takes note of an access to a whole row, if that does the same to all of its granules and there is no race.
@@ -248,6 +290,31 @@ impl History {
         &mut self.granules[place as usize][granules.start as usize..granules.end as usize]
     }
 
+    /// The history of one granule by itself.
+    #[inline(always)]
+    pub fn granule(&mut self, granule: u32) -> &mut Granule {
+        let row = (granule / ROW) as usize;
+        self.begin(row);
+        let place = match self.rows[row].division {
+            Division::Granules(place) => place,
+            _ => self.divide_to_granules(row),
+        };
+        &mut self.granules[place as usize][(granule % ROW) as usize]
+    }
+
+    /// The history of the piece that begins with that granule, unless its granules are told apart.
+    #[inline(always)]
+    pub fn piece_at(&mut self, granule: u32) -> Option<&mut Granule> {
+        let row = (granule / ROW) as usize;
+        self.begin(row);
+        let place = match self.rows[row].division {
+            Division::Pieces(place) => place,
+            Division::None => self.divide_to_pieces(row),
+            Division::Granules(_) => return None,
+        };
+        Some(&mut self.pieces[place as usize][((granule % ROW) >> self.piece) as usize % PIECES])
+    }
+
     /// A piece has `1 << piece` granules.
     #[inline(always)]
     pub fn piece(&self) -> u32 {
@@ -276,6 +343,7 @@ impl History {
                 let (pieces, rest) = (&self.pieces[place as usize], (1 << self.piece) - 1);
                 std::array::from_fn(|at| pieces[at >> self.piece].part(at as u32 & rest, 0))
             }
+            _ if row.all == Granule::NONE => [Granule::NONE; ROW as usize],
             _ => std::array::from_fn(|at| row.all.part(at as u32, 0)),
         };
         let place = put(&mut self.granules, &mut self.free_granules, granules);
@@ -295,22 +363,13 @@ impl History {
 
     /// A row has been stored to as a whole, and nothing else is left to remember.
     pub fn unite(&mut self, row: usize, store: Kept) {
-        let row = &mut self.rows[row];
-        if store.is_strong() {
-            return;
-        }
-        match row.division {
-            Division::None => return,
-            Division::Pieces(place) => self.free_pieces.push(place),
-            Division::Granules(place) => self.free_granules.push(place),
-        }
-        *row = Row {
-            division: Division::None,
-            all: Granule {
+        if !store.is_strong() && self.rows[row].division != Division::None {
+            let all = Granule {
                 store,
                 ..Granule::NONE
-            },
-        };
+            };
+            self.undivided(row, all);
+        }
     }
 }
 
@@ -394,6 +453,19 @@ impl Granule {
         self.store = now;
         self.loads = [Kept::NONE; 2];
         store.or(load)
+    }
+
+    /// As [`meet`](Self::meet) of what is no load.
+    #[inline(always)]
+    pub fn meet_store(&mut self, view: &View<'_>, now: Kept, same: bool) -> Option<Kept> {
+        let [first, second] = self.loads;
+        let all = [self.store, first, second];
+        if all.iter().any(|earlier| !view.knows_all(earlier.moment())) {
+            return self.meet(view, now, same);
+        }
+        self.store = now;
+        self.loads = [Kept::NONE; 2];
+        None
     }
 
     #[inline(always)]
