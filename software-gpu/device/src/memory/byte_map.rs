@@ -19,6 +19,15 @@ pub(crate) struct ByteMap {
     pool: Vec<[u64; WORDS]>,
     /// The pages that are not empty, in the order in which they were touched: slot and page.
     touched: Vec<(u32, u32)>,
+    recent: Recent,
+}
+
+/// The page that the last insertion touched in part, if there is one: others mostly follow. Its place in the pool, plus 1.
+#[derive(Debug, Default)]
+struct Recent {
+    slot: usize,
+    page: usize,
+    place: u32,
 }
 
 #[derive(Debug)]
@@ -33,19 +42,37 @@ impl ByteMap {
     #[inline]
     pub fn insert(&mut self, allocation: &Allocation, offset: usize, bytes: usize) {
         debug_assert!(bytes > 0 && offset + bytes <= allocation.len());
-        let slot = allocation.slot();
+        let (slot, page) = (allocation.slot(), offset / PAGE);
+        let part = offset % PAGE..offset % PAGE + bytes;
+        let recent = &self.recent;
+        if recent.place != 0 && recent.slot == slot && recent.page == page && part.end <= PAGE {
+            set(
+                &mut self.pool[recent.place as usize - 1],
+                part.start,
+                part.end,
+            );
+        } else {
+            self.insert_elsewhere(slot, allocation, offset..offset + bytes);
+        }
+    }
+
+    fn insert_elsewhere(&mut self, slot: usize, allocation: &Allocation, range: Range<usize>) {
         let table = table(&mut self.tables, slot, || Table::of(allocation));
-        let end = offset + bytes;
-        for index in offset / PAGE..=(end - 1) / PAGE {
+        for index in range.start / PAGE..=(range.end - 1) / PAGE {
             let page = &mut table.pages[index];
             if *page == EMPTY {
                 self.touched.push((slot as u32, index as u32));
             }
-            let part = within(index, &(offset..end));
+            let part = within(index, &range);
             if part.len() == PAGE {
                 *page = FULL;
             } else if let Some(words) = bitmap(page, &mut self.pool) {
                 set(words, part.start, part.end);
+                self.recent = Recent {
+                    slot,
+                    page: index,
+                    place: *page,
+                };
             }
         }
     }
@@ -87,6 +114,7 @@ impl ByteMap {
             }
         }
         self.pool.clear();
+        self.recent = Recent::default();
     }
 
     /// The parts of `range`, offsets in `allocation`, that are not in the set.
@@ -301,6 +329,22 @@ mod tests {
 
     fn ranges(bytes: impl IntoIterator<Item = u64>) -> ByteRanges {
         bytes.into_iter().map(|byte| byte..byte + 1).collect()
+    }
+
+    #[test]
+    fn a_cleared_map_knows_no_recent_page() {
+        let Scene { space, bases, .. } = Scene::new(&Vec::new());
+        let insert = |map: &mut ByteMap, offset| {
+            map.insert(space.find(bases[0]).expect("mapped"), offset, 1);
+        };
+        let (mut map, mut other) = (ByteMap::default(), ByteMap::default());
+        insert(&mut map, 5);
+        insert(&mut other, PAGE + 7);
+        map.clear();
+        map.merge(&other);
+        insert(&mut map, 5);
+        let at = |offset: usize| bases[0] + offset as u64;
+        assert_eq!(map.ranges(), ranges([at(5), at(PAGE + 7)]));
     }
 
     fn insertions() -> impl Strategy<Value = Insertions> {
