@@ -37,9 +37,8 @@ pub(super) struct Granule {
     loads: [Kept; 2],
 }
 
-/// The accesses to the granules of a row: in one line of the host's cache, for there are many rows.
+/// The accesses to the granules of a row.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
 struct Row {
     division: Division,
     /// Of a row that is not divided.
