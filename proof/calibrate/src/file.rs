@@ -1,6 +1,6 @@
 //! A profile as the text of its file.
 
-use crate::findings::Findings;
+use crate::findings::{Findings, SHOWN};
 use anyhow::{Context, Result};
 use toml::{Table, Value};
 
@@ -37,8 +37,8 @@ pub fn text(device: &Table, findings: &Findings, about: &str) -> Result<String> 
             .map(|(name, _)| name)
         {
             let (value, from) = match findings.found(&section, name) {
-                Some(found) => (rounded(found.value), found.from),
-                None => (findings.of_base(&section, name)?, "estimated"),
+                Some(found) if found.from != SHOWN => (rounded(found.value), found.from),
+                _ => (findings.of_base(&section, name)?, "estimated"),
             };
             text += &format!("{name} = {{ value = {value:?}, from = \"{from}\" }}\n");
         }

@@ -4,6 +4,9 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
+/// The source of a figure that is shown beside the profile's and not written.
+pub const SHOWN: &str = "shown";
+
 /// A figure that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
@@ -38,6 +41,11 @@ impl Findings {
     /// Notes a figure chosen so that the model gives what was measured.
     pub fn fitted(&mut self, section: &str, name: &str, value: f64) {
         self.note(section, name, value, "fitted");
+    }
+
+    /// Notes a figure that is read off the device and means something else in the profile.
+    pub fn shown(&mut self, section: &str, name: &str, value: f64) {
+        self.note(section, name, value, SHOWN);
     }
 
     fn note(&mut self, section: &str, name: &str, value: f64, from: &'static str) {

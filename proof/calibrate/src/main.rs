@@ -161,6 +161,10 @@ fn table(findings: &Findings, times: TimeSource) -> Table {
             0.0 => "-".to_owned(),
             base => format!("{:+.1} %", (found.value / base - 1.0) * 100.0),
         };
+        let difference = match found.from {
+            findings::SHOWN => format!("{difference}, not written"),
+            _ => difference,
+        };
         table.row([
             format!("{section}.{name}"),
             file::rounded(found.value).to_string(),
