@@ -246,7 +246,7 @@ impl<'g> Watch<'g> {
     /// Lanes of a warp have arrived at a block barrier.
     pub fn arrived(&mut self, warp: u32, arrival: &Arrival, alive: u32) {
         if let Some((order, _)) = &mut self.shared {
-            order.arrive(warp, arrival.barrier, arrival.mask, arrival.waits);
+            order.arrive(warp, arrival.barrier, arrival.mask, arrival.waits, alive);
         }
         if arrival.aligned && alive & !arrival.mask != 0 {
             self.divergence.suspect(self.block, warp, arrival, alive);

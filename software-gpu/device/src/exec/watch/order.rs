@@ -60,6 +60,8 @@ struct Barrier {
     /// By warp: lanes that have arrived, and those of them that wait.
     arrived: [u32; WARPS],
     waiting: [u32; WARPS],
+    /// By warp: at its last arrival all lanes that had not exited waited. It has done nothing since.
+    whole: [bool; WARPS],
 }
 
 /// What a warp knows of the others, and its lanes of each other.
@@ -190,8 +192,8 @@ impl Order {
         }
     }
 
-    /// Lanes of a warp have arrived at a block barrier.
-    pub fn arrive(&mut self, warp: u32, id: u32, lanes: u32, waits: bool) {
+    /// Lanes of a warp have arrived at a block barrier; `alive` are all that have not exited.
+    pub fn arrive(&mut self, warp: u32, id: u32, lanes: u32, waits: bool, alive: u32) {
         let warp = warp as usize;
         let told = self.told_now(warp);
         let barrier = self.barriers[id as usize].get_or_insert_default();
@@ -200,6 +202,7 @@ impl Order {
         if waits {
             barrier.waiting[warp] |= lanes;
         }
+        barrier.whole[warp] = alive & !barrier.waiting[warp] == 0;
     }
 
     /// A block barrier is complete; `alive` gives the lanes of a warp that have not exited.
@@ -218,10 +221,8 @@ impl Order {
             }
         }
         let all_known = (0..self.known.len()).all(|warp| {
-            let (alive, told) = (alive(warp), barrier.clock[warp]);
-            // Who waits has done nothing since it arrived, and that has ended its last stretch.
-            let waits = alive != 0 && alive & !barrier.waiting[warp] == 0;
-            self.stretch[warp] <= told + u32::from(waits)
+            // The arrival has ended a stretch. Lanes that did not wait may have stored in the next one, and exited.
+            self.stretch[warp] <= barrier.clock[warp] + u32::from(barrier.whole[warp])
         });
         if all_known {
             self.end_era();
@@ -318,11 +319,27 @@ mod tests {
     }
 
     #[test]
+    fn an_era_goes_on_where_lanes_may_have_stored_behind_their_warps_arrival() {
+        let ends = |alive_then: u32| {
+            let mut order = Order::default();
+            order.start(2);
+            let era = order.era();
+            order.arrive(0, 0, 0xffff, true, alive_then);
+            order.arrive(1, 0, !0, true, !0);
+            // The other half of the first warp has exited by now.
+            order.complete(0, |warp| if warp == 0 { 0xffff } else { !0 });
+            order.era() > era
+        };
+        assert!(ends(0xffff));
+        assert!(!ends(!0));
+    }
+
+    #[test]
     fn a_block_barrier_orders_those_who_took_part() {
         let mut order = order();
         let (a, c) = (order.now(0, 5), order.now(2, 5));
-        order.arrive(0, 1, !0, false);
-        order.arrive(1, 1, !0, true);
+        order.arrive(0, 1, !0, false, !0);
+        order.arrive(1, 1, !0, true, !0);
         let late = order.now(0, 5);
         order.complete(1, |_| !0);
         let b = order.now(1, 3);
@@ -336,8 +353,8 @@ mod tests {
     fn a_block_barrier_of_some_lanes_tells_no_others() {
         let mut order = order();
         let (first, second) = (order.now(0, 0), order.now(0, 1));
-        order.arrive(0, 1, 0b1, true);
-        order.arrive(1, 1, !0, true);
+        order.arrive(0, 1, 0b1, true, !0);
+        order.arrive(1, 1, !0, true, !0);
         order.complete(1, |_| !0);
         assert!(order.is_before(first, order.now(1, 0)));
         assert!(!order.is_before(second, order.now(0, 0)));

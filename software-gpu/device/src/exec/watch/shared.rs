@@ -610,8 +610,8 @@ mod tests {
         for warp in (0..WARPS).filter(|warp| *warp != exited) {
             match next(12) {
                 0 => {}
-                1 => order.arrive(warp, 0, 0xffff, true),
-                other => order.arrive(warp, 0, !0, other != 2),
+                1 => order.arrive(warp, 0, 0xffff, true, !0),
+                other => order.arrive(warp, 0, !0, other != 2, !0),
             }
         }
         order.complete(0, |warp| if warp as u32 == exited { 0 } else { !0 });
@@ -742,7 +742,7 @@ mod tests {
         let mut first = Scattered::default();
         first.push(0, 0, false);
         for (arrived, united) in [(1, [rows - 1, 0]), (2, [rows - 1, 1])] {
-            (0..arrived).for_each(|warp| order.arrive(warp, 0, !0, true));
+            (0..arrived).for_each(|warp| order.arrive(warp, 0, !0, true, !0));
             order.complete(0, |_| !0);
             let (site, piece) = (site(2, PIECE, false), (&first, PIECE));
             shared.scattered(&order, &site, Access::Load, 0, piece);
