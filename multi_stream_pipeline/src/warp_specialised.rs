@@ -83,7 +83,8 @@ impl Work {
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
-    // More than the caches hold; on a model, in and out, no more than half of its L2 cache and a little, which is as good.
+    // More than the caches hold. On a model, input and output together are 8/15 of its L2 cache or more: it finds nothing there of a
+    // kernel's data that exceed half of it.
     let cache = (part.device().l2_cache()? >> 20) as usize;
     let modelled = ByteSize::mib((4 * cache / 15).max(16));
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(256), modelled)?;
@@ -151,16 +152,18 @@ fn expect(
     let possible = 1.0 / ceilings.reached(balance, plain);
     let at_ends = found.gain((SOME, first))?.max(found.gain((SOME, last))?);
     let more = ratio(found.gain((SOME, balance))? / at_ends).at_least(1.05);
-    let best = |case| {
-        let times = found.all().filter(|&(of, _)| of == case).map(|(_, time)| time);
-        times.min().context("a case that was not timed")
+    let has_async_copies = found.time((1, balance), Form::CpAsync).is_some();
+    // Without them, no specialised form is meant to come near.
+    let best = |case| match has_async_copies {
+        true => Ok(found.fastest(case)?.1),
+        false => found.time(case, Form::Unspecialised).context("the plain kernel was not timed"),
     };
     let (memory, arithmetic) = (best((MANY, first))?, best((MANY, last))?);
     let reached = found.all().map(|((_, rounds), time)| ceilings.reached(rounds, time));
     let highest = share(reached.fold(0.0, f64::max)).at_most(CEILING);
-    if found.time((1, balance), Form::CpAsync).is_some() {
+    if has_async_copies {
         // Where the plain kernel is near its bound already, half of what is left.
-        let least = f64::midpoint(1.0, possible).min(1.15);
+        let least = f64::midpoint(1.0, possible).clamp(1.02, 1.15);
         expect! { part;
             "intensity/not-slower", "one block per SM: specialised is not slower at the balance" => one_block.at_least(0.98);
             "intensity/faster", "one block per SM: specialised is faster at the balance" => one_block.at_least(least);

@@ -89,8 +89,8 @@ impl Work {
         move |chunk, data: &mut [f32]| function.call(chunk, data)
     }
 
-    /// How busy the function was in the median of a variant's runs. A share of the same run's time: how fast a core is does not
-    /// count, and cores of one machine differ by a factor of two.
+    /// How busy the function was in the median of a variant's runs. Both times are of the same run, and so of the same core: cores of
+    /// one machine differ by a factor of two, and a bound that was measured on another one says nothing.
     pub fn busy(&self, variant: &str) -> f64 {
         let runs = self.runs.borrow();
         let own = runs.iter().filter(|(of, _)| *of == variant);

@@ -7,11 +7,10 @@
 //! What is measured, and the figure of the model that alone determines it there:
 //! - `global`: a ring of 128 MiB, of which each launch visits other lines; `l2`: one of 1 MiB, past the L1 cache;
 //!   `l1`: one of 4 KiB.
-//! - `acquire`, `release`: shown, and not written into the profile, which needs what they take in a barrier of the whole grid, where
-//!   all blocks use the same words: on an H200 twice as long.
 //! - `acquire`: loads that acquire at the scope of the device, in the ring of 1 MiB.
 //! - `release`: stores that release at that scope, each of which waits until the L2 cache has answered for the one before.
-//!   A release of a block with more stores under way can take longer on a GPU; in the model it does not.
+//!   A release of a block with more stores under way can take longer on a GPU; in the model it does not. These two are shown and not
+//!   written into the profile, which needs what they take in a barrier of the whole grid: there all blocks use the same words.
 //! - `atomic`: additions to one word that use its former value.
 //! - `cluster_shared`, `cluster_barrier`: loads from the other block of a pair, and barriers of a pair.
 

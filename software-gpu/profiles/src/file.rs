@@ -242,6 +242,24 @@ fn check_figures(table: &Table) -> Result<(), String> {
             Some(_) => {}
             None => check_figures(table)?,
         }
+        if name == "latency_cycles" {
+            check_latencies(table)?;
+        }
+    }
+    Ok(())
+}
+
+/// The executor adds latencies in 16 bits.
+fn check_latencies(table: &Table) -> Result<(), String> {
+    const MOST: f64 = 10_000.0;
+    for (name, figure) in table {
+        let value = figure.get("value").and_then(|value| match value {
+            Value::Integer(value) => Some(*value as f64),
+            value => value.as_float(),
+        });
+        if let Some(value) = value.filter(|value| *value > MOST) {
+            return Err(format!("{name} is {value} cycles, and may be {MOST}"));
+        }
     }
     Ok(())
 }
@@ -326,6 +344,22 @@ mod tests {
         assert!(refusal("base = \"h200\"\n[device]\nwarp_size = 0\n").contains("warp_size"));
         assert!(refusal("[device]\n").contains("missing"));
         assert!(refusal("no profile").contains("test"));
+    }
+
+    #[test]
+    fn latencies_that_the_executor_cannot_add_are_refused() {
+        let text = |cycles: &str| {
+            let figure = format!("{{ value = {cycles}, from = \"measured\" }}");
+            format!("base = \"h200\"\n[kernels.latency_cycles]\nshared = {figure}\n")
+        };
+        assert!(Profile::parse("test", &text("10000.0")).is_ok());
+        let error = Profile::parse("test", &text("40000"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("shared is 40000 cycles, and may be 10000"),
+            "{error}"
+        );
     }
 
     #[test]
