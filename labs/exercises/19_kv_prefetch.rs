@@ -16,7 +16,7 @@ kernels! { use gpu_kernels::paged_attention; }
 
 const SLOTS: usize = 2;
 const PASSES: usize = 2; // each reads all layers
-const SEQUENCES: usize = 5; // they share the cache: one launch each
+const SEQUENCES: usize = 8; // they share the cache: one launch each
 
 fn main() -> Result<()> {
     let _context = cust::quick_init()?;

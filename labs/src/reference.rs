@@ -69,8 +69,8 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
         "17" => Reference::exact(8 << 12, |i| (i >> 12) as f32),
         "18" => Reference::attention((0..kv::STEPS).map(|step| (0, step, kv::PROMPT + step + 1))),
         "19" => {
-            let all =
-                (0..kv::LAYERS).flat_map(|layer| (0..5).map(move |step| (layer, step, kv::PROMPT)));
+            let all = (0..kv::LAYERS)
+                .flat_map(|layer| (0..kv::STEPS).map(move |step| (layer, step, kv::PROMPT)));
             Reference::attention(all)
         }
         "22" => Reference::exact(1 << 20, added(512)),
