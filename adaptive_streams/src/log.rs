@@ -58,7 +58,7 @@ pub fn expect_settled(
     part: &mut Part,
     logs: &[Vec<Decision>],
     recording: &Recording,
-    regret: &Regret<{ PHASES }, { CHOICES.len() }>,
+    regret: &Regret<PHASES, { CHOICES.len() }>,
     (of_phase, most): (usize, usize),
 ) {
     for phase in 0..PHASES {

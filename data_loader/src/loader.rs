@@ -121,15 +121,11 @@ impl Loader {
     /// Each thread loads its batches, every T-th of all, and keeps up to `depth` of them ahead of the kernels. Threads that share
     /// streams begin one after the other: if all finished a load at the same time, each would record its event behind the others'
     /// copies, and the kernel would wait for these, too.
-    pub fn run(
-        &self,
-        device: &Device,
-        Feed { threads, depth }: Feed,
-        streams: [&Stream; 2],
-    ) -> Result<()> {
+    pub fn run(&self, device: &Device, feed: Feed, streams: [&Stream; 2]) -> Result<()> {
+        let Feed { threads, depth } = feed;
         on_threads(device, threads, |thread| {
             let mut ring = self.rings[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            host_clock::spend(self.loads[thread] * thread as u32 / threads as u32);
+            host_clock::spend(feed.begin(thread, self.loads[thread]));
             for (turn, batch) in (thread..BATCHES).step_by(threads).enumerate() {
                 let slot = &mut ring.slots[turn % (depth + 1)];
                 slot.used.synchronize()?; // the kernel has worked on what the slot held

@@ -39,11 +39,18 @@ pub struct Feed {
     pub depth: usize,
 }
 
+impl Feed {
+    /// When a thread begins, whose first batch takes `load`: one after the other, so that they do not finish loads at the same time.
+    pub fn begin(self, thread: usize, load: Duration) -> Duration {
+        load * thread as u32 / self.threads as u32
+    }
+}
+
 impl Loading {
     /// The idle share of the device from the first kernel's start to the last one's end, with `feed`.
     pub fn idle(&self, feed: Feed) -> f64 {
         let Feed { threads, depth } = feed;
-        let begins = |thread| self.loads[thread] * thread as u32 / threads as u32;
+        let begins = |thread| feed.begin(thread, self.loads[thread]);
         let mut loaded: Vec<Duration> = (0..threads).map(begins).collect();
         let mut copied = Duration::ZERO;
         let mut ends: Vec<Duration> = Vec::new();

@@ -5,7 +5,7 @@
 //! multiprocessor's clock. The instruction stands in a turn [`SHORT`] or [`LONG`] times: the difference is free of what a
 //! turn costs beside it.
 
-use crate::gpu::{self, Function};
+use crate::gpu::{self, Function, Module};
 use anyhow::Result;
 
 pub const SHORT: u32 = 8;
@@ -151,16 +151,22 @@ impl Text {
     }
 }
 
+impl Chain {
+    fn of(module: Module, name: &str, blocks: u32) -> Result<Self> {
+        let function = |turn| gpu::function(module, &format!("{name}_{turn}"));
+        let (short, long) = (function("short")?, function("long")?);
+        Ok(Self {
+            short,
+            long,
+            blocks,
+        })
+    }
+}
+
 impl Chains {
     pub fn load() -> Result<Self> {
         let module = gpu::module(&Self::source())?;
-        let chain = |name: &str| {
-            Ok::<_, anyhow::Error>(Chain {
-                short: gpu::function(module, &format!("{name}_short"))?,
-                long: gpu::function(module, &format!("{name}_long"))?,
-                blocks: 1,
-            })
-        };
+        let chain = |name| Chain::of(module, name, 1);
         Ok(Self {
             ring: gpu::function(module, "ring")?,
             past_l1: chain("past_l1")?,
@@ -181,13 +187,7 @@ impl Chains {
 impl ClusterChains {
     pub fn load() -> Result<Self> {
         let module = gpu::module(&Self::source())?;
-        let chain = |name: &str| {
-            Ok::<_, anyhow::Error>(Chain {
-                short: gpu::function(module, &format!("{name}_short"))?,
-                long: gpu::function(module, &format!("{name}_long"))?,
-                blocks: 2,
-            })
-        };
+        let chain = |name| Chain::of(module, name, 2);
         Ok(Self {
             load: chain("cluster_load")?,
             barrier: chain("cluster_barrier")?,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub type Stream = sys::CUstream;
 pub type Event = sys::CUevent;
+pub type Module = sys::CUmodule;
 pub type Function = sys::CUfunction;
 /// A device address.
 pub type Address = u64;
@@ -135,14 +136,14 @@ pub fn to_host(to: *mut c_void, from: Address, bytes: usize, stream: Stream) -> 
 }
 
 /// A module of PTX text.
-pub fn module(ptx: &str) -> Result<sys::CUmodule> {
+pub fn module(ptx: &str) -> Result<Module> {
     let text = CString::new(ptx)?;
     let mut module = ptr::null_mut();
     cu!(cuModuleLoadData(&mut module, text.as_ptr().cast()))?;
     Ok(module)
 }
 
-pub fn function(module: sys::CUmodule, name: &str) -> Result<Function> {
+pub fn function(module: Module, name: &str) -> Result<Function> {
     let name = CString::new(name)?;
     let mut function = ptr::null_mut();
     cu!(cuModuleGetFunction(&mut function, module, name.as_ptr()))?;

@@ -227,12 +227,7 @@ fn overlay(table: &mut Table, over: Table) {
 fn check_figures(table: &Table) -> Result<(), String> {
     for (name, value) in table {
         let Value::Table(table) = value else { continue };
-        let number = table.get("value").and_then(|value| match value {
-            Value::Integer(value) => Some(*value as f64),
-            Value::Float(value) => Some(*value),
-            _ => None,
-        });
-        match number {
+        match number(table) {
             Some(value) if !value.is_finite() || value < 0.0 => {
                 return Err(format!("{name} is {value}"));
             }
@@ -249,14 +244,20 @@ fn check_figures(table: &Table) -> Result<(), String> {
     Ok(())
 }
 
+/// The number of a figure.
+fn number(figure: &Table) -> Option<f64> {
+    match figure.get("value")? {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Float(value) => Some(*value),
+        _ => None,
+    }
+}
+
 /// The executor adds latencies in 16 bits.
 fn check_latencies(table: &Table) -> Result<(), String> {
     const MOST: f64 = 10_000.0;
     for (name, figure) in table {
-        let value = figure.get("value").and_then(|value| match value {
-            Value::Integer(value) => Some(*value as f64),
-            value => value.as_float(),
-        });
+        let value = figure.as_table().and_then(number);
         if let Some(value) = value.filter(|value| *value > MOST) {
             return Err(format!("{name} is {value} cycles, and may be {MOST}"));
         }

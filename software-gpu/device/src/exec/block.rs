@@ -14,7 +14,7 @@ use super::grid::Grid;
 use super::group::complete_cluster_barrier;
 use super::latencies::Latencies;
 use super::memory::{Cached, NearLines};
-use super::phases::{End, Phases};
+use super::phases::{End, Moment, Phases};
 use super::thread_states::{self, Awaited};
 use super::touched::Touches;
 use super::warp::{Stop, Warp};
@@ -56,6 +56,12 @@ struct Barrier {
     saving: u64,
     /// Some did not wait.
     passed: bool,
+}
+
+/// How warps come to a barrier or to their end, the last of them at `latest`.
+fn end(warps: &[Warp], latest: Moment) -> End {
+    let at_once = warps.iter().map(Warp::at_once).sum();
+    End { latest, at_once }
 }
 
 impl<'g> Worker<'g> {
@@ -203,11 +209,7 @@ impl<'g> Worker<'g> {
         let slowest = self.warps.iter().max_by_key(|warp| warp.cycles());
         let (cycles, saving) = slowest.map_or((0, 0), |warp| (warp.cycles(), warp.saving()));
         let handed = self.cx.grid.kernel.program.copies_asynchronously;
-        let at_once = self.warps.iter().map(Warp::at_once).sum();
-        let end = End {
-            latest: (cycles, saving),
-            at_once,
-        };
+        let end = end(&self.warps, (cycles, saving));
         self.phases.block(self.cx.cost, self.cx.ahead, end, handed)
     }
 
@@ -313,10 +315,7 @@ impl<'g> Worker<'g> {
             if let Some(watch) = &mut self.cx.watch {
                 watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
             }
-            let end = End {
-                latest: (barrier.cycles, barrier.saving),
-                at_once: self.warps.iter().map(Warp::at_once).sum(),
-            };
+            let end = end(&self.warps, (barrier.cycles, barrier.saving));
             let whole = !barrier.passed && barrier.arrived == alive;
             let (cycles, saving) =
                 self.phases

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use super::visited;
+
 /// Children of a node, and positions of a leaf.
 const WIDTH: usize = 16;
 
@@ -219,7 +221,7 @@ impl Node {
         if Arc::ptr_eq(node, known) {
             return news;
         }
-        visited::count();
+        visited::node();
         match (&**node, &**known) {
             (Self::Branch(children), Self::Branch(before)) => {
                 let below = reach(height - 1);
@@ -248,7 +250,7 @@ impl Node {
     }
 
     fn steps(&self, height: u32, first: usize, steps: &mut Vec<Epoch>) {
-        visited::count();
+        visited::node();
         match self {
             Self::Leaf(positions) => {
                 let known = (first..)
@@ -276,7 +278,7 @@ fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
         return;
     }
     if let (Some(Node::Leaf(mine)), Node::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
-        visited::count();
+        visited::node();
         mine.iter_mut()
             .zip(theirs)
             .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
@@ -293,7 +295,7 @@ fn joined(own: &Arc<Node>, other: &Arc<Node>) -> Result {
     if Arc::ptr_eq(own, other) {
         return Result::Own;
     }
-    visited::count();
+    visited::node();
     match (&**own, &**other) {
         (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::max),
         (Node::Branch(mine), Node::Branch(theirs)) => {
@@ -383,27 +385,6 @@ fn branches(
         Result::New(Node::Branch(children))
     }
 }
-
-/// How many nodes were looked at to join clocks: the cost that tests look at.
-mod visited {
-    #[cfg(test)]
-    thread_local! {
-        static NODES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    }
-
-    pub(super) fn count() {
-        #[cfg(test)]
-        NODES.set(NODES.get() + 1);
-    }
-
-    #[cfg(test)]
-    pub(in crate::order) fn nodes() -> usize {
-        NODES.get()
-    }
-}
-
-#[cfg(test)]
-pub(super) use visited::nodes as visited_nodes;
 
 #[cfg(test)]
 mod tests {

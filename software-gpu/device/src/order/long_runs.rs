@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::clock::visited_nodes;
-use super::shadow::visited_groups;
+use super::visited;
 use super::*;
 use crate::memory::Accesses;
 
@@ -156,9 +155,9 @@ fn a_wait_for_what_knows_all_costs_the_same_with_many_streams() {
     let nodes_each = |streams: u64| {
         let mut run = Run::new(streams);
         run.pipeline(streams, streams);
-        let before = visited_nodes();
+        let before = visited::nodes();
         run.pipeline(streams, 10 * streams);
-        (visited_nodes() - before) as u64 / (10 * streams)
+        (visited::nodes() - before) as u64 / (10 * streams)
     };
     assert!(nodes_each(8) <= 1, "{}", nodes_each(8));
     // There is one level more.
@@ -169,12 +168,12 @@ fn a_wait_for_what_knows_all_costs_the_same_with_many_streams() {
 fn scattered_accesses_cost_the_same_however_many_others_are_elsewhere() {
     let groups_each = |kernels: u64| {
         let mut run = Run::new(1);
-        let before = visited_groups();
+        let before = visited::groups();
         for kernel in 0..kernels {
             let ranges = (0..4).map(|index| (kernel * 4 + index) * 16);
             run.write_all(1, ranges.map(|start| start..start + 4));
         }
-        (visited_groups() - before) as u64 / kernels
+        (visited::groups() - before) as u64 / kernels
     };
     assert_eq!(groups_each(3000), groups_each(100));
 }

@@ -69,6 +69,7 @@ mod notes;
 mod owners;
 mod shadow;
 mod site;
+mod visited;
 
 pub use checker::{Checker, HostAccess};
 pub use description::identity_of;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::group::Group;
+use crate::order::visited;
 
 /// The groups of one allocation. Their spans may overlap, but no two begin at the same byte: it belongs to one of them.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ impl Groups {
         let near = self.keys(&range);
         let near = near.flat_map(|keys| self.all.range(keys));
         near.map(|(_, group)| {
-            visited::count();
+            visited::group();
             group
         })
         .filter(move |group| group.span().end > range.start)
@@ -59,7 +60,7 @@ impl Groups {
         let within: Vec<_> = self.keys(range).collect();
         for keys in within {
             for (_, group) in self.all.range_mut(keys) {
-                visited::count();
+                visited::group();
                 if group.is_within(range) {
                     change(group);
                 }
@@ -98,22 +99,4 @@ impl Groups {
 
 fn key(span: &Range<u64>) -> Key {
     ((span.end - span.start).max(1).ilog2(), span.start)
-}
-
-/// How many groups were looked at: the cost that tests look at.
-pub(super) mod visited {
-    #[cfg(test)]
-    thread_local! {
-        static GROUPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    }
-
-    pub(super) fn count() {
-        #[cfg(test)]
-        GROUPS.set(GROUPS.get() + 1);
-    }
-
-    #[cfg(test)]
-    pub(in crate::order) fn groups() -> usize {
-        GROUPS.get()
-    }
 }

@@ -15,8 +15,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use groups::Groups;
-#[cfg(test)]
-pub(super) use groups::visited::groups as visited_groups;
 
 use crate::order::clock::Clock;
 use crate::order::kinds::Kinds;
