@@ -4,6 +4,7 @@ mod exec_support;
 
 use exec_support::*;
 use software_gpu::exec::{BlockCost, Fault};
+use software_gpu::timeline::Profile;
 
 /// As [`kernel`], for a module of sm_90.
 fn kernel_90(declarations: &str, body: &str) -> String {
@@ -408,6 +409,31 @@ fn slowest(blocks: u32, body: &str) -> f64 {
     let cost = device.run(&module, "test", launch, &parameters).unwrap();
     let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
     cycles.fold(0.0, f64::max)
+}
+
+/// Cycles of the slower block of a pair that meets so many times.
+fn meeting(times: u32) -> f64 {
+    let body = format!(
+        "mov.u32 %r2, 0; again: barrier.cluster.arrive; barrier.cluster.wait;
+        add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, {times}; @%p0 bra again;"
+    );
+    let module = load(&kernel_90("", &body)).unwrap();
+    let mut device = Device::new();
+    let to = device.upload(&[0_u32; 64]);
+    let parameters = Parameters::default().with(to).with(to).with(64_u32);
+    let cost = device.run(&module, "test", clusters(2, 32, 2), &parameters);
+    let cost = cost.unwrap();
+    let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
+    cycles.fold(0.0, f64::max)
+}
+
+/// The block that comes last waits for the barrier's latency, too: it would otherwise be ahead at the next barrier, for which the
+/// other block then waited no longer.
+#[test]
+fn each_cluster_barrier_takes_its_latency_whoever_comes_last() {
+    let least = 10.0 * Profile::h200().kernels.latency_cycles.cluster_barrier.value;
+    let taken = meeting(20) - meeting(10);
+    assert!((least..1.5 * least).contains(&taken), "{taken} of {least}");
 }
 
 /// A release at the scope of the device waits for the answer to earlier stores, and an acquire looks past the L1 cache.

@@ -142,6 +142,8 @@ pub(super) struct Warp {
     /// Lanes that have arrived at the cluster's barrier since it was last complete, and the cycle of the latest.
     cluster_arrived: u32,
     cluster_arrival: u64,
+    /// When those who wait there may go on, since it was last complete.
+    cluster_release: u64,
     /// Lanes that have arrived there and not waited since.
     cluster_unwaited: u32,
     /// Decisions since splits were last made to take turns, and whether such a turn is on.
@@ -200,6 +202,7 @@ impl Warp {
             barrier_result: (0, 0),
             cluster_arrived: 0,
             cluster_arrival: 0,
+            cluster_release: 0,
             cluster_unwaited: 0,
             decisions: 0,
             rotating: false,
@@ -221,6 +224,7 @@ impl Warp {
         self.ready = true;
         self.arrival = None;
         (self.cluster_arrived, self.cluster_unwaited) = (0, 0);
+        self.cluster_release = 0;
         self.decisions = 0;
         self.rotating = false;
         self.has_rotated = false;
@@ -501,8 +505,9 @@ impl Warp {
             Terminator::ClusterWait { next } => {
                 frame.current.pc = *next;
                 self.cluster_unwaited &= !mask;
-                if self.cluster_arrived & mask != 0 {
-                    frame.current.state = State::ClusterBarrier;
+                match self.cluster_arrived & mask {
+                    0 => cx.cycles = cx.cycles.max(self.cluster_release),
+                    _ => frame.current.state = State::ClusterBarrier,
                 }
             }
             Terminator::Call {

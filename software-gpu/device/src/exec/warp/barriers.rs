@@ -67,6 +67,7 @@ impl Warp {
     /// The cluster's barrier is complete: lets the threads that wait there go on, not earlier than `cycles`.
     pub(in crate::exec) fn release_from_cluster_barrier(&mut self, cycles: u64) {
         self.cluster_arrived = 0;
+        self.cluster_release = cycles;
         let splits = self.frames.iter_mut().flat_map(|frame| &mut frame.others);
         for split in splits.filter(|split| split.state == State::ClusterBarrier) {
             split.state = State::Ready;
