@@ -117,6 +117,109 @@ fn a_store_comes_after_the_loads_of_both_warps() {
     assert_eq!(lines(&body(32)), [(1, 3, false)]);
 }
 
+/// How the warps that have loaded say so, and how warp 0 waits for them.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    NamedBarrier,
+    Mbarrier,
+}
+
+/// All warps but the first one load; the first one stores when all have said that they did, or all but `missing`. Warps
+/// with an odd number load from a line of their own and in another stretch, if `differ`.
+fn stored_behind_loads(
+    (load, store): (&str, &str),
+    told: Told,
+    differ: bool,
+    (warps, missing): (u32, Option<u32>),
+) -> Vec<SharedRace> {
+    let loaders = 32 * (warps - 1 - u32::from(missing.is_some()));
+    let (arrive, wait) = match told {
+        Told::NamedBarrier => (
+            format!("bar.arrive 1, {};", loaders + 32),
+            format!("bar.sync 1, {};", loaders + 32),
+        ),
+        Told::Mbarrier => (
+            "mbarrier.arrive.shared.b64 %rd5, [%m];".to_owned(),
+            "WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%m], 0; @!%p2 bra WAIT;".to_owned(),
+        ),
+    };
+    let body = format!(
+        ".shared .align 8 .b8 m[8]; .reg .b64 %m; mov.u64 %m, m; setp.ne.u32 %p1, %t, 0; @%p1 bra READY;
+         mbarrier.init.shared.b64 [%m], {loaders};
+READY:   bar.sync 0; shr.u32 %r4, %t, 5; and.b32 %r5, %t, 31; mul.wide.u32 %rd4, %r5, 4; add.s64 %rd4, %rd4, %rd1;
+         setp.eq.u32 %p1, %r4, 0; @%p1 bra STORE; and.b32 %r6, %r4, {odd}; setp.ne.u32 %p1, %r6, 0; @%p1 bra ODD;
+         {load} bra LOADED;
+ODD:     bar.warp.sync -1;
+         {load}
+LOADED:  setp.eq.u32 %p1, %r4, {missing}; @%p1 bra END; {arrive} bra END;
+STORE:   {wait} setp.ne.u32 %p1, %t, 0;
+         {store} END:",
+        odd = u32::from(differ),
+        missing = missing.unwrap_or(warps),
+    );
+    let source = kernel("", &format!("{SETUP}{body}"))
+        .replace("6.0", "8.0")
+        .replace("sm_70", "sm_90");
+    let module = load_module(&source);
+    let mut device = Device::new();
+    let out = device.upload(&[0_u32; 1024]);
+    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let shape = launch(1, 32 * warps);
+    let (cost, observed) = device.run_checked(&module, "test", shape, &parameters);
+    cost.unwrap_or_else(|fault| panic!("{fault}"));
+    observed.shared_races
+}
+
+fn load_module(source: &str) -> software_gpu::exec::Executable {
+    load(source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_store_comes_after_the_loads_of_all_warps() {
+    let vector = "ld.shared.v4.u32 {%r7, %r8, %r9, %r10}, [%rd1];";
+    let shapes = [
+        ("ld.shared.u32 %r7, [%rd4];", "st.shared.u32 [%rd4], 5;"),
+        (
+            vector,
+            "@!%p1 st.shared.v4.u32 [%rd1], {%r4, %r4, %r4, %r4};",
+        ),
+        (
+            "ld.shared.u32 %r7, [%rd1];",
+            "@!%p1 st.shared.u32 [%rd1], 5;",
+        ),
+    ];
+    for shape in shapes {
+        for told in [Told::NamedBarrier, Told::Mbarrier] {
+            for (differ, warps) in [(false, 5), (true, 5), (false, 32), (true, 32)] {
+                let what = format!("{shape:?} {told:?} differ: {differ}, warps: {warps}");
+                let all = stored_behind_loads(shape, told, differ, (warps, None));
+                assert_eq!(all, [], "{what}");
+                for missing in [1, 2, 3, 4, warps - 1] {
+                    let found = stored_behind_loads(shape, told, differ, (warps, Some(missing)));
+                    let [race] = found.as_slice() else {
+                        panic!("one race is expected: {found:?} {what}, missing: {missing}");
+                    };
+                    let line = LINE + 4 + 2 * u32::from(differ && missing % 2 == 1);
+                    assert_eq!(
+                        (
+                            race.earlier_thread[0] / 32,
+                            race.earlier_line,
+                            race.earlier_access
+                        ),
+                        (missing, line, Access::Load),
+                        "{what}"
+                    );
+                    assert_eq!(
+                        (race.place.thread[0] / 32, race.place.line, race.access),
+                        (0, LINE + 9, Access::Store),
+                        "{what}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn lanes_need_a_warp_barrier() {
     let with = |barrier: &str| {

@@ -1,10 +1,13 @@
 //! Races in shared memory: two threads of a block touch the same bytes, one of them stores, and no barrier lies
 //! between.
 //!
-//! For each granule of shared memory the last store is kept, and two loads since by different threads, of different
-//! warps if there are any ([`history`]). A store that comes after both, but not after the load of a third warp, is not told.
+//! For each granule of shared memory the last store is kept ([`history`]), and loads since by all warps that loaded ([`loads`]): a
+//! store that does not come after the load of another warp is told. Of the lanes of one warp, two loads are kept at most, and only one
+//! where other warps loaded too: a store that comes after these, but not after the load of a third lane of its own warp, is not told.
+//! Nor is a strong store whose only race is with a weak load in the place of which a strong one by the same thread or warp was kept.
 
 mod history;
+mod loads;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -700,6 +703,116 @@ mod tests {
             races > 10_000 && united > 50_000 && pieces > 50_000,
             "{races}, {united}, {pieces}"
         );
+    }
+
+    /// All accesses to a word that may race: the last store and the loads since, in no order.
+    #[derive(Clone, Default)]
+    struct All(Vec<Moment>);
+
+    impl All {
+        /// Whether an access of another warp does not come before this one, which is noted.
+        fn meet(
+            &mut self,
+            view: &View<'_>,
+            now: Moment,
+            access: Access,
+            stores: &mut Moment,
+        ) -> bool {
+            let unordered =
+                |earlier: &Moment| earlier.warp != now.warp && !view.knows_all(*earlier);
+            if access == Access::Load {
+                self.0.push(now);
+                return unordered(stores);
+            }
+            let races = unordered(stores) || self.0.iter().any(unordered);
+            *stores = now;
+            self.0.clear();
+            races
+        }
+    }
+
+    #[test]
+    fn a_store_is_told_if_and_only_if_some_warp_was_not_waited_for() {
+        const WARPS: u32 = 6;
+        const WORDS: u32 = 2 * history::ROW;
+        let (mut told, mut clean, mut state) = (0, 0, 0x2545_f491_4f6c_dd1d_u64);
+        for round in 0..4000 {
+            let mut next = |end| below(&mut state, end);
+            let (mut order, mut shared) = (Order::default(), Shared::new(WORDS * 4, 4));
+            order.start(WARPS as usize);
+            let mut words = vec![(All::default(), Moment::default()); WORDS as usize];
+            let (stores, lines) = (2 + next(8), 1 + next(3));
+            for step in 0..80 {
+                let warp = next(WARPS);
+                match next(10) {
+                    0 => order.warp_barrier(warp, !0, !0),
+                    1 | 2 => {
+                        let (object, other) = (next(3) * 8, next(WARPS));
+                        order.tell(warp, object, true);
+                        order.hear(other, object, true);
+                    }
+                    3 => {
+                        let members = next(1 << WARPS);
+                        for warp in (0..WARPS).filter(|warp| members >> warp & 1 == 1) {
+                            order.arrive(warp, 1, !0, next(4) != 0, !0);
+                        }
+                        order.complete(1, |_| !0);
+                    }
+                    4 if next(12) == 0 => order.all_met(),
+                    _ => {}
+                }
+                let access = [Access::Store, Access::Load][usize::from(next(stores) != 0)];
+                // A word has the same lane in all accesses: so there are no races among the lanes of a warp.
+                let (address, count, scattered) = match next(4) {
+                    0 | 1 => (next(WORDS / 32) * 32, 32, false),
+                    2 => (next(WORDS / 4) * 4, 4, false),
+                    _ => (next(WORDS), 1, next(2) == 0),
+                };
+                let line = match access {
+                    Access::Load => 1 + next(lines),
+                    _ => 100 + step,
+                };
+                let site = site(line, 4, false);
+                let view = order.view(warp);
+                let mut expected = Vec::new();
+                for word in address..address + count {
+                    let (loads, store) = &mut words[word as usize];
+                    if loads.meet(&view, view.now(word as usize % LANES), access, store) {
+                        expected.push(word * 4);
+                    }
+                }
+                shared.next_instruction();
+                if scattered {
+                    let mut lanes = Scattered::default();
+                    lanes.push(address as usize % LANES, address * 4, false);
+                    shared.scattered(&order, &site, access, warp, (&lanes, 4));
+                } else {
+                    let lane = address as usize % LANES;
+                    let lanes = Lanes {
+                        lane,
+                        count,
+                        address: address * 4,
+                        bytes: 4,
+                    };
+                    shared.access(&order, &site, access, warp, lanes, false);
+                }
+                let reports = found(&shared);
+                assert_eq!(
+                    reports.is_empty(),
+                    expected.is_empty(),
+                    "round {round}, step {step}"
+                );
+                for (address, earlier, later) in &reports {
+                    assert!(expected.contains(address), "round {round}, step {step}");
+                    assert_ne!(earlier.moment().warp, later.moment().warp);
+                    assert!(!view.knows_all(earlier.moment()));
+                }
+                told += reports.len();
+                clean += usize::from(expected.is_empty() && access == Access::Store);
+                shared.found.clear();
+            }
+        }
+        assert!(told > 10_000 && clean > 5_000, "{told}, {clean}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::super::super::fault::Access;
 use super::super::super::warp_handlers::LANES;
 use super::super::order::{Moment, Order, View};
+use super::loads::Loads;
 
 /// Granules of a row: 128 bytes, a full warp's words, when granules have 4.
 pub(super) const ROW: u32 = 32;
@@ -31,14 +32,14 @@ pub(super) struct Kept {
 }
 
 /// The accesses to a granule, or to all granules of a piece or a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Granule {
     store: Kept,
-    loads: [Kept; 2],
+    loads: Loads,
 }
 
 /// The accesses to the granules of a row.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Row {
     division: Division,
     /// Of a row that is not divided.
@@ -69,7 +70,7 @@ pub(super) struct History {
 }
 
 impl Kept {
-    const NONE: Self = Self { when: 0, what: 0 };
+    pub const NONE: Self = Self { when: 0, what: 0 };
     /// Where the spread is: at most 5, for a row.
     const SPREAD: u32 = 28;
 
@@ -93,13 +94,18 @@ impl Kept {
         Moment {
             warp: self.warp(),
             lane: self.when as u8,
-            stretch: (self.when >> 32) as u32,
+            stretch: self.stretch(),
         }
     }
 
     #[inline(always)]
-    fn warp(&self) -> u8 {
+    pub fn warp(&self) -> u8 {
         (self.when >> 8) as u8
+    }
+
+    #[inline(always)]
+    pub fn stretch(&self) -> u32 {
+        (self.when >> 32) as u32
     }
 
     pub fn line(&self) -> u32 {
@@ -163,11 +169,22 @@ impl Kept {
         self.of_lane(lane).with_spread(self.spread().min(size))
     }
 
-    /// Whether this load, kept beside another one, makes room for one of a warp: its own warp's, or one that `first` is not
-    /// of when both kept ones are of one warp.
+    /// Whether it has that one's warp and stretch.
     #[inline(always)]
-    fn yields_to(&self, first: &Self, now: &Self) -> bool {
-        self.warp() == now.warp() || self.warp() == first.warp()
+    pub fn is_at_time_of(&self, other: &Self) -> bool {
+        self.warp() == other.warp() && self.stretch() == other.stretch()
+    }
+
+    /// Whether only the warp tells them apart.
+    #[inline(always)]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        (self.when ^ other.when) & !(0xff << 8) == 0 && self.line() == other.line()
+    }
+
+    /// The same access by another warp.
+    pub fn of_warp(self, warp: usize) -> Self {
+        let when = self.when & !(0xff << 8) | (warp as u64) << 8;
+        Self { when, ..self }
     }
 
     /// Whether each of its accesses comes before the one of `now` to the same granule. `None`: some may, some may not.
@@ -354,7 +371,10 @@ impl History {
     fn divide_to_pieces(&mut self, row: usize) -> u32 {
         let row = &mut self.rows[row];
         let piece = |at| row.all.part((at as u32) << self.piece, self.piece);
-        let pieces = std::array::from_fn(piece);
+        let pieces = match row.all == Granule::NONE {
+            true => [Granule::NONE; PIECES],
+            false => std::array::from_fn(piece),
+        };
         let place = put(&mut self.pieces, &mut self.free_pieces, pieces);
         row.division = Division::Pieces(place);
         place
@@ -389,14 +409,14 @@ fn put<T>(all: &mut Vec<T>, free: &mut Vec<u32>, one: T) -> u32 {
 impl Granule {
     pub const NONE: Self = Self {
         store: Kept::NONE,
-        loads: [Kept::NONE; 2],
+        loads: Loads::NONE,
     };
 
     /// The histories of `1 << size` granules from that one on.
     fn part(&self, granule: u32, size: u32) -> Self {
         Self {
             store: self.store.part(granule, size),
-            loads: self.loads.map(|load| load.part(granule, size)),
+            loads: self.loads.part(granule, size),
         }
     }
 
@@ -408,22 +428,17 @@ impl Granule {
         if now.is_strong() || is_before(&self.store) != Some(true) {
             return false;
         }
-        let [first, second] = &mut self.loads;
         if now.access() != Access::Load {
-            let ordered = is_before(first) == Some(true) && is_before(second) == Some(true);
+            let ordered = self.loads.all(|load| is_before(load) == Some(true));
             if ordered {
                 self.store = now;
-                self.loads = [Kept::NONE; 2];
+                self.loads.clear();
             }
             return ordered;
         }
-        match is_before(first) {
-            Some(true) => *first = now,
-            Some(false) => {
-                if second.yields_to(first, &now) || is_before(second) == Some(true) {
-                    *second = now;
-                }
-            }
+        match is_before(&self.loads.first) {
+            Some(true) => self.loads.first = now,
+            Some(false) => self.loads.note_beside_first(view, now),
             None => return false,
         }
         true
@@ -444,36 +459,29 @@ impl Granule {
             self.note_load(view, now);
             return store;
         }
-        let [first, second] = self.loads;
-        let load = match races(&first) {
-            true => Some(first),
-            false => Some(second).filter(races),
-        };
+        let load = self.loads.find(races);
         self.store = now;
-        self.loads = [Kept::NONE; 2];
+        self.loads.clear();
         store.or(load)
     }
 
     /// As [`meet`](Self::meet) of what is no load.
     #[inline(always)]
     pub fn meet_store(&mut self, view: &View<'_>, now: Kept, same: bool) -> Option<Kept> {
-        let [first, second] = self.loads;
-        let all = [self.store, first, second];
-        if all.iter().any(|earlier| !view.knows_all(earlier.moment())) {
+        let known = |earlier: &Kept| view.knows_all(earlier.moment());
+        if !(known(&self.store) && self.loads.all(known)) {
             return self.meet(view, now, same);
         }
         self.store = now;
-        self.loads = [Kept::NONE; 2];
+        self.loads.clear();
         None
     }
 
     #[inline(always)]
     fn note_load(&mut self, view: &View<'_>, now: Kept) {
-        let [first, second] = &mut self.loads;
-        if view.is_before(first.moment(), now.moment()) {
-            *first = now;
-        } else if second.yields_to(first, &now) || view.is_before(second.moment(), now.moment()) {
-            *second = now;
+        match view.is_before(self.loads.first.moment(), now.moment()) {
+            true => self.loads.first = now,
+            false => self.loads.note_beside_first(view, now),
         }
     }
 
@@ -484,26 +492,32 @@ impl Granule {
         if !view.knows_lanes_alike() || !view.knows_all(self.store.moment()) {
             return false;
         }
-        let [first, second] = &mut self.loads;
+        let first = &mut self.loads.first;
         let (earlier, moment) = (first.moment(), now.moment());
+        let known = view.knows_all(earlier);
         let own = earlier.warp == moment.warp;
-        if own && first.spread() != now.spread() && !view.knows_all(earlier) {
+        if !known && !own {
+            // Of the lanes of one stretch, other warps need the first one alone.
+            self.loads.note_beside_first(view, now);
+            return true;
+        }
+        if !known && (first.spread() != now.spread() || earlier.stretch != moment.stretch) {
             return false;
         }
         let mut others = lanes;
-        if view.knows_all(earlier) || own && earlier.lane == moment.lane {
+        if known || earlier.lane == moment.lane {
             // The first lane's load is kept there, and no later one comes after it.
             *first = now;
             others &= others - 1;
-        } else if own && lanes >> earlier.lane & 1 == 1 {
+        } else if lanes >> earlier.lane & 1 == 1 {
             // That lane has loaded before.
             *first = now.of_lane(earlier.lane.into());
             others &= !(1 << earlier.lane);
         }
         // Of the rest, each replaces the one before it.
-        let yields = second.yields_to(first, &now) || view.knows_all(second.moment());
-        if others != 0 && yields {
-            *second = now.of_lane(31 - others.leading_zeros() as usize);
+        if others != 0 {
+            let last = now.of_lane(31 - others.leading_zeros() as usize);
+            self.loads.note_lane(view, last);
         }
         true
     }

@@ -1,0 +1,140 @@
+//! Which loads since the last store are remembered: of each warp the latest one, unless a later load of another
+//! warp comes after it.
+//!
+//! Most granules are loaded by one warp or two. Where more load, they mostly run the same code, and so at the same stretch, from the
+//! same line and with the same lanes: such a group is one load and a set of warps. What does not fit into the group has an entry by itself.
+
+use super::super::super::context::Lanes;
+use super::super::order::View;
+use super::history::Kept;
+
+/// The loads of a granule, or of all granules of a piece or a row, since the last store.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Loads {
+    pub first: Kept,
+    pub second: Kept,
+    /// More warps that loaded as the second one did.
+    alike: u32,
+    others: Option<Box<Others>>,
+}
+
+/// Loads that are like no other: one of each warp at most.
+#[derive(Clone, PartialEq, Eq)]
+struct Others(Vec<Kept>);
+
+impl Loads {
+    pub const NONE: Self = Self {
+        first: Kept::NONE,
+        second: Kept::NONE,
+        alike: 0,
+        others: None,
+    };
+
+    /// The loads of `1 << size` granules from that one on.
+    pub fn part(&self, granule: u32, size: u32) -> Self {
+        let part = |load: &Kept| load.part(granule, size);
+        let others = self.others.as_ref().filter(|others| !others.0.is_empty());
+        Self {
+            first: part(&self.first),
+            second: part(&self.second),
+            alike: self.alike,
+            others: others.map(|others| Box::new(Others(others.0.iter().map(part).collect()))),
+        }
+    }
+
+    /// A store comes after all of them, or races with one.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        (self.first, self.second, self.alike) = (Kept::NONE, Kept::NONE, 0);
+        if let Some(others) = &mut self.others {
+            others.0.clear();
+        }
+    }
+
+    /// Whether that holds for each load.
+    #[inline(always)]
+    pub fn all(&self, holds: impl Fn(&Kept) -> bool) -> bool {
+        let two = holds(&self.first) && holds(&self.second);
+        two && (!self.has_more() || self.more().all(|load| holds(&load)))
+    }
+
+    /// The first load for which that holds.
+    #[inline(always)]
+    pub fn find(&self, holds: impl Fn(&Kept) -> bool) -> Option<Kept> {
+        let mut two = [self.first, self.second].into_iter();
+        two.find(&holds).or_else(|| self.more().find(holds))
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        self.alike != 0 || self.others.is_some()
+    }
+
+    /// Those of further warps.
+    fn more(&self) -> impl Iterator<Item = Kept> {
+        let alike = Lanes(self.alike).map(|warp| self.second.of_warp(warp));
+        let others = self.others.iter().flat_map(|others| &others.0);
+        alike.chain(others.copied())
+    }
+
+    /// Takes note of a load that does not come after the first one.
+    #[inline(always)]
+    pub fn note_beside_first(&mut self, view: &View<'_>, now: Kept) {
+        if self.first.is_at_time_of(&now) {
+            self.note_lane(view, now);
+        } else if self.alike == 0 && self.second_yields(view, &now) {
+            // A later lane of the same stretch tells nothing new to other warps.
+            if !self.second.is_at_time_of(&now) && !self.is_among_others(&now) {
+                self.second = now;
+            }
+        } else if !self.is_noted(&now) {
+            match self.second.is_alike(&now) {
+                true => self.alike |= 1 << now.warp(),
+                false => self.note_other(now),
+            }
+        }
+    }
+
+    /// Takes note of another lane's load, beside that of its warp and stretch.
+    #[inline(always)]
+    pub fn note_lane(&mut self, view: &View<'_>, now: Kept) {
+        let own = self.second.warp() == now.warp();
+        if self.alike == 0 && (own || view.knows_all(self.second.moment())) {
+            self.second = now;
+        }
+    }
+
+    /// Whether a store that comes after `now` and the first load comes after the second one.
+    #[inline(always)]
+    fn second_yields(&self, view: &View<'_>, now: &Kept) -> bool {
+        self.second.warp() == now.warp()
+            || view.knows_all(self.second.moment())
+            || self.second.warp() == self.first.warp()
+                && self.second.stretch() <= self.first.stretch()
+    }
+
+    /// Whether a load of the same warp and stretch is remembered behind the first one.
+    #[inline(always)]
+    fn is_noted(&self, now: &Kept) -> bool {
+        let in_group = self.second.stretch() == now.stretch()
+            && (self.second.warp() == now.warp() || self.alike >> now.warp() & 1 == 1);
+        in_group || self.is_among_others(now)
+    }
+
+    #[inline(always)]
+    fn is_among_others(&self, now: &Kept) -> bool {
+        let others = self.others.as_deref();
+        others.is_some_and(|others| others.0.iter().any(|load| load.is_at_time_of(now)))
+    }
+
+    #[cold]
+    fn note_other(&mut self, now: Kept) {
+        let others = self
+            .others
+            .get_or_insert_with(|| Box::new(Others(Vec::new())));
+        match others.0.iter_mut().find(|load| load.warp() == now.warp()) {
+            Some(earlier) => *earlier = now,
+            None => others.0.push(now),
+        }
+    }
+}
