@@ -256,6 +256,8 @@ impl<'g> Worker<'g> {
         cx.block = cx.grid.block_index(rank);
         cx.block_rank = rank;
         cx.cost = BlockCost::default();
+        let together = u64::from(cx.grid.multiprocessors.max(1));
+        cx.touches.begin(rank / together);
         cx.ahead = Ahead::default();
         cx.near.clear();
         cx.fault = None;

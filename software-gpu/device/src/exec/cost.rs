@@ -4,6 +4,8 @@
 //! executed; a barrier brings all warps of a thread block to the latest of them. Throughput is counted as warp
 //! instructions by [`Class`]; global memory traffic in 32-byte sectors actually touched.
 
+use super::touched::Touched;
+
 /// Classes of warp instructions by the unit that issues them.
 ///
 /// The figure is the throughput of one Hopper SM (compute capability 9.0) in warp instructions per cycle, after the
@@ -108,20 +110,6 @@ pub struct GridCost {
     pub runs: Vec<(u64, BlockCost)>,
     /// The granules of global memory that were read and written.
     pub touched: Touched,
-}
-
-/// Granules of memory: addresses divided by [`GRANULE`](Touched::GRANULE), ascending, each once.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Touched {
-    /// Those that loads touched.
-    pub reads: Vec<u64>,
-    /// Those that stores and atomic operations touched.
-    pub writes: Vec<u64>,
-}
-
-impl Touched {
-    /// Bytes of a granule.
-    pub const GRANULE: u64 = 4096;
 }
 
 impl GridCost {

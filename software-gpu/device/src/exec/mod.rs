@@ -48,10 +48,11 @@ mod warp_handlers;
 mod warpgroup;
 mod watch;
 
-pub use cost::{BlockCost, Class, Coupling, GridCost, Touched};
+pub use cost::{BlockCost, Class, Coupling, GridCost};
 pub use fault::{Access, Fault, Nearest, Place};
 pub use grid::{Grid, execute, execute_checked};
 pub use latencies::Latencies;
 pub use lower::{HEAP, HEAP_BYTES};
 pub use program::{Executable, ExecutableKernel};
+pub use touched::{Touch, Touched};
 pub use watch::{Dependent, DivergentBarrier, NeverWritten, Observed, SharedRace};

@@ -5,9 +5,9 @@ use crate::ptx::ir::Space;
 
 use super::super::cluster::Lookup;
 use super::super::context::Context;
-use super::super::cost::Touched;
 use super::super::fault::{Access, Fault, Nearest};
 use super::super::op::Slot;
+use super::super::touched::Touched;
 use super::super::warp_handlers::LANES;
 use super::super::watch::{Accessor, Scattered};
 use super::{Site, generic, is_parameter};
