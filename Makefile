@@ -1,5 +1,7 @@
 # Targets for people; each is one or two commands that can be run by hand.
 CARGO ?= cargo
+# Packages outside the workspace, with lock files of their own.
+OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
@@ -64,8 +66,11 @@ mutants: ## break each lesson in many ways; each must notice
 mutants-quick: ## break each part once, as CI does
 	proof/mutants/run --quick
 
-lint: ## run rustfmt and clippy as CI does
+lint: ## run rustfmt and clippy and check the lock files, as CI does
 	$(CARGO) fmt --all --check
+	for package in $(OTHER_PACKAGES); do \
+	    $(CARGO) metadata --locked --format-version 1 --manifest-path $$package/Cargo.toml >/dev/null || exit 1; \
+	done
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 toolchain: ## install the compiler for the kernels
