@@ -38,6 +38,7 @@ pub use program::{
 };
 pub(crate) use program::{describe, failed_call, host_memory, own_options};
 pub use tables::{by_size, show};
+pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
     load_latency, measure, points, rates, requests, round_trip, scaling, settings, sweep, variant,

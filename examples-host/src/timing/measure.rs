@@ -21,6 +21,7 @@ use crate::plan::{EqualWork, Plan};
 use crate::range::range;
 use crate::recording;
 use crate::results::Kind;
+use crate::shortest::Shortest;
 use crate::statistics::Durations;
 use crate::table::Table;
 use crate::tally::{self, Work};
@@ -234,7 +235,7 @@ pub struct Outcome {
     pub issuing: Durations,
     /// The share of that time in which the thread burned CPU time, over all runs, where the host is real.
     pub cpu_busy: Option<f64>,
-    /// What ran when, in one more run.
+    /// What ran when, in the shortest of some more runs.
     pub recording: Recording,
 }
 
@@ -260,6 +261,12 @@ impl Outcome {
     /// How many times as fast as another variant, by their medians.
     pub fn speedup_over(&self, other: &Self) -> Found {
         ratio(other.median().div_duration_f64(self.median()))
+    }
+
+    /// The same by their least times: for variants in which the host's threads set the pace. Another program that takes such a
+    /// thread's core makes a run longer, never shorter.
+    pub fn undisturbed_speedup_over(&self, other: &Self) -> Found {
+        ratio(other.times.min().div_duration_f64(self.times.min()))
     }
 
     /// How many times as long another variant keeps the host's thread busy with its calls.
@@ -332,7 +339,8 @@ impl<'v, S> Comparison<'v, S> {
     /// that the work was equal, that event times agree with the host's clock, and that every
     /// element is right.
     ///
-    /// Each variant is warmed up, timed, and recorded in further runs, since recording costs time.
+    /// Each variant is warmed up, timed, and recorded in further runs, since recording costs time: in more of them if the first
+    /// ones were disturbed.
     /// A model is not disturbed by being watched and has nothing to warm up: there the last timed
     /// run is the recorded one.
     pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
@@ -341,44 +349,38 @@ impl<'v, S> Comparison<'v, S> {
         let watch = Stopwatch::new(device)?;
         let mut runs: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
         let timed = part.iterations(DEFAULT_ITERATIONS);
-        let (warm_up, extra) = if recording::is_free(device) {
-            (0, 0)
+        let (warm_up, extra, most) = if recording::is_free(device) {
+            (0, 0, 0)
         } else {
-            (1, RECORDED)
+            (1, RECORDED, RECORDED_AGAIN)
         };
         let rounds = warm_up + timed + extra;
         let mut work = EqualWork::new(self.plan);
         for round in 0..rounds {
             let last = round + 1 == rounds;
-            let recorded = last || round >= warm_up + timed;
-            if let (Some(alone), false, 1..) = (&mut self.alone, recorded, round * warm_up) {
+            let turn = Turn {
+                timed: (warm_up..warm_up + timed).contains(&round),
+                recorded: last || round >= warm_up + timed,
+                checked: last || part.options().validate,
+            };
+            if let (Some(alone), false, 1..) = (&mut self.alone, turn.recorded, round * warm_up) {
                 alone.round(state, &watch)?;
             }
             for (index, runs) in runs.iter_mut().enumerate() {
-                let ((sample, enqueued), recording) = if recorded {
-                    let (timed, recording) = self.recorded(index, &watch, state)?;
-                    (timed, Some(recording))
-                } else {
-                    (self.timed(index, &watch, state)?, None)
-                };
-                let name = &self.variants[index].name.text;
-                match (&recording, self.plan.is_counted_in_recordings()) {
-                    (Some(recording), true) => match recording.source {
-                        Source::Events(_) => work.add_uncounted(),
-                        _ => work.add(name, tally::of_recording(recording)),
-                    },
-                    (None, true) => {}
-                    (_, false) => work.add(name, enqueued),
-                }
-                if let Some(recording) = recording {
-                    runs.keep_shorter(sample.event, recording);
-                }
-                if (warm_up..warm_up + timed).contains(&round) {
-                    runs.samples.push(sample);
-                }
-                if last || part.options().validate {
-                    self.check_into(&mut runs.checked, index, state)?;
-                }
+                self.turn(index, turn, &watch, state, &mut work, runs)?;
+            }
+        }
+        let again = Turn {
+            timed: false,
+            recorded: true,
+            checked: part.options().validate,
+        };
+        for _ in 0..most {
+            if runs.iter().all(Runs::is_undisturbed) {
+                break;
+            }
+            for (index, runs) in runs.iter_mut().enumerate() {
+                self.turn(index, again, &watch, state, &mut work, runs)?;
             }
         }
         self.claim(part, &work, &runs);
@@ -398,6 +400,43 @@ impl<'v, S> Comparison<'v, S> {
             part.timed(&group, name, Kind::Makespan, times);
         }
         Ok(outcomes)
+    }
+
+    /// One run of one variant: adds what it did to `work`, and what was found to its `runs`.
+    fn turn(
+        &mut self,
+        index: usize,
+        turn: Turn,
+        watch: &Stopwatch,
+        state: &mut S,
+        work: &mut EqualWork,
+        runs: &mut Runs,
+    ) -> anyhow::Result<()> {
+        let ((sample, enqueued), recording) = if turn.recorded {
+            let (timed, recording) = self.recorded(index, watch, state)?;
+            (timed, Some(recording))
+        } else {
+            (self.timed(index, watch, state)?, None)
+        };
+        let name = &self.variants[index].name.text;
+        match (&recording, self.plan.is_counted_in_recordings()) {
+            (Some(recording), true) => match recording.source {
+                Source::Events(_) => work.add_uncounted(),
+                _ => work.add(name, tally::of_recording(recording)),
+            },
+            (None, true) => {}
+            (_, false) => work.add(name, enqueued),
+        }
+        if let Some(recording) = recording {
+            runs.recorded.add(sample.event, recording);
+        }
+        if turn.timed {
+            runs.samples.push(sample);
+        }
+        if turn.checked {
+            self.check_into(&mut runs.checked, index, state)?;
+        }
+        Ok(())
     }
 
     fn timed(
@@ -548,25 +587,27 @@ impl<'v, S> Comparison<'v, S> {
     }
 }
 
+/// What is done with a run.
+#[derive(Clone, Copy)]
+struct Turn {
+    timed: bool,
+    recorded: bool,
+    checked: bool,
+}
+
 /// What the runs of one variant left.
 #[derive(Default)]
 struct Runs {
     samples: Vec<Sample>,
-    /// Of the recorded runs the shortest, with its time.
-    recording: Option<(Duration, Recording)>,
+    recorded: Shortest,
     checked: Option<Result<Checked, Mismatch>>,
 }
 
 impl Runs {
-    /// Keeps the recording of the shorter run: what disturbs one run does not count.
-    fn keep_shorter(&mut self, time: Duration, recording: Recording) {
-        if self
-            .recording
-            .as_ref()
-            .is_none_or(|(kept, _)| time <= *kept)
-        {
-            self.recording = Some((time, recording));
-        }
+    /// Whether the recording that is kept shows the variant, and nothing that disturbed it.
+    fn is_undisturbed(&self) -> bool {
+        let least = self.samples.iter().map(|sample| sample.event).min();
+        self.recorded.is_undisturbed(least)
     }
 
     fn outcome(self, group: &'static str, name: Label) -> anyhow::Result<Outcome> {
@@ -575,8 +616,8 @@ impl Runs {
         let found = durations(|sample| sample.event)
             .zip(durations(|sample| sample.host))
             .zip(durations(|sample| sample.issuing))
-            .zip(self.recording);
-        let (((times, host_times), issuing), (_, recording)) =
+            .zip(self.recorded.recording());
+        let (((times, host_times), issuing), recording) =
             found.with_context(|| format!("variant {name} was not run"))?;
         let cpu: Option<Duration> = self.samples.iter().map(|sample| sample.cpu).sum();
         let issued: Duration = issuing.sorted().iter().sum();
@@ -595,6 +636,10 @@ impl Runs {
 /// Runs that are recorded where recording costs time, of which the shortest is kept. The first warms the profiling library up,
 /// which leaves a hole of some 150 µs behind the first operation.
 const RECORDED: usize = 4;
+
+/// The most further rounds that are recorded while something seems to have disturbed all recorded runs of a variant. All variants
+/// take their turns in them, as ever: who counts runs may rely on it.
+const RECORDED_AGAIN: usize = 8;
 
 /// Timed runs of each variant where neither the part nor the command line says otherwise.
 const DEFAULT_ITERATIONS: usize = 10;

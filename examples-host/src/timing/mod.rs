@@ -19,6 +19,7 @@ pub mod requests;
 pub mod round_trip;
 pub mod scaling;
 pub mod settings;
+pub(crate) mod shortest;
 pub mod sweep;
 pub mod variant;
 pub mod ways;
