@@ -395,20 +395,25 @@ fn asynchronous_accesses_have_their_forms() {
     }
 }
 
-/// Cycles of the slowest of `launch`'s blocks, each of one thread. All have the same `%in`.
-fn slowest(blocks: u32, body: &str) -> f64 {
-    let body = format!("ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; {body}");
-    let module = load(&kernel_90("", &body)).unwrap();
+/// Cycles of the slowest of the blocks. All have the same `%in`.
+fn slowest(launch: Launch, body: &str) -> f64 {
+    let module = load(&kernel_90("", body)).unwrap();
     let mut device = Device::new();
     let (to, words) = (device.upload(&[0_u32; 2]), device.upload(&[0_u32; 2]));
     let parameters = Parameters::default().with(to).with(words).with(2_u32);
+    let cost = device.run(&module, "test", launch, &parameters).unwrap();
+    let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
+    cycles.fold(0.0, f64::max)
+}
+
+/// The same of so many blocks that run at the same time, each of one thread.
+fn slowest_at_once(blocks: u32, body: &str) -> f64 {
+    let body = format!("ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; {body}");
     let launch = Launch {
         cooperative: true,
         ..launch(blocks, 1)
     };
-    let cost = device.run(&module, "test", launch, &parameters).unwrap();
-    let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
-    cycles.fold(0.0, f64::max)
+    slowest(launch, &body)
 }
 
 /// Cycles of the slower block of a pair that meets so many times.
@@ -417,14 +422,7 @@ fn meeting(times: u32) -> f64 {
         "mov.u32 %r2, 0; again: barrier.cluster.arrive; barrier.cluster.wait;
         add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, {times}; @%p0 bra again;"
     );
-    let module = load(&kernel_90("", &body)).unwrap();
-    let mut device = Device::new();
-    let to = device.upload(&[0_u32; 64]);
-    let parameters = Parameters::default().with(to).with(to).with(64_u32);
-    let cost = device.run(&module, "test", clusters(2, 32, 2), &parameters);
-    let cost = cost.unwrap();
-    let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
-    cycles.fold(0.0, f64::max)
+    slowest(clusters(2, 32, 2), &body)
 }
 
 /// The block that comes last waits for the barrier's latency, too: it would otherwise be ahead at the next barrier, for which the
@@ -439,7 +437,7 @@ fn each_cluster_barrier_takes_its_latency_whoever_comes_last() {
 /// A release at the scope of the device waits for the answer to earlier stores, and an acquire looks past the L1 cache.
 #[test]
 fn what_orders_blocks_goes_to_the_l2_cache_and_what_orders_threads_of_one_does_not() {
-    let took = |body: &str| slowest(1, body) - slowest(1, "");
+    let took = |body: &str| slowest_at_once(1, body) - slowest_at_once(1, "");
     let store = |order: &str| took(&format!("st.{order}.global.u32 [%rd1], 1;"));
     assert_eq!(store("release.gpu") - store("relaxed.gpu"), 1080.0);
     assert_eq!(store("release.sys"), store("release.gpu"));
@@ -462,10 +460,10 @@ fn what_orders_blocks_goes_to_the_l2_cache_and_what_orders_threads_of_one_does_n
 /// `ptxas` makes a reduction of it, which the warp does not wait for.
 #[test]
 fn an_atomic_operation_whose_result_is_not_used_takes_as_long_as_a_reduction() {
-    let unused = slowest(1, "atom.global.add.u32 %r3, [%rd1], 1;");
-    assert_eq!(unused, slowest(1, "red.global.add.u32 [%rd1], 1;"));
+    let unused = slowest_at_once(1, "atom.global.add.u32 %r3, [%rd1], 1;");
+    assert_eq!(unused, slowest_at_once(1, "red.global.add.u32 [%rd1], 1;"));
     let used = "atom.global.add.u32 %r3, [%rd1], 1; st.global.u32 [%out], %r3;";
-    assert!(slowest(1, used) > unused);
+    assert!(slowest_at_once(1, used) > unused);
 }
 
 /// Two blocks that wait for each other in turn: each of two hand-overs is a release, and a poll that comes too early at most once
@@ -483,7 +481,7 @@ fn a_word_is_seen_when_it_was_released_and_not_before() {
         st.release.gpu.global.u32 [%rd2], %r5;
         next: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, {ROUNDS}; @%p2 bra round;"
     );
-    let round = slowest(2, &body) / f64::from(ROUNDS);
+    let round = slowest_at_once(2, &body) / f64::from(ROUNDS);
     let (release, poll, rest) = (850.0, 615.0, 200.0);
     assert!(round >= 2.0 * (release + poll), "{round}");
     assert!(round <= 2.0 * (release + 2.0 * poll) + rest, "{round}");

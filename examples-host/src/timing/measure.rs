@@ -335,14 +335,12 @@ impl<'v, S> Comparison<'v, S> {
         self
     }
 
-    /// Runs the variants in turn and returns what was found, in their order. Claims, for the part,
-    /// that the work was equal, that event times agree with the host's clock, and that every
-    /// element is right.
+    /// Runs the variants in turn and returns what was found, in their order. Claims, for the part, that the work was equal, that
+    /// event times agree with the host's clock, and that every element is right.
     ///
     /// Each variant is warmed up, timed, and recorded in further runs, since recording costs time: in more of them if the first
-    /// ones were disturbed.
-    /// A model is not disturbed by being watched and has nothing to warm up: there the last timed
-    /// run is the recorded one.
+    /// ones were disturbed. A model is not disturbed by being watched and has nothing to warm up: there the last timed run is the
+    /// recorded one.
     pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
         let device = part.device();
         recording::install();

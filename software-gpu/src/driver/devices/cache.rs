@@ -127,8 +127,12 @@ impl Traffic {
     }
 }
 
-/// How many granules these are.
+/// How many granules these are. A group has each once.
 fn distinct(touches: &[Touch]) -> usize {
+    let ends = touches.first().zip(touches.last());
+    if ends.is_none_or(|(first, last)| first.group() == last.group()) {
+        return touches.len();
+    }
     let mut granules: Vec<u64> = touches.iter().map(|touch| touch.granule()).collect();
     granules.sort_unstable();
     granules.dedup();

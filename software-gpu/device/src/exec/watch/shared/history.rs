@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::super::super::fault::Access;
 use super::super::super::warp_handlers::LANES;
 use super::super::order::{Moment, Order, View};
+use super::lists::Lists;
 use super::loads::Loads;
 
 /// Granules of a row: 128 bytes, a full warp's words, when granules have 4.
@@ -32,14 +33,14 @@ pub(super) struct Kept {
 }
 
 /// The accesses to a granule, or to all granules of a piece or a row.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Granule {
     store: Kept,
     loads: Loads,
 }
 
 /// The accesses to the granules of a row.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Row {
     division: Division,
     /// Of a row that is not divided.
@@ -65,6 +66,7 @@ pub(super) struct History {
     /// Places in `pieces` and `granules` that no row uses.
     free_pieces: Vec<u32>,
     free_granules: Vec<u32>,
+    lists: Lists,
     /// A piece has `1 << piece` granules.
     piece: u32,
 }
@@ -221,6 +223,7 @@ impl History {
             granules: Vec::new(),
             free_pieces: Vec::new(),
             free_granules: Vec::new(),
+            lists: Lists::default(),
             piece: PIECE.trailing_zeros() - shift,
         }
     }
@@ -228,7 +231,10 @@ impl History {
     /// Accesses from here on are of the present era.
     #[inline(always)]
     pub fn at_time_of(&mut self, order: &Order) {
-        self.era = order.era();
+        if self.era != order.era() {
+            self.era = order.era();
+            self.lists.give_all_back();
+        }
     }
 
     /// A row is about to be accessed: forgets what earlier eras did to it.
@@ -264,7 +270,7 @@ impl History {
     #[inline]
     pub fn meet_row(&mut self, view: &View<'_>, row: usize, now: Kept) -> bool {
         let row = &mut self.rows[row];
-        row.division == Division::None && row.all.meet_all(view, now)
+        row.division == Division::None && row.all.meet_all(&mut self.lists, view, now)
     }
 
     /// Gives the histories of whole pieces of a row, with the granules before them, until one is refused. Returns the
@@ -274,7 +280,7 @@ impl History {
         &mut self,
         row: usize,
         granules: Range<u32>,
-        mut meet: impl FnMut(u32, &mut Granule) -> bool,
+        mut meet: impl FnMut(u32, &mut Granule, &mut Lists) -> bool,
     ) -> u32 {
         let place = match self.rows[row].division {
             Division::Pieces(place) => place,
@@ -285,7 +291,7 @@ impl History {
         let range = (granules.start >> self.piece) as usize..(granules.end >> self.piece) as usize;
         let mut at = granules.start;
         for piece in &mut pieces[range] {
-            if !meet(at - granules.start, piece) {
+            if !meet(at - granules.start, piece, &mut self.lists) {
                 break;
             }
             at += 1 << self.piece;
@@ -295,32 +301,34 @@ impl History {
 
     /// The histories of granules of a row, for accesses that differ.
     #[inline(always)]
-    pub fn granules(&mut self, row: usize, granules: Range<u32>) -> &mut [Granule] {
+    pub fn granules(&mut self, row: usize, granules: Range<u32>) -> (&mut [Granule], &mut Lists) {
         if granules.is_empty() {
-            return &mut [];
+            return (&mut [], &mut self.lists);
         }
         let place = match self.rows[row].division {
             Division::Granules(place) => place,
             _ => self.divide_to_granules(row),
         };
-        &mut self.granules[place as usize][granules.start as usize..granules.end as usize]
+        let range = granules.start as usize..granules.end as usize;
+        (&mut self.granules[place as usize][range], &mut self.lists)
     }
 
     /// The history of one granule by itself.
     #[inline(always)]
-    pub fn granule(&mut self, granule: u32) -> &mut Granule {
+    pub fn granule(&mut self, granule: u32) -> (&mut Granule, &mut Lists) {
         let row = (granule / ROW) as usize;
         self.begin(row);
         let place = match self.rows[row].division {
             Division::Granules(place) => place,
             _ => self.divide_to_granules(row),
         };
-        &mut self.granules[place as usize][(granule % ROW) as usize]
+        let granules = &mut self.granules[place as usize];
+        (&mut granules[(granule % ROW) as usize], &mut self.lists)
     }
 
     /// The history of the piece that begins with that granule, unless its granules are told apart.
     #[inline(always)]
-    pub fn piece_at(&mut self, granule: u32) -> Option<&mut Granule> {
+    pub fn piece_at(&mut self, granule: u32) -> Option<(&mut Granule, &mut Lists)> {
         let row = (granule / ROW) as usize;
         self.begin(row);
         let place = match self.rows[row].division {
@@ -328,7 +336,8 @@ impl History {
             Division::None => self.divide_to_pieces(row),
             Division::Granules(_) => return None,
         };
-        Some(&mut self.pieces[place as usize][((granule % ROW) >> self.piece) as usize % PIECES])
+        let piece = ((granule % ROW) >> self.piece) as usize % PIECES;
+        Some((&mut self.pieces[place as usize][piece], &mut self.lists))
     }
 
     /// A piece has `1 << piece` granules.
@@ -350,17 +359,39 @@ impl History {
         ]
     }
 
+    /// How many lists of loads are taken, and how many of the histories of this era have one.
+    #[cfg(test)]
+    pub fn lists(&self) -> (usize, usize) {
+        let rows = self.rows.iter().filter(|row| row.era == self.era);
+        let histories = rows.flat_map(|row| match row.division {
+            Division::None => std::slice::from_ref(&row.all),
+            Division::Pieces(place) => &self.pieces[place as usize],
+            Division::Granules(place) => &self.granules[place as usize],
+        });
+        let owned = histories.filter(|granule| granule.loads.has_list());
+        (self.lists.taken(), owned.count())
+    }
+
     #[cold]
     fn divide_to_granules(&mut self, row: usize) -> u32 {
-        let row = &mut self.rows[row];
+        let (row, lists) = (&mut self.rows[row], &mut self.lists);
         let granules = match row.division {
             Division::Pieces(place) => {
                 self.free_pieces.push(place);
                 let (pieces, rest) = (&self.pieces[place as usize], (1 << self.piece) - 1);
-                std::array::from_fn(|at| pieces[at >> self.piece].part(at as u32 & rest, 0))
+                let granules = std::array::from_fn(|at| {
+                    let piece = &pieces[at >> self.piece];
+                    piece.part(lists, at as u32 & rest, 0)
+                });
+                pieces.iter().for_each(|piece| piece.loads.end(lists));
+                granules
             }
             _ if row.all == Granule::NONE => [Granule::NONE; ROW as usize],
-            _ => std::array::from_fn(|at| row.all.part(at as u32, 0)),
+            _ => {
+                let granules = std::array::from_fn(|at| row.all.part(lists, at as u32, 0));
+                row.all.loads.end(lists);
+                granules
+            }
         };
         let place = put(&mut self.granules, &mut self.free_granules, granules);
         row.division = Division::Granules(place);
@@ -369,11 +400,15 @@ impl History {
 
     #[cold]
     fn divide_to_pieces(&mut self, row: usize) -> u32 {
-        let row = &mut self.rows[row];
-        let piece = |at| row.all.part((at as u32) << self.piece, self.piece);
+        let (row, lists) = (&mut self.rows[row], &mut self.lists);
         let pieces = match row.all == Granule::NONE {
             true => [Granule::NONE; PIECES],
-            false => std::array::from_fn(piece),
+            false => {
+                let start = |at| (at as u32) << self.piece;
+                let pieces = std::array::from_fn(|at| row.all.part(lists, start(at), self.piece));
+                row.all.loads.end(lists);
+                pieces
+            }
         };
         let place = put(&mut self.pieces, &mut self.free_pieces, pieces);
         row.division = Division::Pieces(place);
@@ -382,13 +417,20 @@ impl History {
 
     /// A row has been stored to as a whole, and nothing else is left to remember.
     pub fn unite(&mut self, row: usize, store: Kept) {
-        if !store.is_strong() && self.rows[row].division != Division::None {
-            let all = Granule {
-                store,
-                ..Granule::NONE
-            };
-            self.undivided(row, all);
+        let divided: &[Granule] = match self.rows[row].division {
+            _ if store.is_strong() => return,
+            Division::None => return,
+            Division::Pieces(place) => &self.pieces[place as usize],
+            Division::Granules(place) => &self.granules[place as usize],
+        };
+        for granule in divided {
+            granule.loads.end(&mut self.lists);
         }
+        let all = Granule {
+            store,
+            ..Granule::NONE
+        };
+        self.undivided(row, all);
     }
 }
 
@@ -413,32 +455,32 @@ impl Granule {
     };
 
     /// The histories of `1 << size` granules from that one on.
-    fn part(&self, granule: u32, size: u32) -> Self {
+    fn part(&self, lists: &mut Lists, granule: u32, size: u32) -> Self {
         Self {
             store: self.store.part(granule, size),
-            loads: self.loads.part(granule, size),
+            loads: self.loads.part(lists, granule, size),
         }
     }
 
     /// Takes note of an access to all granules that share this history, if that does the same to all of them and there
     /// is no race.
     #[inline(always)]
-    pub fn meet_all(&mut self, view: &View<'_>, now: Kept) -> bool {
+    pub fn meet_all(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) -> bool {
         let is_before = |kept: &Kept| kept.is_before(view, &now);
         if now.is_strong() || is_before(&self.store) != Some(true) {
             return false;
         }
         if now.access() != Access::Load {
-            let ordered = self.loads.all(|load| is_before(load) == Some(true));
+            let ordered = self.loads.all(lists, |load| is_before(load) == Some(true));
             if ordered {
                 self.store = now;
-                self.loads.clear();
+                self.loads.clear(lists);
             }
             return ordered;
         }
         match is_before(&self.loads.first) {
             Some(true) => self.loads.first = now,
-            Some(false) => self.loads.note_beside_first(view, now),
+            Some(false) => self.loads.note_beside_first(lists, view, now),
             None => return false,
         }
         true
@@ -446,7 +488,13 @@ impl Granule {
 
     /// Takes note of an access to one granule; returns one that it races with.
     #[inline(always)]
-    pub fn meet(&mut self, view: &View<'_>, now: Kept, same: bool) -> Option<Kept> {
+    pub fn meet(
+        &mut self,
+        lists: &mut Lists,
+        view: &View<'_>,
+        now: Kept,
+        same: bool,
+    ) -> Option<Kept> {
         let races = |earlier: &Kept| {
             // Lanes of one instruction that store the same value do no harm.
             let agree =
@@ -456,39 +504,51 @@ impl Granule {
         };
         let store = Some(self.store).filter(races);
         if now.access() == Access::Load {
-            self.note_load(view, now);
+            self.note_load(lists, view, now);
             return store;
         }
-        let load = self.loads.find(races);
+        let load = self.loads.find(lists, races);
         self.store = now;
-        self.loads.clear();
+        self.loads.clear(lists);
         store.or(load)
     }
 
     /// As [`meet`](Self::meet) of what is no load.
     #[inline(always)]
-    pub fn meet_store(&mut self, view: &View<'_>, now: Kept, same: bool) -> Option<Kept> {
+    pub fn meet_store(
+        &mut self,
+        lists: &mut Lists,
+        view: &View<'_>,
+        now: Kept,
+        same: bool,
+    ) -> Option<Kept> {
         let known = |earlier: &Kept| view.knows_all(earlier.moment());
-        if !(known(&self.store) && self.loads.all(known)) {
-            return self.meet(view, now, same);
+        if !(known(&self.store) && self.loads.all(lists, known)) {
+            return self.meet(lists, view, now, same);
         }
         self.store = now;
-        self.loads.clear();
+        self.loads.clear(lists);
         None
     }
 
     #[inline(always)]
-    fn note_load(&mut self, view: &View<'_>, now: Kept) {
+    fn note_load(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) {
         match view.is_before(self.loads.first.moment(), now.moment()) {
             true => self.loads.first = now,
-            false => self.loads.note_beside_first(view, now),
+            false => self.loads.note_beside_first(lists, view, now),
         }
     }
 
     /// Takes note of one load by each of these lanes, in rising order; `now` is the first one's. `false`, and nothing is
     /// noted, if that is more than a few comparisons.
     #[inline(always)]
-    pub fn meet_loads(&mut self, view: &View<'_>, now: Kept, lanes: u32) -> bool {
+    pub fn meet_loads(
+        &mut self,
+        lists: &mut Lists,
+        view: &View<'_>,
+        now: Kept,
+        lanes: u32,
+    ) -> bool {
         if !view.knows_lanes_alike() || !view.knows_all(self.store.moment()) {
             return false;
         }
@@ -498,7 +558,7 @@ impl Granule {
         let own = earlier.warp == moment.warp;
         if !known && !own {
             // Of the lanes of one stretch, other warps need the first one alone.
-            self.loads.note_beside_first(view, now);
+            self.loads.note_beside_first(lists, view, now);
             return true;
         }
         if !known && (first.spread() != now.spread() || earlier.stretch != moment.stretch) {

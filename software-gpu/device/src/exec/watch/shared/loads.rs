@@ -7,20 +7,18 @@
 use super::super::super::context::Lanes;
 use super::super::order::View;
 use super::history::Kept;
+use super::lists::{List, Lists};
 
 /// The loads of a granule, or of all granules of a piece or a row, since the last store.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loads {
     pub first: Kept,
     pub second: Kept,
     /// More warps that loaded as the second one did.
     alike: u32,
-    others: Option<Box<Others>>,
+    /// Loads that are like no other: one of each warp at most.
+    others: Option<List>,
 }
-
-/// Loads that are like no other: one of each warp at most.
-#[derive(Clone, PartialEq, Eq)]
-struct Others(Vec<Kept>);
 
 impl Loads {
     pub const NONE: Self = Self {
@@ -31,38 +29,55 @@ impl Loads {
     };
 
     /// The loads of `1 << size` granules from that one on.
-    pub fn part(&self, granule: u32, size: u32) -> Self {
-        let part = |load: &Kept| load.part(granule, size);
-        let others = self.others.as_ref().filter(|others| !others.0.is_empty());
+    #[inline(always)]
+    pub fn part(&self, lists: &mut Lists, granule: u32, size: u32) -> Self {
         Self {
-            first: part(&self.first),
-            second: part(&self.second),
+            first: self.first.part(granule, size),
+            second: self.second.part(granule, size),
             alike: self.alike,
-            others: others.map(|others| Box::new(Others(others.0.iter().map(part).collect()))),
+            others: self.others_part(lists, granule, size),
         }
+    }
+
+    fn others_part(&self, lists: &mut Lists, granule: u32, size: u32) -> Option<List> {
+        let count = lists.of(self.others).len();
+        (count > 0).then(|| {
+            let copy = lists.take();
+            for index in 0..count {
+                let load = lists.of(self.others)[index].part(granule, size);
+                lists.list(copy).push(load);
+            }
+            copy
+        })
     }
 
     /// A store comes after all of them, or races with one.
     #[inline(always)]
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, lists: &mut Lists) {
         (self.first, self.second, self.alike) = (Kept::NONE, Kept::NONE, 0);
-        if let Some(others) = &mut self.others {
-            others.0.clear();
+        if let Some(others) = self.others {
+            lists.list(others).clear();
         }
+    }
+
+    /// Nobody looks at them again.
+    #[inline(always)]
+    pub fn end(&self, lists: &mut Lists) {
+        lists.give_back(self.others);
     }
 
     /// Whether that holds for each load.
     #[inline(always)]
-    pub fn all(&self, holds: impl Fn(&Kept) -> bool) -> bool {
+    pub fn all(&self, lists: &Lists, holds: impl Fn(&Kept) -> bool) -> bool {
         let two = holds(&self.first) && holds(&self.second);
-        two && (!self.has_more() || self.more().all(|load| holds(&load)))
+        two && (!self.has_more() || self.more(lists).all(|load| holds(&load)))
     }
 
     /// The first load for which that holds.
     #[inline(always)]
-    pub fn find(&self, holds: impl Fn(&Kept) -> bool) -> Option<Kept> {
+    pub fn find(&self, lists: &Lists, holds: impl Fn(&Kept) -> bool) -> Option<Kept> {
         let mut two = [self.first, self.second].into_iter();
-        two.find(&holds).or_else(|| self.more().find(holds))
+        two.find(&holds).or_else(|| self.more(lists).find(holds))
     }
 
     #[inline(always)]
@@ -70,27 +85,31 @@ impl Loads {
         self.alike != 0 || self.others.is_some()
     }
 
+    #[cfg(test)]
+    pub fn has_list(&self) -> bool {
+        self.others.is_some()
+    }
+
     /// Those of further warps.
-    fn more(&self) -> impl Iterator<Item = Kept> {
+    fn more(&self, lists: &Lists) -> impl Iterator<Item = Kept> {
         let alike = Lanes(self.alike).map(|warp| self.second.of_warp(warp));
-        let others = self.others.iter().flat_map(|others| &others.0);
-        alike.chain(others.copied())
+        alike.chain(lists.of(self.others).iter().copied())
     }
 
     /// Takes note of a load that does not come after the first one.
     #[inline(always)]
-    pub fn note_beside_first(&mut self, view: &View<'_>, now: Kept) {
+    pub fn note_beside_first(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) {
         if self.first.is_at_time_of(&now) {
             self.note_lane(view, now);
         } else if self.alike == 0 && self.second_yields(view, &now) {
             // A later lane of the same stretch tells nothing new to other warps.
-            if !self.second.is_at_time_of(&now) && !self.is_among_others(&now) {
+            if !self.second.is_at_time_of(&now) && !self.is_among_others(lists, &now) {
                 self.second = now;
             }
-        } else if !self.is_noted(&now) {
+        } else if !self.is_noted(lists, &now) {
             match self.second.is_alike(&now) {
                 true => self.alike |= 1 << now.warp(),
-                false => self.note_other(now),
+                false => self.note_other(lists, now),
             }
         }
     }
@@ -115,26 +134,25 @@ impl Loads {
 
     /// Whether a load of the same warp and stretch is remembered behind the first one.
     #[inline(always)]
-    fn is_noted(&self, now: &Kept) -> bool {
+    fn is_noted(&self, lists: &Lists, now: &Kept) -> bool {
         let in_group = self.second.stretch() == now.stretch()
             && (self.second.warp() == now.warp() || self.alike >> now.warp() & 1 == 1);
-        in_group || self.is_among_others(now)
+        in_group || self.is_among_others(lists, now)
     }
 
     #[inline(always)]
-    fn is_among_others(&self, now: &Kept) -> bool {
-        let others = self.others.as_deref();
-        others.is_some_and(|others| others.0.iter().any(|load| load.is_at_time_of(now)))
+    fn is_among_others(&self, lists: &Lists, now: &Kept) -> bool {
+        let others = lists.of(self.others);
+        others.iter().any(|load| load.is_at_time_of(now))
     }
 
     #[cold]
-    fn note_other(&mut self, now: Kept) {
-        let others = self
-            .others
-            .get_or_insert_with(|| Box::new(Others(Vec::new())));
-        match others.0.iter_mut().find(|load| load.warp() == now.warp()) {
+    fn note_other(&mut self, lists: &mut Lists, now: Kept) {
+        let others = *self.others.get_or_insert_with(|| lists.take());
+        let others = lists.list(others);
+        match others.iter_mut().find(|load| load.warp() == now.warp()) {
             Some(earlier) => *earlier = now,
-            None => others.0.push(now),
+            None => others.push(now),
         }
     }
 }
