@@ -54,6 +54,24 @@ fn nested_branches_meet_again() {
     }
 }
 
+/// However often they have parted: threads take turns only as long as some do not come.
+#[test]
+fn threads_meet_again_every_time() {
+    let body = "mov.u32 %r4, 0; mov.u32 %r3, 32; and.b32 %r6, %t, 1; setp.eq.u32 %p0, %r6, 0;
+        LOOP: @%p0 bra EVEN;
+        add.u32 %r6, %r6, 1; bra.uni JOIN;
+        EVEN: add.u32 %r6, %r6, 2;
+        JOIN: activemask.b32 %r5; popc.b32 %r5, %r5; min.u32 %r3, %r3, %r5;
+        add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 10000; @%p1 bra LOOP;";
+    let found = run(
+        "",
+        &format!("{body} st.global.u32 [%out], %r3;"),
+        32,
+        &[0; 32],
+    );
+    assert_eq!(found.expect("runs"), [32; 32]);
+}
+
 #[test]
 fn loops_end_when_each_thread_is_done() {
     let body = "mov.u32 %r3, 0; and.b32 %r4, %r2, 63;
@@ -232,6 +250,27 @@ fn a_thread_may_wait_for_another_of_its_warp() {
         SET: mov.u32 %r4, 9; st.volatile.shared.u32 [flag], %r4;
         END: st.global.u32 [%out], %r4;";
     assert_eq!(run("", body, 32, &[0; 32]).expect("ends"), [9; 32]);
+}
+
+/// While it waits, some of its threads part and meet again in a function: that is not what it waits for.
+#[test]
+fn a_thread_may_call_functions_while_it_waits_for_another_of_its_warp() {
+    let declarations = ".shared .u32 flag;
+        .func (.param .u32 o) part(.param .u32 i) { .reg .pred %q; .reg .u32 %x, %y;
+        ld.param.u32 %x, [i]; and.b32 %y, %x, 1; setp.eq.u32 %q, %y, 0; @%q bra EVEN;
+        add.u32 %x, %x, 1; bra.uni END;
+        EVEN: add.u32 %x, %x, 2;
+        END: st.param.u32 [o], %x; ret; }";
+    let body = "st.volatile.shared.u32 [flag], 0; bar.warp.sync -1; setp.eq.u32 %p0, %t, 5; @%p0 bra TELL;
+        WAIT: { .param .u32 i; .param .u32 o; st.param.u32 [i], %t; call (o), part, (i); ld.param.u32 %r3, [o]; }
+        ld.volatile.shared.u32 %r4, [flag]; setp.eq.u32 %p1, %r4, 0; @%p1 bra WAIT; bra.uni END;
+        TELL: mov.u32 %r3, 7; st.volatile.shared.u32 [flag], 1;
+        END: st.global.u32 [%out], %r3;";
+    let found = run(declarations, body, 32, &[0; 32]).expect("runs");
+    for (thread, found) in (0..32).zip(found) {
+        let own = if thread % 2 == 0 { 2 } else { 1 };
+        assert_eq!(found, if thread == 5 { 7 } else { thread + own });
+    }
 }
 
 #[test]

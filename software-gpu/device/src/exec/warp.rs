@@ -36,7 +36,7 @@ use super::program::{BasicBlock, Code, Terminator, Value};
 use super::thread_states::{At, Standing};
 use super::warp_handlers::LANES;
 
-/// Scheduling decisions in favour of one split after which the others get as many.
+/// Scheduling decisions in favour of one split, while others are there, after which the others get as many.
 const PATIENCE: u32 = 4096;
 
 /// Why a warp stopped running.
@@ -572,7 +572,7 @@ impl Warp {
 
     /// Merges and releases splits of the innermost frame and chooses the current one. `false` when none can run.
     fn settle(&mut self, code: &Code) -> bool {
-        let exited = self.exited;
+        let (exited, alive) = (self.exited, self.alive_lanes());
         let Some(frame) = self.frames.last_mut() else {
             return false;
         };
@@ -593,6 +593,10 @@ impl Warp {
             .iter()
             .filter(|split| split.state == State::Ready)
             .count();
+        if splits.iter().any(|split| split.mask == alive) {
+            // All have met again: none is left that waits for a turn.
+            (self.decisions, self.rotating) = (0, false);
+        }
         if ready > 1 {
             self.decisions += 1;
             if self.decisions == PATIENCE {
