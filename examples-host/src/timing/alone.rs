@@ -89,6 +89,13 @@ impl<'v, S: 'v> Piece<'v, S> {
             (self.0)(work, watch)
         }))
     }
+
+    /// Two ways to do the same work: times both, and takes the less. Which one that is may differ between devices.
+    pub fn or_faster(mut self, mut other: Self) -> Self {
+        Self(Box::new(move |work, watch| {
+            Ok((self.0)(work, watch)?.min((other.0)(work, watch)?))
+        }))
+    }
 }
 
 /// The least times that were found, of as many pieces.
