@@ -252,6 +252,21 @@ fn a_thread_may_wait_for_another_of_its_warp() {
     assert_eq!(run("", body, 32, &[0; 32]).expect("ends"), [9; 32]);
 }
 
+/// All meet again after each of them has had the lock, and none waits as long for the next one as for the first.
+#[test]
+fn threads_may_take_a_lock_again_and_again() {
+    let body = "st.volatile.shared.u32 [lock], 0; st.volatile.shared.u32 [total], 0; mov.u32 %r5, 0; bar.warp.sync -1;
+        NEXT: add.u32 %r5, %r5, 1;
+        TRY: atom.shared.cas.b32 %r3, [lock], 0, 1; setp.ne.u32 %p0, %r3, 0; @%p0 bra TRY;
+        ld.volatile.shared.u32 %r4, [total]; add.u32 %r4, %r4, 1; st.volatile.shared.u32 [total], %r4;
+        membar.cta; atom.shared.exch.b32 %r3, [lock], 0; bar.warp.sync -1;
+        setp.lt.u32 %p0, %r5, 400; @%p0 bra NEXT;
+        ld.volatile.shared.u32 %r4, [total]; st.global.u32 [%out], %r4;";
+    let shared = ".shared .u32 lock; .shared .u32 total;";
+    let found = run(shared, body, 32, &[0; 32]);
+    assert_eq!(found.expect("ends"), [400 * 32; 32]);
+}
+
 /// While it waits, some of its threads part and meet again in a function: that is not what it waits for.
 #[test]
 fn a_thread_may_call_functions_while_it_waits_for_another_of_its_warp() {

@@ -39,6 +39,9 @@ use super::warp_handlers::LANES;
 /// Scheduling decisions in favour of one split, while others are there, after which the others get as many.
 const PATIENCE: u32 = 4096;
 
+/// As many once a split of the block has kept others waiting for so long: where there is one lock, the next is near.
+const PATIENCE_LEFT: u32 = 64;
+
 /// Why a warp stopped running.
 pub(super) enum Stop {
     /// Its turn is over.
@@ -598,8 +601,12 @@ impl Warp {
             (self.decisions, self.rotating) = (0, false);
         }
         if ready > 1 {
+            let patience = match self.has_rotated {
+                true => PATIENCE_LEFT,
+                false => PATIENCE,
+            };
             self.decisions += 1;
-            if self.decisions == PATIENCE {
+            if self.decisions == patience {
                 self.decisions = 0;
                 self.rotating = !self.rotating;
                 self.has_rotated = true;
