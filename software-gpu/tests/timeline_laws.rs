@@ -240,13 +240,22 @@ fn the_network_between_the_blocks_of_a_cluster_is_narrower_than_shared_memory() 
 
 #[test]
 fn the_l2_cache_has_a_bandwidth_of_its_own() {
-    let block = BlockTime {
+    let mut block = BlockTime {
         latency_cycles: 1000.0,
         cache_bytes: 4 << 20,
         ..BlockTime::default()
     };
     let bytes = 132.0 * f64::from(4 << 20);
-    let limit = Profile::h200().memory.l2_gb_per_s.value * 1e3;
-    let takes = kernel(132, 1, block);
-    assert!((takes / (bytes / limit) - 1.0).abs() < 0.05, "{takes}");
+    let memory = Profile::h200().memory;
+    let [threads, bulk] =
+        [memory.l2_gb_per_s, memory.l2_bulk_gb_per_s].map(|of| bytes / of.value / 1e3);
+    for (bulk_bytes, expected) in [
+        (0, threads),
+        (4 << 20, bulk),
+        (2 << 20, (threads + bulk) / 2.0),
+    ] {
+        block.bulk_bytes = bulk_bytes;
+        let takes = kernel(132, 1, block);
+        assert!((takes / expected - 1.0).abs() < 0.05, "{takes} {expected}");
+    }
 }

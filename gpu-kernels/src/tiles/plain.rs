@@ -2,7 +2,7 @@
 
 use cuda_std::extensions::{SharedPtr, barrier};
 use cuda_std::prelude::*;
-use cuda_std::shared_array;
+use cuda_std::{shared_array, warp};
 
 use super::{Array, CONSUMERS, GROUPS, PLAIN_PRODUCERS, STAGES, TILE, compute};
 use crate::float4::Float4;
@@ -32,7 +32,7 @@ pub unsafe fn fma_tiles_unspecialised(input: &[f32], output: *mut f32, rounds: u
 /// all under way at the same time.
 ///
 /// # Safety
-/// `from` points to `len` elements, and nobody else accesses the tile.
+/// `from` points to `len` elements, nobody else accesses the tile, and whole warps are here.
 #[inline(always)]
 unsafe fn load<const THREADS: u32, const LOADS: usize>(
     tile: SharedPtr<f32>,
@@ -48,6 +48,9 @@ unsafe fn load<const THREADS: u32, const LOADS: usize>(
         // SAFETY: inside the tile, since `len` is a multiple of four.
         *value = unsafe { *from.add(at as usize).cast() };
     }
+    // Otherwise `ptxas` puts the first stores, which wait for their loads, before the last loads: to use their registers again.
+    // SAFETY: all threads of the warp come here.
+    unsafe { warp::sync_warp(u32::MAX) };
     for (i, value) in (0..).zip(values) {
         // SAFETY: inside the tile's room in shared memory.
         unsafe { tile.add(4 * (t + i * THREADS)).write_x4(value.0) };

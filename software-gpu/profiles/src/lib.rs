@@ -157,8 +157,10 @@ pub struct Memory {
     pub copy_setup_us: Figure,
     /// What blocks in step ask for at the same time takes this many times as long as at the full bandwidth.
     pub burst: Figure,
-    /// What the L2 cache delivers at most.
+    /// What the L2 cache delivers to loads and stores at most.
     pub l2_gb_per_s: Figure,
+    /// What it delivers to bulk copies, which ask for whole lines.
+    pub l2_bulk_gb_per_s: Figure,
     /// The share of the L2 cache that one kernel's data can fill.
     pub l2_share: Figure,
 }

@@ -100,6 +100,18 @@ impl Timed {
             .map_or(0.0, |times| times.median().as_nanos() as f64 / 1e3)
     }
 
+    /// What is compared with another run, in microseconds; 0 without samples. Of makespans and copies the least: what disturbs
+    /// them, such as other programs on the same host, only adds to them. Other times, such as a request's latency, differ from one
+    /// time to the next by their nature: of them the median.
+    pub fn compared_us(&self) -> f64 {
+        match self.kind {
+            Kind::Makespan | Kind::Copy => self
+                .times()
+                .map_or(0.0, |times| times.min().as_nanos() as f64 / 1e3),
+            Kind::Other => self.median_us(),
+        }
+    }
+
     /// The distance between the quartiles as a share of the median.
     pub fn spread(&self) -> f64 {
         self.times().map_or(0.0, |times| times.spread())

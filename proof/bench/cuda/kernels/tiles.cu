@@ -21,6 +21,7 @@ __device__ void load(float* tile, const float* __restrict__ from, uint32_t len, 
         const uint32_t at = 4 * (t + i * THREADS);
         if (at < len) values[i] = *reinterpret_cast<const float4*>(from + at);
     }
+    __syncwarp();  // no store before the last load
 #pragma unroll
     for (uint32_t i = 0; i < LOADS; ++i) {
         const uint32_t at = 4 * (t + i * THREADS);

@@ -71,9 +71,9 @@ pub enum Coupling {
     /// Not at all: each goes on as soon as its own operands are there.
     #[default]
     Free,
-    /// Asynchronous copies and mbarriers hand data from some to others.
+    /// Asynchronous copies and mbarriers, or barriers at which some do not wait, hand data from some to others.
     Handed,
-    /// Barriers hold warps up until others have come: the block goes through phases.
+    /// Barriers hold all warps up until others have come: the block goes through phases.
     Phased,
 }
 
@@ -95,6 +95,8 @@ pub struct BlockCost {
     pub global_read_bytes: u64,
     /// Bytes written to global memory, likewise.
     pub global_write_bytes: u64,
+    /// Those of them that bulk copies move.
+    pub bulk_bytes: u64,
     /// Bytes moved to and from shared memory.
     pub shared_bytes: u64,
     /// Bytes that the block moves to and from the shared memory of other blocks of its cluster.

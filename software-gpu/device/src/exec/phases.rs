@@ -43,7 +43,10 @@ pub(super) struct Phases {
     moved: (u64, u64),
     /// Bytes stored since something was last loaded.
     stored: u64,
+    /// Barriers hold warps up after something was loaded or stored.
     coupled: bool,
+    /// All threads of the block waited at one of them.
+    phased: bool,
 }
 
 impl Phases {
@@ -71,6 +74,7 @@ impl Phases {
             cost.exposed_bytes += read + written;
             return end.latest;
         }
+        self.phased = true;
         if read > 0 {
             cost.exposed_bytes += std::mem::take(&mut self.stored);
         }
@@ -83,7 +87,7 @@ impl Phases {
 
     /// The cost of the block, whose warps came to their end as `end` says. `handed`: asynchronous copies hand data over.
     pub fn block(&self, mut cost: BlockCost, ahead: Ahead, end: End, handed: bool) -> BlockCost {
-        cost.coupling = match (self.coupled, handed) {
+        cost.coupling = match (self.phased, self.coupled || handed) {
             (true, _) => Coupling::Phased,
             (false, true) => Coupling::Handed,
             (false, false) => Coupling::Free,
@@ -292,6 +296,8 @@ mod tests {
             (900, 0)
         );
         assert_eq!(cost.exposed_bytes, 160);
+        let block = phases.block(cost, NOTHING, at(900, 0), false);
+        assert_eq!(block.coupling, Coupling::Handed);
     }
 
     #[test]

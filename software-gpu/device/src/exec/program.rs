@@ -114,7 +114,7 @@ impl ExecutableKernel {
     }
 
     /// An estimate of the registers that `ptxas` would assign: the largest number of 32-bit values alive at once,
-    /// plus 8 for addresses and scratch, rounded up to the allocation unit of 8; at least 16 and at most 255, and no more
+    /// rounded up to the allocation unit of 8; at least 16 and at most 255, and no more
     /// than `.maxnreg` or an option of the load allows, or than the registers of a multiprocessor give to each thread of
     /// the largest block that the kernel declares.
     pub fn registers_per_thread(&self) -> u32 {

@@ -1,20 +1,31 @@
-//! Which granules of global memory a grid touches, for the model of the L2 cache.
+//! Which lines of global memory a grid touches, and when, for the model of the L2 cache.
 //!
-//! Blocks that follow one another, one for each multiprocessor, are taken to run at the same time: what they touch is a set. Of
-//! the blocks behind them it is known that they come later.
+//! Blocks that follow one another, one for each multiprocessor, are taken to run at the same time: a *group*. The clocks of its
+//! blocks go from 0 on, and what they touch is known by intervals of these: within an interval it is a set, and one interval comes
+//! after the other. Of the groups behind it is known that they come later.
 //!
-//! Every warp's access passes here: a small table of the latest granules keeps all but the first of many away from the list.
+//! Every warp's access passes here. A small table gathers what a block touches of its latest granules and keeps all but the first
+//! of many accesses away from the list.
 
-/// Granules that are remembered, by their low bits.
+/// Granules that are gathered, by their low bits.
 const LATEST: usize = 64;
 /// A list is first cleared of duplicates when it has so many entries.
 const CLEARED_AT: usize = 1 << 16;
+/// Bits of a time below the number of the group.
+const INTERVAL_BITS: u32 = 16;
 
-/// A granule that blocks of one group touch. In the order of groups, then of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Touch(u64);
+/// What blocks of one group touch of a granule in an interval. In the order of times, then of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The number of the group of blocks, then that of the interval.
+    pub time: u32,
+    /// The lines of the granule, a bit each.
+    pub lines: u32,
+    /// An address divided by [`GRANULE`](Touched::GRANULE).
+    pub granule: u64,
+}
 
-/// What the blocks of a grid touch: ascending, each once.
+/// What the blocks of a grid touch: ascending, each granule once in an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Touched {
     /// What loads touch.
@@ -24,37 +35,55 @@ pub struct Touched {
 }
 
 impl Touch {
-    /// Where the group is: an address has at most 52 bits, and a granule of it 40.
-    const GROUP: u32 = 40;
+    const NONE: Self = Self {
+        time: 0,
+        lines: 0,
+        granule: u64::MAX,
+    };
 
-    /// A granule, which is an address divided by [`GRANULE`](Touched::GRANULE), and the number of the group of blocks.
-    pub fn new(group: u64, granule: u64) -> Self {
-        let last = (1 << (u64::BITS - Self::GROUP)) - 1;
-        Self(group.min(last) << Self::GROUP | granule)
+    /// A time: the group of blocks, and the cycles since its blocks began.
+    pub fn time(group: u64, cycles: u64) -> u32 {
+        let last = (1 << (u32::BITS - INTERVAL_BITS)) - 1;
+        (group.min(last) as u32) << INTERVAL_BITS | interval(cycles)
     }
 
-    /// The number of the group of blocks.
-    pub fn group(self) -> u64 {
-        self.0 >> Self::GROUP
-    }
-
-    /// The granule.
-    pub fn granule(self) -> u64 {
-        self.0 & ((1 << Self::GROUP) - 1)
+    fn place(&self) -> (u32, u64) {
+        (self.time, self.granule)
     }
 }
 
+/// The interval of a group's clocks in which this cycle lies.
+#[inline(always)]
+fn interval(cycles: u64) -> u32 {
+    (cycles / Touched::INTERVAL).min((1 << INTERVAL_BITS) - 1) as u32
+}
+
 impl Touched {
-    /// Bytes of a granule.
-    pub const GRANULE: u64 = 4096;
+    /// Bytes of a line of the caches.
+    pub const LINE: u64 = 128;
+    /// Bytes of a granule: as many lines as a [`Touch`] has bits for.
+    pub const GRANULE: u64 = Self::LINE * u32::BITS as u64;
+    /// Cycles of an interval. Within one, multiprocessors in step load a few tiles, which is little beside an L2 cache.
+    pub const INTERVAL: u64 = 4096;
+
+    /// What the bytes `start..end` touch: each granule, and its lines.
+    #[inline(always)]
+    pub fn lines(start: u64, end: u64) -> impl Iterator<Item = (u64, u32)> {
+        let granules = start / Self::GRANULE..end.div_ceil(Self::GRANULE);
+        granules.map(move |granule| {
+            let base = granule * Self::GRANULE;
+            let first = (start.max(base) - base) / Self::LINE;
+            let last = (end.min(base + Self::GRANULE) - base - 1) / Self::LINE;
+            (granule, u32::MAX >> (31 - last) & u32::MAX << first)
+        })
+    }
 }
 
 /// The granules that one host thread has seen touched.
 pub(super) struct Granules {
-    /// Granule 0 for the blocks from here on.
-    group: Touch,
-    /// Granules with their groups, as numbers plus one.
-    latest: [u64; LATEST],
+    /// The time at which blocks from here on begin.
+    start: u32,
+    latest: [Touch; LATEST],
     list: Vec<Touch>,
     clear_at: usize,
 }
@@ -62,8 +91,8 @@ pub(super) struct Granules {
 impl Default for Granules {
     fn default() -> Self {
         Self {
-            group: Touch::new(0, 0),
-            latest: [0; LATEST],
+            start: 0,
+            latest: [Touch::NONE; LATEST],
             list: Vec::new(),
             clear_at: CLEARED_AT,
         }
@@ -71,31 +100,59 @@ impl Default for Granules {
 }
 
 impl Granules {
-    /// The granule that `address` lies in is touched.
+    /// These lines of a granule are touched by a block whose clock is at `cycles`.
     #[inline(always)]
-    pub fn touch(&mut self, address: u64) {
-        let granule = address / Touched::GRANULE;
-        let touch = self.group.0 | granule;
-        let latest = &mut self.latest[granule as usize % LATEST];
-        if *latest != touch + 1 {
-            *latest = touch + 1;
-            self.add(Touch(touch));
+    pub fn touch(&mut self, granule: u64, lines: u32, cycles: u64) {
+        let time = self.start | interval(cycles);
+        let at = granule as usize % LATEST;
+        let latest = &mut self.latest[at];
+        if latest.granule == granule && latest.time == time {
+            latest.lines |= lines;
+        } else {
+            self.displace(
+                at,
+                Touch {
+                    time,
+                    lines,
+                    granule,
+                },
+            );
         }
     }
 
+    fn displace(&mut self, at: usize, touch: Touch) {
+        let displaced = std::mem::replace(&mut self.latest[at], touch);
+        self.add(displaced);
+    }
+
     fn add(&mut self, touch: Touch) {
+        if touch == Touch::NONE {
+            return;
+        }
         self.list.push(touch);
         if self.list.len() >= self.clear_at {
             clear(&mut self.list);
             self.clear_at = CLEARED_AT.max(2 * self.list.len());
         }
     }
+
+    /// All that was touched, in no order.
+    fn into_list(mut self) -> Vec<Touch> {
+        self.latest.into_iter().for_each(|touch| self.add(touch));
+        self.list
+    }
 }
 
-/// Sorts, and leaves each once.
+/// Sorts, and leaves each granule once in an interval.
 fn clear(list: &mut Vec<Touch>) {
-    list.sort_unstable();
-    list.dedup();
+    list.sort_unstable_by_key(Touch::place);
+    list.dedup_by(|later, first| {
+        let same = later.place() == first.place();
+        if same {
+            first.lines |= later.lines;
+        }
+        same
+    });
 }
 
 /// What loads touched, and what stores and atomic operations did.
@@ -108,16 +165,16 @@ pub(super) struct Touches {
 impl Touches {
     /// A block of this group begins.
     pub fn begin(&mut self, group: u64) {
-        let group = Touch::new(group, 0);
-        (self.reads.group, self.writes.group) = (group, group);
+        let start = Touch::time(group, 0);
+        (self.reads.start, self.writes.start) = (start, start);
     }
 
     /// What several host threads have seen.
     pub fn together(all: Vec<Self>) -> Touched {
         let mut touched = Touched::default();
-        for touches in all {
-            touched.reads.extend(touches.reads.list);
-            touched.writes.extend(touches.writes.list);
+        for Self { reads, writes } in all {
+            touched.reads.extend(reads.into_list());
+            touched.writes.extend(writes.into_list());
         }
         clear(&mut touched.reads);
         clear(&mut touched.writes);
@@ -129,36 +186,57 @@ impl Touches {
 mod tests {
     use super::*;
 
-    /// These granules of group 0.
-    fn granules(numbers: std::ops::Range<u64>) -> Vec<Touch> {
-        numbers.map(|granule| Touch::new(0, granule)).collect()
+    const ALL: u32 = u32::MAX;
+
+    /// These granules, whole, at this time.
+    fn granules(time: u32, numbers: std::ops::Range<u64>) -> Vec<Touch> {
+        let touch = |granule| Touch {
+            time,
+            lines: ALL,
+            granule,
+        };
+        numbers.map(touch).collect()
+    }
+
+    #[test]
+    fn bytes_lie_in_lines() {
+        let lines = |start, end| Touched::lines(start, end).collect::<Vec<_>>();
+        assert_eq!(lines(4096, 8192), [(1, ALL)]);
+        assert_eq!(lines(4096 + 127, 4096 + 129), [(1, 0b11)]);
+        assert_eq!(lines(8191, 8193), [(1, 1 << 31), (2, 1)]);
+        assert_eq!(lines(8192 - 128, 12289), [(1, 1 << 31), (2, ALL), (3, 1)]);
     }
 
     #[test]
     fn every_granule_is_there_once_whoever_saw_it() {
         let mut all = vec![Touches::default(), Touches::default()];
-        for address in (0..(1 << 20)).step_by(32) {
-            all[address % 64 / 32].reads.touch(address as u64);
+        for sector in 0..(1 << 15) {
+            let (granule, lines) = (sector / 128, 1 << (sector % 128 / 4));
+            all[sector as usize % 2].reads.touch(granule, lines, 0);
         }
-        for granule in (0..200_000_u64).rev() {
-            all[0].writes.touch(granule * Touched::GRANULE + 4095);
-            all[1].writes.touch(granule % 100 * Touched::GRANULE);
+        for granule in (0..200_000).rev() {
+            all[0].writes.touch(granule, ALL, 0);
+            all[1].writes.touch(granule % 100, 1, 0);
         }
         let touched = Touches::together(all);
-        assert_eq!(touched.reads, granules(0..256));
-        assert_eq!(touched.writes, granules(0..200_000));
+        assert_eq!(touched.reads, granules(0, 0..256));
+        assert_eq!(touched.writes, granules(0, 0..200_000));
     }
 
     #[test]
-    fn a_granule_is_there_for_each_group_that_touches_it() {
+    fn a_granule_is_there_for_each_group_and_interval_that_touches_it() {
         let mut touches = Touches::default();
-        for group in [3, 0, 3] {
+        for (group, cycles) in [(3, 0), (0, 4096), (3, 4095), (0, 8191), (3, 4096)] {
             touches.begin(group);
-            touches.reads.touch(0x1_0000_0000_5000);
+            touches.reads.touch(5, 1 << group, cycles);
         }
         let touched = Touches::together(vec![touches]).reads;
-        let seen = touched.iter().map(|touch| (touch.group(), touch.granule()));
-        let granule = 0x1_0000_0000_5000 / 4096;
-        assert_eq!(seen.collect::<Vec<_>>(), [(0, granule), (3, granule)]);
+        let seen = touched.iter().map(|touch| (touch.time, touch.lines));
+        let (first, second) = (Touch::time(3, 0), Touch::time(3, 4096));
+        assert!(Touch::time(0, u64::MAX) < first && first < second);
+        assert_eq!(
+            seen.collect::<Vec<_>>(),
+            [(Touch::time(0, 4096), 1), (first, 8), (second, 8)]
+        );
     }
 }

@@ -102,7 +102,7 @@ fn merge(group: &[(u64, Demand)]) -> (u64, Demand) {
     let mut merged = group[0].1.clone();
     merged.pipes = Default::default();
     merged.bytes_per_pico = 0.0;
-    merged.cached_per_pico = 0.0;
+    merged.cache = 0.0;
     merged.exposed_per_pico = 0.0;
     for (run, demand) in group {
         let share = *run as f64 / count as f64 * (demand.picos / merged.picos);
@@ -110,7 +110,7 @@ fn merge(group: &[(u64, Demand)]) -> (u64, Demand) {
             *pipe += part * share;
         }
         merged.bytes_per_pico += demand.bytes_per_pico * share;
-        merged.cached_per_pico += demand.cached_per_pico * share;
+        merged.cache += demand.cache * share;
         merged.exposed_per_pico += demand.exposed_per_pico * share;
     }
     merged.peak = merged.pipes.iter().copied().fold(0.0, f64::max);

@@ -21,6 +21,9 @@ pub(super) struct Rates {
     turnover_cycles: f64,
     turnover_cycles_per_warp: f64,
     per_cycle: [f64; PIPES],
+    /// What the L2 cache delivers to threads, and to bulk copies, in bytes per picosecond.
+    cache: f64,
+    bulk_cache: f64,
 }
 
 impl Rates {
@@ -39,6 +42,8 @@ impl Rates {
             turnover_cycles: kernels.block_turnover_cycles.value,
             turnover_cycles_per_warp: kernels.block_turnover_cycles_per_warp.value,
             per_cycle,
+            cache: profile.memory.l2_gb_per_s.bytes_per_pico(),
+            bulk_cache: profile.memory.l2_bulk_gb_per_s.bytes_per_pico(),
         }
     }
 
@@ -62,12 +67,16 @@ impl Rates {
         let turnover = self.turnover_cycles + self.turnover_cycles_per_warp * f64::from(warps);
         let cycles = (block.latency_cycles.max(busiest) + turnover).max(1.0);
         let picos = cycles * self.picos_per_cycle;
+        let by_threads = block.cache_bytes.saturating_sub(block.bulk_bytes);
+        let cache_picos =
+            by_threads as f64 / self.cache + block.bulk_bytes as f64 / self.bulk_cache;
         Demand {
             picos,
             pipes: pipes.map(|pipe| pipe / cycles),
             peak: busiest / cycles,
+            waiting: (block.latency_cycles + turnover) / cycles,
             bytes_per_pico: block.dram_bytes as f64 / picos,
-            cached_per_pico: block.cache_bytes as f64 / picos,
+            cache: cache_picos / picos,
             exposed_per_pico: block.exposed_bytes as f64 / picos,
             coupling: block.coupling,
         }
@@ -83,10 +92,12 @@ pub(super) struct Demand {
     pub pipes: [f64; PIPES],
     /// The largest of these shares.
     pub peak: f64,
+    /// The share of that time that its slowest warp needs.
+    pub waiting: f64,
     /// Its draw on device memory.
     pub bytes_per_pico: f64,
-    /// Its draw on the L2 cache.
-    pub cached_per_pico: f64,
+    /// The share of the L2 cache's bandwidth.
+    pub cache: f64,
     /// The part of its draw on device memory that is in the way of what it waits for.
     pub exposed_per_pico: f64,
     /// How its warps depend on each other.

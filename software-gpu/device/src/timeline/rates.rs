@@ -27,8 +27,6 @@ pub(super) struct DeviceMemory {
     bandwidth: Bandwidth,
     /// The demand of one copy or memset, in bytes per picosecond.
     copy_demand: f64,
-    /// What the L2 cache delivers, likewise.
-    cache_limit: f64,
     burst: f64,
 }
 
@@ -41,7 +39,6 @@ impl DeviceMemory {
                 queueing: profile.memory.queueing.value,
             },
             copy_demand: limit * profile.memory.copy_demand.value,
-            cache_limit: profile.memory.l2_gb_per_s.bytes_per_pico(),
             burst: profile.memory.burst.value,
         }
     }
@@ -56,25 +53,11 @@ impl DeviceMemory {
         let copies = self.copy_claims(transfers, grids);
         let paces = paces(grids, left.limit, self.burst);
         let (mut speeds, copy_rates) = settle(grids, &copies, left, &paces);
-        self.share_cache(grids, &mut speeds);
+        share_cache(grids, &mut speeds);
         for (cohort, speed) in grids.cohorts.values_mut().zip(speeds) {
             cohort.fluid.set_rate(speed / cohort.demand.picos, now);
         }
         transfers.share_device(&copy_rates, now);
-    }
-
-    /// Slows cohorts down whose traffic is more than the L2 cache delivers.
-    fn share_cache(&self, grids: &Grids, speeds: &mut [f64]) {
-        let draw = |cohort: &Cohort| cohort.demand.cached_per_pico * cohort.blocks() as f64;
-        let cohorts = grids.cohorts.values().zip(&*speeds);
-        let asked: f64 = cohorts.map(|(cohort, speed)| draw(cohort) * speed).sum();
-        if asked > self.cache_limit {
-            for (cohort, speed) in grids.cohorts.values().zip(speeds) {
-                if cohort.demand.cached_per_pico > 0.0 {
-                    *speed *= self.cache_limit / asked;
-                }
-            }
-        }
     }
 
     /// A copy within the device asks as much as a device full of threads.
@@ -88,6 +71,20 @@ impl DeviceMemory {
             .values()
             .filter(|t| t.route.is_within_device());
         copies.map(|_| claim).collect()
+    }
+}
+
+/// Slows cohorts down whose traffic is more than the L2 cache delivers.
+fn share_cache(grids: &Grids, speeds: &mut [f64]) {
+    let share = |cohort: &Cohort| cohort.demand.cache * cohort.blocks() as f64;
+    let cohorts = grids.cohorts.values().zip(&*speeds);
+    let asked: f64 = cohorts.map(|(cohort, speed)| share(cohort) * speed).sum();
+    if asked > 1.0 {
+        for (cohort, speed) in grids.cohorts.values().zip(speeds) {
+            if cohort.demand.cache > 0.0 {
+                *speed /= asked;
+            }
+        }
     }
 }
 
@@ -121,8 +118,9 @@ fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> 
 /// - *Phases* that barriers keep apart: all blocks that were placed together store at the same time, and what each loads then waits
 ///   for what all of them have stored. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with the loads
 ///   C of the busiest pipe and M of device memory at full speed, they take sqrt(1 + C^2 + M^2) times as long as one alone.
-/// - *Data handed over* by asynchronous copies: when pipe and memory are both nearly busy, each waits for the other now and
-///   then, and the two together take the cube root of C^3 + M^3.
+/// - *Data handed over* by asynchronous copies or named barriers: when pipe and memory are both nearly busy, each waits for the other now and
+///   then, and the two together take the cube root of C^3 + M^3. Plain loads wait for what all blocks have stored here, too, but while
+///   they do, the pipe is busy.
 ///
 /// Both laws are fitted to the kernels of `multi_stream_pipeline --part warp-specialised` on an H200.
 fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
@@ -133,6 +131,11 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
     }
     let draw = |cohort: &Cohort| cohort.demand.bytes_per_pico * cohort.blocks() as f64;
     let on_memory = grids.cohorts.values().map(draw).sum::<f64>() / memory;
+    // By what all blocks that were placed together have stored.
+    let held_up = |cohort: &Cohort| {
+        let at_once = cohort.demand.exposed_per_pico * f64::from(cohort.multiprocessors);
+        burst * at_once / memory
+    };
     let loads = loads(grids);
     for (pace, (id, cohort)) in paces.iter_mut().zip(&grids.cohorts) {
         let (on_pipe, blocks) = loads.get(id).copied().unwrap_or_default();
@@ -141,11 +144,12 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
             Coupling::Handed => {
                 let together =
                     cube_root(on_pipe * on_pipe * on_pipe + on_memory * on_memory * on_memory);
-                1.0 / together.max(1.0)
+                1.0 / together
+                    .max(cohort.demand.waiting + held_up(cohort))
+                    .max(1.0)
             }
             Coupling::Phased => {
-                let at_once = cohort.demand.exposed_per_pico * f64::from(cohort.multiprocessors);
-                let alone = 1.0 + burst * at_once / memory;
+                let alone = 1.0 + held_up(cohort);
                 let beside = match blocks {
                     0 | 1 => 0.0,
                     _ => (on_pipe * on_pipe + on_memory * on_memory) / (alone * alone),

@@ -113,6 +113,8 @@ pub struct BlockTime {
     pub dram_bytes: u64,
     /// Bytes moved between the L2 cache and the multiprocessor, those of device memory among them.
     pub cache_bytes: u64,
+    /// Those of them that bulk copies move.
+    pub bulk_bytes: u64,
     /// Bytes of device memory that are in the way of what the block waits for while it does nothing else.
     pub exposed_bytes: u64,
     /// Bytes moved between shared memory and registers.

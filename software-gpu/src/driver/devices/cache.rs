@@ -1,12 +1,10 @@
-//! The L2 cache of one device: which granules of memory it holds, and how much of a kernel's traffic it serves.
+//! The L2 cache of one device: which lines of memory it holds, and how much of a kernel's traffic it serves.
 //!
 //! A kernel's loads hit what operations before it have left in the cache, and what its other blocks have loaded already.
-//! Stores stay in the cache until their granule is displaced: only the first store to a granule is charged to device memory.
+//! Stores stay in the cache until their granule is displaced: only the first store to a line is charged to device memory.
 //! The granules least recently used are displaced. A kernel that touches more than the cache holds finds nothing of what was there,
-//! and leaves nothing behind that the next one would find. Its blocks that run together touch a set, without an order: where it is
-//! larger than the cache, what they load again is found for the share that has room.
-
-use std::num::NonZeroUsize;
+//! and leaves nothing behind that the next one would find. What its blocks touch within an interval is a set, without an order: where
+//! it is larger than the cache, what they load again is found for the share that has room.
 
 use lru::LruCache;
 
@@ -16,8 +14,19 @@ use crate::timeline::profile::Profile;
 /// The cache.
 #[derive(Debug)]
 pub(in crate::driver) struct Cache {
-    /// By granule: whether it was stored to, and device memory does not have that yet.
-    held: LruCache<u64, bool>,
+    granules: LruCache<u64, Held>,
+    /// Lines of all granules.
+    lines: u64,
+    /// How many lines it holds at most.
+    capacity: u64,
+}
+
+/// What is held of a granule: a bit for each line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    lines: u32,
+    /// Those that were stored to, and device memory does not have that yet.
+    dirty: u32,
 }
 
 /// What share of a kernel's traffic goes to device memory.
@@ -27,52 +36,53 @@ pub(in crate::driver) struct Misses {
     pub(in crate::driver) writes: f64,
 }
 
-/// What the touches of one kind come to.
+/// What the touches of one kind come to, in lines.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
-    /// By group, the granules that it touches: in all.
-    touched: usize,
+    /// Those touched: in each interval anew.
+    touched: u64,
     /// Those that are not in the cache.
-    missed: usize,
-    /// Those for which there is no room beside the others of the group.
-    crowded: usize,
+    missed: u64,
+    /// Those for which there is no room beside the others of their interval.
+    crowded: u64,
 }
 
 impl Cache {
     pub(in crate::driver) fn new(profile: &Profile) -> Self {
         let bytes = f64::from(profile.device.l2_cache_size) * profile.memory.l2_share.value;
-        Self::of((bytes / Touched::GRANULE as f64) as usize)
+        Self::of((bytes / Touched::LINE as f64) as u64)
     }
 
-    /// Of so many granules, one at least.
-    fn of(granules: usize) -> Self {
-        let capacity = NonZeroUsize::new(granules).unwrap_or(NonZeroUsize::MIN);
+    /// Of so many lines, those of one granule at least.
+    fn of(lines: u64) -> Self {
         Self {
-            held: LruCache::new(capacity),
+            granules: LruCache::unbounded(),
+            lines: 0,
+            capacity: lines.max(Touched::GRANULE / Touched::LINE),
         }
     }
 
     /// A kernel that costs `cost` runs.
     pub(in crate::driver) fn run(&mut self, cost: &GridCost) -> Misses {
-        let same_group = |one: &Touch, other: &Touch| one.group() == other.group();
+        let same_time = |one: &Touch, other: &Touch| one.time == other.time;
         let Touched { reads, writes } = &cost.touched;
         let [all_read, all_written] = [reads, writes].map(|touches| distinct(touches));
-        let too_large = all_read + all_written > self.held.cap().get();
+        let too_large = all_read + all_written > self.capacity;
         if too_large {
             // What it needs first displaces what it would have found.
-            self.held.clear();
+            self.clear();
         }
-        let mut groups = reads.chunk_by(same_group).peekable();
+        let mut intervals = reads.chunk_by(same_time).peekable();
         let (mut read, mut written) = (Traffic::default(), Traffic::default());
-        for stores in writes.chunk_by(same_group) {
-            while let Some(loads) = groups.next_if(|loads| loads[0].group() <= stores[0].group()) {
+        for stores in writes.chunk_by(same_time) {
+            while let Some(loads) = intervals.next_if(|loads| loads[0].time <= stores[0].time) {
                 self.touch(loads, false, &mut read);
             }
             self.touch(stores, true, &mut written);
         }
-        groups.for_each(|loads| self.touch(loads, false, &mut read));
+        intervals.for_each(|loads| self.touch(loads, false, &mut read));
         if too_large {
-            self.held.clear();
+            self.clear();
         }
         let total = |bytes: fn(&BlockCost) -> u64| -> u64 {
             let runs = cost.runs.iter();
@@ -86,69 +96,95 @@ impl Cache {
 
     /// A copy or a memset writes to device memory, through the cache.
     pub(in crate::driver) fn fill(&mut self, start: u64, bytes: u64) {
-        let granules = start / Touched::GRANULE..(start + bytes).div_ceil(Touched::GRANULE);
-        if granules.end - granules.start > self.held.cap().get() as u64 {
-            return self.held.clear();
+        if bytes / Touched::LINE > self.capacity {
+            return self.clear();
         }
-        for granule in granules {
-            self.held.put(granule, true);
+        for (granule, lines) in Touched::lines(start, start + bytes) {
+            self.hold(granule, lines, true);
         }
     }
 
-    /// Blocks that run together touch these granules.
-    fn touch(&mut self, group: &[Touch], stores: bool, traffic: &mut Traffic) {
-        traffic.touched += group.len();
-        traffic.crowded += group.len().saturating_sub(self.held.cap().get());
-        for touch in group {
-            let held = self.held.get_mut(&touch.granule());
-            let hits = held.as_deref().is_some_and(|dirty| *dirty || !stores);
-            traffic.missed += usize::from(!hits);
-            match held {
-                Some(dirty) => *dirty |= stores,
-                None => _ = self.held.put(touch.granule(), stores),
-            }
+    /// Blocks touch these lines in one interval.
+    fn touch(&mut self, interval: &[Touch], stores: bool, traffic: &mut Traffic) {
+        let mut touched = 0;
+        for touch in interval {
+            touched += u64::from(touch.lines.count_ones());
+            let missed = self.hold(touch.granule, touch.lines, stores);
+            traffic.missed += u64::from(missed.count_ones());
         }
+        traffic.touched += touched;
+        traffic.crowded += touched.saturating_sub(self.capacity);
+    }
+
+    /// Holds these lines of a granule from now on. Returns those that device memory has to give, or to take for the first time.
+    fn hold(&mut self, granule: u64, lines: u32, stored: bool) -> u32 {
+        let held = self.granules.get_or_insert_mut(granule, Held::default);
+        let missed = lines & !if stored { held.dirty } else { held.lines };
+        self.lines += u64::from((lines & !held.lines).count_ones());
+        held.lines |= lines;
+        if stored {
+            held.dirty |= lines;
+        }
+        while self.lines > self.capacity {
+            let displaced = self.granules.pop_lru();
+            self.lines -= displaced.map_or(self.lines, |(_, held)| held.lines.count_ones().into());
+        }
+        missed
+    }
+
+    fn clear(&mut self) {
+        self.granules.clear();
+        self.lines = 0;
     }
 }
 
 impl Traffic {
-    /// The share of `bytes` bytes of traffic that goes to device memory, when so many granules are touched.
-    fn share(&self, granules: usize, bytes: u64) -> f64 {
+    /// The share of `bytes` bytes of traffic that goes to device memory, when so many lines are touched.
+    fn share(&self, lines: u64, bytes: u64) -> f64 {
         if self.touched == 0 || bytes == 0 {
             return 1.0;
         }
         let bytes = bytes as f64;
-        let granule = Touched::GRANULE as f64;
-        // Of granules that are touched in part, no more comes than was asked for.
-        let first = self.missed as f64 * granule.min(bytes / granules as f64);
-        let again = (bytes - self.touched as f64 * granule).max(0.0);
+        let line = Touched::LINE as f64;
+        // Of lines that are touched in part, no more comes than was asked for.
+        let first = self.missed as f64 * line.min(bytes / lines as f64);
+        let again = (bytes - self.touched as f64 * line).max(0.0);
         let crowded = self.crowded as f64 / self.touched as f64;
         ((first + again * crowded) / bytes).min(1.0)
     }
 }
 
-/// How many granules these are. A group has each once.
-fn distinct(touches: &[Touch]) -> usize {
+/// How many lines these are, each once.
+fn distinct(touches: &[Touch]) -> u64 {
+    let count = |lines: u32| u64::from(lines.count_ones());
     let ends = touches.first().zip(touches.last());
-    if ends.is_none_or(|(first, last)| first.group() == last.group()) {
-        return touches.len();
+    if ends.is_none_or(|(first, last)| first.time == last.time) {
+        return touches.iter().map(|touch| count(touch.lines)).sum();
     }
-    let mut granules: Vec<u64> = touches.iter().map(|touch| touch.granule()).collect();
+    let mut granules: Vec<(u64, u32)> = touches.iter().map(|at| (at.granule, at.lines)).collect();
     granules.sort_unstable();
-    granules.dedup();
-    granules.len()
+    let of_one = granules.chunk_by(|one, other| one.0 == other.0);
+    of_one
+        .map(|parts| count(parts.iter().fold(0, |all, (_, lines)| all | lines)))
+        .sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cache(granules: usize) -> Cache {
-        Cache::of(granules)
+    /// Of so many granules.
+    fn cache(granules: u64) -> Cache {
+        Cache::of(granules * 32)
     }
 
+    /// All lines of these granules, touched by one group.
     fn of_group(group: u64, granules: std::ops::Range<u64>) -> impl Iterator<Item = Touch> {
-        granules.map(move |granule| Touch::new(group, granule))
+        granules.map(move |granule| Touch {
+            time: Touch::time(group, 0),
+            lines: u32::MAX,
+            granule,
+        })
     }
 
     /// A kernel that loads each byte of these granules `times` times and stores each byte of those once.
@@ -201,7 +237,7 @@ mod tests {
                 reads: reads
                     .flat_map(|(group, range)| of_group(group, range))
                     .collect(),
-                writes: Vec::new(),
+                ..Touched::default()
             },
         }
     }
@@ -262,8 +298,63 @@ mod tests {
     fn a_copy_fills() {
         let mut cache = cache(100);
         cache.fill(4096 * 10 + 1, 4096 * 5);
-        assert_eq!(cache.run(&kernel(10..16, 1, 0..0)).reads, 0.0);
+        assert_eq!(cache.run(&kernel(10..15, 1, 0..0)).reads, 0.0);
+        // One line of it.
+        assert_eq!(cache.run(&kernel(15..16, 1, 0..0)).reads, 31.0 / 32.0);
         cache.fill(0, 4096 * 101);
         assert_eq!(cache.run(&kernel(10..16, 1, 0..0)).reads, 1.0);
+    }
+
+    /// Two blocks go through the same tiles side by side: each loads in an interval what the other does, and both have more than the cache
+    /// holds in the end.
+    #[test]
+    fn blocks_in_step_find_what_they_load_in_the_same_interval() {
+        let tiles = 10;
+        let reads = (0..tiles).flat_map(|tile| {
+            let time = Touch::time(0, tile * Touched::INTERVAL);
+            of_group(0, 10 * tile..10 * tile + 10).map(move |touch| Touch { time, ..touch })
+        });
+        let block = BlockCost {
+            global_read_bytes: tiles * 10 * Touched::GRANULE,
+            ..BlockCost::default()
+        };
+        let kernel = GridCost {
+            runs: vec![(2, block)],
+            touched: Touched {
+                reads: reads.collect(),
+                ..Touched::default()
+            },
+        };
+        assert_eq!(cache(20).run(&kernel).reads, 0.5);
+        // As a set without an order, most would have to be loaded again.
+        let mut at_once = kernel;
+        let reads = &mut at_once.touched.reads;
+        reads.iter_mut().for_each(|touch| touch.time = 0);
+        assert_eq!(cache(20).run(&at_once).reads, 0.9);
+    }
+
+    #[test]
+    fn a_granule_has_room_for_the_lines_that_it_holds() {
+        let line = |number: u64| Touch {
+            time: Touch::time(number / 40, 0),
+            lines: 1,
+            granule: number % 40,
+        };
+        // 40 lines of as many granules, twice, in a cache of 64 lines.
+        let kernel = GridCost {
+            runs: vec![(
+                80,
+                BlockCost {
+                    global_read_bytes: Touched::LINE,
+                    ..BlockCost::default()
+                },
+            )],
+            touched: Touched {
+                reads: (0..80).map(line).collect(),
+                ..Touched::default()
+            },
+        };
+        assert_eq!(cache(2).run(&kernel).reads, 0.5);
+        assert_eq!(cache(1).run(&kernel).reads, 1.0);
     }
 }

@@ -119,7 +119,7 @@ impl Part {
                 kind: recorded.kind,
                 measured: recorded.us,
                 tolerance: recorded.tolerance_us / recorded.us,
-                modelled: found.median_us(),
+                modelled: found.compared_us(),
             });
         }
         if absent.is_some() {

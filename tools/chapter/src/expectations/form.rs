@@ -57,7 +57,7 @@ pub struct ExpectedPart {
     pub timelines: Vec<ExpectedTimeline>,
 }
 
-/// A median.
+/// A time, as runs are [compared](chapter_results::part::Timed::compared_us): of makespans and copies the least.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedTime {
@@ -67,7 +67,7 @@ pub struct ExpectedTime {
     pub variant: String,
     /// What is timed.
     pub kind: Kind,
-    /// The median of the runs' medians in microseconds.
+    /// The middle of the runs' times, in microseconds.
     pub us: f64,
     /// How far from it a run may be, in microseconds. Absent for a model: not at all; and where `range_us` is there instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]

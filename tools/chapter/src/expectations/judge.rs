@@ -92,7 +92,7 @@ fn time(figures: &mut Figures, times: TimeSource, expected: &ExpectedTime, part:
         return figures.changed(&format!("{group}, {variant}"), "not timed", "timed");
     };
     let figure = named(timed);
-    let us = timed.median_us();
+    let us = timed.compared_us();
     if expected.range_us.is_some() {
         figures.varying += 1;
     } else {

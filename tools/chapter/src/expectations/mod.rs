@@ -1,7 +1,7 @@
 //! Expectations of a device's runs: recorded once, and compared with every later run.
 //!
-//! `expectations/DEVICE/TARGET.json` holds, for each part, a hash of its work, its plans, the median of everything that it times, each
-//! variant's ratio to the first of its group, and the figures of its claims, with the tolerances that several recorded runs
+//! `expectations/DEVICE/TARGET.json` holds, for each part, a hash of its work, its plans, the time of everything that it times (of
+//! makespans and copies the least, which other programs on the host disturb least, of other times the median), each variant's ratio to the first of its group, and the figures of its claims, with the tolerances that several recorded runs
 //! give. DEVICE names the device, its link, its clocks and the driver's branch; the whole fingerprint is in the file.
 //!
 //! - Claims, groups and variants are known by their ids: another sentence changes nothing, another id is another thing.

@@ -8,7 +8,7 @@ use hmac_sha256::Hash;
 
 /// The largest tolerance, as a share of the value or, of a share, in itself. A figure whose runs are further apart judges nothing.
 const LARGEST: f64 = 0.15;
-/// Of an event's clock: two medians this close are the same, in microseconds.
+/// Of an event's clock: two times this close are the same, in microseconds.
 const RESOLUTION_US: f64 = 1.0;
 /// How near a model's figures are to the recorded ones when other parts ran before.
 const NEAR: f64 = 0.01;
@@ -77,7 +77,7 @@ fn measured(first: &PartResults, runs: &[&PartResults]) -> ExpectedPart {
 /// What a model gives: itself.
 pub fn modelled(part: &PartResults) -> ExpectedPart {
     let time = |timed: &Timed| ExpectedTime {
-        us: timed.median_us(),
+        us: timed.compared_us(),
         ..untimed(timed)
     };
     let claim = |claim: &Claim| ExpectedClaim {
@@ -159,7 +159,7 @@ pub fn timed<'a>(part: &'a PartResults, group: &str, variant: &str) -> Option<&'
 pub fn ratio(part: &PartResults, timed: &Timed) -> Option<f64> {
     let is_sibling = |other: &&Timed| other.group.id == timed.group.id && other.kind == timed.kind;
     let first = part.timed.iter().find(is_sibling)?;
-    let (first_us, us) = (first.median_us(), timed.median_us());
+    let (first_us, us) = (first.compared_us(), timed.compared_us());
     (first.variant.id != timed.variant.id && first_us > 0.0 && us > 0.0).then(|| first_us / us)
 }
 
@@ -175,9 +175,12 @@ fn time(runs: &[&PartResults], first: &Timed) -> Option<ExpectedTime> {
         .iter()
         .filter_map(|run| Some((*run, timed(run, group, variant)?)))
         .collect();
-    let medians: Vec<f64> = in_runs.iter().map(|(_, timed)| timed.median_us()).collect();
-    let us = middle(&medians);
-    let (tolerance_us, range_us) = judging(&medians, RESOLUTION_US, LARGEST * us, 3);
+    let times: Vec<f64> = in_runs
+        .iter()
+        .map(|(_, timed)| timed.compared_us())
+        .collect();
+    let us = middle(&times);
+    let (tolerance_us, range_us) = judging(&times, RESOLUTION_US, LARGEST * us, 3);
     let ratios = in_runs.iter().filter_map(|(run, timed)| ratio(run, timed));
     let ratios: Vec<f64> = ratios.collect();
     let ratio = (ratios.len() == runs.len()).then(|| middle(&ratios));

@@ -37,7 +37,7 @@ pub struct RecordedTime {
     pub variant: String,
     /// What is timed.
     pub kind: Kind,
-    /// The median in microseconds.
+    /// Its time in microseconds.
     pub us: f64,
     /// How far from it a run may be, in microseconds; where no run is judged by it, how far the recorded runs are apart.
     pub tolerance_us: f64,

@@ -188,11 +188,27 @@ proptest! {
         let outcome = judged(&other, &folder);
         let regressions = lines(&outcome, "REGRESSION");
         prop_assert_eq!(regressions.len(), 1);
-        let found = other.parts[0].timed[variant].median_us();
+        let found = other.parts[0].timed[variant].compared_us();
         let end = format!("{}, makespan: {found:.3} µs, expected", VARIANTS[variant]);
         prop_assert!(regressions[0].contains(&end), "{}", regressions[0]);
         prop_assert_eq!(outcome.exit(false), Exit::LessonFails);
     }
+}
+
+#[test]
+fn what_disturbs_most_samples_of_a_makespan_is_no_regression() {
+    let calm = || measured(&[vec![2000.0; 5], vec![1200.0; 5]]);
+    let folder = recorded(&[calm(), calm(), calm()]);
+    let disturbed = |least: f64, kind| {
+        let mut run = calm();
+        let timed = &mut run.parts[0].timed[1];
+        (timed.kind, timed.samples_us) = (kind, vec![least, 1500.0, 1600.0, 1700.0, 1800.0]);
+        judged(&run, &folder).exit(false)
+    };
+    assert_eq!(disturbed(1210.0, Kind::Makespan), Exit::LessonHolds);
+    assert_eq!(disturbed(1300.0, Kind::Makespan), Exit::LessonFails);
+    // How long a request takes has a middle, and that has moved.
+    assert_eq!(disturbed(1210.0, Kind::Other), Exit::LessonFails);
 }
 
 #[test]

@@ -97,7 +97,8 @@ pub(super) fn kernel(
         name: kernel.name.clone(),
         parameters: kernel.parameters.clone(),
         static_shared: link.static_shared,
-        registers: (totals.registers + 8)
+        registers: totals
+            .registers
             .next_multiple_of(8)
             .clamp(16, 255)
             .min(most_registers(kernel)),

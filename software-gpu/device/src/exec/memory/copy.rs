@@ -234,7 +234,7 @@ impl<'g> Context<'g> {
         self.watch_access(site, access, &target, bytes.into(), lane);
         match target.global {
             Some((allocation, offset)) => {
-                self.count_row(&target, address, bytes.into(), access);
+                self.count_bulk(&target, address, bytes.into(), access);
                 if access == Access::Store {
                     self.hold.before_store(allocation, offset, bytes as usize);
                 }

@@ -5,6 +5,7 @@ use crate::ptx::ir::Space;
 
 use super::super::cluster::Lookup;
 use super::super::context::Context;
+use super::super::cost::BlockCost;
 use super::super::fault::{Access, Fault, Nearest};
 use super::super::op::Slot;
 use super::super::touched::Touched;
@@ -323,14 +324,26 @@ impl<'g> Context<'g> {
         if target.global.is_some() {
             let sectors = (address + bytes - 1) / SECTOR - address / SECTOR + 1;
             self.count(sectors, access);
-            let mut at = address / Touched::GRANULE * Touched::GRANULE;
-            while at < address + bytes {
-                self.touch(at, access);
-                at += Touched::GRANULE;
+            for (granule, lines) in Touched::lines(address, address + bytes) {
+                self.touch(granule, lines, access);
             }
         } else {
             self.count_shared(target, bytes);
         }
+    }
+
+    /// Counts what a bulk copy moves from or to global memory.
+    pub(super) fn count_bulk(
+        &mut self,
+        target: &Target<'_>,
+        address: u64,
+        bytes: u64,
+        access: Access,
+    ) {
+        let moved = |cost: &BlockCost| cost.global_read_bytes + cost.global_write_bytes;
+        let before = moved(&self.cost);
+        self.count_row(target, address, bytes, access);
+        self.cost.bulk_bytes += moved(&self.cost) - before;
     }
 
     /// Counts the traffic of an access to what is not global memory.
@@ -346,14 +359,14 @@ impl<'g> Context<'g> {
     #[inline(always)]
     pub(super) fn count_sector(&mut self, address: u64, access: Access) {
         self.count(1, access);
-        self.touch(address, access);
+        self.touch_line(address, access);
     }
 
     /// Counts the traffic of accesses lane by lane.
     pub(super) fn count_sectors(&mut self, sectors: &Sectors, access: Access) {
         self.count(sectors.count as u64, access);
         for sector in &sectors.seen[..sectors.count] {
-            self.touch(sector * SECTOR, access);
+            self.touch_line(sector * SECTOR, access);
         }
     }
 
@@ -365,12 +378,20 @@ impl<'g> Context<'g> {
         }
     }
 
+    /// The line that `address` lies in is touched.
     #[inline(always)]
-    fn touch(&mut self, address: u64, access: Access) {
-        match access {
-            Access::Load => self.touches.reads.touch(address),
-            Access::Store | Access::Atomic => self.touches.writes.touch(address),
-        }
+    fn touch_line(&mut self, address: u64, access: Access) {
+        let line = address % Touched::GRANULE / Touched::LINE;
+        self.touch(address / Touched::GRANULE, 1 << line, access);
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, granule: u64, lines: u32, access: Access) {
+        let granules = match access {
+            Access::Load => &mut self.touches.reads,
+            Access::Store | Access::Atomic => &mut self.touches.writes,
+        };
+        granules.touch(granule, lines, self.cycles);
     }
 }
 

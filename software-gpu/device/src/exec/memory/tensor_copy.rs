@@ -251,7 +251,7 @@ impl<'g> Context<'g> {
             return None;
         };
         self.watch_access(site, access, &target, bytes, tile.lane);
-        self.count_row(&target, row.address, bytes, access);
+        self.count_bulk(&target, row.address, bytes, access);
         if let (Access::Store, Some((allocation, offset))) = (access, target.global) {
             self.hold.before_store(allocation, offset, bytes as usize);
         }
