@@ -210,3 +210,9 @@ pub fn attribute(number: i32) -> Option<i32> {
     let result = unsafe { get(&mut value, number, 0) };
     (result == cudaError_enum::CUDA_SUCCESS).then_some(value)
 }
+
+/// Whether the device has thread block clusters: compute capability 9.0 and later.
+pub fn has_clusters() -> bool {
+    const CLUSTER_LAUNCH: i32 = 120;
+    attribute(CLUSTER_LAUNCH) == Some(1)
+}

@@ -62,16 +62,10 @@ pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
         findings.measured(SECTION, name, bench.counted(chain)?);
     }
     findings.shown(SECTION, "release", bench.counted(chains.release)?);
-    if has_clusters() {
+    if gpu::has_clusters() {
         of_clusters(findings, &bench, clock)?;
     }
     gpu::free(bench.header)
-}
-
-/// Whether the device has thread block clusters: compute capability 9.0 and later.
-fn has_clusters() -> bool {
-    const CLUSTER_LAUNCH: i32 = 120;
-    gpu::attribute(CLUSTER_LAUNCH) == Some(1)
 }
 
 fn of_clusters(findings: &mut Findings, bench: &Bench<'_>, clock: f64) -> Result<()> {

@@ -14,6 +14,7 @@ mod graphs;
 mod handovers;
 mod host_calls;
 mod kernels;
+mod l2;
 mod latencies;
 mod memory;
 mod multiprocessors;
@@ -143,6 +144,7 @@ fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwat
     graphs::measure(findings, &kernels, &watch)?;
     multiprocessors::measure(findings, &kernels, &watch)?;
     memory::measure(findings, &watch)?;
+    l2::measure(findings, &watch)?;
     latencies::measure(findings, &watch)?;
     Ok((kernels, watch))
 }

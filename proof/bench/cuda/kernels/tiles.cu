@@ -19,14 +19,12 @@ __device__ void load(float* tile, const float* __restrict__ from, uint32_t len, 
 #pragma unroll
     for (uint32_t i = 0; i < LOADS; ++i) {
         const uint32_t at = 4 * (t + i * THREADS);
-        if (at < len) values[i] = *reinterpret_cast<const float4*>(from + at);
+        // Beyond the end, the first group once more.
+        values[i] = *reinterpret_cast<const float4*>(from + (at < len ? at : 0));
     }
     __syncwarp();  // no store before the last load
 #pragma unroll
-    for (uint32_t i = 0; i < LOADS; ++i) {
-        const uint32_t at = 4 * (t + i * THREADS);
-        if (at < len) *reinterpret_cast<float4*>(tile + at) = values[i];
-    }
+    for (uint32_t i = 0; i < LOADS; ++i) *reinterpret_cast<float4*>(tile + 4 * (t + i * THREADS)) = values[i];
 }
 
 // Computes the consumer's groups of a tile and stores them; `release` is called when it has read them.

@@ -13,6 +13,8 @@ use super::work::{BlockTime, Coupling};
 /// Pipes of one multiprocessor: the classes, then schedulers, shared memory, memory port, atomics, block starts, the
 /// network of clusters.
 pub(super) const PIPES: usize = CLASSES + 6;
+/// The port to the memory system among them.
+pub(super) const PORT: usize = CLASSES + 2;
 
 /// The machine's side of the reckoning.
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ impl Rates {
         per_cycle[..CLASSES].copy_from_slice(&kernels.per_cycle());
         per_cycle[CLASSES] = kernels.dispatch_per_cycle.value;
         per_cycle[CLASSES + 1] = kernels.shared_bytes_per_cycle.value;
-        per_cycle[CLASSES + 2] = kernels.global_bytes_per_cycle.value;
+        per_cycle[PORT] = kernels.global_bytes_per_cycle.value;
         per_cycle[CLASSES + 3] = kernels.atomics_per_cycle.value;
         per_cycle[CLASSES + 4] = 1.0 / kernels.block_start_cycles.value;
         per_cycle[CLASSES + 5] = kernels.cluster_bytes_per_cycle.value;
@@ -55,7 +57,7 @@ impl Rates {
         }
         amounts[CLASSES] = block.issue.iter().map(|&count| f64::from(count)).sum();
         amounts[CLASSES + 1] = block.shared_bytes as f64;
-        amounts[CLASSES + 2] = block.cache_bytes.max(block.dram_bytes) as f64;
+        amounts[PORT] = block.cache_bytes.max(block.dram_bytes) as f64;
         amounts[CLASSES + 3] = block.atomics as f64;
         amounts[CLASSES + 4] = 1.0;
         amounts[CLASSES + 5] = block.cluster_bytes as f64;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Time;
-use super::demand::PIPES;
+use super::demand::{PIPES, PORT};
 use super::grids::{Cohort, Grids};
 use super::multiprocessors::CohortId;
 use super::profile::Profile;
@@ -118,8 +118,8 @@ fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> 
 /// - *Phases* that barriers keep apart: all blocks that were placed together store at the same time, and what each loads then waits
 ///   for what all of them have stored. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with the loads
 ///   C of the busiest pipe and M of device memory at full speed, they take sqrt(1 + C^2 + M^2) times as long as one alone.
-/// - *Data handed over* by asynchronous copies or named barriers: when pipe and memory are both nearly busy, each waits for the other now and
-///   then, and the two together take the cube root of C^3 + M^3. Plain loads wait for what all blocks have stored here, too, but while
+/// - *Data handed over* by asynchronous copies or named barriers: when pipe and memory, or the L2 cache, are both nearly busy, each waits for
+///   the other now and then, and the two together take the cube root of C^3 + M^3. Plain loads wait for what all blocks have stored here, too, but while
 ///   they do, the pipe is busy.
 ///
 /// Both laws are fitted to the kernels of `multi_stream_pipeline --part warp-specialised` on an H200.
@@ -131,6 +131,8 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
     }
     let draw = |cohort: &Cohort| cohort.demand.bytes_per_pico * cohort.blocks() as f64;
     let on_memory = grids.cohorts.values().map(draw).sum::<f64>() / memory;
+    let of_cache = |cohort: &Cohort| cohort.demand.cache * cohort.blocks() as f64;
+    let on_cache = grids.cohorts.values().map(of_cache).sum::<f64>();
     // By what all blocks that were placed together have stored.
     let held_up = |cohort: &Cohort| {
         let at_once = cohort.demand.exposed_per_pico * f64::from(cohort.multiprocessors);
@@ -142,8 +144,8 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
         *pace = match cohort.demand.coupling {
             Coupling::Free => 1.0,
             Coupling::Handed => {
-                let together =
-                    cube_root(on_pipe * on_pipe * on_pipe + on_memory * on_memory * on_memory);
+                let [pipe, fetching] = [on_pipe, on_memory.max(on_cache)];
+                let together = cube_root(pipe * pipe * pipe + fetching * fetching * fetching);
                 1.0 / together
                     .max(cohort.demand.waiting + held_up(cohort))
                     .max(1.0)
@@ -162,7 +164,7 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
 }
 
 /// For each cohort what all blocks beside it and itself ask of the busiest pipe at full speed, and how many they are, on the
-/// multiprocessor where that is most.
+/// multiprocessor where that is most. The port to the memory system is no such pipe: it works when memory does.
 fn loads(grids: &Grids) -> BTreeMap<CohortId, (f64, u32)> {
     let mixtures: BTreeSet<&Residents> = grids
         .sms
@@ -179,7 +181,8 @@ fn loads(grids: &Grids) -> BTreeMap<CohortId, (f64, u32)> {
             };
             parts.map(part).sum()
         };
-        let busiest = (0..PIPES).map(asked).fold(0.0, f64::max);
+        let pipes = (0..PIPES).filter(|pipe| *pipe != PORT);
+        let busiest = pipes.map(asked).fold(0.0, f64::max);
         let blocks = residents.iter().map(|(_, blocks)| blocks).sum();
         for (id, _) in residents {
             let load = loads.entry(*id).or_default();
