@@ -31,10 +31,6 @@ use gpu_kernels::{
 kernels! { use gpu_kernels::gemm_wgmma; }
 kernels! { struct Ampere; use gpu_kernels::gemm_mma_sync_wide; }
 
-/// Why a product of a GPU's size is too slow in the model.
-const SPILLS: &str = "blocks that run together go through the matrices side by side and share what they load. The model takes all that \
-                      they touch as one set, which its L2 cache does not hold";
-
 /// The products without their copies, and what the second kernel needs.
 struct Work {
     products: Products,
@@ -139,12 +135,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     }
 
     let [mma, wgmma, clusters] = &outcomes;
-    let large = part.by_times(true, false);
     for outcome in [wgmma, clusters] {
         let (name, gain) = (&outcome.name, outcome.speedup_over(mma));
-        let faster = gain.at_least(1.2);
-        let faster = if large { faster.not_of_the_model(SPILLS) } else { faster };
-        expect! { part; outcome.id("faster"), "{name} is faster than mma.sync" => faster; }
+        expect! { part; outcome.id("faster"), "{name} is faster than mma.sync" => gain.at_least(1.2); }
     }
     for (outcome, least) in outcomes.iter().zip([least; 3].into_iter().flatten()) {
         let (name, reached) = (&outcome.name, share(least.div_duration_f64(outcome.times.min())));

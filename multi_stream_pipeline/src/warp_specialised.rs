@@ -31,7 +31,6 @@ use cuda_host::{kernels, launch};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer};
 use examples_host::ceilings::Ceilings;
 use examples_host::contest::Contest;
-use examples_host::device::TimeSource;
 use examples_host::prelude::*;
 use forms::{Form, Forms};
 use gpu_kernels::{FACTOR, SM_70, SUMMAND};
@@ -49,10 +48,6 @@ const MANY: u32 = 4;
 const CEILING: f64 = 1.06;
 const REASON: &str = "the few tiles of each block that a model is given begin and end together, and what that costs \
                       is as large as what producers gain";
-/// What the model ranks otherwise than the GPUs that were measured, and why no claim below is about it.
-const NAMED_BARRIERS: &str = "Not claimed of the model: named barriers are faster than warps that are all alike. With one block per SM and 1 to 32 \
-     rounds they are slower on an H200 and on an H100, by 3 to 24 %.";
-
 /// A launch: blocks per multiprocessor, and multiply-adds per element.
 type Case = (u32, u32);
 
@@ -132,9 +127,6 @@ pub fn run(part: &mut Part) -> Result<()> {
         let case = [blocks.to_string(), rounds.to_string()];
         (case, ceilings.bound(rounds))
     });
-    if part.device().times() == TimeSource::Modelled {
-        part.say(NAMED_BARRIERS);
-    }
     let headline = format!("At {balance} rounds, specialised with one block per SM");
     let at_balance = |(_, rounds)| rounds == balance;
     let best = part.show_best(&found, ((1, balance), &headline), at_balance)?;

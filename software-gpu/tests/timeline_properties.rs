@@ -56,6 +56,7 @@ fn block() -> impl Strategy<Value = BlockTime> {
                 dram_bytes,
                 cache_bytes: 2 * dram_bytes,
                 bulk_bytes: dram_bytes,
+                merged_bytes: dram_bytes / 2,
                 exposed_bytes: dram_bytes / 2,
                 shared_bytes,
                 cluster_bytes: shared_bytes / 4,

@@ -11,10 +11,6 @@ use gpu_kernels::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_SHARED_BYTES, PRODUCT_T
 
 kernels! { use gpu_kernels::{product_dsmem, product_global, product_multicast}; }
 
-/// Why the model shows a gain that an H200 does not have.
-pub const MERGING: &str = "the model does not merge neighbours' requests for the same line before they reach the L2 cache. \
-     An H200 does, and takes as long for the tiles that are shared as for all";
-
 /// Blocks of the largest cluster that every device with clusters has.
 pub const LARGEST: u32 = 8;
 

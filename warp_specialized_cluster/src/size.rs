@@ -13,7 +13,7 @@
 //! (`CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`): without it a launch of 16 is refused. A cluster that fetches more than
 //! its share, or a launch of 16 that is accepted, would prove this wrong.
 
-use crate::product::{MERGING, Shape, Way, Work};
+use crate::product::{Shape, Way, Work};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
@@ -23,6 +23,10 @@ const SIZES: [u32; 4] = [1, 2, 4, 8];
 /// One step more than is portable.
 const TOO_LARGE: u32 = 16;
 const INVALID_SIZE: &str = "CUDA_ERROR_INVALID_CLUSTER_SIZE";
+
+/// Why the model shows a gain that an H200 does not have.
+const NEIGHBOURS: &str = "the model merges requests for the same line within a cluster. An H200 merges those of neighbours that are in \
+     no cluster, too, and takes as long for the tiles that are shared as for all";
 
 /// One block shares with nobody.
 fn way(size: u32) -> Way {
@@ -80,7 +84,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let best = shared.iter().map(Outcome::median).min().unwrap_or_default();
     let gain = ratio(one.median().div_duration_f64(best)).at_most(1.1);
     expect! { part;
-        "merged/best", "sharing hardly gains time" => gain.not_of_the_model(MERGING);
+        "merged/best", "sharing hardly gains time" => gain.not_of_the_model(NEIGHBOURS);
         "refused/blocks-16", "a cluster of 16 blocks is refused" => exactly(refused, INVALID_SIZE);
     }
     part.take_away(

@@ -17,14 +17,14 @@
 //! block may exit before all have finished.
 //!
 //! What that gains in time is another question. On an H200 it gains nothing: the device merges neighbours' requests for the same line
-//! before they reach the L2 cache. Of 63 million sectors that the blocks ask for in the first way, Nsight Compute counts 30 million
-//! there. The software GPU's model does not merge them, and shows what sharing gains where the cache is the limit. Passing tiles
+//! before they reach the L2 cache. Of 63 million sectors that the blocks ask for in the first way, Nsight Compute counts 23 to 30 million
+//! there. The software GPU's model merges what blocks of a cluster ask for at the same time. Passing tiles
 //! on takes longer: between multiprocessors an H200 moves 15 bytes a clock for each of them, and the model 16.
 //!
 //! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that takes 15 % longer than
 //! fetching everything, would prove this wrong.
 
-use crate::product::{MERGING, Shape, Way, Work};
+use crate::product::{Shape, Way, Work};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
@@ -87,7 +87,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         "waiting/multicast", "multicast: waiting for each other costs little" => global.speedup_over(multicast).at_most(1.15);
         "bound/multicast", "and gains no more than it saves bytes" => multicast.speedup_over(global).at_most(1.0 / least);
         "merged/multicast", "sharing by multicast hardly gains time" =>
-            multicast.speedup_over(global).at_most(1.1).not_of_the_model(MERGING);
+            multicast.speedup_over(global).at_most(1.1);
         "faster/dsmem", "multicast is faster than passing tiles on" => multicast.speedup_over(dsmem).at_least(1.05);
     }
     part.take_away("Blocks of a cluster that need the same tile fetch it once by multicast: fewer requests, not always less time.");

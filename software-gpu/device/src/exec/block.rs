@@ -175,6 +175,11 @@ impl<'g> Worker<'g> {
         self.cx.watch.as_deref_mut()
     }
 
+    /// The memory that the blocks so far have touched.
+    pub fn touches_mut(&mut self) -> &mut Touches {
+        &mut self.cx.touches
+    }
+
     /// What the checkers have seen in all blocks that were run, and the memory that these touched.
     pub fn into_observations(self) -> (Option<Box<Watch<'g>>>, Touches) {
         (self.cx.watch, *self.cx.touches)

@@ -97,6 +97,8 @@ pub struct BlockCost {
     pub global_write_bytes: u64,
     /// Those of them that bulk copies move.
     pub bulk_bytes: u64,
+    /// Bytes read that other blocks of the cluster read at the same time, too: one request for all of them reaches the L2 cache.
+    pub merged_bytes: u64,
     /// Bytes moved to and from shared memory.
     pub shared_bytes: u64,
     /// Bytes that the block moves to and from the shared memory of other blocks of its cluster.

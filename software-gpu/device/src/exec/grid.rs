@@ -268,14 +268,14 @@ enum Runner<'g> {
 impl<'g> Runner<'g> {
     /// What the checkers have seen, and the memory that was touched.
     fn into_observations(self) -> Observations<'g> {
-        let workers = match self {
-            Self::Block(worker) => vec![*worker],
-            Self::Group(group) => group.into_workers(),
+        let (watches, touches) = match self {
+            Self::Block(worker) => {
+                let (watch, touches) = worker.into_observations();
+                (watch.map(|watch| *watch).into_iter().collect(), touches)
+            }
+            Self::Group(group) => group.into_observations(),
         };
-        let (watches, touches): (Vec<_>, Vec<_>) =
-            workers.into_iter().map(Worker::into_observations).unzip();
-        let watches = watches.into_iter().flatten().map(|watch| *watch);
-        (watches.collect(), touches)
+        (watches, vec![touches])
     }
 }
 

@@ -15,6 +15,8 @@ use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::Fault;
 use super::grid::Grid;
+use super::touched::Touches;
+use super::watch::Watch;
 
 /// Modelled cycles of a turn: about two polls of global memory.
 const QUANTUM: u64 = 1024;
@@ -25,6 +27,8 @@ pub(super) struct Group<'g> {
     workers: Vec<Worker<'g>>,
     clusters: Vec<Rc<Cluster>>,
     cluster_blocks: usize,
+    /// What all blocks so far have touched.
+    touches: Box<Touches>,
 }
 
 impl<'g> Group<'g> {
@@ -46,12 +50,15 @@ impl<'g> Group<'g> {
             workers,
             clusters,
             cluster_blocks,
+            touches: Box::default(),
         }
     }
 
-    /// The blocks, for what the checkers have seen of them.
-    pub fn into_workers(self) -> Vec<Worker<'g>> {
-        self.workers
+    /// What the checkers have seen in all blocks that were run, and the memory that these touched.
+    pub fn into_observations(self) -> (Vec<Watch<'g>>, Touches) {
+        let workers = self.workers.into_iter();
+        let watches = workers.filter_map(|worker| worker.into_observations().0);
+        (watches.map(|watch| *watch).collect(), *self.touches)
     }
 
     /// Runs the blocks with these linear indices, cluster by cluster.
@@ -81,8 +88,26 @@ impl<'g> Group<'g> {
         }
         match self.workers.iter().find(|worker| !worker.is_done()) {
             Some(stuck) => Err(stuck.deadlock()),
-            None => Ok(self.workers.iter().map(Worker::cost).collect()),
+            None => Ok(self.costs()),
         }
+    }
+
+    /// What the blocks have cost.
+    fn costs(&mut self) -> Vec<BlockCost> {
+        let mut costs = Vec::new();
+        for members in self.workers.chunks_mut(self.cluster_blocks) {
+            let touched = members.iter_mut().map(Worker::touches_mut);
+            let merged = self.touches.add_cluster(touched);
+            costs.extend(members.iter().map(|member| {
+                let cost = member.cost();
+                let merged_bytes = (cost.global_read_bytes as f64 * merged) as u64;
+                BlockCost {
+                    merged_bytes,
+                    ..cost
+                }
+            }));
+        }
+        costs
     }
 }
 

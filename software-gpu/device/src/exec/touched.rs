@@ -136,10 +136,12 @@ impl Granules {
         }
     }
 
-    /// All that was touched, in no order.
-    fn into_list(mut self) -> Vec<Touch> {
-        self.latest.into_iter().for_each(|touch| self.add(touch));
-        self.list
+    /// All that was touched since this was last asked, in no order.
+    fn take(&mut self) -> Vec<Touch> {
+        for touch in std::mem::replace(&mut self.latest, [Touch::NONE; LATEST]) {
+            self.add(touch);
+        }
+        std::mem::take(&mut self.list)
     }
 }
 
@@ -169,12 +171,37 @@ impl Touches {
         (self.reads.start, self.writes.start) = (start, start);
     }
 
+    /// Adds what the blocks of a cluster have touched. Returns the share of the lines they load that others of them load in the same
+    /// interval, too: a GPU merges such requests before they reach the L2 cache.
+    pub fn add_cluster<'a>(&mut self, blocks: impl Iterator<Item = &'a mut Self>) -> f64 {
+        let lines = |touches: &[Touch]| -> u64 {
+            let counts = touches.iter().map(|touch| touch.lines.count_ones());
+            counts.map(u64::from).sum()
+        };
+        let (mut asked, mut reads) = (0, Vec::new());
+        for block in blocks {
+            let mut own = block.reads.take();
+            clear(&mut own);
+            asked += lines(&own);
+            reads.append(&mut own);
+            block
+                .writes
+                .take()
+                .into_iter()
+                .for_each(|touch| self.writes.add(touch));
+        }
+        clear(&mut reads);
+        let merged = asked - lines(&reads);
+        reads.into_iter().for_each(|touch| self.reads.add(touch));
+        merged as f64 / asked.max(1) as f64
+    }
+
     /// What several host threads have seen.
     pub fn together(all: Vec<Self>) -> Touched {
         let mut touched = Touched::default();
-        for Self { reads, writes } in all {
-            touched.reads.extend(reads.into_list());
-            touched.writes.extend(writes.into_list());
+        for mut touches in all {
+            touched.reads.append(&mut touches.reads.take());
+            touched.writes.append(&mut touches.writes.take());
         }
         clear(&mut touched.reads);
         clear(&mut touched.writes);
@@ -238,5 +265,24 @@ mod tests {
             seen.collect::<Vec<_>>(),
             [(Touch::time(0, 4096), 1), (first, 8), (second, 8)]
         );
+    }
+
+    #[test]
+    fn what_blocks_of_a_cluster_load_at_the_same_time_is_merged() {
+        let mut blocks: Vec<Touches> = (0..4).map(|_| Touches::default()).collect();
+        let mut all = Touches::default();
+        for group in 0..2 {
+            for (block, touches) in blocks.iter_mut().enumerate() {
+                touches.begin(group);
+                // A line of its own, one that all load at the same time, and one that each loads at another.
+                touches.reads.touch(7, 1 << block, 0);
+                touches.reads.touch(8, 1, 0);
+                touches.reads.touch(9, 1, block as u64 * Touched::INTERVAL);
+                touches.writes.touch(10, 1, 0);
+            }
+            assert_eq!(all.add_cluster(blocks.iter_mut()), 3.0 / 12.0);
+        }
+        let touched = Touches::together(vec![all]);
+        assert_eq!((touched.reads.len(), touched.writes.len()), (2 * 6, 2));
     }
 }

@@ -70,6 +70,7 @@ impl Rates {
         let cycles = (block.latency_cycles.max(busiest) + turnover).max(1.0);
         let picos = cycles * self.picos_per_cycle;
         let by_threads = block.cache_bytes.saturating_sub(block.bulk_bytes);
+        let merged = block.merged_bytes as f64 / block.cache_bytes.max(1) as f64;
         let cache_picos =
             by_threads as f64 / self.cache + block.bulk_bytes as f64 / self.bulk_cache;
         Demand {
@@ -78,7 +79,7 @@ impl Rates {
             peak: busiest / cycles,
             waiting: (block.latency_cycles + turnover) / cycles,
             bytes_per_pico: block.dram_bytes as f64 / picos,
-            cache: cache_picos / picos,
+            cache: cache_picos * (1.0 - merged) / picos,
             exposed_per_pico: block.exposed_bytes as f64 / picos,
             coupling: block.coupling,
         }

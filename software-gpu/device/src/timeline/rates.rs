@@ -144,11 +144,13 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
         *pace = match cohort.demand.coupling {
             Coupling::Free => 1.0,
             Coupling::Handed => {
-                let [pipe, fetching] = [on_pipe, on_memory.max(on_cache)];
-                let together = cube_root(pipe * pipe * pipe + fetching * fetching * fetching);
-                1.0 / together
-                    .max(cohort.demand.waiting + held_up(cohort))
-                    .max(1.0)
+                let fetching = on_memory.max(on_cache);
+                let both = |one: f64| cube_root(one * one * one + fetching * fetching * fetching);
+                let waiting = match held_up(cohort) {
+                    0.0 => 0.0,
+                    held_up => both(cohort.demand.waiting + held_up),
+                };
+                1.0 / both(on_pipe).max(waiting).max(1.0)
             }
             Coupling::Phased => {
                 let alone = 1.0 + held_up(cohort);

@@ -115,6 +115,8 @@ pub struct BlockTime {
     pub cache_bytes: u64,
     /// Those of them that bulk copies move.
     pub bulk_bytes: u64,
+    /// Those of them that the L2 cache delivers together with what it delivers to other blocks.
+    pub merged_bytes: u64,
     /// Bytes of device memory that are in the way of what the block waits for while it does nothing else.
     pub exposed_bytes: u64,
     /// Bytes moved between shared memory and registers.

@@ -393,6 +393,7 @@ fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
         dram_bytes: missed as u64,
         cache_bytes: moved,
         bulk_bytes: cost.bulk_bytes,
+        merged_bytes: cost.merged_bytes,
         exposed_bytes: cost.exposed_bytes.min(missed as u64),
         shared_bytes: cost.shared_bytes,
         cluster_bytes: cost.cluster_bytes,
