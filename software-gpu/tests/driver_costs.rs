@@ -190,13 +190,41 @@ more:
 }
 ";
 
-/// The device's time of one launch, in µs.
+/// All blocks of 1024 threads go once round the same bytes, 16 KiB at a time; block i begins at byte `i * apart`.
+const ROUND: &str = ".version 6.0
+.target sm_70
+.address_size 64
+.visible .entry round(.param .u64 data, .param .u32 bytes, .param .u32 apart) {
+  .reg .b32 %at, %n, %b, %i, %s; .reg .b32 %w<4>; .reg .b64 %a, %d, %o; .reg .pred %p;
+  ld.param.u64 %d, [data]; ld.param.u32 %b, [bytes];
+  ld.param.u32 %at, [apart]; mov.u32 %i, %ctaid.x; mul.lo.u32 %at, %at, %i;
+  mov.u32 %i, %tid.x; mul.wide.u32 %o, %i, 16; add.s64 %d, %d, %o;
+  mov.u32 %n, 0; mov.u32 %s, 0;
+more:
+  cvt.u64.u32 %o, %at; add.s64 %a, %d, %o;
+  ld.global.cg.v4.u32 {%w0, %w1, %w2, %w3}, [%a];
+  add.u32 %s, %s, %w0; add.u32 %s, %s, %w1; add.u32 %s, %s, %w2; add.u32 %s, %s, %w3;
+  add.u32 %at, %at, 16384; setp.ge.u32 %p, %at, %b; @%p mov.u32 %at, 0;
+  add.u32 %n, %n, 16384; setp.lt.u32 %p, %n, %b; @%p bra more;
+  setp.eq.u32 %p, %s, 1; @%p st.global.u32 [%d], %s;
+  ret;
+}
+";
+
+/// The device's time of one launch of one warp, in µs.
 fn launch(driver: &Driver, function: Handle, data: Address) -> f64 {
+    device_micros(driver, || {
+        driver
+            .launch(function, 1, 32, 0, &[&data])
+            .expect("cuLaunchKernel");
+    })
+}
+
+/// The device's time of what is enqueued in the legacy stream, in µs.
+fn device_micros(driver: &Driver, enqueue: impl FnOnce()) -> f64 {
     let [start, end] = [driver.event(), driver.event()];
     driver.record(start, LEGACY).expect("cuEventRecord");
-    driver
-        .launch(function, 1, 32, 0, &[&data])
-        .expect("cuLaunchKernel");
+    enqueue();
     driver.record(end, LEGACY).expect("cuEventRecord");
     driver.synchronize().expect("runs");
     let mut milliseconds = 0.0_f32;
@@ -232,6 +260,35 @@ fn what_a_kernel_has_loaded_the_next_one_finds_in_the_l2_cache() {
     assert!((launch(&driver, function, data) - hitting).abs() < 0.5);
     free(data);
     free(other);
+}
+
+/// Together they load 40 MiB, more than the cache holds. Those in step find what another one has just loaded; those that are an even share
+/// apart come to every line when 40 MiB were loaded after it.
+#[test]
+fn blocks_in_step_find_in_the_l2_cache_what_others_load() {
+    const BLOCKS: u32 = 20;
+    let driver = Driver::new();
+    let module = driver.module(ROUND).expect("loads");
+    let function = driver.function(module, "round").expect("exists");
+    let bytes = 40 * MIB as u32;
+    let data = driver.allocate(bytes as usize).expect("fits");
+    cu!(cuMemsetD8_v2(data => Address, 0 => u8, bytes as usize => usize)).expect("cuMemsetD8");
+    let time = |apart: u32| {
+        device_micros(&driver, || {
+            let parameters: [&dyn Argument; 3] = [&data, &bytes, &apart];
+            driver
+                .launch(function, BLOCKS, 1024, 0, &parameters)
+                .expect("cuLaunchKernel");
+        })
+    };
+    let [in_step, apart] = [0, bytes / BLOCKS].map(time);
+    // 2560 loads, each waited for: one in twenty misses, or all.
+    let saved = 0.95 * 2560.0 * (850.0 - 268.0) / 1980.0;
+    assert!(
+        (apart - in_step - saved).abs() < 0.1 * saved,
+        "{in_step} {apart} {saved}"
+    );
+    free(data);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What a block reads in a turn.
 const TURN_BYTES: usize = 64 << 10;
 /// Turns of a launch, and of a longer one.
-const TURNS: [u32; 2] = [16, 80];
+const TURNS: [u32; 2] = [8, 40];
 
 pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
     let multiprocessors = gpu::attribute(16).unwrap_or(1).cast_unsigned();

@@ -129,7 +129,9 @@ fn other_latencies_are_found_again() {
         ("cluster_barrier", 120),
     ];
     let mut text = "base = \"h200\"\n[kernels]\n\
-        cluster_bytes_per_cycle = { value = 21.0, from = \"measured\" }\n[kernels.latency_cycles]\n"
+        cluster_bytes_per_cycle = { value = 21.0, from = \"measured\" }\n[memory]\n\
+        l2_gb_per_s = { value = 3900.0, from = \"fitted\" }\n\
+        l2_bulk_gb_per_s = { value = 6900.0, from = \"measured\" }\n[kernels.latency_cycles]\n"
         .to_owned();
     for (name, cycles) in figures {
         text += &format!("{name} = {{ value = {cycles}.0, from = \"measured\" }}\n");
