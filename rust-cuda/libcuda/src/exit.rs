@@ -2,24 +2,40 @@
 
 use core::ffi::{c_int, c_void};
 use software_gpu::reports::{self, Mode};
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 unsafe extern "C" {
+    #[cfg(not(target_os = "linux"))]
     fn atexit(function: extern "C" fn()) -> c_int;
     fn fflush(stream: *mut c_void) -> c_int;
     fn _exit(code: c_int) -> !;
 }
 
+/// Whether the program's end is to be looked at.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
 /// Lets the process end with exit code 1 if there are reports by then and the mode is [`Mode::Fail`].
 pub(crate) fn fail_on_reports() {
-    static REGISTERED: Once = Once::new();
-    // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
-    REGISTERED.call_once(|| unsafe {
-        atexit(at_exit);
-    });
+    if !WATCHED.swap(true, Ordering::Relaxed) {
+        // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
+        #[cfg(not(target_os = "linux"))]
+        unsafe {
+            atexit(at_end);
+        }
+    }
 }
 
-extern "C" fn at_exit() {
+/// Runs after all exit handlers and destructors of the program, whenever it has registered them: they may still use the driver,
+/// and free what work that is under way uses. With the lowest priority it also runs after other functions of this section.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".fini_array.00000")]
+static AT_END: extern "C" fn() = at_end;
+
+extern "C" fn at_end() {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return;
+    }
     software_gpu::finish();
     let found = reports::all().len();
     if found == 0 || reports::mode() != Mode::Fail {
@@ -30,7 +46,7 @@ extern "C" fn at_exit() {
         if found == 1 { "" } else { "s" },
         reports::VARIABLE
     );
-    // SAFETY: null flushes all streams of the C library, which would do so after this handler; nothing runs after
+    // SAFETY: null flushes all streams of the C library, which would do so after this function; nothing runs after
     // `_exit`.
     unsafe {
         fflush(core::ptr::null_mut());

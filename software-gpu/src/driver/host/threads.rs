@@ -11,17 +11,21 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::driver::c_abi::types::CUcontext;
 use crate::timeline::{OpId, Time};
 
+// A program may call the driver until its very end: in exit handlers, and in destructors of global and of thread-local objects.
+// So none of these may have a destructor, behind which it could not be used any more. A thread that has had a context leaves its
+// stack behind, 32 bytes.
 thread_local! {
     static CLOCK: Cell<Time> = const { Cell::new(Time::ZERO) };
     static ORDINAL: Cell<Option<Ordinal>> = const { Cell::new(None) };
     static SERIAL: Cell<Option<ThreadSerial>> = const { Cell::new(None) };
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
-    static CONTEXTS: RefCell<Vec<CUcontext>> = const { RefCell::new(Vec::new()) };
+    static CONTEXTS: RefCell<ManuallyDrop<Vec<CUcontext>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// A registered thread's place among those with the same clock.
@@ -73,14 +77,14 @@ pub(in crate::driver) mod current {
     pub(in crate::driver) fn reset() {
         CLOCK.set(Time::ZERO);
         ORDINAL.set(None);
-        CONTEXTS.take();
+        CONTEXTS.with_borrow_mut(|stack| stack.clear());
     }
 
     /// The thread's stack of contexts; the last one is current.
     pub(in crate::driver) fn with_contexts<R>(
         use_stack: impl FnOnce(&mut Vec<CUcontext>) -> R,
     ) -> R {
-        CONTEXTS.with_borrow_mut(use_stack)
+        CONTEXTS.with_borrow_mut(|stack| use_stack(stack))
     }
 }
 
