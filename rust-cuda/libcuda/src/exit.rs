@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 unsafe extern "C" {
     #[cfg(not(target_os = "linux"))]
     fn atexit(function: extern "C" fn()) -> c_int;
+    #[cfg(target_os = "linux")]
+    fn at_quick_exit(function: extern "C" fn()) -> c_int;
     fn fflush(stream: *mut c_void) -> c_int;
     fn _exit(code: c_int) -> !;
 }
@@ -17,10 +19,12 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Lets the process end with exit code 1 if there are reports by then and the mode is [`Mode::Fail`].
 pub(crate) fn fail_on_reports() {
     if !WATCHED.swap(true, Ordering::Relaxed) {
-        // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
-        #[cfg(not(target_os = "linux"))]
+        // SAFETY: the functions are called once, on the thread that ends the process, and take nothing.
         unsafe {
+            #[cfg(not(target_os = "linux"))]
             atexit(at_end);
+            #[cfg(target_os = "linux")]
+            at_quick_exit(at_quick_end);
         }
     }
 }
@@ -33,23 +37,36 @@ pub(crate) fn fail_on_reports() {
 static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
-    if !WATCHED.load(Ordering::Relaxed) {
-        return;
+    if WATCHED.load(Ordering::Relaxed) && has_failed() {
+        // SAFETY: null flushes all streams of the C library, which would do so after this function; nothing runs after
+        // `_exit`.
+        unsafe {
+            fflush(core::ptr::null_mut());
+            _exit(1)
+        }
     }
+}
+
+/// `quick_exit` calls other handlers than `exit`, no destructors, and flushes nothing.
+#[cfg(target_os = "linux")]
+extern "C" fn at_quick_end() {
+    if has_failed() {
+        // SAFETY: nothing runs after it.
+        unsafe { _exit(1) }
+    }
+}
+
+/// Checks what the program has left behind. Whether there are reports and the mode is [`Mode::Fail`].
+fn has_failed() -> bool {
     software_gpu::finish();
     let found = reports::all().len();
     if found == 0 || reports::mode() != Mode::Fail {
-        return;
+        return false;
     }
     software_gpu::say!(
         "software GPU: {found} report{}, and {} is fail: exit code 1",
         if found == 1 { "" } else { "s" },
         reports::VARIABLE
     );
-    // SAFETY: null flushes all streams of the C library, which would do so after this function; nothing runs after
-    // `_exit`.
-    unsafe {
-        fflush(core::ptr::null_mut());
-        _exit(1)
-    }
+    true
 }

@@ -21,6 +21,8 @@ const STORE: &[u8] = b".version 6.0\n.target sm_70\n.address_size 64\n\
 unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> c_int;
     fn _exit(code: c_int) -> !;
+    #[cfg(target_os = "linux")]
+    fn quick_exit(code: c_int) -> !;
 }
 
 /// 64 bytes of device memory, two streams, and a kernel that stores to the memory.
@@ -172,6 +174,12 @@ fn main() {
         Ok("left in one stream") => leave([0, 0]),
         Ok("left in two streams") => leave([0, 1]),
         Ok("cleans up at exit") => at_exit(clean_up_at_exit),
+        #[cfg(target_os = "linux")]
+        Ok("left by quick_exit") => {
+            leave([0, 1]);
+            // SAFETY: it takes any code.
+            unsafe { quick_exit(0) }
+        }
         Ok("races at exit") => at_exit(race_at_exit),
         Ok("cleans up at the end of a thread") => with_a_thread(),
         _ => {
@@ -194,7 +202,11 @@ fn end_of(program: &str) -> (Option<i32>, String) {
 }
 
 fn what_is_left_to_run_is_checked() {
-    for program in ["left in two streams", "races at exit"] {
+    let quick = cfg!(target_os = "linux").then_some("left by quick_exit");
+    for program in ["left in two streams", "races at exit"]
+        .into_iter()
+        .chain(quick)
+    {
         let (code, said) = end_of(program);
         assert_eq!(code, Some(1), "{program}: {said}");
         for part in ["race: the memset of 64 bytes", "1 report, and"] {

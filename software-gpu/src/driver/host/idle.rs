@@ -11,6 +11,8 @@
 //!
 //! It goes on until something has happened that the host can notice, and gives the host a moment to do so. Programs that
 //! wait inside the driver are never affected, so their times do not depend on the machine.
+//!
+//! The same thread ends the process when all threads of the program [have ended](super::ended).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -18,6 +20,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use super::call::Call;
+use super::ended::{has_ended, is_zombie, own_thread};
 use crate::driver::simulation::simulator::{Simulator, try_lock};
 use crate::timeline::Time;
 
@@ -33,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 /// The same in a program that is known to wait like this.
 const EXPECTED: Duration = Duration::from_millis(4);
+
+/// How often a thread that rests looks whether the program has ended.
+const REST: Duration = Duration::from_millis(250);
 
 /// Counts calls of the driver.
 static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -69,9 +75,10 @@ fn start() -> Option<Thread> {
         return None;
     }
     let name = "CUDA modelled clock".to_owned();
-    let started = thread::Builder::new()
-        .name(name)
-        .spawn(|| Watcher::new().watch());
+    let started = thread::Builder::new().name(name).spawn(|| {
+        own_thread();
+        Watcher::new().watch();
+    });
     started.ok().map(|handle| handle.thread().clone())
 }
 
@@ -137,7 +144,8 @@ impl Watcher {
             RESTS.store(true, Ordering::Relaxed);
         }
         while RESTS.load(Ordering::Relaxed) {
-            thread::park();
+            thread::park_timeout(REST);
+            end_with_the_program();
         }
         self.start_again();
     }
@@ -147,6 +155,7 @@ impl Watcher {
         let quiet = self.quiet_since.elapsed();
         let patience = self.patience.unwrap_or_else(patience);
         if quiet >= self.blocked && all_blocked() {
+            end_with_the_program();
             if self.advance(true) {
                 self.blocked = EXPECTED;
             }
@@ -224,6 +233,19 @@ fn is_needed(simulator: &Simulator) -> bool {
     !simulator.operations.is_empty() || simulator.sleepers > 0
 }
 
+/// Ends the process as its last thread would if the driver had none of its own.
+fn end_with_the_program() {
+    let calls_program = || try_lock().is_none_or(|simulator| simulator.in_host_function);
+    if !has_ended() || calls_program() {
+        return;
+    }
+    // A thread may have been missed that was started while the list was read.
+    thread::sleep(MOMENT);
+    if has_ended() {
+        std::process::exit(0);
+    }
+}
+
 fn patience() -> Duration {
     match DECLARES_WORK.load(Ordering::Relaxed) {
         true => LONG_PATIENCE,
@@ -262,8 +284,8 @@ fn all_blocked() -> bool {
     let others = tasks.flatten().filter(|task| task.file_name() != own);
     others.into_iter().all(|task| {
         let status = std::fs::read_to_string(task.path().join("stat"));
-        // A thread that has ended in the meantime has no status.
-        status.map_or(true, |status| is_sleeping(&status))
+        // A thread that has ended in the meantime has no status, and the first one stays as a zombie.
+        status.map_or(true, |status| is_sleeping(&status) || is_zombie(&status))
     })
 }
 

@@ -3,6 +3,7 @@
 
 pub(super) mod call;
 pub(super) mod costs;
+pub(super) mod ended;
 pub(super) mod idle;
 pub(super) mod program;
 pub(super) mod threads;

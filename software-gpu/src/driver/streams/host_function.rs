@@ -14,6 +14,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUresult, CUstream, HostFunction, StreamCallback};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
+use crate::driver::host::ended::own_thread;
 use crate::driver::host::threads::current;
 use crate::driver::simulation::operation::{Callback, CallbackFunction, Effect};
 use crate::timeline::Time;
@@ -115,6 +116,7 @@ fn start_thread() -> Sender<Job> {
 
 fn serve(jobs: &Receiver<Job>) {
     current::enter_host_functions();
+    own_thread();
     while let Ok(job) = jobs.recv() {
         current::set_clock(job.at);
         // SAFETY: the simulator hands over each callback once, at its turn in the stream.
