@@ -126,3 +126,28 @@ fn a_syntax_error_refuses_the_module() {
     let unclosed = MODULE.replace("[%rd1, {%r3, %r4}]; }", "[%rd1, {%r3, %r4}];");
     assert_eq!(driver.module(&unclosed), Err(218));
 }
+
+/// With types, directives and operands that are not known here, too.
+#[test]
+fn what_is_not_known_refuses_one_kernel() {
+    let driver = Driver::new();
+    let registers = ".reg .b32 %r<6>; .reg .b64 %y<4>; .reg .f32 %f<4>; .reg .b16 %h;";
+    for (directive, instruction) in [
+        ("", "cvt.rn.satfinite.e2m3x2.f32 %h, %f1, %f2;"),
+        ("", "cvt.rn.bf16x2.ue8m0x2 %r1, %h;"),
+        ("", "fma.rn.f32x2 %y0, %y1, %y2, %y3;"),
+        ("", "add.s64x2 %y0, %y1, %y2;"),
+        ("", "st.bulk.weak.shared::cta [%r1], 64, 0;"),
+        ("", "vadd.s32.u32.s32.sat %r1, %r2.b0, %r3.h1;"),
+        (".blocksareclusters .reqntid 32 .reqnctapercluster 2", ""),
+    ] {
+        let text = format!(
+            "{MODULE} .visible .entry last(.param .u64 out) {directive} {{ {registers} {instruction} ret; }}"
+        );
+        let case = format!("{directive}{instruction}");
+        let module = driver.module(&text).expect(&case);
+        let function = driver.function(module, "last").unwrap();
+        let launched = driver.launch(function, 1, 32, 0, &[&0_u64]);
+        assert_eq!(launched, Err(NOT_SUPPORTED), "{case}");
+    }
+}

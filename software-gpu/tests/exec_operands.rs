@@ -248,6 +248,37 @@ fn pairs_of_8_bit_floats_are_converted() {
     }
 }
 
+#[test]
+fn numbers_become_tf32() {
+    let convert = |modifiers: &str, input: u32| {
+        let body = format!(
+            "ld.global.f32 %f1, [%in]; cvt.{modifiers}.tf32.f32 %r3, %f1; st.global.u32 [%out], %r3;"
+        );
+        one("", &body, input)
+    };
+    for (modifiers, input, expected) in [
+        ("rna", 0x3f80_1000, 0x3f80_2000),
+        ("rn", 0x3f80_1000, 0x3f80_0000),
+        ("rn", 0x3f80_3000, 0x3f80_4000),
+        ("rz", 0xbf80_1fff, 0xbf80_0000),
+        ("rna", 0xff7f_ffff, 0xff80_0000),
+        ("rna.satfinite", 0xff7f_ffff, 0xff7f_e000),
+        ("rn.satfinite", 0x7f80_0000, 0x7f7f_e000),
+        ("rn.relu", 0xbf80_0000, 0),
+        ("rz.relu.satfinite", 0x7f80_0000, 0x7f7f_e000),
+    ] {
+        assert_eq!(
+            convert(modifiers, input),
+            expected,
+            "{modifiers} {input:#x}"
+        );
+    }
+    for modifiers in ["rna.relu", "rm", "satfinite"] {
+        let body = format!("cvt.{modifiers}.tf32.f32 %r1, %f1;");
+        assert!(load(&kernel("", &body)).is_err(), "{modifiers}");
+    }
+}
+
 /// Atomics and strong accesses are where other threads may write.
 #[test]
 fn memory_of_one_thread_has_no_atomics() {

@@ -564,3 +564,18 @@ fn what_is_malformed_is_refused() {
         assert!(load(&good.replace(from, to)).is_err(), "{from} to {to}");
     }
 }
+
+#[test]
+fn registers_are_asked_for_on_targets_of_one_architecture() {
+    let text = kernel(8, "setmaxnreg.inc.sync.aligned.u32 240;");
+    for (target, is_one) in [
+        ("sm_90a", true),
+        ("sm_100a", true),
+        ("sm_120f", true),
+        ("sm_90", false),
+        ("sm_100", false),
+    ] {
+        let text = text.replace("sm_90a", target);
+        assert_eq!(load(&text).is_ok(), is_one, "{target}");
+    }
+}

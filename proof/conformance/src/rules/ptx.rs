@@ -52,6 +52,11 @@ pub const RULES: &[Rule] = &[
         "e4m3x2 and e5m2x2 become f16x2 exactly; a NaN becomes 0x7fff."
     ),
     rule!(
+        numbers_become_tf32,
+        "PTX ISA, cvt",
+        "cvt to tf32 rounds to 10 bits of fraction: .rna with ties away from zero, .rn to even, .rz towards zero."
+    ),
+    rule!(
         matrices_are_multiplied,
         "PTX ISA, mma",
         "mma.m16n8k16 of bf16 multiplies the fragments that the instruction set describes."
@@ -286,6 +291,24 @@ fn small_floats_are_widened(scene: &mut Scene) -> Outcome {
     ] {
         let body = format!("mov.b16 %h0, {pair:#x}; cvt.rn.f16x2.{format} %r0, %h0;");
         same!(result(scene, "sm_89", "", &body)?, expected);
+    }
+    Ok(())
+}
+
+fn numbers_become_tf32(scene: &mut Scene) -> Outcome {
+    needs(scene, 90, "the device does not round to even")?;
+    for (rounding, number, expected) in [
+        ("rna", 0x3f80_1000_u32, 0x3f80_2000),
+        ("rna", 0xbf80_0fff, 0xbf80_0000),
+        ("rn", 0x3f80_1000, 0x3f80_0000),
+        ("rn", 0xbf80_3000, 0xbf80_4000),
+        ("rn", 0x3fff_f001, 0x4000_0000),
+        ("rz", 0x3f80_1fff, 0x3f80_0000),
+        ("rna.satfinite", 0xff80_0000, 0xff7f_e000),
+        ("rn.relu", 0xbf80_0000, 0),
+    ] {
+        let body = format!("mov.b32 %f0, {number:#x}; cvt.{rounding}.tf32.f32 %r0, %f0;");
+        same!(result(scene, "sm_90", "", &body)?, expected);
     }
     Ok(())
 }

@@ -21,10 +21,22 @@ impl BodyParser<'_, '_> {
                 Some(element) => element,
                 None => self.operand(0)?,
             });
+            self.refuse_selector()?;
             if !self.parser.accept(',') {
                 self.parser.expect(';')?;
                 return Ok(operands);
             }
+        }
+    }
+
+    /// Video instructions take a byte or half of a register: `%r1.b0`.
+    fn refuse_selector(&self) -> Result<(), PtxError> {
+        match self.parser.peek() {
+            Token::Dotted("b0" | "b1" | "b2" | "b3" | "h0" | "h1") => {
+                let selector = self.parser.lexeme();
+                Err(self.parser.refused(selector, "a part of a register"))
+            }
+            _ => Ok(()),
         }
     }
 

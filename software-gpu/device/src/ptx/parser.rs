@@ -224,9 +224,15 @@ impl<'a> Parser<'a> {
         if self.accept(';') {
             return Ok(false);
         }
+        let mut refused = None;
         loop {
             let lexeme = self.lexeme();
             match lexeme.token {
+                // Refuses this kernel and nothing else of the module.
+                Token::Dotted("blocksareclusters") => {
+                    self.at += 1;
+                    refused = Some(lexeme);
+                }
                 Token::Dotted("maxntid") => kernel.max_threads = Some(self.dimensions()?),
                 Token::Dotted("reqntid") => kernel.required_threads = Some(self.dimensions()?),
                 Token::Dotted("reqnctapercluster") => {
@@ -259,6 +265,10 @@ impl<'a> Parser<'a> {
             }
         }
         kernel.body = self.body(&kernel.name, scopes, &kernel.parameters, &[])?;
+        if let Some(directive) = refused {
+            let refusal = self.refused(directive, "this kernel directive");
+            kernel.body.refusal = Some(Box::new(refusal.inside(&kernel.name)));
+        }
         Ok(true)
     }
 

@@ -5,6 +5,7 @@
 //! - [`directed`]: operations rounded by way of them;
 //! - [`float`]: the operations of the PTX ISA;
 //! - [`float8`]: the formats of 8 bits;
+//! - [`tf32`]: the format of matrix units with the range of `f32`;
 //! - [`convert`]: values of one format or integer type as values of another;
 //! - [`integer`]: what integers need beyond Rust's operations;
 //! - [`bits`]: bit fields and permutations;
@@ -19,3 +20,4 @@ pub(super) mod float;
 pub(super) mod float8;
 pub(super) mod format;
 pub(super) mod integer;
+pub(super) mod tf32;

@@ -24,7 +24,7 @@ impl Lowering<'_> {
         let kind = match kind {
             Some(kind) => kind,
             None if i.opcode == "fns" => Type::B32,
-            None => return Err(self.malformed(i, "the instruction has no type")),
+            None => return Err(m.no_type()),
         };
         match i.opcode.as_str() {
             "and" | "or" | "xor" | "not" if kind == Type::Pred => self.predicate_logic(i, m),

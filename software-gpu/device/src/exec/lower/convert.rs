@@ -11,7 +11,7 @@ use super::super::cost::{Class, Weight, latency};
 use super::super::op::Handler;
 use super::super::warp_handlers::{map1, rare1, rare2};
 use super::modifiers::Modifiers;
-use super::{Lowering, Result, float8};
+use super::{Lowering, Result, float8, tf32};
 
 /// Evaluates an expression with `$T` as the Rust type of an integer type, or of a floating-point one.
 macro_rules! with_integer {
@@ -40,6 +40,9 @@ impl Lowering<'_> {
     pub fn convert(&mut self, i: &Instruction) -> Result<Weight> {
         if float8::is_float8(i) {
             return self.convert_float8(i);
+        }
+        if tf32::is_tf32(i) {
+            return self.convert_tf32(i);
         }
         let mut m = Modifiers::of(i);
         let (to, from) = (m.kind()?, m.kind()?);

@@ -12,6 +12,21 @@ use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {
+    /// Refuses what `ptxas` knows only for targets of one architecture or family from `sm_90a` on.
+    fn needs_one_architecture(&self, i: &Instruction) -> Result<()> {
+        let target = &self.link.module.target;
+        let is_generic = target.ends_with(|last: char| last.is_ascii_digit());
+        match is_generic || target.as_str() < "sm_90" && !target.starts_with("sm_1") {
+            false => Ok(()),
+            true => {
+                let message = format!(
+                    "the target must be sm_90a or a later one with a letter and is {target}"
+                );
+                Err(self.malformed(i, message))
+            }
+        }
+    }
+
     /// `membar`, `fence`, `griddepcontrol`, `setmaxnreg`, `nanosleep`, `trap`, `brkpt` and `pmevent`.
     pub fn miscellaneous(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
@@ -52,7 +67,7 @@ impl Lowering<'_> {
             }
             // Registers are not a scarce resource here.
             "setmaxnreg" => {
-                self.needs_hopper(i)?;
+                self.needs_one_architecture(i)?;
                 m.ignore(&["inc", "dec", "sync", "aligned", "u32"]);
                 m.end()?;
                 match i.operands.as_slice() {

@@ -38,6 +38,7 @@ mod registers;
 mod schedule;
 mod system_calls;
 mod tensor_copy;
+mod tf32;
 mod warp_wide;
 mod warpgroup;
 

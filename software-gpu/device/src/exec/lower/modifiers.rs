@@ -38,16 +38,19 @@ impl<'i> Modifiers<'i> {
 
     /// Takes the first type.
     pub fn kind(&mut self) -> Result<Type, PtxError> {
-        let missing = || {
-            let message = "the instruction has no type";
-            PtxError::syntax(self.instruction.line, self.instruction.mnemonic(), message)
-        };
-        self.rest
-            .iter()
-            .find_map(|name| Type::named(name))
-            .ok_or_else(missing)?;
-        self.pick(Type::named)
-            .ok_or_else(|| PtxError::syntax(self.instruction.line, "", "no type"))
+        self.pick(Type::named).ok_or_else(|| self.no_type())
+    }
+
+    /// A type has a number in its name. What has one may be a type that is not known here.
+    pub fn no_type(&self) -> PtxError {
+        let mut rest = self.rest.iter();
+        match rest.find(|name| name.contains(|c: char| c.is_ascii_digit())) {
+            Some(name) => self.not_implemented(name),
+            None => {
+                let message = "the instruction has no type";
+                PtxError::syntax(self.instruction.line, self.instruction.mnemonic(), message)
+            }
+        }
     }
 
     /// Takes all that are in `hints`: they change no result.
@@ -64,11 +67,15 @@ impl<'i> Modifiers<'i> {
     pub fn end(self) -> Result<(), PtxError> {
         match self.rest.first() {
             None => Ok(()),
-            Some(modifier) => Err(PtxError::unsupported(
-                self.instruction.line,
-                self.instruction.mnemonic(),
-                format!("modifier `.{modifier}` is not implemented here"),
-            )),
+            Some(modifier) => Err(self.not_implemented(modifier)),
         }
+    }
+
+    fn not_implemented(&self, modifier: &str) -> PtxError {
+        PtxError::unsupported(
+            self.instruction.line,
+            self.instruction.mnemonic(),
+            format!("modifier `.{modifier}` is not implemented here"),
+        )
     }
 }

@@ -25,6 +25,9 @@ impl Lowering<'_> {
             "mov" => self.mov(i),
             "ld" | "ldu" => self.load(i),
             "st" if i.modifiers.first().is_some_and(|name| name == "async") => self.store_async(i),
+            "st" if i.modifiers.first().is_some_and(|name| name == "bulk") => {
+                Err(self.unsupported(i, "stores in bulk are not implemented"))
+            }
             "st" => self.store(i),
             "cvta" => self.convert_address(i),
             "isspacep" => self.is_space(i),
