@@ -135,6 +135,7 @@ fn what_is_not_known_refuses_one_kernel() {
     for (directive, instruction) in [
         ("", "cvt.rn.satfinite.e2m3x2.f32 %h, %f1, %f2;"),
         ("", "cvt.rn.bf16x2.ue8m0x2 %r1, %h;"),
+        ("", "max.f32 %f0, %f1, %f2, %f3;"),
         ("", "fma.rn.f32x2 %y0, %y1, %y2, %y3;"),
         ("", "add.s64x2 %y0, %y1, %y2;"),
         ("", "st.bulk.weak.shared::cta [%r1], 64, 0;"),

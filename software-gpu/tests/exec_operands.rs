@@ -279,6 +279,32 @@ fn numbers_become_tf32() {
     }
 }
 
+#[test]
+fn arithmetic_has_its_number_of_operands() {
+    for (body, count) in [
+        ("add.u32 %r1, %r2", 2),
+        ("add.f32 %f1, %f2", 2),
+        ("abs.f32 %f1", 1),
+        ("ex2.approx.f32 %f1", 1),
+        ("not.b32 %r1", 1),
+        ("fma.rn.f32 %f1, %f2, %f3", 3),
+        ("mad.lo.u32 %r1, %r2, %r3", 3),
+        ("sad.u32 %r1, %r2, %r3", 3),
+        ("max.f32 %f1, %f2", 2),
+    ] {
+        let register = if body.contains(".f32") {
+            ", %f4"
+        } else {
+            ", %r4"
+        };
+        for more in 0..3 {
+            let given = body.matches('%').count() - 1 + more;
+            let text = format!("{body}{};", register.repeat(more));
+            assert_eq!(load(&kernel("", &text)).is_ok(), given == count, "{text}");
+        }
+    }
+}
+
 /// Atomics and strong accesses are where other threads may write.
 #[test]
 fn memory_of_one_thread_has_no_atomics() {

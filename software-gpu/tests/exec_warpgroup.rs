@@ -567,7 +567,6 @@ fn what_is_malformed_is_refused() {
 
 #[test]
 fn registers_are_asked_for_on_targets_of_one_architecture() {
-    let text = kernel(8, "setmaxnreg.inc.sync.aligned.u32 240;");
     for (target, is_one) in [
         ("sm_90a", true),
         ("sm_100a", true),
@@ -575,7 +574,10 @@ fn registers_are_asked_for_on_targets_of_one_architecture() {
         ("sm_90", false),
         ("sm_100", false),
     ] {
-        let text = text.replace("sm_90a", target);
+        let text = format!(
+            ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry test()\n{{
+            setmaxnreg.inc.sync.aligned.u32 240; ret; }}\n"
+        );
         assert_eq!(load(&text).is_ok(), is_one, "{target}");
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     fn magnitudes() -> impl Iterator<Item = u32> {
         let units = [0, 1, 2, 3, 0x1ff, 0x200, 0x3fe, 0x3ff];
         let parts = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
-        let fraction = |units: u32| parts.map(move |part| units << 13 | part);
+        let fraction = move |units: u32| parts.map(move |part| units << 13 | part);
         (0..255_u32).flat_map(move |exponent| {
             units
                 .into_iter()

@@ -116,7 +116,11 @@ impl Lowering<'_> {
         m.end()?;
         let run =
             run.ok_or_else(|| self.unsupported(i, format!("type {kind} is not implemented here")))?;
-        let sources = vec![kind; i.operands.len().saturating_sub(1).min(3)];
+        let count = sources(&i.opcode);
+        if count == 2 && i.operands.len() == 4 && matches!(i.opcode.as_str(), "min" | "max") {
+            return Err(self.unsupported(i, "the order of three numbers is not implemented"));
+        }
+        let sources = vec![kind; count];
         self.apply_modes(i, run, modes, kind, &sources)
     }
 
@@ -125,6 +129,16 @@ impl Lowering<'_> {
         let mut op = self.op(run, d, sources);
         op.x = x;
         self.ops.push(op);
+    }
+}
+
+/// How many operands of the instruction's type are read.
+fn sources(opcode: &str) -> usize {
+    match opcode {
+        "abs" | "neg" | "not" | "cnot" | "brev" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos"
+        | "lg2" | "ex2" | "tanh" => 1,
+        "fma" | "mad" | "mad24" | "sad" => 3,
+        _ => 2,
     }
 }
 
