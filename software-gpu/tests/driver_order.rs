@@ -480,3 +480,53 @@ fn a_synchronous_copy_from_pageable_memory_waits_for_its_stream() {
         assert_silent(&found);
     }
 }
+
+/// A module with a kernel that stores to memory, and the kernel.
+fn module_with_a_kernel(driver: &Driver) -> (Handle, Handle) {
+    const TEXT: &str = ".version 6.0\n.target sm_70\n.address_size 64
+        .visible .entry to_memory(.param .u64 out) { .reg .b64 %to; ld.param.u64 %to, [out]; st.global.u32 [%to], 7; ret; }\n";
+    let module = driver.module(TEXT).unwrap();
+    (module, driver.function(module, "to_memory").unwrap())
+}
+
+/// Unloading waits, as drivers do, but no document says so.
+#[test]
+fn a_module_is_not_unloaded_while_a_kernel_of_it_may_run() {
+    let driver = Driver::new();
+    let (data, stream) = (driver.allocate(4).unwrap(), driver.stream(1));
+    for (waits, expected) in [(false, 1), (true, 0)] {
+        let (module, function) = module_with_a_kernel(&driver);
+        let ((), found) = reports::collect(|| {
+            driver.launch(function, 1, 1, stream, &[&data]).unwrap();
+            if waits {
+                driver.stream_synchronize(stream).unwrap();
+            }
+            cu!(cuModuleUnload(module => Handle)).unwrap();
+        });
+        assert_eq!(found.len(), expected, "{found:#?}");
+        let named = |report: &Report| {
+            report
+                .text
+                .contains("while kernel `to_memory` of it may still run")
+        };
+        assert!(found.iter().all(named), "{found:#?}");
+    }
+}
+
+#[test]
+fn unloading_orders_nothing() {
+    let driver = Driver::new();
+    let (data, stream) = (driver.allocate(64).unwrap(), driver.stream(1));
+    let seen = driver.pinned(64);
+    let (module, _) = module_with_a_kernel(&driver);
+    let ((), found) = reports::collect(|| {
+        driver.set(data, 7, 64, stream).unwrap();
+        cu!(cuModuleUnload(module => Handle)).unwrap();
+        driver
+            .to_host(seen.pointer(), data, 64, driver.stream(1))
+            .unwrap();
+        driver.synchronize().unwrap();
+    });
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].text.starts_with("race: "), "{found:#?}");
+}

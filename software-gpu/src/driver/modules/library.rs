@@ -78,8 +78,7 @@ entry_points! {
             for (context, module) in unloaded.loaded {
                 // The context may have ended, and its module with it.
                 if call.contexts.get(context).is_ok() && call.modules.get(module).is_ok() {
-                    call.synchronize_context(context)?;
-                    call.unload(module)?;
+                    call.end_of_module(module)?;
                 }
             }
             Ok(())

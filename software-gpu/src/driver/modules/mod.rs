@@ -7,3 +7,4 @@ pub(super) mod jit;
 pub(super) mod library;
 pub(super) mod link;
 pub(super) mod module;
+mod unload;

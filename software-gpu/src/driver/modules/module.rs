@@ -31,6 +31,13 @@ pub(in crate::driver) struct LoadedModule {
     functions: BTreeMap<String, CUfunction>,
 }
 
+impl LoadedModule {
+    /// Whether the function is one of its kernels.
+    pub(super) fn has(&self, function: CUfunction) -> bool {
+        self.functions.values().any(|known| *known == function)
+    }
+}
+
 /// Address and size of global variables by name.
 type Globals = BTreeMap<String, (CUdeviceptr, usize)>;
 
@@ -70,8 +77,7 @@ entry_points! {
             if call.modules.get(module)?.context != context {
                 return Err(CudaError::InvalidHandle);
             }
-            call.synchronize_context(context)?;
-            call.unload(module)
+            call.end_of_module(module)
         })
     }
 
