@@ -530,3 +530,70 @@ fn unloading_orders_nothing() {
     assert_eq!(found.len(), 1, "{found:#?}");
     assert!(found[0].text.starts_with("race: "), "{found:#?}");
 }
+
+/// Copies from and to the same pageable bytes, in two streams that nothing orders: an asynchronous copy may be on its way when
+/// its call has returned, whatever the driver does here.
+#[test]
+fn copies_meet_in_pageable_memory() {
+    let driver = Driver::new();
+    let (one, other) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    for bytes in [64, MIB] {
+        let [a, b] = [(); 2].map(|()| driver.allocate(bytes).unwrap());
+        driver.fill(a, 1, bytes);
+        driver.fill(b, 2, bytes);
+        let mut host = vec![0_u8; bytes];
+        let host = host.as_mut_ptr();
+        let comes_out = |from: Address, stream: Handle| {
+            cu!(cuMemcpyDtoHAsync_v2(
+                host => *mut u8, from => Address, bytes => usize, stream => Handle
+            ))
+            .unwrap();
+        };
+        let goes_in = |to: Address, stream: Handle| {
+            cu!(cuMemcpyHtoDAsync_v2(
+                to => Address, host => *const u8, bytes => usize, stream => Handle
+            ))
+            .unwrap();
+        };
+        let goes_in_at_once = || {
+            cu!(cuMemcpyHtoD_v2(a => Address, host => *const u8, bytes => usize)).unwrap();
+        };
+        let races = |work: &dyn Fn()| {
+            let ((), found) = reports::collect(work);
+            driver.synchronize().unwrap();
+            found.len()
+        };
+        let out_and_out = races(&|| {
+            comes_out(a, one);
+            comes_out(b, other);
+        });
+        let with_a_wait = races(&|| {
+            comes_out(a, one);
+            driver.stream_synchronize(one).unwrap();
+            comes_out(b, other);
+        });
+        let in_and_out = races(&|| {
+            goes_in(a, one);
+            comes_out(b, other);
+        });
+        let in_and_in = races(&|| {
+            goes_in(a, one);
+            goes_in(b, other);
+        });
+        let taken_and_out = races(&|| {
+            goes_in_at_once();
+            comes_out(b, other);
+        });
+        assert_eq!(
+            [
+                out_and_out,
+                with_a_wait,
+                in_and_out,
+                in_and_in,
+                taken_and_out
+            ],
+            [1, 0, 1, 0, 0],
+            "{bytes} bytes"
+        );
+    }
+}

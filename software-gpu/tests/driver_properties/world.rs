@@ -13,6 +13,8 @@ use crate::steps::{BUFFERS, EVENTS, FLAGS, PINNED, STREAMS, Step};
 const SMALL: usize = 8;
 const LARGE: usize = 80_000;
 const PLACES: usize = BUFFERS + PINNED;
+/// The place of pageable memory, whose values the host changes without the driver.
+const PAGEABLE: usize = PLACES;
 
 /// What outlives a program.
 pub struct World {
@@ -99,7 +101,8 @@ impl World {
         if races == found.is_empty() {
             return Err(format!("races: {races}, reports: {found:#?}"));
         }
-        let expected = result.values(PLACES);
+        let mut expected = result.values(PLACES + 1);
+        expected.truncate(PLACES);
         match values {
             Some(values) if !races && values != expected => {
                 Err(format!("the memory has {values:?}, expected {expected:?}"))
@@ -356,6 +359,10 @@ impl<'w> Run<'w> {
         }
         let node = self.submit(stream.unwrap_or(0), &[]);
         self.rules.writes(node, buffer, Change::Value(value));
+        if stream.is_some() {
+            // The call need not have taken the bytes when it returns.
+            self.rules.reads(node, PAGEABLE);
+        }
         let world = &mut *self.world;
         world.pageable.fill(value);
         let (to, from) = (world.buffers[buffer], world.pageable.as_ptr());
@@ -376,6 +383,7 @@ impl<'w> Run<'w> {
         self.release_all();
         let node = self.submit(stream.unwrap_or(0), &[]);
         self.rules.reads(node, buffer);
+        self.rules.writes(node, PAGEABLE, Change::From(buffer));
         let world = &mut *self.world;
         let (from, to) = (world.buffers[buffer], world.pageable.as_mut_ptr());
         match stream {

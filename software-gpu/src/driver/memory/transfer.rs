@@ -82,7 +82,9 @@ impl Call {
     ) -> Result<(), CudaError> {
         let mut copy = self.prepared(to, from);
         copy.staged = self.staged(mode, stream, copy.kind, from)?;
-        let promise = Promise::of(&copy, matches!(mode, Mode::Sync(_)));
+        let synchronous = matches!(mode, Mode::Sync(_));
+        copy.taken = synchronous && matches!(from.place, Place::Pageable(_));
+        let promise = Promise::of(&copy, synchronous);
         let clock = self.clock();
         let context = self.streams.get(stream)?.context;
         let op = self.submit(stream, clock, Effect::Copy(copy))?;
@@ -105,6 +107,7 @@ impl Call {
             from,
             to,
             pageable,
+            taken: false,
             staged: None,
         }
     }

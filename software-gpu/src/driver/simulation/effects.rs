@@ -349,6 +349,7 @@ mod tests {
                     rows: Rows::row(to.len()),
                 },
                 pageable: true,
+                taken: false,
                 staged: None,
             }
         }

@@ -57,6 +57,8 @@ pub(in crate::driver) struct Copy {
     pub(in crate::driver) to: Side,
     /// The host side is not page-locked.
     pub(in crate::driver) pageable: bool,
+    /// The call has taken the source's bytes when it returns, whatever is still on its way then.
+    pub(in crate::driver) taken: bool,
     /// The source's bytes without what is between its rows, when they had to be taken before the copy lands.
     pub(in crate::driver) staged: Option<Vec<u8>>,
 }
@@ -78,11 +80,11 @@ pub(in crate::driver) struct Set {
 }
 
 impl Side {
-    /// The addresses of the bytes; none of pageable memory, which the device never touches.
-    fn mapped(self) -> ByteRanges {
+    /// The addresses of the bytes.
+    fn ranges(self) -> ByteRanges {
         match self.place {
             Place::Mapped(base) => self.rows.ranges(base),
-            Place::Pageable(_) => ByteRanges::new(),
+            Place::Pageable(base) => self.rows.ranges(base as u64),
         }
     }
 }
@@ -101,16 +103,16 @@ impl Copy {
         }
     }
 
-    /// What the copy touches of device memory and of page-locked host memory. A source that was staged by the call
-    /// is not read any more.
+    /// What the copy touches after its call has returned. Whether an asynchronous call has staged its source by then is up to
+    /// the driver.
     pub(in crate::driver) fn accesses(&self) -> Accesses {
-        let reads = match self.staged {
-            Some(_) => ByteRanges::new(),
-            None => self.from.mapped(),
+        let reads = match self.taken {
+            true => ByteRanges::new(),
+            false => self.from.ranges(),
         };
         Accesses {
             reads,
-            writes: self.to.mapped(),
+            writes: self.to.ranges(),
             ..Accesses::default()
         }
     }
@@ -121,7 +123,7 @@ impl Set {
     pub(in crate::driver) fn accesses(&self) -> Accesses {
         let (place, rows) = (self.to, self.rows);
         Accesses {
-            writes: Side { place, rows }.mapped(),
+            writes: Side { place, rows }.ranges(),
             ..Accesses::default()
         }
     }
@@ -220,7 +222,7 @@ impl Effect {
 mod tests {
     use super::*;
 
-    fn copy(staged: Option<Vec<u8>>) -> Copy {
+    fn copy() -> Copy {
         let rows = Rows::rectangle(4, 2, 16);
         Copy {
             kind: CopyKind::DeviceToDevice,
@@ -233,25 +235,30 @@ mod tests {
                 rows,
             },
             pageable: false,
-            staged,
+            taken: false,
+            staged: None,
         }
     }
 
     #[test]
     fn a_copy_touches_its_rows_alone() {
-        let Accesses { reads, writes, .. } = copy(None).accesses();
+        let Accesses { reads, writes, .. } = copy().accesses();
         assert_eq!(reads, ByteRanges::from(1000..1008));
         assert_eq!(writes.iter().collect::<Vec<_>>(), [2000..2004, 2016..2020]);
-        assert_eq!(copy(None).bytes(), 8);
+        assert_eq!(copy().bytes(), 8);
     }
 
     #[test]
-    fn staged_and_pageable_bytes_are_not_the_devices() {
-        let staged = copy(Some(vec![0; 8])).accesses();
-        assert!(staged.reads.is_empty() && !staged.writes.is_empty());
-        let mut pageable = copy(None);
-        pageable.to.place = Place::Pageable(2000);
-        assert!(pageable.accesses().writes.is_empty());
+    fn what_the_call_has_taken_is_not_read_any_more() {
+        let taken = Copy {
+            taken: true,
+            ..copy()
+        };
+        assert!(taken.accesses().reads.is_empty() && !taken.accesses().writes.is_empty());
+        let mut pageable = copy();
+        pageable.to.place = Place::Pageable(3000);
+        let writes = pageable.accesses().writes;
+        assert_eq!(writes.iter().collect::<Vec<_>>(), [3000..3004, 3016..3020]);
     }
 
     #[test]
