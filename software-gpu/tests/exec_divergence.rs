@@ -296,3 +296,28 @@ fn clocks_advance() {
     let found = run("", body, 32, &[0; 32]).expect("ends");
     assert!((1980..2100).contains(&found[0]), "{found:?}");
 }
+
+/// At most a millisecond, and as long as the lane that asks for most.
+#[test]
+fn a_sleep_has_a_bound() {
+    let sleeps = |nanoseconds: &str| {
+        let body = format!(
+            "mul.lo.u32 %r1, %t, {nanoseconds}; mov.u64 %rd1, %clock64; nanosleep.u32 %r1; mov.u64 %rd2, %clock64;
+            sub.s64 %rd2, %rd2, %rd1; cvt.u32.u64 %r3, %rd2; st.global.u32 [%out], %r3;"
+        );
+        run("", &body, 32, &[0; 32]).expect("ends")[0]
+    };
+    // 31 times as long, at 1.98 GHz.
+    for (nanoseconds, expected) in [
+        ("1000", 61_380),
+        ("30000", 1_841_400),
+        ("100000", 1_980_000),
+        ("0x8000000", 1_980_000),
+    ] {
+        let found = sleeps(nanoseconds);
+        assert!(
+            (expected..expected + 100).contains(&found),
+            "{nanoseconds}: {found}"
+        );
+    }
+}

@@ -184,7 +184,7 @@ pub struct Kernels {
     /// Global atomic operations of one multiprocessor in a cycle.
     pub atomics_per_cycle: Figure,
     /// Floating-point operations of the tensor cores of one multiprocessor in a cycle, bf16 with dense operands; a multiply-add
-    /// counts as two. `wgmma` reaches it.
+    /// counts as two. `wgmma` reaches it; `mma` has a rate of its own, [`IssueRates::mma`].
     pub tensor_operations_per_cycle: Figure,
     /// Cycles from a block's placement to its first instruction, and from its last to the release of its resources.
     pub block_turnover_cycles: Figure,
@@ -213,6 +213,9 @@ pub struct IssueRates {
     pub convert: Figure,
     pub memory: Figure,
     pub control: Figure,
+    /// `mma.sync`, in multiplications `m16n8k16`. It does not follow `tensor_operations_per_cycle`: warps feed the tensor cores from
+    /// registers, and that has its own limit, on an H200 two thirds of what `wgmma` reaches. Where there is no `wgmma`, a profile
+    /// gives the same rate twice.
     pub mma: Figure,
 }
 
