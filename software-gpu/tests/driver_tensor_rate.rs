@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::Command;
 
 use driver_support::*;
-use software_gpu::driver::{entry_point, profile};
+use software_gpu::driver::profile;
 
 /// Set in the process that models other tensor cores.
 const CHILD: &str = "SOFTWARE_GPU_TEST_CHILD";
