@@ -21,5 +21,6 @@ fn main() -> ExitCode {
             &[Iterations],
             controller::run,
         )
+        .needs(&[Need::CopyEngines(2)])
         .main()
 }

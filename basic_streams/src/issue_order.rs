@@ -147,13 +147,16 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
 
     let h = part.alone(streams, || work.all(Chains::copy_in))?;
     let k = part.alone([first], || work.compute(0, first))?;
-    let d = part.alone([first], || work.copy_out(0, first))?;
-    let (one_way, both_ways) = (h + k, h + k + d);
-    let [h, k, d, in_only, in_and_out] = [h, k, d, one_way, both_ways].map(units::time);
+    let copies = part.alone(streams, || {
+        work.all(Chains::copy_in)?;
+        work.all(Chains::copy_out)
+    })?;
+    let (one_way, both_ways) = (h + k, copies + k);
+    let [h, k, copies, in_only, in_and_out] = [h, k, copies, one_way, both_ways].map(units::time);
     part.predict(format!(
-        "Alone: all {n} copies in {h}, one kernel {k}, one copy out {d}.\n\
+        "Alone: all {n} copies in {h}, one kernel {k}, all copies in and out {copies}.\n\
          Either order takes the copies in and a kernel, {in_only}; if the streams also\n\
-         copy out, one copy out more, {in_and_out}."
+         copy out, the copies of both directions and a kernel, {in_and_out}."
     ));
 
     let bytes = elements * size_of::<f32>();

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 
 /// `mma.sync` of bf16, and `cp.async`.
 const NEEDS: &[Need] = &[Need::ComputeCapability(8, 0)];
+/// And copies in beside copies out.
+const BOTH_WAYS: &[Need] = &[Need::ComputeCapability(8, 0), Need::CopyEngines(2)];
 /// `wgmma`.
 const HOPPER: &[Need] = &[Need::ComputeCapabilityAlone(9, 0)];
 
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
             &[Iterations],
             streams::run,
         )
-        .needs(NEEDS)
+        .needs(BOTH_WAYS)
         .part(
             "launches",
             "What do streams gain when everything is on the device?",

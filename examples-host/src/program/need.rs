@@ -21,6 +21,8 @@ pub enum Need {
     ComputeCapabilityAlone(u32, u32),
     /// So many multiprocessors at least.
     Multiprocessors(u32),
+    /// So many engines that copy beside kernels at least: two for both directions at once.
+    CopyEngines(u32),
 }
 
 impl fmt::Display for Need {
@@ -43,6 +45,10 @@ impl fmt::Display for Need {
                 write!(f, "compute capability {major}.{minor} and no other")
             }
             Self::Multiprocessors(count) => write!(f, "{count} multiprocessors"),
+            Self::CopyEngines(count) => write!(
+                f,
+                "{count} copy engines (CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)"
+            ),
         }
     }
 }
@@ -68,6 +74,7 @@ impl Need {
                 Ok(device.compute_capability()? == (major, minor))
             }
             Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
+            Self::CopyEngines(count) => Ok(device.copy_engines()? >= count),
         }
     }
 }

@@ -97,9 +97,20 @@ impl Stages {
     }
 
     /// What a pipeline of so many chunks takes: the bound, and what a chunk needs in the other stages, to fill and drain it.
+    /// That is a kernel where the directions take turns, and the engine has the other chunks to copy out meanwhile.
     pub fn pipelined(&self, chunks: usize) -> Duration {
         let (bound, sum) = (self.bound(Overlap::Duplex), self.bound(Overlap::None));
-        bound + sum.saturating_sub(bound) / chunks.max(1) as u32
+        let chunks = chunks.max(1) as u32;
+        let meanwhile = match self.directions_take_turns() {
+            true => self.copy_out / chunks * (chunks - 1),
+            false => Duration::ZERO,
+        };
+        bound + (sum.saturating_sub(bound) / chunks).saturating_sub(meanwhile)
+    }
+
+    /// Whether the copies of both directions take about as long as one after the other: one engine makes them.
+    fn directions_take_turns(&self) -> bool {
+        self.both_copies.as_secs_f64() > 0.95 * (self.copy_in + self.copy_out).as_secs_f64()
     }
 
     /// How much of the bound a time reaches: 1 at the bound, less above it.
@@ -161,6 +172,22 @@ mod tests {
     fn each_bound_lets_more_overlap() {
         let bounds = Overlap::ALL.map(|overlap| STAGES.bound(overlap));
         assert_eq!(bounds, [ms(23), ms(19), ms(10), ms(11)]);
+    }
+
+    #[test]
+    fn a_pipeline_takes_a_chunk_to_fill_and_drain() {
+        assert_eq!(STAGES.pipelined(1), ms(23));
+        assert_eq!(STAGES.pipelined(4), ms(11 + 3));
+        let one_engine = Stages {
+            both_copies: ms(19),
+            kernel: ms(16),
+            ..STAGES
+        };
+        assert_eq!(one_engine.pipelined(1), ms(35));
+        // A kernel of 8 ms, while the other chunk leaves.
+        let two = one_engine.pipelined(2);
+        assert_eq!(two, ms(19 + 8) - Duration::from_micros(4500));
+        assert_eq!(one_engine.pipelined(4), ms(19));
     }
 
     #[test]

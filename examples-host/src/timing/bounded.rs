@@ -1,8 +1,10 @@
 //! Outcomes beside the bounds that their stages set.
 
 use crate::bound::{Overlap, Stages};
-use crate::device::TimeSource;
+use crate::device::{Device, TimeSource};
+use crate::error::Result;
 use crate::expect::{Expected, Found, share};
+use crate::intervals::Engine;
 use crate::measure::{self, Outcome};
 use crate::part::{NOISE, Part};
 use crate::part_option::PartOption;
@@ -77,6 +79,26 @@ impl Outcome {
     pub fn reached(&self, stages: &Stages) -> Found {
         share(stages.reached(Overlap::Duplex, self.times.min()))
     }
+}
+
+/// How much of the copies out runs during copies in, and what is required: at least `least`, or nothing where one engine takes
+/// both directions in turn.
+///
+/// # Errors
+/// When the driver does not answer.
+pub fn duplex(device: &Device, outcome: &Outcome, least: f64) -> Result<Expected> {
+    let overlap = outcome.overlap(Engine::DeviceToHost, Engine::HostToDevice);
+    Ok(match device.copy_engines()? {
+        ..=1 => overlap.at_most(0.01),
+        _ => overlap.at_least(least),
+    })
+}
+
+/// How much faster the one is than the other, which overlaps nothing: at least half of what the bound allows.
+pub fn half_of_the_gain(overlapped: &Outcome, in_order: &Outcome, stages: &Stages) -> Expected {
+    let [none, bound] = [Overlap::None, Overlap::Duplex].map(|of| stages.bound(of).as_secs_f64());
+    let least = 1.0 + 0.5 * (none / bound - 1.0);
+    overlapped.speedup_over(in_order).at_least(least)
 }
 
 /// How near to the bound the variant's best run comes, and what is required for `bytes` in each direction: starting copies,

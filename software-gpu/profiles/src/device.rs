@@ -89,6 +89,10 @@ impl Device {
         match needed.iter().find(|(_, value)| *value == 0) {
             Some((name, _)) => Err(format!("{name} is 0")),
             None if self.warp_size != 32 => Err("warp_size is not 32".to_owned()),
+            None if self.async_engine_count == 0 => Err(
+                "async_engine_count is 0: copies that keep kernels waiting are not modelled"
+                    .to_owned(),
+            ),
             None => Ok(()),
         }
     }

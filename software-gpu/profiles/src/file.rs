@@ -343,6 +343,8 @@ mod tests {
         assert!(refusal("base = \"abacus\"").contains("h200, b200"));
         assert!(refusal("base = 7").contains("h200, b200"));
         assert!(refusal("base = \"h200\"\n[device]\nwarp_size = 0\n").contains("warp_size"));
+        let engines = refusal("base = \"h200\"\n[device]\nasync_engine_count = 0\n");
+        assert!(engines.contains("async_engine_count is 0: copies that keep kernels waiting"));
         assert!(refusal("[device]\n").contains("missing"));
         assert!(refusal("no profile").contains("test"));
     }
