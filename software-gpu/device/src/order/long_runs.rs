@@ -186,3 +186,31 @@ fn scattered_accesses_look_at_no_groups_elsewhere() {
     // Those whose spans have bytes of the same range are looked at.
     assert!(looked_at(3000, 1) > 0);
 }
+
+#[test]
+fn writes_of_a_value_that_all_come_after_are_forgotten() {
+    let mut run = Run::new(1);
+    let mut open = 0;
+    for round in 1..=ROUNDS {
+        run.checker.value_watched(ValueId(0), 0..4);
+        run.last += 1;
+        let operation = OperationId(run.last);
+        run.checker
+            .submitted(HOST, StreamId(1), operation, &[], "write".into());
+        let accesses = Accesses {
+            atomics: (0..4).into(),
+            ..Accesses::default()
+        };
+        run.checker.accessed(operation, &accesses);
+        run.checker.value_written(ValueId(round), Some(operation));
+        run.checker.ended(operation);
+        if round % 100 == 0 {
+            run.checker.stream_synchronized(HOST, StreamId(1));
+        }
+        open += u64::from(!run.checker.is_known_to_all(ValueId(round)));
+    }
+    assert_eq!(open, ROUNDS);
+    let known = (1..=ROUNDS).filter(|write| run.checker.is_known_to_all(ValueId(*write)));
+    assert!(known.count() as u64 > ROUNDS - 10_000);
+    run.assert_small();
+}

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::stream::{NullStream, Stream};
+use super::value_history::Summary;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
@@ -219,22 +220,25 @@ impl Condition {
     }
 
     fn holds(self, found: u64, value: Value) -> bool {
+        self.holds_of_all(Summary::of(found), value)
+    }
+
+    /// Whether it holds of all these contents. The answer may be no although it does, but not for a single one.
+    fn holds_of_all(self, contents: Summary, value: Value) -> bool {
         let all = if value.wide {
             u64::MAX
         } else {
             u32::MAX.into()
         };
+        let ahead = |found: u64| found.wrapping_sub(value.value) & all;
         match self {
-            Self::NotBefore if value.wide => found.wrapping_sub(value.value).cast_signed() >= 0,
             Self::NotBefore => {
-                (found as u32)
-                    .wrapping_sub(value.value as u32)
-                    .cast_signed()
-                    >= 0
+                let (least, greatest) = (ahead(contents.least), ahead(contents.greatest));
+                least <= greatest && greatest <= all >> 1
             }
-            Self::Equal => found == value.value,
-            Self::AnyBit => found & value.value != 0,
-            Self::AnyBitMissing => (found | value.value) & all != all,
+            Self::Equal => contents.least == value.value && contents.greatest == value.value,
+            Self::AnyBit => contents.bits_of_all & value.value != 0,
+            Self::AnyBitMissing => (contents.bits_of_any | value.value) & all != all,
         }
     }
 }
@@ -374,7 +378,7 @@ impl Simulator {
 
     /// The checker learns which write has released the wait.
     fn value_found(&mut self, op: OpId, wait: ValueWait) {
-        let wanted = |found| wait.condition.holds(found, wait.value);
+        let wanted = |contents| wait.condition.holds_of_all(contents, wait.value);
         let write = self.watched.releasing(wait.value, wanted);
         self.ordering.value_found(op, wait.value.range(), write);
     }

@@ -6,4 +6,5 @@ pub(super) mod event;
 pub(super) mod host_function;
 pub(super) mod memory_values;
 pub(super) mod stream;
+mod value_history;
 pub(super) mod watched_values;

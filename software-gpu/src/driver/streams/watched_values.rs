@@ -4,9 +4,10 @@
 //! one, however welcome, may still have been under way. A value that changes while nothing of the device lands was
 //! written by the host.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::memory_values::Value;
+use super::value_history::{History, Summary};
 use crate::driver::c_abi::types::CUdeviceptr;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
@@ -14,38 +15,31 @@ use crate::memory::{ByteRanges, is_device_address};
 use crate::order::ValueId;
 use crate::timeline::OpId;
 
-/// How many values of one place are remembered.
-const REMEMBERED: usize = 8;
-
 /// By address and width.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct WatchedValues {
-    histories: BTreeMap<(CUdeviceptr, bool), History>,
+    places: BTreeMap<(CUdeviceptr, bool), Watched>,
     given: u64,
 }
 
 #[derive(Debug)]
-struct History {
+struct Watched {
     value: Value,
-    /// What was there, and the write of it, the newest last.
-    writes: VecDeque<(u64, ValueId)>,
+    history: History<ValueId>,
 }
 
 impl WatchedValues {
     pub(in crate::driver) fn is_empty(&self) -> bool {
-        self.histories.is_empty()
+        self.places.is_empty()
     }
 
     /// The write since which `wanted` has held.
-    pub(in crate::driver) fn releasing(
+    pub(super) fn releasing(
         &self,
         value: Value,
-        wanted: impl Fn(u64) -> bool,
+        wanted: impl Fn(Summary) -> bool,
     ) -> Option<ValueId> {
-        let history = self.histories.get(&value.place())?;
-        let newest_first = history.writes.iter().rev();
-        let held = newest_first.take_while(|(found, _)| wanted(*found));
-        held.last().map(|(_, write)| *write)
+        self.places.get(&value.place())?.history.since(wanted)
     }
 
     fn next(&mut self) -> ValueId {
@@ -57,15 +51,15 @@ impl WatchedValues {
 impl Simulator {
     /// A stream was given a wait for this value or a write of it.
     pub(in crate::driver) fn watch_value(&mut self, value: Value) {
-        if !self.ordering.is_on() || self.watched.histories.contains_key(&value.place()) {
+        if !self.ordering.is_on() || self.watched.places.contains_key(&value.place()) {
             return;
         }
         if let Some(found) = self.current(value) {
             let write = self.watched.next();
             self.ordering.value_watched(write, value.range());
-            let writes = VecDeque::from([(found, write)]);
-            let history = History { value, writes };
-            self.watched.histories.insert(value.place(), history);
+            let history = History::new(found, write);
+            let watched = Watched { value, history };
+            self.watched.places.insert(value.place(), watched);
         }
     }
 
@@ -96,33 +90,34 @@ impl Simulator {
 
     /// Takes note of those values that have changed since the last time.
     fn look(&mut self, writer: Option<OpId>, which: impl Fn(&Value) -> bool) {
-        let places = self.watched.histories.values();
-        let values = places.map(|history| history.value);
+        let places = self.watched.places.values();
+        let values = places.map(|watched| watched.value);
         let values: Vec<Value> = values.filter(which).collect();
         for value in values {
-            let Some(found) = self.current(value) else {
-                let gone = self.watched.histories.remove(&value.place());
-                let writes = gone.into_iter().flat_map(|history| history.writes);
-                writes.for_each(|(_, write)| self.ordering.value_forgotten(write));
-                continue;
-            };
-            let write = self.watched.next();
-            let Some(history) = self.watched.histories.get_mut(&value.place()) else {
-                continue;
-            };
-            if history
-                .writes
-                .back()
-                .is_some_and(|(last, _)| *last == found)
-            {
-                continue;
+            self.look_at(value, writer);
+        }
+    }
+
+    fn look_at(&mut self, value: Value, writer: Option<OpId>) {
+        let found = self.current(value);
+        let Self {
+            watched, ordering, ..
+        } = self;
+        let write = watched.next();
+        let Some(Watched { history, .. }) = watched.places.get_mut(&value.place()) else {
+            return;
+        };
+        match found {
+            Some(found) if history.newest() == Some(found) => {}
+            Some(found) => {
+                ordering.value_written(write, writer);
+                history.push(found, write);
+                history.forget(|write| ordering.is_known_to_all(write));
             }
-            self.ordering.value_written(write, writer);
-            history.writes.push_back((found, write));
-            if history.writes.len() > REMEMBERED
-                && let Some((_, oldest)) = history.writes.pop_front()
-            {
-                self.ordering.value_forgotten(oldest);
+            None => {
+                let writes = history.writes();
+                writes.for_each(|write| ordering.value_forgotten(write));
+                watched.places.remove(&value.place());
             }
         }
     }
