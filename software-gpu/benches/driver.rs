@@ -3,6 +3,8 @@
 #[path = "../tests/driver_support/mod.rs"]
 mod driver_support;
 
+use std::ffi::c_uint;
+
 use divan::Bencher;
 use driver_support::*;
 use software_gpu::driver::entry_point;
@@ -70,6 +72,75 @@ fn a_stream_for_each_operation(bencher: Bencher, streams: usize) {
                 cu!(cuStreamDestroy_v2(stream => Handle)).unwrap();
             }
             driver.synchronize().unwrap();
+        });
+}
+
+/// Streams that each wait for a value of their own, which one stream then writes.
+#[divan::bench(args = [100, 1_000, 4_000], sample_count = 3)]
+fn a_value_for_each_stream(bencher: Bencher, streams: usize) {
+    let driver = Driver::new();
+    let flags = driver.allocate(4 * streams).unwrap();
+    let writer = driver.stream(NON_BLOCKING);
+    let waiting: Vec<_> = (0..streams).map(|_| driver.stream(NON_BLOCKING)).collect();
+    bencher
+        .counter(divan::counter::ItemsCount::new(streams))
+        .bench_local(|| {
+            driver.set(flags, 0, 4 * streams, writer).unwrap();
+            driver.synchronize().unwrap();
+            let flag = |index: usize| flags + 4 * index as Address;
+            for (index, stream) in waiting.iter().enumerate() {
+                cu!(cuStreamWaitValue32_v2(
+                    *stream => Handle, flag(index) => Address, 1 => u32, 1 => c_uint,
+                ))
+                .unwrap();
+            }
+            for index in 0..streams {
+                cu!(cuStreamWriteValue32_v2(
+                    writer => Handle, flag(index) => Address, 1 => u32, 0 => c_uint,
+                ))
+                .unwrap();
+            }
+            driver.synchronize().unwrap();
+        });
+}
+
+/// Memsets of every second word of new memory, so that what was never written is in as many pieces.
+#[divan::bench(args = [100, 1_000, 10_000], sample_count = 3)]
+fn pieces_never_written(bencher: Bencher, pieces: usize) {
+    let driver = Driver::new();
+    let stream = driver.stream(NON_BLOCKING);
+    bencher
+        .counter(divan::counter::ItemsCount::new(pieces))
+        .bench_local(|| {
+            let data = driver.allocate(8 * pieces).unwrap();
+            for piece in 0..pieces {
+                let word = data + 8 * piece as Address;
+                driver.set(word, 1, 4, stream).unwrap();
+            }
+            driver.stream_synchronize(stream).unwrap();
+            cu!(cuMemFree_v2(data => Address)).unwrap();
+        });
+}
+
+/// Allocations that stay, of a pool and of `cuMemAlloc`.
+#[divan::bench(args = [100, 1_000, 10_000], sample_count = 3)]
+fn live_allocations(bencher: Bencher, count: usize) {
+    let driver = Driver::new();
+    let stream = driver.stream(NON_BLOCKING);
+    bencher
+        .counter(divan::counter::ItemsCount::new(2 * count))
+        .bench_local(|| {
+            let mut live: Vec<[Address; 2]> = Vec::new();
+            for _ in 0..count {
+                let mut pooled: Address = 0;
+                cu!(cuMemAllocAsync(&mut pooled => *mut Address, 256 => usize, stream => Handle))
+                    .unwrap();
+                live.push([pooled, driver.allocate(256).unwrap()]);
+            }
+            for [pooled, own] in live {
+                cu!(cuMemFreeAsync(pooled => Address, stream => Handle)).unwrap();
+                cu!(cuMemFree_v2(own => Address)).unwrap();
+            }
         });
 }
 

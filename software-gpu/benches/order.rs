@@ -167,23 +167,68 @@ fn scattered_elsewhere<const TOGETHER: u64>(bencher: Bencher, kernels: u64) {
     let kernels: Vec<_> = (0..kernels).map(accesses).collect();
     bencher
         .counter(ItemsCount::new(kernels.len() as u64 * RANGES))
-        .bench_local(|| {
-            let mut checker = checker(1);
-            checker.allocated(0..1 << 30, Description::new("buffer"));
-            for (index, accesses) in kernels.iter().enumerate() {
-                let operation = OperationId(index as u64);
-                let description = Description::new("kernel");
-                checker.submitted(HOST, StreamId(0), operation, &[], description);
-                checker.accessed(operation, black_box(accesses));
-                checker.ended(operation);
-            }
-            assert!(checker.take_findings().is_empty());
-            checker
-        });
+        .bench_local(|| write_all(&kernels));
+}
+
+/// Kernels that each write 64 ranges anywhere in one allocation, and nothing waits.
+#[divan::bench(args = [100, 1_000, 10_000], sample_count = 5)]
+fn scattered_anywhere(bencher: Bencher, kernels: u64) {
+    const RANGES: u64 = 64;
+    let mut place = 0_u64;
+    let mut range = || {
+        place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+        let start = (place >> 44) * 4;
+        start..start + 4
+    };
+    let accesses = |_| Accesses {
+        writes: (0..RANGES).map(|_| range()).collect(),
+        ..Accesses::default()
+    };
+    let kernels: Vec<_> = (0..kernels).map(accesses).collect();
+    bencher
+        .counter(ItemsCount::new(kernels.len() as u64 * RANGES))
+        .bench_local(|| write_all(&kernels));
+}
+
+/// Each kernel in one stream.
+fn write_all(kernels: &[Accesses]) -> Checker {
+    let mut checker = checker(1);
+    checker.allocated(0..1 << 30, Description::new("buffer"));
+    for (index, accesses) in kernels.iter().enumerate() {
+        let operation = OperationId(index as u64);
+        let description = Description::new("kernel");
+        checker.submitted(HOST, StreamId(0), operation, &[], description);
+        checker.accessed(operation, black_box(accesses));
+        checker.ended(operation);
+    }
+    assert!(checker.take_findings().is_empty());
+    checker
+}
+
+/// Each stream writes the same bytes once, without any order.
+#[divan::bench(args = [100, 1_000, 10_000], sample_count = 3)]
+fn races_of_all_streams(bencher: Bencher, streams: u64) {
+    let access = Accesses {
+        writes: buffer(0).into(),
+        ..Accesses::default()
+    };
+    bencher.counter(ItemsCount::new(streams)).bench_local(|| {
+        let mut checker = checker(black_box(streams));
+        let mut found = 0;
+        for index in 0..streams {
+            let operation = OperationId(index);
+            let description = Description::new("memset");
+            checker.submitted(HOST, StreamId(index), operation, &[], description);
+            checker.accessed(operation, &access);
+            checker.ended(operation);
+            found += checker.take_findings().len();
+        }
+        found
+    });
 }
 
 /// Kernels in all streams in turn, which all read one buffer.
-#[divan::bench(args = [1, 8, 128], sample_count = 5)]
+#[divan::bench(args = [1, 8, 128, 2048], sample_count = 5)]
 fn one_buffer_for_all(bencher: Bencher, streams: u64) {
     let reads = Accesses {
         reads: buffer(0).into(),

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::order::{Locate, identity_of};
 
@@ -60,6 +60,8 @@ pub fn add_wrapper(folder: &'static str) {
 pub(crate) struct CallSite {
     addresses: Vec<usize>,
     frames: Frames,
+    /// Its line, once a report has asked for it.
+    line: OnceLock<Option<String>>,
 }
 
 thread_local! {
@@ -142,6 +144,7 @@ impl Stack {
             site: Arc::new(CallSite {
                 addresses,
                 frames: Frames::here(),
+                line: OnceLock::new(),
             }),
         };
         // The outermost frame has no return address.
@@ -204,7 +207,7 @@ fn shortened(file: &Path) -> String {
 
 impl Locate for CallSite {
     fn locate(&self) -> Option<String> {
-        self.resolve()
+        self.line.get_or_init(|| self.resolve()).clone()
     }
 
     fn identity(&self) -> u64 {
@@ -308,6 +311,7 @@ mod tests {
         let rest = CallSite {
             addresses: system.filter(|a| object::is_system(*a)).collect(),
             frames: site.frames.clone(),
+            line: OnceLock::new(),
         };
         assert_eq!(rest.locate(), None);
     }
@@ -318,6 +322,7 @@ mod tests {
         let site = |address: usize| CallSite {
             addresses: vec![address],
             frames: Frames::none(),
+            line: OnceLock::new(),
         };
         let (one, other) = (site(1), site(2));
         assert_eq!((one.locate(), other.locate()), (None, None));

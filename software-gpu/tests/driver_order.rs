@@ -133,6 +133,30 @@ fn a_wait_for_a_value_comes_after_the_first_write_that_satisfies_it() {
     }
 }
 
+/// However many writes have come since.
+#[test]
+fn a_wait_for_a_value_remembers_the_write_that_satisfied_it_first() {
+    const BITS: c_uint = 2;
+    let flag = Flag::new();
+    for (awaited, condition, races) in [
+        (1, GEQ, 1),
+        (500, GEQ, 1),
+        (501, GEQ, 0),
+        (1 << 9, BITS, 0),
+        (1001, EQ, 0),
+    ] {
+        flag.driver.fill(flag.flag, 0, 4);
+        let found = flag.found(|| {
+            (1..=500).for_each(|value| write_value(flag.a, flag.flag, value));
+            flag.set(flag.a, 1);
+            (501..=1001).for_each(|value| write_value(flag.a, flag.flag, value));
+            wait_value(flag.b, flag.flag, awaited, condition);
+            flag.set(flag.b, 2);
+        });
+        assert_eq!(found.len(), races, "waiting for {awaited}: {found:#?}");
+    }
+}
+
 /// The value comes with a memset, a copy or a kernel.
 #[test]
 fn anything_may_write_the_value_that_is_waited_for() {

@@ -210,3 +210,67 @@ fn a_value_orders_streams_for_the_checkers() {
     });
     assert_eq!(unordered.len(), 1, "nothing orders these");
 }
+
+/// The host resets a flag, and something that is no write of the value sets it again before a stream is given the wait.
+fn a_flag_for_the_second_time(flags: usize) {
+    let driver = Driver::new();
+    let memory = driver.pinned(4 * flags);
+    memory.fill(0);
+    let data = driver.allocate(64).unwrap();
+    let [a, b, other] = [(); 3].map(|()| driver.stream(NON_BLOCKING));
+    let flag = |index: usize| memory.at(4 * index) as Address;
+    let is_set = 0x0101_0101;
+    let ((), found) = reports::collect(|| {
+        for index in 0..flags {
+            driver.set(flag(index), 1, 4, a).unwrap();
+            wait(b, flag(index), is_set, EQ).unwrap();
+        }
+        driver.stream_synchronize(b).unwrap();
+        memory.fill(0);
+        driver.set(data, 1, 64, a).unwrap();
+        driver.set(flag(flags / 2), 1, 4, a).unwrap();
+        while memory.byte(4 * (flags / 2)) == 0 {
+            driver.stream_query(other).unwrap();
+        }
+        wait(b, flag(flags / 2), is_set, EQ).unwrap();
+        driver.set(data, 2, 64, b).unwrap();
+        driver.synchronize().unwrap();
+    });
+    assert_eq!(found, [], "{flags} flags");
+}
+
+#[test]
+fn a_flag_that_the_host_has_reset_orders_again() {
+    a_flag_for_the_second_time(1);
+    a_flag_for_the_second_time(200);
+}
+
+const COUNT: &str = ".version 6.0\n.target sm_70\n.address_size 64
+.visible .entry count(.param .u64 to)
+{
+.reg .b64 %to; .reg .b32 %r;
+ld.param.u64 %to, [to];
+atom.global.add.u32 %r, [%to], 1;
+ret;
+}";
+
+/// A value that a kernel's atomic operations change, in device memory and in page-locked memory.
+#[test]
+fn a_stream_waits_for_what_kernels_count() {
+    let driver = Driver::new();
+    let module = driver.module(COUNT).unwrap();
+    let count = driver.function(module, "count").unwrap();
+    let of_host = driver.pinned(4);
+    of_host.fill(0);
+    let of_device = driver.allocate(4).unwrap();
+    driver.fill(of_device, 0, 4);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    for counter in [of_device, of_host.pointer() as Address] {
+        wait(b, counter, 64, EQ).unwrap();
+        driver.launch(count, 1, 32, a, &[&counter]).unwrap();
+        driver.stream_synchronize(a).unwrap();
+        assert_eq!(driver.stream_query(b), Err(NOT_READY));
+        driver.launch(count, 1, 32, a, &[&counter]).unwrap();
+        driver.stream_synchronize(b).unwrap();
+    }
+}

@@ -50,6 +50,7 @@ pub struct AddressSpace {
     slots: usize,
     parts: Parts,
     freed: Freed,
+    removals: u64,
 }
 
 impl AddressSpace {
@@ -64,6 +65,7 @@ impl AddressSpace {
             slots: 0,
             parts: Parts::default(),
             freed: Freed::default(),
+            removals: 0,
         }
     }
 
@@ -283,7 +285,13 @@ impl AddressSpace {
         self.allocations.insert(position, allocation);
     }
 
+    /// How many allocations are gone.
+    pub fn removals(&self) -> u64 {
+        self.removals
+    }
+
     fn remove(&mut self, position: usize) {
+        self.removals += 1;
         let allocation = self.allocations.remove(position);
         if is_device_address(allocation.base()) {
             self.freed.add(allocation.base()..allocation.end());

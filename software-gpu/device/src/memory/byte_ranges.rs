@@ -24,14 +24,9 @@ impl ByteRanges {
         &self.ranges
     }
 
-    /// Whether all addresses of these ranges, which are in rising order, are in the set.
-    pub(crate) fn covers_all(&self, ranges: &[Range<u64>]) -> bool {
-        let mut known = self.ranges.iter().peekable();
-        ranges.iter().all(|range| {
-            while known.next_if(|known| known.end < range.end).is_some() {}
-            let candidate = known.peek();
-            range.is_empty() || candidate.is_some_and(|known| known.start <= range.start)
-        })
+    /// How many ranges there are.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
     }
 
     /// Whether there is no address in the set.
@@ -85,16 +80,6 @@ impl ByteRanges {
             .partition_point(|known| known.end <= range.start);
         let known = self.ranges.get(candidate);
         known.is_some_and(|known| known.start < range.end)
-    }
-
-    /// The set less the addresses of `range`.
-    pub fn without(&self, range: Range<u64>) -> Self {
-        let parts = |known: &Range<u64>| {
-            let before = known.start..known.end.min(range.start);
-            let behind = known.start.max(range.end)..known.end;
-            [before, behind]
-        };
-        self.ranges.iter().flat_map(parts).collect()
     }
 }
 
@@ -159,12 +144,9 @@ mod tests {
         assert_eq!(ranges.gaps(0..30), [0..4, 8..10, 20..30]);
         assert_eq!(ranges.gaps(5..25), [8..10, 20..25]);
         assert!(ranges.gaps(12..20).is_empty());
-        assert_eq!(ranges.without(6..12), set(&[4..6, 12..20]));
-        assert_eq!(ranges.without(0..4), ranges);
         assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
         assert!(ranges.meets(&(7..11)) && ranges.meets(&(0..5)) && !ranges.meets(&(8..10)));
         assert!(!ranges.meets(&(20..22)) && !ranges.meets(&(0..4)));
-        assert!(ranges.covers_all(&[4..6, 6..8, 12..20]) && !ranges.covers_all(&[4..6, 9..12]));
         assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
     }
 }

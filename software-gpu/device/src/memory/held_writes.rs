@@ -1,9 +1,10 @@
 //! A kernel's stores between its execution and its modelled end.
 
+use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use super::allocation::Shadow;
-use super::{AddressSpace, Allocation, PAGE};
+use super::{AddressSpace, Allocation, ByteRanges, PAGE};
 
 /// A kernel's stores between its execution and its modelled end.
 #[derive(Debug)]
@@ -33,6 +34,11 @@ impl HeldWrites {
         self.touched
             .iter()
             .any(|touched| touched.overlaps(address, bytes))
+    }
+
+    /// The pages with stores.
+    pub fn pages(&self) -> ByteRanges {
+        self.touched.iter().flat_map(Touched::addresses).collect()
     }
 
     /// Whether an allocation with stores has a base that `predicate` is true of.
@@ -68,6 +74,13 @@ impl Touched {
             old,
             new: None,
         }
+    }
+
+    /// The addresses of its pages, in rising order.
+    fn addresses(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let start_of = |page: u32| self.base + u64::from(page) * PAGE as u64;
+        let pages = self.pages.iter();
+        pages.map(move |page| start_of(*page)..start_of(*page + 1))
     }
 
     fn overlaps(&self, address: u64, bytes: usize) -> bool {

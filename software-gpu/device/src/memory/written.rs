@@ -7,27 +7,27 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{AddressSpace, Allocation, ByteRanges};
+use super::{AddressSpace, Allocation, ByteRanges, ByteSet};
 
 /// The written part of an allocation.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// Nothing is missing, whatever `ranges` says: the common case, told without a lock.
+    /// Nothing is missing, whatever `bytes` says: the common case, told without a lock.
     all: AtomicBool,
-    /// Addresses. Kernels look at the set as it was when they started.
-    ranges: Mutex<Arc<ByteRanges>>,
+    /// Kernels look at the set as it was when they started.
+    bytes: Mutex<Arc<ByteSet>>,
 }
 
 impl Written {
     pub fn new(all: bool) -> Self {
         Self {
             all: AtomicBool::new(all),
-            ranges: Mutex::default(),
+            bytes: Mutex::default(),
         }
     }
 
-    fn ranges(&self) -> MutexGuard<'_, Arc<ByteRanges>> {
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    fn bytes(&self) -> MutexGuard<'_, Arc<ByteSet>> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -38,23 +38,46 @@ impl Allocation {
         self.written.all.load(Ordering::Relaxed)
     }
 
-    /// The addresses that have been written.
-    pub fn written(&self) -> Arc<ByteRanges> {
-        match self.is_written() {
-            true => Arc::new(ByteRanges::from(self.base()..self.end())),
-            false => Arc::clone(&self.written.ranges()),
+    /// The offsets that have been written, unless [all](Self::is_written) have.
+    pub(crate) fn written(&self) -> Arc<ByteSet> {
+        Arc::clone(&self.written.bytes())
+    }
+
+    /// The addresses of the range, inside of the allocation, that have not been written, in rising order.
+    fn unwritten(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        if self.is_written() {
+            return Vec::new();
         }
+        let address = |offset: usize| self.base() + offset as u64;
+        let written = self.written();
+        let gaps = written.gaps(self.offsets(range));
+        gaps.map(|gap| address(gap.start)..address(gap.end))
+            .collect()
     }
 
     fn mark(&self, more: impl Iterator<Item = Range<u64>>) {
-        let mut ranges = self.written.ranges();
-        let all: ByteRanges = ranges.iter().chain(more).collect();
-        if all.bytes() >= self.len() as u64 {
-            *ranges = Arc::default();
+        let mut bytes = self.written.bytes();
+        let all = Arc::make_mut(&mut bytes);
+        more.for_each(|range| all.insert(self.offsets(range)));
+        if all.bytes() >= self.len() {
+            *bytes = Arc::default();
             self.written.all.store(true, Ordering::Relaxed);
-        } else {
-            *ranges = Arc::new(all);
         }
+    }
+
+    fn forget(&self, range: Range<u64>) {
+        let mut bytes = self.written.bytes();
+        let all = Arc::make_mut(&mut bytes);
+        if self.is_written() {
+            all.insert(0..self.len());
+        }
+        all.remove(self.offsets(range));
+        self.written.all.store(false, Ordering::Relaxed);
+    }
+
+    fn offsets(&self, range: Range<u64>) -> Range<usize> {
+        let offset = |address: u64| (address.min(self.end()) - self.base()) as usize;
+        offset(range.start)..offset(range.end)
     }
 }
 
@@ -71,7 +94,7 @@ impl AddressSpace {
             while let Some(next) = ranges.next_if(|next| next.start < allocation.end()) {
                 here.push(inside(next));
             }
-            if !allocation.is_written() && !allocation.written().covers_all(&here) {
+            if !allocation.is_written() {
                 allocation.mark(here.into_iter());
             }
             if range.end > allocation.end() {
@@ -83,9 +106,7 @@ impl AddressSpace {
     /// Makes the contents of a range undefined again: the memory was given to a new owner.
     pub fn forget_written(&self, range: Range<u64>) {
         if let Some(allocation) = self.find(range.start) {
-            let written = allocation.written();
-            *allocation.written.ranges() = Arc::new(written.without(range));
-            allocation.written.all.store(false, Ordering::Relaxed);
+            allocation.forget(range);
         }
     }
 
@@ -95,7 +116,9 @@ impl AddressSpace {
         if allocation.is_written() {
             return None;
         }
-        allocation.written().gaps(range).into_iter().next()
+        let written = allocation.written();
+        let gap = written.gaps(allocation.offsets(range)).next()?;
+        Some(allocation.base() + gap.start as u64..allocation.base() + gap.end as u64)
     }
 
     /// The parts of a range that have been written.
@@ -103,7 +126,7 @@ impl AddressSpace {
         let mut parts = Vec::new();
         let mut rest = range.start;
         if let Some(allocation) = self.find(range.start) {
-            for gap in allocation.written().gaps(range.clone()) {
+            for gap in allocation.unwritten(range.clone()) {
                 parts.push(rest..gap.start);
                 rest = gap.end;
             }

@@ -213,6 +213,12 @@ impl Checker {
         }
     }
 
+    /// Whether everything to come is known to come after this write of a value, or nothing is known of it: whoever names it
+    /// again learns nothing.
+    pub fn is_known_to_all(&self, write: ValueId) -> bool {
+        !self.order.values.contains_key(&write)
+    }
+
     /// The write is not named again.
     pub fn value_forgotten(&mut self, write: ValueId) {
         self.order.value_forgotten(write);
@@ -512,7 +518,9 @@ impl Checker {
         }
         let everyone = self.order.known_to_all();
         self.memory.prune(&everyone, self.order.oldest_call());
+        self.order.prune_values(&everyone);
         let history = self.memory.len().max(self.order.unended());
+        let history = history.max(self.order.values.len());
         self.room = history.max(self.least_room);
     }
 }

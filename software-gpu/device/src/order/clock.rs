@@ -63,6 +63,13 @@ impl Clock {
         self.of(epoch.chain) >= epoch.position
     }
 
+    /// Whether it knows all that the other one does.
+    pub(super) fn knows_all(&self, other: &Self) -> bool {
+        let mut both = self.clone();
+        both.join(other);
+        both.is_same(self)
+    }
+
     /// Whether it knows nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.root.is_none()

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::kinds::Kinds;
 use super::visited;
 use super::*;
 use crate::memory::Accesses;
@@ -34,15 +35,29 @@ impl Run {
     }
 
     fn write_all(&mut self, stream: u64, ranges: impl IntoIterator<Item = Range<u64>>) {
-        self.last += 1;
-        let operation = OperationId(self.last);
-        self.checker
-            .submitted(HOST, StreamId(stream), operation, &[], "kernel".into());
         let accesses = Accesses {
             writes: ranges.into_iter().collect(),
             ..Accesses::default()
         };
-        self.checker.accessed(operation, &accesses);
+        self.run(stream, &accesses);
+    }
+
+    fn access(&mut self, stream: u64, kinds: Kinds, range: Range<u64>) {
+        let mut accesses = Accesses::default();
+        match kinds {
+            Kinds::READ => accesses.reads = range.into(),
+            Kinds::WRITE => accesses.writes = range.into(),
+            _ => accesses.atomics = range.into(),
+        }
+        self.run(stream, &accesses);
+    }
+
+    fn run(&mut self, stream: u64, accesses: &Accesses) {
+        self.last += 1;
+        let operation = OperationId(self.last);
+        self.checker
+            .submitted(HOST, StreamId(stream), operation, &[], "kernel".into());
+        self.checker.accessed(operation, accesses);
         self.checker.ended(operation);
     }
 
@@ -185,4 +200,126 @@ fn scattered_accesses_look_at_no_groups_elsewhere() {
     assert_eq!(looked_at(3000, 4), 0);
     // Those whose spans have bytes of the same range are looked at.
     assert!(looked_at(3000, 1) > 0);
+}
+
+#[test]
+fn writes_of_a_value_that_all_come_after_are_forgotten() {
+    let mut run = Run::new(1);
+    let mut open = 0;
+    for round in 1..=ROUNDS {
+        run.checker.value_watched(ValueId(0), 0..4);
+        run.last += 1;
+        let operation = OperationId(run.last);
+        run.checker
+            .submitted(HOST, StreamId(1), operation, &[], "write".into());
+        let accesses = Accesses {
+            atomics: (0..4).into(),
+            ..Accesses::default()
+        };
+        run.checker.accessed(operation, &accesses);
+        run.checker.value_written(ValueId(round), Some(operation));
+        run.checker.ended(operation);
+        if round % 100 == 0 {
+            run.checker.stream_synchronized(HOST, StreamId(1));
+        }
+        open += u64::from(!run.checker.is_known_to_all(ValueId(round)));
+    }
+    assert_eq!(open, ROUNDS);
+    let known = (1..=ROUNDS).filter(|write| run.checker.is_known_to_all(ValueId(*write)));
+    assert!(known.count() as u64 > ROUNDS - 10_000);
+    run.assert_small();
+}
+
+/// Asserts that twice as many operations look at twice as much.
+#[track_caller]
+fn assert_linear(operations: u64, run: impl Fn(u64)) {
+    let looked_at = |operations: u64| {
+        let before = visited::all();
+        run(operations);
+        visited::all() - before
+    };
+    let (once, twice) = (looked_at(operations), looked_at(2 * operations));
+    assert!(
+        twice <= 3 * once + operations as usize,
+        "{operations} operations look at {once}, twice as many at {twice}"
+    );
+}
+
+/// Kernels that each store to other places all over a buffer, and nothing waits.
+#[test]
+fn scattered_accesses_look_at_what_they_touch() {
+    assert_linear(1000, |kernels| {
+        let mut run = Run::new(1);
+        let mut place = 0_u64;
+        for _ in 0..kernels {
+            let places = (0..64).map(|_| {
+                place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+                (place >> 44) * 4
+            });
+            let ranges: Vec<_> = places.map(|start| start..start + 4).collect();
+            run.write_all(1, ranges);
+        }
+    });
+}
+
+/// Strided places, twice each, of which those of all kernels lie between each other.
+#[test]
+fn strided_accesses_look_at_what_they_touch() {
+    assert_linear(1000, |kernels| {
+        let mut run = Run::new(1);
+        for kernel in 0..kernels {
+            let starts = (0..64).map(|row| (row * kernels + kernel) * 8);
+            let ranges: Vec<_> = starts.map(|start| start..start + 4).collect();
+            run.write_all(1, ranges.clone());
+            run.write_all(1, ranges);
+        }
+    });
+}
+
+/// Kernels with a block of their own each, and others that touch a little between the blocks all over the buffer.
+#[test]
+fn accesses_between_blocks_do_not_look_at_the_blocks() {
+    assert_linear(1000, |kernels| {
+        let mut run = Run::new(1);
+        for kernel in 0..kernels {
+            let starts = (0..8).map(|index| kernel * 256 + index * 16);
+            run.write_all(1, starts.map(|start| start..start + 4));
+            let starts = [0, kernel / 2, kernel].map(|block| block * 256 + 200);
+            run.write_all(1, starts.map(|start| start..start + 4));
+        }
+    });
+}
+
+#[test]
+fn streams_that_read_one_buffer_look_at_no_other_reads() {
+    assert_linear(1000, |streams| {
+        let mut run = Run::new(streams);
+        for round in 0..10 {
+            for stream in 1..=streams {
+                run.access(stream, Kinds::READ, 0..64);
+            }
+            assert!(run.checker.take_findings().is_empty(), "{round}");
+        }
+    });
+}
+
+#[test]
+fn streams_that_count_in_one_place_look_at_no_other_counts() {
+    assert_linear(1000, |streams| {
+        let mut run = Run::new(streams);
+        for _ in 0..10 {
+            (1..=streams).for_each(|stream| run.access(stream, Kinds::ATOMIC, 0..4));
+        }
+    });
+}
+
+#[test]
+fn streams_without_order_look_at_a_few_of_the_writes_that_they_race_with() {
+    assert_linear(1000, |streams| {
+        let mut run = Run::new(streams);
+        for stream in 1..=streams {
+            run.access(stream, Kinds::WRITE, 0..64);
+            run.checker.take_findings();
+        }
+    });
 }

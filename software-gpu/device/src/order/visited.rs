@@ -7,6 +7,8 @@ use std::cell::Cell;
 thread_local! {
     static NODES: Cell<usize> = const { Cell::new(0) };
     static GROUPS: Cell<usize> = const { Cell::new(0) };
+    static CELLS: Cell<usize> = const { Cell::new(0) };
+    static ENTRIES: Cell<usize> = const { Cell::new(0) };
 }
 
 /// A node of a clock.
@@ -21,6 +23,18 @@ pub(super) fn group() {
     GROUPS.set(GROUPS.get() + 1);
 }
 
+/// A cell, or a range of a group.
+pub(super) fn cell() {
+    #[cfg(test)]
+    CELLS.set(CELLS.get() + 1);
+}
+
+/// An access in a history.
+pub(super) fn entry() {
+    #[cfg(test)]
+    ENTRIES.set(ENTRIES.get() + 1);
+}
+
 /// The nodes so far.
 #[cfg(test)]
 pub(super) fn nodes() -> usize {
@@ -31,4 +45,10 @@ pub(super) fn nodes() -> usize {
 #[cfg(test)]
 pub(super) fn groups() -> usize {
     GROUPS.get()
+}
+
+/// All of it so far.
+#[cfg(test)]
+pub(super) fn all() -> usize {
+    NODES.get() + GROUPS.get() + CELLS.get() + ENTRIES.get()
 }

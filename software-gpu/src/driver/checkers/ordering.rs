@@ -196,6 +196,12 @@ impl Ordering {
         self.tell(|checker| checker.value_written(write, op.map(OperationId::from)));
     }
 
+    /// Whether everything to come comes after this write of a value.
+    pub(in crate::driver) fn is_known_to_all(&self, write: ValueId) -> bool {
+        let checker = self.0.as_ref();
+        checker.is_none_or(|checker| checker.is_known_to_all(write))
+    }
+
     pub(in crate::driver) fn value_forgotten(&mut self, write: ValueId) {
         self.tell(|checker| checker.value_forgotten(write));
     }

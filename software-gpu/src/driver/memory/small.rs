@@ -6,7 +6,7 @@
 //!
 //! Only the price is decided here: addresses are the address space's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::timeline::profile::Host;
 
@@ -26,20 +26,32 @@ pub(in crate::driver) enum Served {
 #[derive(Debug, Default)]
 pub(in crate::driver) struct SmallMemory {
     /// By device and number.
-    chunks: BTreeMap<(usize, u64), Chunk>,
+    chunks: BTreeMap<ChunkId, Chunk>,
+    /// Those of a device whose largest gap has so many bytes.
+    by_gap: BTreeMap<(usize, u64), BTreeSet<ChunkId>>,
     /// By the address that the program knows.
     pieces: BTreeMap<u64, Piece>,
     given: u64,
 }
 
-/// What is in use of a chunk: where it begins, and where it ends.
+/// Device and number.
+type ChunkId = (usize, u64);
+
+/// What is not in use of a chunk.
 #[derive(Debug, Default)]
-struct Chunk(BTreeMap<u64, u64>);
+struct Chunk {
+    /// Where the gaps begin, and their bytes.
+    gaps: BTreeMap<u64, u64>,
+    by_size: BTreeSet<(u64, u64)>,
+    /// How many allocations there are in it.
+    pieces: usize,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    chunk: (usize, u64),
+    chunk: ChunkId,
     start: u64,
+    bytes: u64,
 }
 
 impl SmallMemory {
@@ -55,51 +67,125 @@ impl SmallMemory {
         if bytes as f64 > host.allocation_cached_bytes.value {
             return Served::BySystem(bytes);
         }
-        let size = (host.allocation_chunk_bytes.value as u64).max(bytes);
-        let of_device = self.chunks.range((device, 0)..=(device, u64::MAX));
-        let gap = of_device
-            .filter_map(|(number, chunk)| Some((*number, chunk.gap(bytes, size)?)))
-            .next();
-        let (chunk, start, served) = match gap {
-            Some((chunk, start)) => (chunk, start, Served::FromChunk),
+        // The first chunk that has room.
+        let with_room = self.by_gap.range((device, bytes)..=(device, u64::MAX));
+        let first = with_room.filter_map(|(_, chunks)| chunks.first()).min();
+        let (chunk, served) = match first {
+            Some(chunk) => (*chunk, Served::FromChunk),
             None => {
+                let size = (host.allocation_chunk_bytes.value as u64).max(bytes);
                 self.given += 1;
-                ((device, self.given), 0, Served::BySystem(size))
+                let id = (device, self.given);
+                self.chunks.insert(id, Chunk::of(size));
+                self.sort_in(id);
+                (id, Served::BySystem(size))
             }
         };
-        let used = &mut self.chunks.entry(chunk).or_default().0;
-        used.insert(start, start + bytes);
-        self.pieces.insert(address, Piece { chunk, start });
+        let start = self.change(chunk, |chunk| chunk.take(bytes));
+        let start = start.unwrap_or_default();
+        let piece = Piece {
+            chunk,
+            start,
+            bytes,
+        };
+        self.pieces.insert(address, piece);
         served
     }
 
     /// The allocation of `bytes` bytes at `address` was freed.
     pub(in crate::driver) fn freed(&mut self, host: &Host, address: u64, bytes: usize) -> Served {
-        let Some(Piece { chunk, start }) = self.pieces.remove(&address) else {
+        let Some(piece) = self.pieces.remove(&address) else {
             return Served::BySystem(bytes as u64);
         };
-        if let Some(Chunk(used)) = self.chunks.get_mut(&chunk) {
-            used.remove(&start);
-            if !used.is_empty() {
-                return Served::FromChunk;
+        let left = self.change(piece.chunk, |chunk| chunk.give(piece.start, piece.bytes));
+        if left > 0 {
+            return Served::FromChunk;
+        }
+        self.sort_out(piece.chunk);
+        self.chunks.remove(&piece.chunk);
+        Served::BySystem(host.allocation_chunk_bytes.value as u64)
+    }
+
+    /// Changes a chunk, and notes what its largest gap is now.
+    fn change<R: Default>(&mut self, id: ChunkId, change: impl FnOnce(&mut Chunk) -> R) -> R {
+        self.sort_out(id);
+        let result = self.chunks.get_mut(&id).map(change);
+        self.sort_in(id);
+        result.unwrap_or_default()
+    }
+
+    fn sort_in(&mut self, id: ChunkId) {
+        if let Some(gap) = self.largest_gap(id) {
+            self.by_gap.entry(gap).or_default().insert(id);
+        }
+    }
+
+    fn sort_out(&mut self, id: ChunkId) {
+        let Some(gap) = self.largest_gap(id) else {
+            return;
+        };
+        if let Some(alike) = self.by_gap.get_mut(&gap) {
+            alike.remove(&id);
+            if alike.is_empty() {
+                self.by_gap.remove(&gap);
             }
         }
-        self.chunks.remove(&chunk);
-        Served::BySystem(host.allocation_chunk_bytes.value as u64)
+    }
+
+    /// The chunk's device and the bytes of its largest gap.
+    fn largest_gap(&self, id: ChunkId) -> Option<(usize, u64)> {
+        let (bytes, _) = self.chunks.get(&id)?.by_size.last()?;
+        Some((id.0, *bytes))
     }
 }
 
 impl Chunk {
-    /// Where the first gap of `bytes` bytes begins in a chunk of `size` bytes.
-    fn gap(&self, bytes: u64, size: u64) -> Option<u64> {
-        let mut start = 0;
-        for (used, end) in &self.0 {
-            if *used - start >= bytes {
-                return Some(start);
-            }
-            start = *end;
+    /// An empty one.
+    fn of(size: u64) -> Self {
+        let mut chunk = Self::default();
+        chunk.add_gap(0, size);
+        chunk
+    }
+
+    /// Uses `bytes` bytes of the first gap that has them. Where they begin.
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        let (start, gap) = self.gaps.iter().find(|(_, gap)| **gap >= bytes)?;
+        let (start, gap) = (*start, *gap);
+        self.remove_gap(start);
+        if gap > bytes {
+            self.add_gap(start + bytes, gap - bytes);
         }
-        (size - start >= bytes).then_some(start)
+        self.pieces += 1;
+        Some(start)
+    }
+
+    /// The bytes are not in use any more. How many allocations are left.
+    fn give(&mut self, start: u64, bytes: u64) -> usize {
+        let (mut from, mut to) = (start, start + bytes);
+        if let Some(behind) = self.remove_gap(to) {
+            to += behind;
+        }
+        let before = self.gaps.range(..start).next_back();
+        if let Some((left, gap)) = before.map(|(left, gap)| (*left, *gap))
+            && left + gap == start
+        {
+            self.remove_gap(left);
+            from = left;
+        }
+        self.add_gap(from, to - from);
+        self.pieces -= 1;
+        self.pieces
+    }
+
+    fn add_gap(&mut self, start: u64, bytes: u64) {
+        self.gaps.insert(start, bytes);
+        self.by_size.insert((bytes, start));
+    }
+
+    fn remove_gap(&mut self, start: u64) -> Option<u64> {
+        let bytes = self.gaps.remove(&start)?;
+        self.by_size.remove(&(bytes, start));
+        Some(bytes)
     }
 }
 
@@ -167,6 +253,68 @@ mod tests {
         let large = 16 * MIB;
         assert_eq!(scene.allocate(2, large), Served::BySystem(large as u64));
         assert_eq!(scene.free(2, large), Served::BySystem(large as u64));
+    }
+
+    /// The first gap of the first chunk that has one, by looking at all of them.
+    #[derive(Default)]
+    struct Naive(Vec<Vec<(u64, u64)>>);
+
+    impl Naive {
+        fn place(&self, bytes: u64, size: u64) -> Option<(usize, u64)> {
+            self.0.iter().enumerate().find_map(|(number, chunk)| {
+                let ends = chunk.iter().map(|(start, bytes)| start + bytes);
+                let mut starts: Vec<u64> = ends.chain([0]).collect();
+                starts.sort_unstable();
+                let is_free = |start: &u64| {
+                    let end = start + bytes;
+                    let mut used = chunk.iter();
+                    end <= size && used.all(|(from, has)| end <= *from || from + has <= *start)
+                };
+                let start = starts.into_iter().find(is_free);
+                (!chunk.is_empty()).then_some((number, start?))
+            })
+        }
+    }
+
+    #[test]
+    fn an_allocation_takes_the_first_gap_of_the_first_chunk() {
+        let mut scene = Scene::new();
+        let size = scene.host.allocation_chunk_bytes.value as u64;
+        let mut naive = Naive::default();
+        let mut live: Vec<(u64, usize, usize, u64)> = Vec::new();
+        let mut bits = 0x0123_4567_89ab_cdef_u64;
+        let mut random = |bound: u64| {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            (bits >> 11) % bound
+        };
+        for address in 1..3000 {
+            if live.len() > 40 || (!live.is_empty() && random(3) == 0) {
+                let (address, bytes, chunk, start) =
+                    live.swap_remove(random(live.len() as u64) as usize);
+                naive.0[chunk].retain(|(own, _)| *own != start);
+                let expected = match naive.0[chunk].is_empty() {
+                    true => Served::BySystem(size),
+                    false => Served::FromChunk,
+                };
+                assert_eq!(scene.free(address, bytes), expected);
+                continue;
+            }
+            let most = [4096, 900_000][random(2) as usize];
+            let bytes = 1 + random(most);
+            let rounded = bytes.next_multiple_of(GRANULE);
+            let place = naive.place(rounded, size);
+            let served = match place {
+                Some(_) => Served::FromChunk,
+                None => Served::BySystem(size),
+            };
+            assert_eq!(scene.allocate(address, bytes as usize), served);
+            let (chunk, start) = place.unwrap_or((naive.0.len(), 0));
+            naive.0.resize_with(naive.0.len().max(chunk + 1), Vec::new);
+            naive.0[chunk].push((start, rounded));
+            live.push((address, bytes as usize, chunk, start));
+        }
     }
 
     #[test]

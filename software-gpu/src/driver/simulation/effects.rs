@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::operation::{Copy, Pattern, Place, Set, Side};
 use crate::driver::memory::boxes::Rows;
-use crate::memory::{AddressSpace, HeldWrites, is_device_address};
+use crate::memory::{AddressSpace, ByteRanges, HeldWrites, is_device_address};
 use crate::timeline::OpId;
 
 /// The kernels that were executed and the copies that have started, but not ended.
@@ -67,6 +67,12 @@ impl Effects {
             kernel.withdraw(space);
         }
         self.kernels.insert(op, kernel);
+    }
+
+    /// Where the kernel's stores will land, in whole pages.
+    pub(in crate::driver) fn stores(&self, op: OpId) -> ByteRanges {
+        let kernel = self.kernels.get(&op);
+        kernel.map_or_else(ByteRanges::new, |kernel| kernel.writes.pages())
     }
 
     /// The kernel's modelled end has come. Whether it has stored to host memory.

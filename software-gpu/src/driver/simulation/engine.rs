@@ -216,6 +216,7 @@ impl Simulator {
             self.fill_cache(&operation);
         }
         let effect = operation.effect;
+        let landing = self.about_to_land(op, &effect);
         match &effect {
             Effect::Record(event) => self.event_recorded(*event, op, at),
             _ if failed => self.effects.discard(op),
@@ -243,7 +244,7 @@ impl Simulator {
             | Effect::Free(_) => {}
         }
         self.noticeable += u64::from(effect.is_noticeable());
-        self.landed(op, &effect);
+        self.landed(op, &effect, landing);
         self.ordering.ended(op);
         self.threads.ended(op, at);
         self.forget_some(op);

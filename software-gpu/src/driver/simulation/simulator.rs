@@ -27,8 +27,8 @@ use crate::driver::modules::link::LinkState;
 use crate::driver::modules::module::LoadedModule;
 use crate::driver::streams::attributes::StreamAttributes;
 use crate::driver::streams::event::Event;
-use crate::driver::streams::memory_values::ValueWait;
 use crate::driver::streams::stream::Stream;
+use crate::driver::streams::value_waits::ValueWaits;
 use crate::driver::streams::watched_values::WatchedValues;
 use crate::memory::AddressSpace;
 use crate::timeline::{OpId, Profile, Time, Timeline};
@@ -61,8 +61,10 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) operations: BTreeMap<OpId, Operation>,
     pub(in crate::driver) effects: Effects,
     pub(in crate::driver) stream_attributes: StreamAttributes,
-    /// The streams that wait for values in memory, by the operation that waits.
-    pub(in crate::driver) value_waits: BTreeMap<OpId, ValueWait>,
+    /// The streams that wait for values in memory.
+    pub(in crate::driver) value_waits: ValueWaits,
+    /// How much memory had gone when they were looked at last.
+    pub(in crate::driver) removals_seen: u64,
     pub(in crate::driver) watched: WatchedValues,
     pub(in crate::driver) ordering: Ordering,
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
@@ -146,7 +148,8 @@ impl Simulator {
             operations: BTreeMap::new(),
             effects: Effects::default(),
             stream_attributes: StreamAttributes::new(),
-            value_waits: BTreeMap::new(),
+            value_waits: ValueWaits::default(),
+            removals_seen: 0,
             watched: WatchedValues::default(),
             contexts: Table::new(),
             owned: BTreeMap::new(),
@@ -180,6 +183,7 @@ impl Simulator {
         if let Ok(context) = self.contexts.get_mut(context) {
             context.fault.get_or_insert(error);
         }
+        self.value_waits.all_changed();
     }
 
     /// Whether the operation's effects are complete.

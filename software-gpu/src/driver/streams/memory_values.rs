@@ -1,9 +1,9 @@
 //! `cuStreamWaitValue*`, `cuStreamWriteValue*` and `cuStreamBatchMemOp`: streams that wait for values in memory and
 //! write them.
 //!
-//! A waiting stream is looked at before each step of the simulation. When nothing can happen any more while streams
-//! wait, other threads of the program get a moment of real time to write what is waited for; then the waits are called
-//! what they are, a deadlock: their contexts fail with `CUDA_ERROR_LAUNCH_TIMEOUT`.
+//! A waiting stream is looked at when its value may have changed: see `value_waits`. When nothing can happen any more while
+//! streams wait, other threads of the program get a moment of real time to write what is waited for; then the waits are
+//! called what they are, a deadlock: their contexts fail with `CUDA_ERROR_LAUNCH_TIMEOUT`.
 //!
 //! A wait comes after the write that released it: see `watched_values`.
 
@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::stream::{NullStream, Stream};
+use super::value_history::Summary;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
@@ -28,6 +29,9 @@ use crate::timeline::OpId;
 /// How long, on the real clock, other threads may take to write what a stream waits for when nothing else happens.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(fuzzing) { 5 } else { 500 });
 const MOMENT: Duration = Duration::from_millis(5);
+
+/// Bytes of the widest value.
+pub(super) const WIDEST: u64 = 8;
 
 /// A value of 4 or 8 bytes, at a multiple of its size.
 #[derive(Clone, Copy, Debug)]
@@ -219,22 +223,25 @@ impl Condition {
     }
 
     fn holds(self, found: u64, value: Value) -> bool {
+        self.holds_of_all(Summary::of(found), value)
+    }
+
+    /// Whether it holds of all these contents. The answer may be no although it does, but not for a single one.
+    fn holds_of_all(self, contents: Summary, value: Value) -> bool {
         let all = if value.wide {
             u64::MAX
         } else {
             u32::MAX.into()
         };
+        let ahead = |found: u64| found.wrapping_sub(value.value) & all;
         match self {
-            Self::NotBefore if value.wide => found.wrapping_sub(value.value).cast_signed() >= 0,
             Self::NotBefore => {
-                (found as u32)
-                    .wrapping_sub(value.value as u32)
-                    .cast_signed()
-                    >= 0
+                let (least, greatest) = (ahead(contents.least), ahead(contents.greatest));
+                least <= greatest && greatest <= all >> 1
             }
-            Self::Equal => found == value.value,
-            Self::AnyBit => found & value.value != 0,
-            Self::AnyBitMissing => (found | value.value) & all != all,
+            Self::Equal => contents.least == value.value && contents.greatest == value.value,
+            Self::AnyBit => contents.bits_of_all & value.value != 0,
+            Self::AnyBitMissing => (contents.bits_of_any | value.value) & all != all,
         }
     }
 }
@@ -300,15 +307,17 @@ impl Call {
         };
         self.watch_value(value);
         let clock = self.clock();
-        self.submit(stream, clock, Effect::WaitValue(wait))
-            .map(|_| ())
+        self.submit(stream, clock, Effect::WaitValue(wait))?;
+        self.value_pending(value);
+        Ok(())
     }
 
     fn submit_value_write(&mut self, stream: CUstream, value: Value) -> Result<(), CudaError> {
         self.watch_value(value);
         let clock = self.clock();
-        self.submit(stream, clock, Effect::WriteValue(value))
-            .map(|_| ())
+        self.submit(stream, clock, Effect::WriteValue(value))?;
+        self.value_pending(value);
+        Ok(())
     }
 
     /// Nothing happens any more: gives the program's other threads time to write what streams wait for. Returns whether
@@ -327,7 +336,7 @@ impl Call {
             return false;
         }
         crate::say!("software GPU: deadlock: a call waits for streams that wait for ever");
-        for (op, wait) in &waits {
+        for (op, wait) in waits.iter() {
             let found = wait.value.read(&self.memory);
             let behind = self
                 .operations
@@ -340,7 +349,7 @@ impl Call {
             );
             self.poison(wait.context, CudaError::LaunchTimeout);
             let now = self.now;
-            self.timeline.value_came(*op, now);
+            self.timeline.value_came(op, now);
         }
         crate::say!("  nothing that was given to another stream writes there");
         true
@@ -354,7 +363,11 @@ impl Simulator {
             return;
         }
         self.host_may_have_written();
-        for (op, wait) in std::mem::take(&mut self.value_waits) {
+        if self.memory.removals() != self.removals_seen {
+            self.removals_seen = self.memory.removals();
+            self.value_waits.all_changed();
+        }
+        for (op, wait) in self.value_waits.take_changed() {
             let Value { address, .. } = wait.value;
             self.effects
                 .before_read(address, wait.value.bytes(), &self.memory);
@@ -364,29 +377,43 @@ impl Simulator {
                 .get(wait.context)
                 .is_ok_and(|context| context.fault.is_some());
             if failed || wait.is_over(&self.memory) {
+                self.value_waits.remove(op);
                 self.value_found(op, wait);
                 self.timeline.value_came(op, self.now);
-            } else {
-                self.value_waits.insert(op, wait);
             }
         }
     }
 
     /// The checker learns which write has released the wait.
     fn value_found(&mut self, op: OpId, wait: ValueWait) {
-        let wanted = |found| wait.condition.holds(found, wait.value);
+        let wanted = |contents| wait.condition.holds_of_all(contents, wait.value);
         let write = self.watched.releasing(wait.value, wanted);
         self.ordering.value_found(op, wait.value.range(), write);
     }
 
     fn a_value_came(&self) -> bool {
         self.value_waits
-            .values()
-            .any(|wait| wait.is_over(&self.memory))
+            .iter()
+            .any(|(_, wait)| wait.is_over(&self.memory))
     }
 }
 
 impl ValueWait {
+    /// A wait for a value of 4 bytes in no context.
+    #[cfg(test)]
+    pub(super) fn at(address: CUdeviceptr) -> Self {
+        Self {
+            value: Value {
+                address,
+                value: 1,
+                wide: false,
+            },
+            condition: Condition::Equal,
+            context: CUcontext(0),
+            stream: CUstream(0),
+        }
+    }
+
     fn is_over(&self, memory: &AddressSpace) -> bool {
         let found = self.value.read(memory);
         found.is_none_or(|found| self.condition.holds(found, self.value))

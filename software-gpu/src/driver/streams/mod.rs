@@ -6,4 +6,6 @@ pub(super) mod event;
 pub(super) mod host_function;
 pub(super) mod memory_values;
 pub(super) mod stream;
+mod value_history;
+pub(super) mod value_waits;
 pub(super) mod watched_values;

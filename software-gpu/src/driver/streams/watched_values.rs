@@ -2,11 +2,14 @@
 //!
 //! A wait comes after the write that released it. That is the earliest write since which its condition has held: a later
 //! one, however welcome, may still have been under way. A value that changes while nothing of the device lands was
-//! written by the host.
+//! written by the host. In page-locked memory it may do that between any two calls: each call looks at the values there, but
+//! where there are many only at those that a stream was given a wait for or a write of that is not over. The others are
+//! looked at before something lands on them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::memory_values::Value;
+use super::memory_values::{Value, WIDEST};
+use super::value_history::{History, Summary};
 use crate::driver::c_abi::types::CUdeviceptr;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
@@ -14,38 +17,71 @@ use crate::memory::{ByteRanges, is_device_address};
 use crate::order::ValueId;
 use crate::timeline::OpId;
 
-/// How many values of one place are remembered.
-const REMEMBERED: usize = 8;
+/// Address and width.
+type Place = (CUdeviceptr, bool);
 
-/// By address and width.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct WatchedValues {
-    histories: BTreeMap<(CUdeviceptr, bool), History>,
+    places: BTreeMap<Place, Watched>,
+    /// Those in page-locked memory.
+    of_host: BTreeSet<Place>,
+    /// Those of them with waits or writes that are not over.
+    pending_of_host: BTreeSet<Place>,
     given: u64,
+    /// With so many places it is time to forget some.
+    room: usize,
 }
 
 #[derive(Debug)]
-struct History {
+struct Watched {
     value: Value,
-    /// What was there, and the write of it, the newest last.
-    writes: VecDeque<(u64, ValueId)>,
+    history: History<ValueId>,
+    /// How many waits for it and writes of it are not over.
+    pending: usize,
 }
+
+/// What is about to land.
+#[derive(Debug)]
+pub(in crate::driver) struct Landing {
+    /// Where it writes, as far as it matters for values.
+    written: ByteRanges,
+    /// The values there, and what those in page-locked memory are.
+    values: Vec<(Value, Option<u64>)>,
+}
+
+/// So many values in page-locked memory are few.
+const FEW: usize = 64;
 
 impl WatchedValues {
     pub(in crate::driver) fn is_empty(&self) -> bool {
-        self.histories.is_empty()
+        self.places.is_empty()
     }
 
     /// The write since which `wanted` has held.
-    pub(in crate::driver) fn releasing(
+    pub(super) fn releasing(
         &self,
         value: Value,
-        wanted: impl Fn(u64) -> bool,
+        wanted: impl Fn(Summary) -> bool,
     ) -> Option<ValueId> {
-        let history = self.histories.get(&value.place())?;
-        let newest_first = history.writes.iter().rev();
-        let held = newest_first.take_while(|(found, _)| wanted(*found));
-        held.last().map(|(_, write)| *write)
+        self.places.get(&value.place())?.history.since(wanted)
+    }
+
+    /// Those with bytes of these ranges.
+    fn met_by(&self, ranges: &ByteRanges) -> Vec<Value> {
+        let values = |places: &mut dyn Iterator<Item = &Watched>| -> Vec<Value> {
+            let values = places.map(|watched| watched.value);
+            values
+                .filter(|value| ranges.meets(&value.range()))
+                .collect()
+        };
+        if ranges.len() > self.places.len() {
+            return values(&mut self.places.values());
+        }
+        let near = ranges.iter().flat_map(|range| {
+            let from = range.start.saturating_sub(WIDEST - 1);
+            self.places.range((from, false)..(range.end, false))
+        });
+        values(&mut near.map(|(_, watched)| watched))
     }
 
     fn next(&mut self) -> ValueId {
@@ -55,74 +91,166 @@ impl WatchedValues {
 }
 
 impl Simulator {
-    /// A stream was given a wait for this value or a write of it.
+    /// A stream is given a wait for this value or a write of it.
     pub(in crate::driver) fn watch_value(&mut self, value: Value) {
-        if !self.ordering.is_on() || self.watched.histories.contains_key(&value.place()) {
+        if !self.ordering.is_on() {
+            return;
+        }
+        if self.watched.places.contains_key(&value.place()) {
+            if !is_device_address(value.address) {
+                self.look_at(value, None);
+            }
             return;
         }
         if let Some(found) = self.current(value) {
+            self.forget_some_values();
             let write = self.watched.next();
             self.ordering.value_watched(write, value.range());
-            let writes = VecDeque::from([(found, write)]);
-            let history = History { value, writes };
-            self.watched.histories.insert(value.place(), history);
+            let watched = Watched {
+                value,
+                history: History::new(found, write),
+                pending: 0,
+            };
+            self.watched.places.insert(value.place(), watched);
+            if !is_device_address(value.address) {
+                self.watched.of_host.insert(value.place());
+            }
         }
     }
 
-    /// The operation has landed: which of the values it has written.
-    pub(in crate::driver) fn landed(&mut self, op: OpId, effect: &Effect) {
-        if self.watched.is_empty() {
+    /// Values that nobody waits for or is about to write, and whose writes everything to come comes after, would be watched
+    /// anew if need be.
+    fn forget_some_values(&mut self) {
+        let Self {
+            watched, ordering, ..
+        } = self;
+        if watched.places.len() < watched.room {
             return;
         }
+        let WatchedValues {
+            places, of_host, ..
+        } = watched;
+        places.retain(
+            |place,
+             Watched {
+                 history, pending, ..
+             }| {
+                let mut writes = history.writes();
+                let keep = *pending > 0 || writes.any(|write| !ordering.is_known_to_all(write));
+                if !keep {
+                    of_host.remove(place);
+                }
+                keep
+            },
+        );
+        watched.room = (2 * watched.places.len()).max(FEW);
+    }
+
+    /// A stream was given a wait for this value or a write of it.
+    pub(in crate::driver) fn value_pending(&mut self, value: Value) {
+        if let Some(watched) = self.watched.places.get_mut(&value.place()) {
+            watched.pending += 1;
+            if !is_device_address(value.address) {
+                self.watched.pending_of_host.insert(value.place());
+            }
+        }
+    }
+
+    /// A wait for this value or a write of it is over.
+    fn value_not_pending(&mut self, value: Value) {
+        if let Some(watched) = self.watched.places.get_mut(&value.place()) {
+            watched.pending = watched.pending.saturating_sub(1);
+            if watched.pending == 0 {
+                self.watched.pending_of_host.remove(&value.place());
+            }
+        }
+    }
+
+    /// The operation is about to land.
+    pub(in crate::driver) fn about_to_land(&mut self, op: OpId, effect: &Effect) -> Landing {
         let written = match effect {
-            Effect::Kernel(_) => None,
-            Effect::Copy(copy) => Some(copy.accesses().writes),
-            Effect::Set(set) => Some(set.accesses().writes),
-            Effect::WriteValue(value) => Some(value.range().into()),
-            _ => return,
+            _ if self.watched.is_empty() && self.value_waits.is_empty() => ByteRanges::new(),
+            Effect::Kernel(_) => self.effects.stores(op),
+            Effect::Copy(copy) => copy.accesses().writes,
+            Effect::Set(set) => set.accesses().writes,
+            Effect::WriteValue(value) => value.range().into(),
+            _ => ByteRanges::new(),
         };
-        self.look(Some(op), |value| {
-            let meets = |ranges: &ByteRanges| ranges.meets(&value.range());
-            written.as_ref().is_none_or(meets)
+        let values = self.watched.met_by(&written).into_iter();
+        let values = values.map(|value| match is_device_address(value.address) {
+            true => (value, None),
+            false => (value, self.current(value)),
         });
+        Landing {
+            values: values.collect(),
+            written,
+        }
+    }
+
+    /// The operation has landed.
+    pub(in crate::driver) fn landed(&mut self, op: OpId, effect: &Effect, landing: Landing) {
+        for (value, before) in landing.values {
+            let found = self.current(value);
+            if before.is_some() && before != found {
+                self.note(value, before, None);
+            }
+            self.note(value, found, Some(op));
+        }
+        self.value_waits.written(&landing.written);
+        match effect {
+            Effect::WaitValue(wait) => self.value_not_pending(wait.value),
+            Effect::WriteValue(value) => self.value_not_pending(*value),
+            _ => {}
+        }
     }
 
     /// The host may have written page-locked memory.
     pub(in crate::driver) fn host_may_have_written(&mut self) {
-        if !self.watched.is_empty() {
-            self.look(None, |value| !is_device_address(value.address));
-        }
+        let WatchedValues {
+            places,
+            of_host,
+            pending_of_host,
+            ..
+        } = &self.watched;
+        let worth_a_look = match of_host.len() <= FEW {
+            true => of_host,
+            false => pending_of_host,
+        };
+        let watched = worth_a_look.iter().filter_map(|place| places.get(place));
+        let values: Vec<Value> = watched.map(|watched| watched.value).collect();
+        values
+            .into_iter()
+            .for_each(|value| self.look_at(value, None));
     }
 
-    /// Takes note of those values that have changed since the last time.
-    fn look(&mut self, writer: Option<OpId>, which: impl Fn(&Value) -> bool) {
-        let places = self.watched.histories.values();
-        let values = places.map(|history| history.value);
-        let values: Vec<Value> = values.filter(which).collect();
-        for value in values {
-            let Some(found) = self.current(value) else {
-                let gone = self.watched.histories.remove(&value.place());
-                let writes = gone.into_iter().flat_map(|history| history.writes);
-                writes.for_each(|(_, write)| self.ordering.value_forgotten(write));
-                continue;
-            };
-            let write = self.watched.next();
-            let Some(history) = self.watched.histories.get_mut(&value.place()) else {
-                continue;
-            };
-            if history
-                .writes
-                .back()
-                .is_some_and(|(last, _)| *last == found)
-            {
-                continue;
+    /// Takes note of the value if it has changed since the last time.
+    fn look_at(&mut self, value: Value, writer: Option<OpId>) {
+        let found = self.current(value);
+        self.note(value, found, writer);
+    }
+
+    /// Takes note of what the value is.
+    fn note(&mut self, value: Value, found: Option<u64>, writer: Option<OpId>) {
+        let Self {
+            watched, ordering, ..
+        } = self;
+        let write = watched.next();
+        let Some(Watched { history, .. }) = watched.places.get_mut(&value.place()) else {
+            return;
+        };
+        match found {
+            Some(found) if history.newest() == Some(found) => {}
+            Some(found) => {
+                ordering.value_written(write, writer);
+                history.push(found, write);
+                history.forget(|write| ordering.is_known_to_all(write));
             }
-            self.ordering.value_written(write, writer);
-            history.writes.push_back((found, write));
-            if history.writes.len() > REMEMBERED
-                && let Some((_, oldest)) = history.writes.pop_front()
-            {
-                self.ordering.value_forgotten(oldest);
+            None => {
+                let writes = history.writes();
+                writes.for_each(|write| ordering.value_forgotten(write));
+                watched.places.remove(&value.place());
+                watched.of_host.remove(&value.place());
+                watched.pending_of_host.remove(&value.place());
             }
         }
     }

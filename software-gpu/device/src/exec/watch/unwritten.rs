@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::memory::{Allocation, ByteMap, ByteRanges};
+use crate::memory::{Allocation, ByteMap, ByteSet};
 
 use super::super::fault::{Access, Place};
 use super::super::grid::Grid;
@@ -39,7 +39,7 @@ pub struct NeverWritten {
 #[derive(Default)]
 pub(super) struct Unwritten<'g> {
     /// What was written before the grid, of the allocations looked at so far.
-    before: Vec<(&'g Allocation, Arc<ByteRanges>)>,
+    before: Vec<(&'g Allocation, Arc<ByteSet>)>,
     /// What the current block has stored to.
     block: ByteMap,
     /// What one block has stored to at least, and what several have.
@@ -102,14 +102,12 @@ impl<'g> Unwritten<'g> {
         (allocation, offset, bytes): (&'g Allocation, usize, usize),
         accessor: Accessor,
     ) {
-        let base = allocation.base();
-        let range = base + offset as u64..base + (offset + bytes) as u64;
-        if self.before(allocation).covers(&range) {
+        let range = offset..offset + bytes;
+        if self.before(allocation).covers(range.clone()) {
             return;
         }
         let before = Arc::clone(self.before(allocation));
         for gap in before.gaps(range) {
-            let gap = (gap.start - base) as usize..(gap.end - base) as usize;
             for gap in self.block.gaps(allocation, gap) {
                 let stride = accessor.stride.max(1);
                 let lane = (gap.start - offset) / stride;
@@ -144,7 +142,7 @@ impl<'g> Unwritten<'g> {
         }
     }
 
-    fn before(&mut self, allocation: &'g Allocation) -> &Arc<ByteRanges> {
+    fn before(&mut self, allocation: &'g Allocation) -> &Arc<ByteSet> {
         let mut known = self.before.iter();
         let known = known.position(|(other, _)| std::ptr::eq(*other, allocation));
         let known = known.unwrap_or_else(|| {

@@ -73,6 +73,11 @@ impl Order {
         self.values.remove(&write);
     }
 
+    /// Forgets the writes that everyone comes after.
+    pub(in crate::order) fn prune_values(&mut self, everyone: &Clock) {
+        self.values.retain(|_, clock| !everyone.knows_all(clock));
+    }
+
     /// The wait is over, after that write.
     pub(in crate::order) fn value_found(
         &mut self,

@@ -27,7 +27,7 @@ pub(super) struct Order {
     operations: HashMap<OperationId, Operation>,
     learned: Learned,
     /// What the writes of values that streams wait for come after.
-    values: BTreeMap<ValueId, Clock>,
+    pub(super) values: BTreeMap<ValueId, Clock>,
     /// How many calls there were that have a place in the program.
     calls: u64,
     host_accesses: u64,

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::{Accessor, Cell, Entry, Shadow};
+use super::{Accessor, Cell, Entry, History, Shadow};
 use crate::order::kinds::Kinds;
+use crate::order::visited;
 
 /// From so many ranges on that are left, making all cells anew pays, if there is one for so many cells at least.
 const MANY: usize = if cfg!(test) { 4 } else { 32 };
@@ -46,6 +47,7 @@ impl Shadow {
             return 1;
         }
         let left = self.walk(ranges, kinds, by, &mut conflict);
+        let is_known = left.irregular.is_empty();
         let work = left.irregular.len() + left.alike.len();
         if work >= MANY && work * CELLS_EACH >= self.cells.len() {
             self.renew(&left.irregular, kinds, by, &mut conflict);
@@ -57,7 +59,10 @@ impl Shadow {
                 self.merge(range, 1);
             }
         }
-        self.group(ranges);
+        // Ranges that were not touched before may never be touched again.
+        if is_known {
+            self.group(ranges);
+        }
         ranges.len()
     }
 
@@ -71,10 +76,11 @@ impl Shadow {
     ) {
         let old = std::mem::take(&mut self.cells);
         let mut new = Joined(Vec::with_capacity(old.len() + 2 * ranges.len()));
-        let fresh = || vec![by.entry(kinds)];
+        let fresh = || History::of(kinds, by);
         let mut ranges = ranges.iter().cloned();
         let mut next = ranges.next();
         for (mut at, cell) in old {
+            visited::cell();
             while let Some(range) = next.as_mut().filter(|range| range.start < cell.end) {
                 let start = range.start;
                 let end = match start < at {
@@ -85,11 +91,11 @@ impl Shadow {
                     new.push(start, end, fresh());
                 } else {
                     if at < start {
-                        new.push(at, start, cell.entries.clone());
+                        new.push(at, start, cell.history.clone());
                     }
-                    let mut piece = cell.part(end);
+                    let mut piece = cell.history.clone();
                     piece.touch(kinds, by, |entry| conflict(entry, start..end));
-                    new.push(start, end, piece.entries);
+                    new.push(start, end, piece);
                     at = end;
                 }
                 range.start = end;
@@ -98,7 +104,7 @@ impl Shadow {
                 }
             }
             if at < cell.end {
-                new.push(at, cell.end, cell.entries);
+                new.push(at, cell.end, cell.history);
             }
         }
         for range in next.into_iter().chain(ranges) {
@@ -107,7 +113,7 @@ impl Shadow {
         self.cells = new.0.into_iter().collect();
     }
 
-    /// Notes the accesses to ranges that are cells.
+    /// Notes the accesses to ranges that are cells. What is found only behind many other cells is left.
     fn walk(
         &mut self,
         ranges: &[Range<u64>],
@@ -125,7 +131,11 @@ impl Shadow {
         let mut cells = self.cells.range_mut(first..).peekable();
         let mut before: Option<&mut Cell> = behind.as_mut();
         for range in ranges {
-            while let Some((_, cell)) = cells.next_if(|(start, _)| **start < range.start) {
+            for _ in 0..CELLS_EACH {
+                let Some((_, cell)) = cells.next_if(|(start, _)| **start < range.start) else {
+                    break;
+                };
+                visited::cell();
                 before = Some(cell);
             }
             let same =
@@ -134,12 +144,14 @@ impl Shadow {
                 left.irregular.push(range.clone());
                 continue;
             };
-            cell.touch(kinds, by, |entry| conflict(entry, range.clone()));
+            visited::cell();
+            cell.history
+                .touch(kinds, by, |entry| conflict(entry, range.clone()));
             let joins_before = before
-                .is_some_and(|before| before.end == range.start && before.entries == cell.entries);
+                .is_some_and(|before| before.end == range.start && before.history == cell.history);
             let joins_next = cells
                 .peek()
-                .is_some_and(|(start, next)| **start == range.end && next.entries == cell.entries);
+                .is_some_and(|(start, next)| **start == range.end && next.history == cell.history);
             if joins_before || joins_next {
                 left.alike.push(range.clone());
             }
@@ -154,10 +166,10 @@ struct Joined(Vec<(u64, Cell)>);
 
 impl Joined {
     /// Adds a cell behind the others, or its bytes to the last one if that is the same.
-    fn push(&mut self, start: u64, end: u64, entries: Vec<Entry>) {
+    fn push(&mut self, start: u64, end: u64, history: History) {
         match self.0.last_mut() {
-            Some((_, last)) if last.end == start && last.entries == entries => last.end = end,
-            _ => self.0.push((start, Cell { end, entries })),
+            Some((_, last)) if last.end == start && last.history == history => last.end = end,
+            _ => self.0.push((start, Cell { end, history })),
         }
     }
 }
@@ -236,7 +248,7 @@ mod tests {
             let cells = |shadow: &Shadow| -> Vec<_> {
                 let cells = shadow.cells.iter();
                 cells
-                    .map(|(start, cell)| (*start, cell.end, cell.entries.clone()))
+                    .map(|(start, cell)| (*start, cell.end, cell.history.clone()))
                     .collect()
             };
             assert_eq!(cells(&batch.broken_up()), cells(&single.broken_up()));

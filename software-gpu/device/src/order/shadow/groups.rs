@@ -1,10 +1,13 @@
 //! Groups by where they are: an access looks only at those near it, however many there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::group::Group;
 use crate::order::visited;
+
+/// So many groups may lie between each other.
+const DEEP: usize = if cfg!(test) { 3 } else { 16 };
 
 /// The groups of one allocation. Their spans may overlap, but no two begin at the same byte: it belongs to one of them.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,15 @@ impl Groups {
         let key = key(&group.span());
         self.powers |= 1 << key.0;
         self.all.insert(key, group);
+    }
+
+    /// Whether not too many groups of this length or longer ones are here: what is accessed here looks at all of them.
+    pub(super) fn has_room(&self, span: &Range<u64>) -> bool {
+        let power = key(span).0;
+        let near = self.keys(span).filter(|keys| keys.start.0 >= power);
+        let near = near.flat_map(|keys| self.all.range(keys));
+        let over = near.filter(|(_, group)| group.span().end > span.start);
+        over.take(DEEP).count() < DEEP
     }
 
     /// The group that spans just this.
@@ -51,7 +63,33 @@ impl Groups {
         }
         let gone = self.near(range).filter(|group| unwanted(group));
         let gone: Vec<Key> = gone.map(|group| key(&group.span())).collect();
-        let gone = gone.into_iter().filter_map(|key| self.all.remove(&key));
+        self.remove(gone)
+    }
+
+    /// The same of those near one of these ranges, which are in rising order.
+    pub(super) fn take_of(
+        &mut self,
+        ranges: &[Range<u64>],
+        unwanted: impl Fn(&Group) -> bool,
+    ) -> Vec<Group> {
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else {
+            return Vec::new();
+        };
+        let all = first.start..last.end;
+        if self.near(all.clone()).nth(ranges.len()).is_none() {
+            return self.take(all, unwanted);
+        }
+        let mut near = BTreeSet::new();
+        for range in ranges {
+            near.extend(self.near(range.clone()).map(|group| key(&group.span())));
+        }
+        let is_unwanted = |key: &Key| self.all.get(key).is_some_and(&unwanted);
+        let gone = near.into_iter().filter(is_unwanted).collect();
+        self.remove(gone)
+    }
+
+    fn remove(&mut self, keys: Vec<Key>) -> Vec<Group> {
+        let gone = keys.into_iter().filter_map(|key| self.all.remove(&key));
         gone.collect()
     }
 

@@ -9,46 +9,24 @@
 mod batch;
 mod group;
 mod groups;
+mod history;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use groups::Groups;
+use history::History;
+pub(super) use history::{Accessor, Entry};
 
 use crate::order::clock::Clock;
 use crate::order::kinds::Kinds;
-use crate::order::site::Site;
-
-/// One operation's or host access's part in a [`Cell`].
-#[derive(Clone, Debug)]
-pub(in crate::order) struct Entry {
-    pub(in crate::order) site: Arc<Site>,
-    /// When it was executed, as a number that rises.
-    pub(in crate::order) executed: u64,
-    pub(in crate::order) kinds: Kinds,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.executed == other.executed && self.kinds == other.kinds
-    }
-}
+use crate::order::visited;
 
 /// Bytes with the same history.
 #[derive(Clone, Debug)]
 struct Cell {
     end: u64,
-    entries: Vec<Entry>,
-}
-
-/// Who accesses.
-#[derive(Clone, Copy)]
-pub(in crate::order) struct Accessor<'a> {
-    pub(in crate::order) site: &'a Arc<Site>,
-    pub(in crate::order) clock: &'a Clock,
-    /// When it was executed, as a number that rises.
-    pub(in crate::order) executed: u64,
+    history: History,
 }
 
 /// The histories of a range of addresses.
@@ -111,8 +89,14 @@ impl Shadow {
         if let Some(cell) = self.cells.get_mut(&range.start)
             && cell.end == range.end
         {
-            cell.touch(kinds, by, |entry| conflict(entry, range.clone()));
+            visited::cell();
+            cell.history
+                .touch(kinds, by, |entry| conflict(entry, range.clone()));
             return self.merge(range, 1);
+        }
+        let below = self.cells.range(..range.end).next_back();
+        if below.is_none_or(|(_, cell)| cell.end <= range.start) {
+            return self.add_cell(range, History::of(kinds, by));
         }
         self.split(range.start);
         self.split(range.end);
@@ -125,18 +109,27 @@ impl Shadow {
             }
             at = cell.end;
             pieces += 1;
-            cell.touch(kinds, by, |entry| conflict(entry, *start..at));
+            visited::cell();
+            cell.history
+                .touch(kinds, by, |entry| conflict(entry, *start..at));
         }
         if at < range.end {
             gaps.push(at..range.end);
         }
         pieces += gaps.len();
         for gap in gaps {
-            let entries = vec![by.entry(kinds)];
+            let history = History::of(kinds, by);
             let end = gap.end;
-            self.cells.insert(gap.start, Cell { end, entries });
+            self.cells.insert(gap.start, Cell { end, history });
         }
         self.merge(range, pieces);
+    }
+
+    /// Adds a cell where there is none.
+    fn add_cell(&mut self, range: Range<u64>, history: History) {
+        let (start, end) = (range.start, range.end);
+        self.cells.insert(start, Cell { end, history });
+        self.merge(range, 1);
     }
 
     /// Gives each access in the range that `clock` does not know to `unordered`.
@@ -146,7 +139,7 @@ impl Shadow {
         mut unordered: impl FnMut(&Entry, Range<u64>),
     ) {
         for (start, cell) in &self.cells {
-            for entry in &cell.entries {
+            for entry in cell.history.entries() {
                 if !clock.knows(entry.site.epoch) {
                     unordered(entry, *start..cell.end);
                 }
@@ -167,11 +160,10 @@ impl Shadow {
             .cells
             .range(first..range.end)
             .filter(move |(_, cell)| cell.end > start);
-        let entries = touched.flat_map(|(_, cell)| &cell.entries);
+        let of_cells = touched.flat_map(|(_, cell)| cell.history.writers());
         let groups = self.groups.near(range.clone());
-        let groups = groups.flat_map(move |group| group.histories_in(range.clone()));
-        let entries = entries.chain(groups);
-        entries.filter(|entry| entry.kinds.has(Kinds::WRITE | Kinds::ATOMIC))
+        let histories = groups.flat_map(move |group| group.histories_in(range.clone()));
+        of_cells.chain(histories.flat_map(History::writers))
     }
 
     /// Drops all history of these bytes.
@@ -193,11 +185,11 @@ impl Shadow {
         self.join_groups(0..u64::MAX);
         let mut kept: Vec<(u64, Cell)> = Vec::new();
         for (start, mut cell) in std::mem::take(&mut self.cells) {
-            cell.entries
-                .retain(|entry| !everyone.knows(entry.site.epoch));
+            visited::cell();
+            cell.history.retain(unknown);
             match kept.last_mut() {
-                _ if cell.entries.is_empty() => {}
-                Some((_, last)) if last.end == start && last.entries == cell.entries => {
+                _ if cell.history.is_empty() => {}
+                Some((_, last)) if last.end == start && last.history == cell.history => {
                     last.end = cell.end;
                 }
                 _ => kept.push((start, cell)),
@@ -219,7 +211,7 @@ impl Shadow {
         if cell.end > at {
             let behind = Cell {
                 end: cell.end,
-                entries: cell.entries.clone(),
+                history: cell.history.clone(),
             };
             cell.end = at;
             self.cells.insert(at, behind);
@@ -229,20 +221,18 @@ impl Shadow {
     /// Joins neighbours that have become the same, in the range and at both of its borders. There are `pieces` of them
     /// in the range.
     fn merge(&mut self, range: Range<u64>, pieces: usize) {
-        let before = self.cells.range(..range.start).next_back();
-        let first = before.map_or(range.start, |(start, _)| *start);
-        if pieces == 1
-            && !self.touches_its_like(first, range.start)
-            && !self.touches_its_like(range.start, range.end)
-        {
+        if pieces == 1 && !self.is_like_a_neighbour(&range) {
             return;
         }
+        let before = self.cells.range(..range.start).next_back();
+        let first = before.map_or(range.start, |(start, _)| *start);
         let cells = self.cells.range(first..=range.end);
         let mut same: Vec<(u64, u64, u64)> = Vec::new();
         let mut previous: Option<(u64, &Cell)> = None;
         for (start, cell) in cells {
+            visited::cell();
             match previous {
-                Some((kept, last)) if last.end == *start && last.entries == cell.entries => {
+                Some((kept, last)) if last.end == *start && last.history == cell.history => {
                     match same.last_mut() {
                         Some((from, _, end)) if *from == kept => *end = cell.end,
                         _ => same.push((kept, *start, cell.end)),
@@ -267,71 +257,31 @@ impl Shadow {
         }
     }
 
-    fn touches_its_like(&self, left: u64, right: u64) -> bool {
-        match (self.cells.get(&left), self.cells.get(&right)) {
-            (Some(a), Some(b)) => left != right && a.end == right && a.entries == b.entries,
-            _ => false,
-        }
-    }
-}
-
-impl Cell {
-    /// A copy of it that ends there, with room for one more entry.
-    fn part(&self, end: u64) -> Self {
-        let mut entries = Vec::with_capacity(self.entries.len() + 1);
-        entries.extend_from_slice(&self.entries);
-        Self { end, entries }
-    }
-
-    fn touch(&mut self, kinds: Kinds, by: Accessor<'_>, conflict: impl FnMut(&Entry)) {
-        touch(&mut self.entries, kinds, by, conflict);
-    }
-}
-
-/// Notes an access to bytes with this history.
-fn touch(
-    entries: &mut Vec<Entry>,
-    kinds: Kinds,
-    by: Accessor<'_>,
-    mut conflict: impl FnMut(&Entry),
-) {
-    let mut own = kinds;
-    entries.retain_mut(|entry| {
-        if entry.executed == by.executed {
-            own = own | entry.kinds;
+    /// Whether the cell of this range has become the same as the one before it or behind it.
+    fn is_like_a_neighbour(&self, range: &Range<u64>) -> bool {
+        let mut below = self.cells.range(..=range.end).rev().peekable();
+        let behind = below.next_if(|(start, _)| **start == range.end);
+        let Some((start, own)) = below.next() else {
             return false;
-        }
-        if !by.clock.knows(entry.site.epoch) {
-            if entry.kinds.conflicts(kinds) {
-                conflict(entry);
-            }
-            return true;
-        }
-        entry.kinds = entry.kinds.replaced_by(kinds);
-        entry.kinds != Kinds::NONE
-    });
-    if own.has(Kinds::WRITE) {
-        own = Kinds::WRITE;
-    }
-    entries.push(by.entry(own));
-}
-
-impl Accessor<'_> {
-    fn entry(&self, kinds: Kinds) -> Entry {
-        Entry {
-            site: Arc::clone(self.site),
-            executed: self.executed,
-            kinds,
-        }
+        };
+        let same =
+            |end: u64, start: u64, other: &Cell| end == start && other.history == own.history;
+        let is_next = behind.is_some_and(|(next, behind)| same(own.end, *next, behind));
+        is_next
+            || below
+                .next()
+                .is_some_and(|(_, before)| same(before.end, *start, before))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::order::clock::Epoch;
     use crate::order::ids::ThreadId;
-    use crate::order::site::Place;
+    use crate::order::site::{Place, Site};
 
     /// Chains that know nothing of each other, one access after the other.
     #[derive(Default)]
@@ -374,7 +324,7 @@ mod tests {
         fn cells(&self) -> Vec<(Range<u64>, usize)> {
             let cells = self.shadow.cells.iter();
             cells
-                .map(|(start, cell)| (*start..cell.end, cell.entries.len()))
+                .map(|(start, cell)| (*start..cell.end, cell.history.entries().count()))
                 .collect()
         }
     }
@@ -410,7 +360,7 @@ mod tests {
         assert_eq!(run.access(1, Kinds::WRITE, 4..12), [(0, 4..8)]);
         assert_eq!(
             run.access(2, Kinds::READ, 0..16),
-            [(0, 0..4), (0, 4..8), (1, 4..8), (1, 8..12)]
+            [(0, 0..4), (1, 4..8), (0, 4..8), (1, 8..12)]
         );
     }
 

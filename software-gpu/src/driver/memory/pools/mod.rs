@@ -20,6 +20,7 @@ mod order;
 mod pool;
 mod segments;
 pub(in crate::driver) mod stream_ordered;
+mod unseen;
 
 use std::collections::BTreeMap;
 
@@ -283,7 +284,7 @@ impl Simulator {
         }
         let mut chunks = Vec::new();
         for pool in self.pools.pools.iter_mut() {
-            if pool.memory.has_unseen() {
+            if !pool.memory.unseen().is_empty() {
                 pool.memory.see(|by| reach.covers(by));
             }
             if pool.can_release() {
@@ -314,8 +315,9 @@ impl Simulator {
         pools
             .pools
             .retain(|pool| !pool.destroyed || pool.memory.reserved() > 0);
-        let needed = !pools.deferred.is_empty()
-            || pools.pools.iter().any(|(_, pool)| pool.memory.has_unseen());
+        let has_unseen = |pool: &Pool| !pool.memory.unseen().is_empty();
+        let needed =
+            !pools.deferred.is_empty() || pools.pools.iter().any(|(_, pool)| has_unseen(pool));
         if !needed && pools.is_tracking() {
             pools.order.stop();
         }

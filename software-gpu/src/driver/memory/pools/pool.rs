@@ -213,13 +213,10 @@ impl Pool {
         let is_unknown = |by: &FreePoint| {
             by.stream != stream && !(follow_event_dependencies && reach.covers(by))
         };
-        let mut own = self
-            .memory
-            .unseen_frees()
-            .filter(|(by, _)| by.stream == stream);
+        let unseen = self.memory.unseen();
         allow_opportunistic
-            && self.memory.unseen_frees().any(|(by, _)| is_unknown(by))
-            && !own.any(|(_, freed)| freed >= bytes)
+            && unseen.last().any(|by| is_unknown(&by))
+            && unseen.largest(stream).is_none_or(|freed| freed < bytes)
     }
 
     /// Whether the pool can give memory back. Those whose memory other processes may know cannot.

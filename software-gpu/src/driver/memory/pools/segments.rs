@@ -3,8 +3,9 @@
 //! A pool reserves *chunks*. Each chunk is cut into segments without gaps: segments in use, segments that were freed,
 //! and what was never used. Freed segments remember the operation that frees them until the host has seen its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::unseen::UnseenFrees;
 use crate::driver::c_abi::types::CUstream;
 use crate::timeline::OpId;
 
@@ -65,24 +66,19 @@ struct Segment {
     state: State,
 }
 
-/// A stretch of segments that are not in use.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    address: u64,
-    bytes: u64,
-}
-
 /// The chunks of one pool and what they are used for.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct Segments {
     /// By address, without gaps inside a chunk.
     segments: BTreeMap<u64, Segment>,
+    /// Those that are not in use: bytes and addresses.
+    unused: BTreeSet<(u64, u64)>,
+    /// Those whose free the host has not seen.
+    unseen: UnseenFrees,
     /// Bytes of each chunk, by its address.
     chunks: BTreeMap<u64, u64>,
     reserved: u64,
     used: u64,
-    /// Freed segments whose free the host has not seen.
-    unseen: usize,
 }
 
 impl Segments {
@@ -102,24 +98,14 @@ impl Segments {
         chunk.is_some_and(|(start, bytes)| address - start < *bytes)
     }
 
-    /// Whether there is a free whose end the host has not seen.
-    pub(in crate::driver) fn has_unseen(&self) -> bool {
-        self.unseen > 0
-    }
-
-    /// The frees whose end the host has not seen, each with the bytes that it freed.
-    pub(in crate::driver) fn unseen_frees(&self) -> impl Iterator<Item = (&FreePoint, u64)> {
-        let segments = self.segments.values().filter(|_| self.unseen > 0);
-        segments.filter_map(|segment| match &segment.state {
-            State::Freed(Some(by)) => Some((by, segment.bytes)),
-            _ => None,
-        })
+    /// The frees whose end the host has not seen.
+    pub(in crate::driver) fn unseen(&self) -> &UnseenFrees {
+        &self.unseen
     }
 
     /// A new chunk. Chunks do not touch each other.
     pub(in crate::driver) fn add_chunk(&mut self, address: u64, bytes: u64) {
-        let state = State::Fresh;
-        self.segments.insert(address, Segment { bytes, state });
+        self.insert(address, bytes, State::Fresh);
         self.chunks.insert(address, bytes);
         self.reserved += bytes;
     }
@@ -132,47 +118,65 @@ impl Segments {
         worst: Rank,
         rank: impl Fn(&FreePoint) -> Option<Rank>,
     ) -> Option<Placement> {
-        let ranked: Vec<_> = self.ranked(rank).collect();
         let limits = Rank::ALL.into_iter().filter(|limit| *limit <= worst);
         let address = limits
             .filter_map(|limit| {
-                let usable = ranked.iter().filter(|(_, found)| *found <= limit);
-                let usable: Vec<_> = usable.map(|(run, _)| *run).collect();
-                smallest(&usable, bytes).or_else(|| smallest(&joined(&usable), bytes))
+                let usable = |address: u64| {
+                    let found = self.segments.get(&address)?.state.rank(&rank)?;
+                    (found <= limit).then_some(())
+                };
+                self.smallest(bytes, usable)
+                    .or_else(|| self.smallest_joined(bytes, usable))
             })
             .next()?;
         let freed_by = self.cut(address, bytes);
         Some(Placement { address, freed_by })
     }
 
+    /// The smallest usable segment with `bytes` bytes; the lowest one of several.
+    fn smallest(&self, bytes: u64, usable: impl Fn(u64) -> Option<()>) -> Option<u64> {
+        let enough = self.unused.range((bytes, 0)..);
+        let mut addresses = enough.map(|(_, address)| *address);
+        addresses.find(|address| usable(*address).is_some())
+    }
+
+    /// The same for usable neighbours together.
+    fn smallest_joined(&self, bytes: u64, usable: impl Fn(u64) -> Option<()>) -> Option<u64> {
+        let usable = self.unused.iter().filter(|(_, at)| usable(*at).is_some());
+        let mut runs: Vec<_> = usable.map(|(bytes, at)| (*at, *bytes)).collect();
+        runs.sort_unstable();
+        runs.dedup_by(|next, last| {
+            let joins = last.0 + last.1 == next.0;
+            last.1 += if joins { next.1 } else { 0 };
+            joins
+        });
+        let enough = runs.into_iter().filter(|(_, all)| *all >= bytes);
+        let smallest = enough.min_by_key(|(at, all)| (*all, *at));
+        smallest.map(|(at, _)| at)
+    }
+
     /// Ends the use of the segment at `address`, from `by` on; `None` when the host knows that nobody uses it any more.
     /// Returns its size.
     pub(in crate::driver) fn free(&mut self, address: u64, by: Option<FreePoint>) -> Option<u64> {
-        let segment = self.segments.get_mut(&address)?;
+        let segment = self.segments.get(&address)?;
         if segment.state != State::Used {
             return None;
         }
-        segment.state = State::Freed(by);
         let bytes = segment.bytes;
         self.used -= bytes;
-        match by {
-            Some(_) => self.unseen += 1,
-            None => self.merge(),
+        self.insert(address, bytes, State::Freed(by));
+        if by.is_none() {
+            self.merge(address);
         }
         Some(bytes)
     }
 
     /// The host has seen the end of the frees that `seen` is true of.
     pub(in crate::driver) fn see(&mut self, seen: impl Fn(&FreePoint) -> bool) {
-        for segment in self.segments.values_mut() {
-            if let State::Freed(Some(by)) = &segment.state
-                && seen(by)
-            {
-                segment.state = State::Freed(None);
-                self.unseen -= 1;
-            }
+        for (address, bytes) in self.unseen.seen(seen) {
+            self.insert(address, bytes, State::Freed(None));
+            self.merge(address);
         }
-        self.merge();
     }
 
     /// Gives up chunks that are not in use, newest first, as long as `keep` bytes stay reserved. Returns their
@@ -189,8 +193,11 @@ impl Segments {
         }
         for address in &released {
             let bytes = self.chunks.remove(address).unwrap_or(0);
-            self.segments
-                .retain(|start, _| !(*address..address + bytes).contains(start));
+            let within = self.segments.range(*address..address + bytes);
+            let within: Vec<u64> = within.map(|(start, _)| *start).collect();
+            for start in within {
+                self.remove(start);
+            }
         }
         self.reserved = left;
         released
@@ -202,93 +209,86 @@ impl Segments {
             .all(|(_, segment)| matches!(segment.state, State::Fresh | State::Freed(None)))
     }
 
-    fn ranked(
-        &self,
-        rank: impl Fn(&FreePoint) -> Option<Rank>,
-    ) -> impl Iterator<Item = (Run, Rank)> {
-        self.segments.iter().filter_map(move |(address, segment)| {
-            let rank = match &segment.state {
-                State::Fresh => Some(Rank::Fresh),
-                State::Used => None,
-                State::Freed(None) => Some(Rank::Available),
-                State::Freed(Some(by)) => rank(by),
-            }?;
-            let run = Run {
-                address: *address,
-                bytes: segment.bytes,
-            };
-            Some((run, rank))
-        })
-    }
-
     /// Uses the bytes from `address` on, which starts a segment and is not in use; returns whose they were.
     fn cut(&mut self, address: u64, bytes: u64) -> Vec<FreePoint> {
         let end = address + bytes;
-        let covered: Vec<_> = self
-            .segments
-            .range(address..end)
-            .map(|(start, segment)| (*start, *segment))
-            .collect();
+        let covered = self.segments.range(address..end);
+        let covered: Vec<u64> = covered.map(|(start, _)| *start).collect();
         let mut freed_by = Vec::new();
-        for (start, segment) in covered {
-            self.segments.remove(&start);
+        for start in covered {
+            let Some(segment) = self.remove(start) else {
+                continue;
+            };
             let rest = (start + segment.bytes).saturating_sub(end);
             if rest > 0 {
-                let state = segment.state;
-                self.segments.insert(end, Segment { bytes: rest, state });
+                self.insert(end, rest, segment.state);
             }
             if let State::Freed(Some(by)) = segment.state {
                 freed_by.push(by);
-                self.unseen -= usize::from(rest == 0);
             }
         }
-        let state = State::Used;
-        self.segments.insert(address, Segment { bytes, state });
+        self.insert(address, bytes, State::Used);
         self.used += bytes;
         freed_by
     }
 
-    /// Joins neighbours that anybody may use.
-    fn merge(&mut self) {
-        let mut last: Option<(u64, Segment)> = None;
-        let mut merged = BTreeMap::new();
-        for (address, segment) in std::mem::take(&mut self.segments) {
-            match &mut last {
-                Some((start, previous))
-                    if previous.state == State::Freed(None)
-                        && segment.state == State::Freed(None)
-                        && *start + previous.bytes == address =>
-                {
-                    previous.bytes += segment.bytes;
-                }
-                _ => {
-                    merged.extend(last.replace((address, segment)));
-                }
+    /// Joins a segment that anybody may use with neighbours that anybody may use.
+    fn merge(&mut self, address: u64) {
+        let anybodys = |segment: &Segment| segment.state == State::Freed(None);
+        let Some(own) = self.segments.get(&address).filter(|own| anybodys(own)) else {
+            return;
+        };
+        let (mut start, mut end) = (address, address + own.bytes);
+        let before = self.segments.range(..address).next_back();
+        if let Some((left, before)) = before
+            && left + before.bytes == address
+            && anybodys(before)
+        {
+            start = *left;
+        }
+        if let Some(behind) = self.segments.get(&end).filter(|behind| anybodys(behind)) {
+            end += behind.bytes;
+        }
+        for joined in [start, address, address + own.bytes] {
+            if joined < end {
+                self.remove(joined);
             }
         }
-        merged.extend(last);
-        self.segments = merged;
+        self.insert(start, end - start, State::Freed(None));
+    }
+
+    /// A segment, in the place of another one that begins there.
+    fn insert(&mut self, address: u64, bytes: u64, state: State) {
+        self.remove(address);
+        if state != State::Used {
+            self.unused.insert((bytes, address));
+        }
+        if let State::Freed(Some(by)) = state {
+            self.unseen.add(by, address, bytes);
+        }
+        self.segments.insert(address, Segment { bytes, state });
+    }
+
+    fn remove(&mut self, address: u64) -> Option<Segment> {
+        let segment = self.segments.remove(&address)?;
+        self.unused.remove(&(segment.bytes, address));
+        if let State::Freed(Some(by)) = segment.state {
+            self.unseen.remove(by, address, segment.bytes);
+        }
+        Some(segment)
     }
 }
 
-/// The start of the smallest run with `bytes` bytes; the lowest one of several.
-fn smallest(runs: &[Run], bytes: u64) -> Option<u64> {
-    runs.iter()
-        .filter(|run| run.bytes >= bytes)
-        .min_by_key(|run| (run.bytes, run.address))
-        .map(|run| run.address)
-}
-
-/// Neighbours as one run.
-fn joined(runs: &[Run]) -> Vec<Run> {
-    let mut joined: Vec<Run> = Vec::new();
-    for run in runs {
-        match joined.last_mut() {
-            Some(last) if last.address + last.bytes == run.address => last.bytes += run.bytes,
-            _ => joined.push(*run),
+impl State {
+    /// How good the memory is; `None` when it cannot be used.
+    fn rank(&self, rank: impl Fn(&FreePoint) -> Option<Rank>) -> Option<Rank> {
+        match self {
+            Self::Fresh => Some(Rank::Fresh),
+            Self::Used => None,
+            Self::Freed(None) => Some(Rank::Available),
+            Self::Freed(Some(by)) => rank(by),
         }
     }
-    joined
 }
 
 #[cfg(test)]
@@ -362,7 +362,7 @@ mod tests {
         };
         assert_eq!(placement, Some(expected));
         assert_eq!(
-            (segments.used(), segments.has_unseen()),
+            (segments.used(), !segments.unseen().is_empty()),
             (4 * GRANULE, false)
         );
     }
@@ -374,10 +374,10 @@ mod tests {
         let whole = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");
         segments.free(whole, Some(a));
         assert_eq!(take(&mut segments, GRANULE, Some(Rank::Available)), Some(0));
-        assert!(segments.has_unseen());
+        assert!(!segments.unseen().is_empty());
         assert_eq!(take(&mut segments, GRANULE, None), None);
         segments.see(|free| *free == a);
-        assert!(!segments.has_unseen());
+        assert!(segments.unseen().is_empty());
         assert_eq!(take(&mut segments, 3 * GRANULE, None), Some(GRANULE));
     }
 
