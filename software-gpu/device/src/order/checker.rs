@@ -192,14 +192,34 @@ impl Checker {
     /// From now on the checker is told who writes the value at `range`: streams wait for it. What is there now counts as
     /// this write.
     pub fn value_watched(&mut self, write: ValueId, range: Range<u64>) {
+        for writer in self.writers(range) {
+            self.order.value_written(write, &writer);
+        }
+    }
+
+    /// What has written what is in `range` now, as far as not everybody comes after it anyway. Atomic accesses may each have
+    /// added to it, so all of them count.
+    fn writers(&mut self, range: Range<u64>) -> Vec<Arc<Site>> {
         let called = self.order.call();
         let order = &self.order;
         let over = |site: &Site| {
             let operation = site.place.operation();
             operation.is_none_or(|operation| order.operation(operation).is_none())
         };
-        if let Some(writer) = self.memory.last_writer(range, called, over) {
-            self.order.value_written(write, &writer);
+        self.memory.writers(range, called, over)
+    }
+
+    /// The program says that a thread's own code has seen what is in `range` now, and goes on after whatever wrote it.
+    pub fn acquired(&mut self, thread: ThreadId, range: Range<u64>) {
+        for writer in self.writers(range) {
+            self.order.acquired(thread, &writer);
+        }
+    }
+
+    /// As [`acquired`](Self::acquired), of a host function that runs.
+    pub fn acquired_by(&mut self, operation: OperationId, range: Range<u64>) {
+        for writer in self.writers(range) {
+            self.order.acquired_by(operation, &writer);
         }
     }
 

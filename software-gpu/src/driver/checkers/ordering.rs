@@ -348,6 +348,26 @@ pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller
     }
 }
 
+/// The program says that its own code has seen what is in memory now.
+pub(crate) fn host_acquired(start: u64, bytes: usize) {
+    let range = start..start.saturating_add(bytes as u64);
+    if current::in_host_function() {
+        let mut simulator = lock();
+        if let Some(op) = simulator.host_function {
+            simulator
+                .ordering
+                .tell(|checker| checker.acquired_by(op.into(), range));
+        }
+        return;
+    }
+    let is_on = lock().ordering.is_on();
+    if let (true, Ok(mut call)) = (is_on, Call::begin()) {
+        call.ordering
+            .tell(|checker| checker.acquired(thread(), range));
+        call.end();
+    }
+}
+
 fn accesses(access: HostAccess, range: Range<u64>) -> Accesses {
     let mut accesses = Accesses::default();
     match access {

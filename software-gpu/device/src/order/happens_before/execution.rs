@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Order;
 use crate::order::clock::Clock;
-use crate::order::ids::{OperationId, ValueId};
+use crate::order::ids::{OperationId, ThreadId, ValueId};
 use crate::order::site::Site;
 
 impl Order {
@@ -56,10 +56,10 @@ impl Order {
         }
     }
 
-    /// The value was written by an operation that has not ended, or by an access of the host.
+    /// The value was written by this operation or access of the host, and by those that were named before.
     pub(in crate::order) fn value_written(&mut self, write: ValueId, writer: &Site) {
         if let Some(clock) = writer.ran_after() {
-            self.values.insert(write, clock.clone());
+            self.values.entry(write).or_default().join(clock);
         }
     }
 
@@ -67,6 +67,24 @@ impl Order {
     pub(in crate::order) fn value_written_by_host(&mut self, write: ValueId) {
         let host = self.host();
         self.values.insert(write, host);
+    }
+
+    /// The thread has seen what this operation, or this access of the host, has written, and goes on after it.
+    pub(in crate::order) fn acquired(&mut self, thread: ThreadId, writer: &Site) {
+        if let Some(clock) = writer.ran_after() {
+            self.thread(thread).known.learn(clock);
+        }
+    }
+
+    /// As [`acquired`](Self::acquired), of a host function that runs.
+    pub(in crate::order) fn acquired_by(
+        &mut self,
+        operation: OperationId,
+        writer: &Site,
+    ) -> Option<()> {
+        let own = self.operations.get_mut(&operation)?;
+        own.known.learn(writer.ran_after()?);
+        self.learned_by(operation)
     }
 
     pub(in crate::order) fn value_forgotten(&mut self, write: ValueId) {
