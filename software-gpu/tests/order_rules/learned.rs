@@ -1,6 +1,7 @@
 //! Order that is known only when an operation runs: waits for values, and host functions.
 
 use super::program::*;
+use software_gpu::memory::Accesses;
 use software_gpu::order::{OperationId, StreamId, ValueId};
 
 const FLAG: std::ops::Range<u64> = 0x8000..0x8004;
@@ -286,4 +287,35 @@ fn a_host_function_that_acquires_a_flag_comes_after_its_writer() {
     program.execute(behind, &writes(BYTES));
     program.host_reads(HOST, BYTES);
     program.only_finding();
+}
+
+/// A kernel that may overlap the one before it and never waits for that one stores to a flag.
+#[test]
+fn what_an_overlapping_kernel_has_stored_orders_what_sees_it() {
+    for stream_waits in [true, false] {
+        let mut program = Program::new();
+        program.checker.value_watched(INITIAL, FLAG);
+        for _ in 0..2 {
+            let kernel = program.submit(A, "kernel");
+            program.checker.launched(HOST, kernel, true);
+            let accesses = Accesses {
+                writes: BYTES.into(),
+                atomics: FLAG.into(),
+                ..Accesses::default()
+            };
+            program.checker.accessed_early(kernel, &accesses, false);
+            program.checker.value_written(WRITTEN, Some(kernel));
+            program.checker.ended(kernel);
+        }
+        program.checker.take_findings();
+        if stream_waits {
+            let wait = program.submit_learning(B, "wait");
+            program.find_value(wait, WRITTEN);
+            program.run(B, "kernel", &reads(BYTES));
+        } else {
+            program.checker.acquired(HOST, FLAG);
+            program.host_reads(HOST, BYTES);
+        }
+        program.assert_silent();
+    }
 }

@@ -226,7 +226,10 @@ impl Checker {
     /// A watched value has another content from now on: this operation has written it, which has not
     /// [ended](Self::ended); without one, one of the host's threads.
     pub fn value_written(&mut self, write: ValueId, operation: Option<OperationId>) {
-        let writer = operation.and_then(|operation| self.order.operation(operation));
+        let writer = operation.and_then(|operation| {
+            self.order.lands(operation);
+            self.order.operation(operation)
+        });
         match writer.map(|writer| Arc::clone(&writer.site)) {
             Some(writer) => self.order.value_written(write, &writer),
             None => self.order.value_written_by_host(write),

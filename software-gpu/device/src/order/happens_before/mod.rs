@@ -188,6 +188,7 @@ impl Order {
     }
 
     pub(super) fn ended(&mut self, operation: OperationId) {
+        self.lands(operation);
         self.operations.remove(&operation);
     }
 
