@@ -9,7 +9,9 @@ use super::clock::Clock;
 use super::description::Description;
 use super::finding::{Finding, Owner, Party, Rule};
 use super::happens_before::Order;
-use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
+use super::ids::{
+    ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
+};
 use super::memory::{Conflict, Death, How, Life, Memory, Outside};
 use super::owners::RegionId;
 use super::shadow::Accessor;
@@ -275,6 +277,19 @@ impl Checker {
     /// What `stream` gets from now on comes after what the event stands for now, whether or not that has completed.
     pub fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
         self.order.waited(thread, stream, event);
+    }
+
+    /// What `something` says that a thread goes on after, it waits for until this wait has [`returned`](Self::returned). A host
+    /// function that runs meanwhile does not come after it.
+    pub fn waits(&mut self, wait: WaitId, something: impl FnOnce(&mut Self)) {
+        self.order.waits_in(Some(wait));
+        something(self);
+        self.order.waits_in(None);
+    }
+
+    /// The wait is over.
+    pub fn returned(&mut self, wait: WaitId) {
+        self.order.returned(wait);
     }
 
     /// The thread goes on after what the stream has been given, or was told that it is complete. To be called when the
