@@ -61,6 +61,29 @@ impl Oracle {
         node
     }
 
+    /// The node, and whatever comes behind it, turns out to come after those nodes too.
+    pub fn comes_after(&mut self, node: Node, after: impl IntoIterator<Item = Node>) {
+        let mut learned = BTreeSet::new();
+        for earlier in after {
+            learned.extend(&self.before[earlier]);
+        }
+        let behind = self.before.iter_mut().filter(|own| own.contains(&node));
+        behind.for_each(|own| own.extend(&learned));
+    }
+
+    /// The accesses of bytes of the range, by now, after which what finds them written comes.
+    pub fn writers(&self, range: &Range<u64>, called: usize) -> Vec<Node> {
+        let owners: Vec<_> = range.clone().map(|byte| self.owner(byte, called)).collect();
+        let writes = |(byte, touch, owner): &(u64, Touch, Option<usize>)| {
+            (touch.write || touch.atomic)
+                && range.contains(byte)
+                && owners[(byte - range.start) as usize] == *owner
+        };
+        let executed = self.executed.iter();
+        let writers = executed.filter(|executed| executed.bytes.iter().any(writes));
+        writers.map(|executed| executed.node).collect()
+    }
+
     pub fn is_before(&self, earlier: Node, later: Node) -> bool {
         self.before[later].contains(&earlier)
     }
