@@ -37,6 +37,8 @@ struct Allocation {
     since: usize,
     birth: Option<Node>,
     death: Option<Node>,
+    /// It is not yet known what the free comes after.
+    death_is_open: bool,
     /// Bytes that were freed without stream order.
     gone: BTreeSet<u64>,
 }
@@ -97,10 +99,16 @@ impl Oracle {
             since,
             birth,
             death: None,
+            death_is_open: false,
             gone: BTreeSet::new(),
         };
         self.allocations.push(allocation);
         self.allocations.len() - 1
+    }
+
+    pub fn meets(&self, allocation: usize, range: &Range<u64>) -> bool {
+        let own = &self.allocations[allocation].range;
+        own.start < range.end && range.start < own.end
     }
 
     pub fn freed(&mut self, range: Range<u64>) {
@@ -112,7 +120,15 @@ impl Oracle {
         }
     }
 
+    /// The node frees the allocation, and learns what it comes after when it runs: [`pool_freed`](Self::pool_freed).
+    pub fn pool_freed_later(&mut self, allocation: usize, death: Node) {
+        self.allocations[allocation].death = Some(death);
+        self.allocations[allocation].death_is_open = true;
+    }
+
     pub fn pool_freed(&mut self, allocation: usize, death: Node) -> Vec<Expected> {
+        self.allocations[allocation].death = None;
+        self.allocations[allocation].death_is_open = false;
         let mut found = Vec::new();
         let all = self.allocations[allocation].range.clone();
         if let Some((rule, first)) = self.life(allocation, death, all.start) {
@@ -205,7 +221,7 @@ impl Oracle {
         if self.is_before(death, user) {
             return Some((Rule::UsedAfterFree, death));
         }
-        if self.is_before(user, death) {
+        if own.death_is_open || self.is_before(user, death) {
             return None;
         }
         let reused = self.allocations[allocation + 1..]

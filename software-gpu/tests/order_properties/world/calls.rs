@@ -220,6 +220,14 @@ impl World {
 
     fn allocate(&mut self, range: &Range<u64>) -> Option<()> {
         self.is_free(range).then_some(())?;
+        // A driver does not give memory away whose free still waits for something.
+        let is_open = |pending: &Pending| {
+            matches!(pending.what, What::Frees(allocation)
+                if self.oracle.meets(allocation, range))
+        };
+        if self.pending.iter().any(is_open) {
+            return None;
+        }
         self.calls += 1;
         self.checker.allocated(range.clone(), "allocation".into());
         let allocation = self.oracle.allocated(range.clone(), self.calls, None);
@@ -257,16 +265,18 @@ impl World {
 
     fn pool_free(&mut self, thread: u64, slot: usize, choice: usize) -> Option<()> {
         let index = choice.checked_rem(self.live.len())?;
-        if self.is_open(thread, slot) {
-            return None;
-        }
+        let is_open = self.is_open(thread, slot);
         let operation = self.submit(thread, slot, &[], Accesses::default())?;
         let gone = self.live.swap_remove(index);
         self.checker.pool_freed(operation, gone.range.start);
-        let found = self
-            .oracle
-            .pool_freed(gone.allocation, self.operations[&operation]);
-        self.expected.extend(found);
+        let node = self.operations[&operation];
+        if is_open {
+            self.pending.last_mut()?.what = What::Frees(gone.allocation);
+            self.oracle.pool_freed_later(gone.allocation, node);
+        } else {
+            let found = self.oracle.pool_freed(gone.allocation, node);
+            self.expected.extend(found);
+        }
         Some(())
     }
 

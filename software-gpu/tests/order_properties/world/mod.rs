@@ -40,6 +40,8 @@ enum What {
     Writes(usize),
     /// It waits for a value of this flag.
     Waits(usize),
+    /// It frees this allocation of the oracle.
+    Frees(usize),
 }
 
 /// A value that a flag has had, and what wrote it.
@@ -274,7 +276,7 @@ impl World {
             self.watch(flag);
         }
         let operation = self.submit(thread, slot, &[], accesses)?;
-        if !matches!(what, What::Writes(_)) {
+        if matches!(what, What::HostFunction | What::Waits(_)) {
             self.checker.learns(operation);
         }
         self.pending.last_mut()?.what = what;
@@ -369,6 +371,11 @@ impl World {
         if let What::Waits(flag) = run.what {
             self.find_value(&run, flag);
         }
+        if let What::Frees(allocation) = run.what {
+            self.checker.began(run.operation);
+            let found = self.oracle.pool_freed(allocation, run.node);
+            self.expected.extend(found);
+        }
         if run.accesses != Accesses::default() {
             self.checker.accessed(run.operation, &run.accesses);
             let found = self.oracle.accessed(run.node, run.called, &run.accesses);
@@ -395,7 +402,7 @@ impl World {
                     written_by,
                 });
             }
-            What::Nothing | What::Waits(_) => {}
+            What::Nothing | What::Waits(_) | What::Frees(_) => {}
         }
         self.checker.ended(run.operation);
     }
