@@ -44,6 +44,12 @@ pub fn writes(start: *const u8, bytes: usize) {
     driver::host_accessed(HostAccess::Write, start as u64, bytes, caller);
 }
 
+/// The calling code has just read in these bytes, a flag, what it waited for: it goes on after the operations, or the accesses
+/// of other threads, that have written them. To be said directly after the read that found the value.
+pub fn acquires(start: *const u8, bytes: usize) {
+    driver::host_acquired(start as u64, bytes);
+}
+
 /// As [`reads`], for code in another language, at this line of its file.
 pub fn reads_at(start: *const u8, bytes: usize, file: &str, line: u32) {
     let caller = SourceLine::new(file, line);

@@ -621,3 +621,24 @@ fn copies_meet_in_pageable_memory() {
         );
     }
 }
+
+/// A function runs while the host waits for everything. It does not come after that.
+#[test]
+fn a_host_function_does_not_come_after_what_the_host_still_waits_for() {
+    unsafe extern "C" fn nothing(_: *mut c_void) {}
+    let driver = Driver::new();
+    let (data, other) = (driver.allocate(8).unwrap(), driver.allocate(LARGE).unwrap());
+    driver.fill(data, 0, 8);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let ((), found) = reports::collect(|| {
+        driver.set(data, 7, 8, b).unwrap();
+        // It takes longer than the calls.
+        driver.set(other, 7, LARGE, a).unwrap();
+        driver
+            .host_function(a, nothing, std::ptr::null_mut())
+            .unwrap();
+        driver.set(data, 8, 8, a).unwrap();
+        driver.synchronize().unwrap();
+    });
+    assert_eq!(found.len(), 1, "{found:#?}");
+}

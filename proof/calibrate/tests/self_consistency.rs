@@ -130,7 +130,6 @@ fn other_latencies_are_found_again() {
     ];
     let mut text = "base = \"h200\"\n[kernels]\n\
         cluster_bytes_per_cycle = { value = 21.0, from = \"measured\" }\n[memory]\n\
-        l2_gb_per_s = { value = 3900.0, from = \"fitted\" }\n\
         l2_bulk_gb_per_s = { value = 6900.0, from = \"measured\" }\n[kernels.latency_cycles]\n"
         .to_owned();
     for (name, cycles) in figures {

@@ -9,8 +9,16 @@
  *     SOFTWARE_GPU_READS(result, bytes);
  *     use(result);
  *
- * Say it directly before the access, in the thread that makes it. With NVIDIA's driver the macros do nothing. They look
- * for the functions in the library that is loaded as libcuda.so.1: link with -ldl where the C library asks for it.
+ * Say it directly before the access, in the thread that makes it. A thread that polls a flag in page-locked memory instead of
+ * waiting in the driver says so directly after it has found the value; without that the checker reports its accesses:
+ *
+ *     cuStreamWriteValue32(stream, (CUdeviceptr)flag, 1, 0);
+ *     while (*flag != 1) {}
+ *     SOFTWARE_GPU_ACQUIRES(flag, sizeof *flag);
+ *     SOFTWARE_GPU_READS(result, bytes);
+ *
+ * With NVIDIA's driver the macros do nothing. They look for the functions in the library that is loaded as libcuda.so.1: link
+ * with -ldl where the C library asks for it.
  */
 #ifndef SOFTWARE_GPU_H
 #define SOFTWARE_GPU_H
@@ -23,12 +31,17 @@
 /* The code here writes `bytes` bytes from `start` on. */
 #define SOFTWARE_GPU_WRITES(start, bytes) \
     software_gpu_access("softwareGpuHostWrites", (start), (bytes), __FILE__, __LINE__)
+/* The thread has just read in the `bytes` bytes of the flag what it polled for, and goes on after what has written
+ * them: a kernel, cuStreamWriteValue, a copy. Say it directly after the read that found the value, before the macros
+ * for the data that the flag stands for. */
+#define SOFTWARE_GPU_ACQUIRES(flag, bytes) \
+    software_gpu_access("softwareGpuHostAcquires", (const void *)(flag), (bytes), __FILE__, __LINE__)
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What softwareGpuHostReads and softwareGpuHostWrites are: exports of the library. `file` may be null. */
+/* What softwareGpuHostReads, softwareGpuHostWrites and softwareGpuHostAcquires are: exports of the library. `file` may be null. */
 typedef void (*software_gpu_access_function)(const void *start, size_t bytes, const char *file, unsigned line);
 
 #if defined(__unix__) || defined(__APPLE__)

@@ -40,6 +40,20 @@ pub unsafe extern "C" fn softwareGpuHostWrites(
     }
 }
 
+/// `softwareGpuHostAcquires`: the calling code has just read in these bytes, a flag, what it waited for, and goes on after
+/// whatever has written them. Does nothing with NVIDIA's driver. It is no access, and no report names its line.
+#[unsafe(no_mangle)]
+pub extern "C" fn softwareGpuHostAcquires(
+    flag: *const c_void,
+    bytes: usize,
+    _file: *const c_char,
+    _line: c_uint,
+) {
+    if is_modelled() {
+        software_gpu::host::acquires(flag.cast(), bytes);
+    }
+}
+
 /// # Safety
 /// `file` is null or a string of C.
 unsafe fn name_of(file: *const c_char) -> String {

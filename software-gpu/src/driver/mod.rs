@@ -44,7 +44,7 @@ use crate::activity::Activity;
 
 pub use c_abi::errors::CudaError;
 pub use c_abi::symbols::{entry_point, entry_points};
-pub(crate) use checkers::ordering::{host_accessed, name_stream};
+pub(crate) use checkers::ordering::{host_accessed, host_acquired, name_stream};
 pub use devices::count::use_count;
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
 pub(crate) use host::program::{

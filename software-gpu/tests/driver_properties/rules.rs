@@ -4,12 +4,19 @@ use std::collections::BTreeSet;
 
 pub type Node = usize;
 
-/// What a node does to one place: a buffer of the device or of the host.
+/// What a node does to one place: a buffer of the device or of the host, or a flag.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub node: Node,
     pub place: usize,
-    pub writes: bool,
+    pub does: Does,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    Read,
+    Write,
+    Atomic,
 }
 
 /// What has happened to memory, for the values in the end.
@@ -21,6 +28,10 @@ pub enum Change {
 
 #[derive(Default)]
 pub struct Rules {
+    /// The step whose nodes come now.
+    pub step: usize,
+    /// Of each node.
+    pub steps: Vec<usize>,
     after: Vec<Vec<Node>>,
     accesses: Vec<Access>,
     changes: Vec<(Node, usize, Change)>,
@@ -29,6 +40,7 @@ pub struct Rules {
 impl Rules {
     pub fn node(&mut self, after: impl IntoIterator<Item = Node>) -> Node {
         self.after.push(after.into_iter().collect());
+        self.steps.push(self.step);
         self.after.len() - 1
     }
 
@@ -38,20 +50,21 @@ impl Rules {
     }
 
     pub fn reads(&mut self, node: Node, place: usize) {
-        self.accesses.push(Access {
-            node,
-            place,
-            writes: false,
-        });
+        self.accesses(node, place, Does::Read);
+    }
+
+    /// As the write of a value and the wait for one.
+    pub fn updates(&mut self, node: Node, place: usize) {
+        self.accesses(node, place, Does::Atomic);
     }
 
     pub fn writes(&mut self, node: Node, place: usize, change: Change) {
-        self.accesses.push(Access {
-            node,
-            place,
-            writes: true,
-        });
+        self.accesses(node, place, Does::Write);
         self.changes.push((node, place, change));
+    }
+
+    fn accesses(&mut self, node: Node, place: usize, does: Does) {
+        self.accesses.push(Access { node, place, does });
     }
 
     /// The nodes that come before one of these, themselves included.
@@ -66,18 +79,22 @@ impl Rules {
         all
     }
 
-    /// Whether two accesses of one place, one of them a write, are not ordered.
-    pub fn has_race(&self) -> bool {
+    /// The pairs of steps that touch one place in ways that need an order, and have none.
+    pub fn races(&self) -> BTreeSet<(usize, usize)> {
         let closure: Vec<_> = (0..self.after.len())
             .map(|node| self.before(&[node]))
             .collect();
         let ordered = |a: Node, b: Node| closure[a].contains(&b) || closure[b].contains(&a);
-        self.accesses.iter().enumerate().any(|(index, a)| {
-            let earlier = &self.accesses[..index];
-            earlier
-                .iter()
-                .any(|b| a.place == b.place && (a.writes || b.writes) && !ordered(a.node, b.node))
-        })
+        let mut races = BTreeSet::new();
+        for (index, a) in self.accesses.iter().enumerate() {
+            for b in &self.accesses[..index] {
+                if a.place == b.place && a.does.conflicts(b.does) && !ordered(a.node, b.node) {
+                    let (a, b) = (self.steps[a.node], self.steps[b.node]);
+                    races.extend([(a, b), (b, a)]);
+                }
+            }
+        }
+        races
     }
 
     /// What is in each place in the end, if there is no race; in the beginning all are 0.
@@ -97,5 +114,11 @@ impl Rules {
             };
         }
         values
+    }
+}
+
+impl Does {
+    fn conflicts(self, other: Self) -> bool {
+        self == Self::Write || other == Self::Write || self != other
     }
 }

@@ -85,6 +85,11 @@ pub enum Step {
         stream: usize,
         flag: usize,
     },
+    /// A copy reads what streams wait for.
+    ReadFlag {
+        stream: usize,
+        flag: usize,
+    },
     /// Waits for the stream afterwards.
     HostFunction {
         stream: usize,
@@ -125,7 +130,8 @@ impl Random {
         );
         let (value, write) = (1 + self.below(250) as u8, self.below(2) == 0);
         let named = (self.below(2) == 0).then_some(stream);
-        match self.below(64) {
+        match self.below(66) {
+            64..66 => Step::ReadFlag { stream, flag },
             0..8 => Step::Set {
                 stream,
                 buffer,
@@ -192,5 +198,26 @@ impl Random {
     pub fn program(&mut self) -> Vec<Step> {
         let length = 3 + self.below(14);
         (0..length).map(|_| self.step()).collect()
+    }
+}
+
+impl Step {
+    /// The stream of the operation that it gives to one.
+    pub fn stream(&self) -> Option<usize> {
+        match *self {
+            Self::Set { stream, .. }
+            | Self::Copy { stream, .. }
+            | Self::ToHost { stream, .. }
+            | Self::ToDevice { stream, .. }
+            | Self::Kernel { stream, .. }
+            | Self::WriteValue { stream, .. }
+            | Self::WaitValue { stream, .. }
+            | Self::ReadFlag { stream, .. }
+            | Self::HostFunction { stream, .. } => Some(stream),
+            Self::PageableIn { stream, .. } | Self::PageableOut { stream, .. } => {
+                Some(stream.unwrap_or(0))
+            }
+            _ => None,
+        }
     }
 }

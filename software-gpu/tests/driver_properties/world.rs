@@ -1,8 +1,13 @@
 //! Runs a program on the driver and by the rules at once.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
+use std::mem::discriminant;
+use std::time::Duration;
 
+use software_gpu::activity::{self, Activity};
 use software_gpu::driver::entry_point;
+use software_gpu::reports::Report;
 use software_gpu::{host, reports};
 
 use crate::driver_support::*;
@@ -15,6 +20,10 @@ const LARGE: usize = 80_000;
 const PLACES: usize = BUFFERS + PINNED;
 /// The place of pageable memory, whose values the host changes without the driver.
 const PAGEABLE: usize = PLACES;
+/// The place of the first flag.
+const FIRST_FLAG: usize = PLACES + 1;
+/// No other memset has as many bytes.
+const MARK: usize = 5;
 
 /// What outlives a program.
 pub struct World {
@@ -25,6 +34,10 @@ pub struct World {
     /// Values that streams wait for.
     flags: Pinned,
     pageable: Vec<u8>,
+    /// Where each stream copies flags.
+    flags_read: [Address; STREAMS],
+    /// A stream for the memsets that mark the steps, and their memory.
+    marks: (Handle, Address),
 }
 
 /// A program that runs.
@@ -72,7 +85,14 @@ impl World {
         let buffers = std::array::from_fn(|buffer| driver.allocate(bytes(buffer)).expect("memory"));
         let pinned = [(); PINNED].map(|()| driver.pinned(SMALL));
         let flags = driver.pinned(4 * FLAGS);
+        let flags_read = [(); STREAMS].map(|()| driver.allocate(4).expect("memory"));
+        let marks = (
+            driver.stream(NON_BLOCKING),
+            driver.allocate(MARK).expect("memory"),
+        );
         Self {
+            flags_read,
+            marks,
             driver,
             functions,
             buffers,
@@ -92,15 +112,35 @@ impl World {
         self.driver.synchronize().expect("cuCtxSynchronize");
         self.pinned.iter().for_each(|pinned| pinned.fill(0));
         self.flags.fill(0);
-        let ((result, values), found) = reports::collect(|| {
-            let mut run = Run::new(self);
-            program.iter().for_each(|step| run.step(step));
+        activity::start();
+        let mut run = Run::new(self);
+        // Reports that say the same become one only within a step.
+        let mut found = Vec::new();
+        let mut host = Vec::new();
+        for (index, step) in program.iter().enumerate() {
+            run.rules.step = index;
+            let (begun, more) = reports::collect(|| {
+                run.mark();
+                let begun = host::now();
+                run.step(step);
+                begun
+            });
+            found.extend(more);
+            host.push((begun, host::now()));
+        }
+        let ((result, values), more) = reports::collect(|| {
+            run.mark();
             run.end()
         });
-        let races = result.has_race();
+        found.extend(more);
+        let times = Times::new(program, &host, &activity::take());
+        let racing = result.races();
+        let races = !racing.is_empty();
         if races == found.is_empty() {
             return Err(format!("races: {races}, reports: {found:#?}"));
         }
+        check_pairs(program, &racing, &times, &found)
+            .map_err(|what| format!("{what}; reports: {found:#?}"))?;
         let mut expected = result.values(PLACES + 1);
         expected.truncate(PLACES);
         match values {
@@ -110,6 +150,91 @@ impl World {
             _ => Ok(races),
         }
     }
+}
+
+/// Where the operations of each step lie among all, and when they or the host's accesses began, at the earliest and latest.
+struct Times {
+    marks: Vec<u64>,
+    begun: Vec<(u64, u64)>,
+}
+
+impl Times {
+    fn new(program: &[Step], host: &[(Duration, Duration)], activities: &[Activity]) -> Self {
+        let is_mark = |activity: &&Activity| activity.bytes == MARK as u64;
+        let marks = activities.iter().filter(is_mark);
+        let mut marks: Vec<u64> = marks.map(|activity| activity.correlation).collect();
+        marks.sort_unstable();
+        let begun = program
+            .iter()
+            .zip(host)
+            .map(|(step, (from, to))| match step {
+                Step::HostAccess { .. } => (from.as_nanos() as u64, to.as_nanos() as u64),
+                // There are no records of these.
+                Step::WriteValue { .. } | Step::WaitValue { .. } => (0, u64::MAX),
+                _ => (u64::MAX, 0),
+            });
+        let begun = begun.collect();
+        let mut times = Self { marks, begun };
+        for activity in activities {
+            if let Some(step) = times.step(activity.correlation) {
+                let (from, to) = &mut times.begun[step];
+                *from = activity.start_ns.min(*from);
+                *to = activity.start_ns.max(*to);
+            }
+        }
+        times
+    }
+
+    /// The step that the operation is of.
+    fn step(&self, correlation: u64) -> Option<usize> {
+        let behind = self.marks.partition_point(|mark| *mark < correlation);
+        let is_mark = self.marks.get(behind) == Some(&correlation);
+        (!is_mark && 0 < behind && behind < self.marks.len()).then(|| behind - 1)
+    }
+
+    fn may_be_later(&self, later: usize, earlier: usize) -> bool {
+        self.begun[earlier].0 <= self.begun[later].1
+    }
+}
+
+/// Whether each report names two operations that race, and for each pair that races there is a report about the later one.
+fn check_pairs(
+    program: &[Step],
+    racing: &BTreeSet<(usize, usize)>,
+    times: &Times,
+    found: &[Report],
+) -> Result<(), String> {
+    // What is reported once for all of them in a step.
+    let class = |step: usize| (discriminant(&program[step]), program[step].stream());
+    let mut reported = Vec::new();
+    for report in found {
+        let steps: Option<Vec<usize>> = report
+            .operations
+            .iter()
+            .map(|operation| times.step(*operation))
+            .collect();
+        let is_of_host = |step: usize| matches!(program[step], Step::HostAccess { .. });
+        let pair = match steps.as_deref() {
+            Some([a, b]) => racing.get(&(*a, *b)).copied(),
+            Some([a]) => racing
+                .iter()
+                .find(|(of, host)| of == a && is_of_host(*host))
+                .copied(),
+            _ => None,
+        };
+        let (a, b) = pair.ok_or_else(|| format!("no race of steps {steps:?}: {report:#?}"))?;
+        reported.extend([(class(a), class(b)), (class(b), class(a))]);
+    }
+    let is_told = |later: usize| {
+        let mut others = racing.iter().filter(|(of, _)| *of == later);
+        others.any(|(_, other)| {
+            times.may_be_later(later, *other) && reported.contains(&(class(later), class(*other)))
+        })
+    };
+    let missed = racing.iter().find(|(a, b)| {
+        !(times.may_be_later(*a, *b) && is_told(*a) || times.may_be_later(*b, *a) && is_told(*b))
+    });
+    missed.map_or(Ok(()), |pair| Err(format!("no report of steps {pair:?}")))
 }
 
 fn bytes(buffer: usize) -> usize {
@@ -169,6 +294,13 @@ impl<'w> Run<'w> {
             cu!(cuEventDestroy_v2(event => Handle)).expect("cuEventDestroy");
         }
         (self.rules, values)
+    }
+
+    /// Tells the operations of one step from those of the next.
+    fn mark(&self) {
+        let (stream, memory) = self.world.marks;
+        let set = self.world.driver.set(memory, 0, MARK, stream);
+        set.expect("cuMemsetD8Async");
     }
 
     /// What comes before something that is given to the stream now, by other rules than its own order.
@@ -337,6 +469,15 @@ impl<'w> Run<'w> {
             }
             Step::WriteValue { stream, flag } => self.write_value(stream, flag),
             Step::WaitValue { stream, flag } => self.wait_value(stream, flag),
+            Step::ReadFlag { stream, flag } => {
+                let node = self.submit(stream, &[]);
+                self.rules.reads(node, FIRST_FLAG + flag);
+                let (to, from) = (self.world.flags_read[stream], self.flag_address(flag));
+                let stream = self.streams[stream].handle;
+                let from = from as *const u8;
+                let driver = &self.world.driver;
+                driver.to_device(to, from, 4, stream).expect("copy");
+            }
             Step::HostFunction {
                 stream,
                 pinned,
@@ -461,6 +602,7 @@ impl<'w> Run<'w> {
             return;
         }
         let node = self.submit(stream, &[]);
+        self.rules.updates(node, FIRST_FLAG + flag);
         let own = &mut self.flags[flag];
         own.value += 1;
         let (_, released_by) = own.writer.get_or_insert_with(|| (Some(stream), vec![node]));
@@ -483,6 +625,7 @@ impl<'w> Run<'w> {
         }
         let released_by = written.as_ref().map_or(&[][..], |(_, nodes)| nodes);
         let node = self.submit(stream, released_by);
+        self.rules.updates(node, FIRST_FLAG + flag);
         if written.is_none() {
             self.flags[flag].open = Some(node);
         }

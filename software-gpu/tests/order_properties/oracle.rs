@@ -37,6 +37,8 @@ struct Allocation {
     since: usize,
     birth: Option<Node>,
     death: Option<Node>,
+    /// It is not yet known what the free comes after.
+    death_is_open: bool,
     /// Bytes that were freed without stream order.
     gone: BTreeSet<u64>,
 }
@@ -61,6 +63,29 @@ impl Oracle {
         node
     }
 
+    /// The node, and whatever comes behind it, turns out to come after those nodes too.
+    pub fn comes_after(&mut self, node: Node, after: impl IntoIterator<Item = Node>) {
+        let mut learned = BTreeSet::new();
+        for earlier in after {
+            learned.extend(&self.before[earlier]);
+        }
+        let behind = self.before.iter_mut().filter(|own| own.contains(&node));
+        behind.for_each(|own| own.extend(&learned));
+    }
+
+    /// The accesses of bytes of the range, by now, after which what finds them written comes.
+    pub fn writers(&self, range: &Range<u64>, called: usize) -> Vec<Node> {
+        let owners: Vec<_> = range.clone().map(|byte| self.owner(byte, called)).collect();
+        let writes = |(byte, touch, owner): &(u64, Touch, Option<usize>)| {
+            (touch.write || touch.atomic)
+                && range.contains(byte)
+                && owners[(byte - range.start) as usize] == *owner
+        };
+        let executed = self.executed.iter();
+        let writers = executed.filter(|executed| executed.bytes.iter().any(writes));
+        writers.map(|executed| executed.node).collect()
+    }
+
     pub fn is_before(&self, earlier: Node, later: Node) -> bool {
         self.before[later].contains(&earlier)
     }
@@ -74,10 +99,16 @@ impl Oracle {
             since,
             birth,
             death: None,
+            death_is_open: false,
             gone: BTreeSet::new(),
         };
         self.allocations.push(allocation);
         self.allocations.len() - 1
+    }
+
+    pub fn meets(&self, allocation: usize, range: &Range<u64>) -> bool {
+        let own = &self.allocations[allocation].range;
+        own.start < range.end && range.start < own.end
     }
 
     pub fn freed(&mut self, range: Range<u64>) {
@@ -89,7 +120,15 @@ impl Oracle {
         }
     }
 
+    /// The node frees the allocation, and learns what it comes after when it runs: [`pool_freed`](Self::pool_freed).
+    pub fn pool_freed_later(&mut self, allocation: usize, death: Node) {
+        self.allocations[allocation].death = Some(death);
+        self.allocations[allocation].death_is_open = true;
+    }
+
     pub fn pool_freed(&mut self, allocation: usize, death: Node) -> Vec<Expected> {
+        self.allocations[allocation].death = None;
+        self.allocations[allocation].death_is_open = false;
         let mut found = Vec::new();
         let all = self.allocations[allocation].range.clone();
         if let Some((rule, first)) = self.life(allocation, death, all.start) {
@@ -182,7 +221,7 @@ impl Oracle {
         if self.is_before(death, user) {
             return Some((Rule::UsedAfterFree, death));
         }
-        if self.is_before(user, death) {
+        if own.death_is_open || self.is_before(user, death) {
             return None;
         }
         let reused = self.allocations[allocation + 1..]

@@ -10,6 +10,8 @@ pub const CONTEXTS: u64 = 2;
 /// Slots for streams. The first ones are the contexts' legacy streams.
 pub const STREAMS: usize = 8;
 pub const EVENTS: u64 = 4;
+/// Values that streams wait for, in the same memory as all the rest.
+pub const FLAGS: [Range<u64>; 2] = [64..68, 80..84];
 /// Addresses.
 pub const MEMORY: Range<u64> = 64..96;
 
@@ -31,10 +33,38 @@ pub enum Step {
         slot: usize,
         accesses: Accesses,
     },
+    /// A function of the host in a stream.
+    HostFunction {
+        thread: u64,
+        slot: usize,
+        accesses: Accesses,
+    },
+    /// A stream writes a value.
+    WriteValue {
+        thread: u64,
+        slot: usize,
+        flag: usize,
+    },
+    /// A stream waits for one of the values that are written before it goes on.
+    WaitValue {
+        thread: u64,
+        slot: usize,
+        flag: usize,
+    },
+    /// The host writes a value that streams wait for.
+    HostWritesValue {
+        flag: usize,
+    },
+    /// A thread has polled a flag.
+    Acquire {
+        thread: u64,
+        range: Range<u64>,
+    },
+    /// Nodes with those that they depend on, and which of them are host functions.
     Graph {
         thread: u64,
         slot: usize,
-        nodes: Vec<(u8, Accesses)>,
+        nodes: Vec<(u8, bool, Accesses)>,
     },
     /// One of the operations that can run now does.
     Execute {
@@ -171,7 +201,7 @@ impl Random {
     fn graph(&mut self) -> Step {
         let count = 1 + self.below(5);
         let nodes = (0..count)
-            .map(|_| (self.below(256) as u8, self.accesses()))
+            .map(|_| (self.below(256) as u8, self.below(6) == 0, self.accesses()))
             .collect();
         Step::Graph {
             thread: self.thread(),
@@ -184,7 +214,29 @@ impl Random {
         let (thread, slot, choice) = (self.thread(), self.slot(), self.index(64));
         let event = self.below(EVENTS);
         let context = self.below(CONTEXTS);
-        match self.below(64) {
+        match self.below(80) {
+            64..68 => Step::HostFunction {
+                thread,
+                slot,
+                accesses: self.accesses(),
+            },
+            68..71 => Step::WriteValue {
+                thread,
+                slot,
+                flag: self.index(FLAGS.len()),
+            },
+            71..76 => Step::WaitValue {
+                thread,
+                slot,
+                flag: self.index(FLAGS.len()),
+            },
+            76 => Step::HostWritesValue {
+                flag: self.index(FLAGS.len()),
+            },
+            77..80 => Step::Acquire {
+                thread,
+                range: self.range(6),
+            },
             0..3 => Step::CreateStream {
                 thread,
                 slot,

@@ -1,6 +1,7 @@
 //! Order that is known only when an operation runs: waits for values, and host functions.
 
 use super::program::*;
+use software_gpu::memory::Accesses;
 use software_gpu::order::{OperationId, StreamId, ValueId};
 
 const FLAG: std::ops::Range<u64> = 0x8000..0x8004;
@@ -182,4 +183,139 @@ fn the_host_goes_on_after_a_host_function_that_has_run() {
     program.host_reads(HOST, BYTES);
     program.run(B, "kernel", &writes(BYTES));
     program.assert_silent();
+}
+
+/// The host polls the flag, and says so when it has found the value.
+#[test]
+fn a_thread_that_acquires_a_flag_comes_after_its_writer() {
+    let mut program = Program::new();
+    program.run(A, "kernel", &writes(BYTES));
+    program.run(A, "write of a value", &atomics(FLAG));
+    program.run(A, "late copy", &writes(0x2000..0x2008));
+    program.checker.acquired(HOST, FLAG);
+    program.host_reads(HOST, BYTES);
+    program.run(B, "kernel", &writes(BYTES));
+    program.assert_silent();
+    program.host_reads(HOST, 0x2000..0x2008);
+    program.only_finding();
+}
+
+/// Two kernels count to two, and a stream has waited for the first one.
+#[test]
+fn a_thread_that_acquires_a_counter_comes_after_all_that_counted() {
+    let mut program = Program::new();
+    program.checker.value_watched(INITIAL, FLAG);
+    let wait = program.submit_learning(BLOCKING, "wait");
+    program.run(A, "kernel", &writes(0x1000..0x1008));
+    program.write_value(A, WRITTEN);
+    program.run(B, "kernel", &writes(0x2000..0x2008));
+    program.write_value(B, ValueId(3));
+    program.find_value(wait, WRITTEN);
+    program.checker.acquired(HOST, FLAG);
+    program.host_reads(HOST, 0x1000..0x1008);
+    program.host_reads(HOST, 0x2000..0x2008);
+    program.assert_silent();
+}
+
+/// The same before a stream waits for the first time.
+#[test]
+fn a_wait_for_a_counter_comes_after_all_that_counted_before_the_first_wait() {
+    let mut program = Program::new();
+    program.run(A, "kernel", &writes(0x1000..0x1008));
+    program.run(A, "count", &atomics(FLAG));
+    program.run(B, "count", &atomics(FLAG));
+    program.checker.value_watched(INITIAL, FLAG);
+    let wait = program.submit_learning(BLOCKING, "wait");
+    program.find_value(wait, INITIAL);
+    program.run(BLOCKING, "kernel", &reads(0x1000..0x1008));
+    program.assert_silent();
+}
+
+/// Another flag, one that nobody has written, and one whose writer has not ended.
+#[test]
+fn a_thread_that_acquires_something_else_does_not_come_after_the_writer() {
+    let other = FLAG.end..FLAG.end + 4;
+    let acquire: [fn(&mut Program, std::ops::Range<u64>); 3] = [
+        |program, other| {
+            program.run(B, "write of a value", &atomics(other.clone()));
+            program.checker.acquired(HOST, other);
+        },
+        |program, other| program.checker.acquired(HOST, other),
+        |program, other| {
+            let write = program.submit(A, "write of a value");
+            program.checker.accessed(write, &atomics(other.clone()));
+            program.checker.acquired(HOST, other);
+        },
+    ];
+    for acquire in acquire {
+        let mut program = Program::new();
+        program.run(A, "kernel", &writes(BYTES));
+        program.run(A, "write of a value", &atomics(FLAG));
+        acquire(&mut program, other.clone());
+        program.host_reads(HOST, BYTES);
+        program.only_finding();
+    }
+}
+
+#[test]
+fn a_thread_acquires_what_another_thread_has_written() {
+    let mut program = Program::new();
+    let [writer, reader] = [1, 2].map(software_gpu::order::ThreadId);
+    for thread in [writer, reader] {
+        program.checker.thread_started(None, thread);
+    }
+    program.host_writes(writer, BYTES);
+    program.host_writes(writer, FLAG);
+    program.checker.acquired(reader, FLAG);
+    program.host_reads(reader, BYTES);
+    program.assert_silent();
+}
+
+/// A host function may poll, too.
+#[test]
+fn a_host_function_that_acquires_a_flag_comes_after_its_writer() {
+    let mut program = Program::new();
+    let function = program.submit_learning(B, "host function");
+    let behind = program.submit(B, "kernel");
+    program.run(A, "copy", &writes(BYTES));
+    program.run(A, "write of a value", &atomics(FLAG));
+    program.checker.host_function_began(function);
+    program.checker.acquired_by(function, FLAG);
+    program.checker.accessed(function, &reads(BYTES));
+    program.checker.host_function_returned(function);
+    program.checker.ended(function);
+    program.execute(behind, &writes(BYTES));
+    program.host_reads(HOST, BYTES);
+    program.only_finding();
+}
+
+/// A kernel that may overlap the one before it and never waits for that one stores to a flag.
+#[test]
+fn what_an_overlapping_kernel_has_stored_orders_what_sees_it() {
+    for stream_waits in [true, false] {
+        let mut program = Program::new();
+        program.checker.value_watched(INITIAL, FLAG);
+        for _ in 0..2 {
+            let kernel = program.submit(A, "kernel");
+            program.checker.launched(HOST, kernel, true);
+            let accesses = Accesses {
+                writes: BYTES.into(),
+                atomics: FLAG.into(),
+                ..Accesses::default()
+            };
+            program.checker.accessed_early(kernel, &accesses, false);
+            program.checker.value_written(WRITTEN, Some(kernel));
+            program.checker.ended(kernel);
+        }
+        program.checker.take_findings();
+        if stream_waits {
+            let wait = program.submit_learning(B, "wait");
+            program.find_value(wait, WRITTEN);
+            program.run(B, "kernel", &reads(BYTES));
+        } else {
+            program.checker.acquired(HOST, FLAG);
+            program.host_reads(HOST, BYTES);
+        }
+        program.assert_silent();
+    }
 }

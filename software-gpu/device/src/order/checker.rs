@@ -9,7 +9,9 @@ use super::clock::Clock;
 use super::description::Description;
 use super::finding::{Finding, Owner, Party, Rule};
 use super::happens_before::Order;
-use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
+use super::ids::{
+    ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
+};
 use super::memory::{Conflict, Death, How, Life, Memory, Outside};
 use super::owners::RegionId;
 use super::shadow::Accessor;
@@ -192,21 +194,44 @@ impl Checker {
     /// From now on the checker is told who writes the value at `range`: streams wait for it. What is there now counts as
     /// this write.
     pub fn value_watched(&mut self, write: ValueId, range: Range<u64>) {
+        for writer in self.writers(range) {
+            self.order.value_written(write, &writer);
+        }
+    }
+
+    /// What has written what is in `range` now, as far as not everybody comes after it anyway. Atomic accesses may each have
+    /// added to it, so all of them count.
+    fn writers(&mut self, range: Range<u64>) -> Vec<Arc<Site>> {
         let called = self.order.call();
         let order = &self.order;
         let over = |site: &Site| {
             let operation = site.place.operation();
             operation.is_none_or(|operation| order.operation(operation).is_none())
         };
-        if let Some(writer) = self.memory.last_writer(range, called, over) {
-            self.order.value_written(write, &writer);
+        self.memory.writers(range, called, over)
+    }
+
+    /// The program says that a thread's own code has seen what is in `range` now, and goes on after whatever wrote it.
+    pub fn acquired(&mut self, thread: ThreadId, range: Range<u64>) {
+        for writer in self.writers(range) {
+            self.order.acquired(thread, &writer);
+        }
+    }
+
+    /// As [`acquired`](Self::acquired), of a host function that runs.
+    pub fn acquired_by(&mut self, operation: OperationId, range: Range<u64>) {
+        for writer in self.writers(range) {
+            self.order.acquired_by(operation, &writer);
         }
     }
 
     /// A watched value has another content from now on: this operation has written it, which has not
     /// [ended](Self::ended); without one, one of the host's threads.
     pub fn value_written(&mut self, write: ValueId, operation: Option<OperationId>) {
-        let writer = operation.and_then(|operation| self.order.operation(operation));
+        let writer = operation.and_then(|operation| {
+            self.order.lands(operation);
+            self.order.operation(operation)
+        });
         match writer.map(|writer| Arc::clone(&writer.site)) {
             Some(writer) => self.order.value_written(write, &writer),
             None => self.order.value_written_by_host(write),
@@ -258,6 +283,19 @@ impl Checker {
     /// What `stream` gets from now on comes after what the event stands for now, whether or not that has completed.
     pub fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
         self.order.waited(thread, stream, event);
+    }
+
+    /// What `something` says that a thread goes on after, it waits for until this wait has [`returned`](Self::returned). A host
+    /// function that runs meanwhile does not come after it.
+    pub fn waits(&mut self, wait: WaitId, something: impl FnOnce(&mut Self)) {
+        self.order.waits_in(Some(wait));
+        something(self);
+        self.order.waits_in(None);
+    }
+
+    /// The wait is over.
+    pub fn returned(&mut self, wait: WaitId) {
+        self.order.returned(wait);
     }
 
     /// The thread goes on after what the stream has been given, or was told that it is complete. To be called when the

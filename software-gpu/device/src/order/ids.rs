@@ -51,6 +51,10 @@ impl From<OpId> for OperationId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueId(pub u64);
 
+/// One wait of a thread inside the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WaitId(pub u64);
+
 /// How a stream behaves towards the legacy stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {

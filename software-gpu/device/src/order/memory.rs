@@ -276,26 +276,23 @@ impl Memory {
         })
     }
 
-    /// The last writer of the bytes that `counts`, for what the program called at `called`.
-    pub(super) fn last_writer(
+    /// The writers of the bytes that `counts`, for what the program called at `called`: those that no later one replaces.
+    pub(super) fn writers(
         &self,
         range: Range<u64>,
         called: u64,
         counts: impl Fn(&Site) -> bool,
-    ) -> Option<Arc<Site>> {
-        let mut last: Option<&Entry> = None;
+    ) -> Vec<Arc<Site>> {
+        let mut all = Vec::new();
         self.owners.of(range, called, |owned| {
             let Some(region) = self.regions.get(&owned.region) else {
                 return;
             };
-            for entry in region.shadow.writers(owned.range) {
-                let newer = last.is_none_or(|last| last.executed < entry.executed);
-                if newer && counts(&entry.site) {
-                    last = Some(entry);
-                }
-            }
+            let writers = region.shadow.writers(owned.range);
+            let sites = writers.map(|entry| &entry.site);
+            all.extend(sites.filter(|site| counts(site)).map(Arc::clone));
         });
-        last.map(|entry| Arc::clone(&entry.site))
+        all
     }
 
     fn life(&self, region: RegionId) -> Option<&Life> {

@@ -75,5 +75,5 @@ pub use checker::{Checker, HostAccess};
 pub use description::identity_of;
 pub use description::{Description, Locate, SourceLine};
 pub use finding::{Finding, Owner, Party, Rule};
-pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
+pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId};
 pub use site::Place;

@@ -21,6 +21,8 @@ pub(super) struct Site {
     runs_after: OnceLock<Clock>,
     /// What it begins after, if that is less.
     begins_after: OnceLock<Clock>,
+    /// What its end comes after, if it may overlap the operation before it.
+    ends_after: OnceLock<Clock>,
 }
 
 impl Site {
@@ -39,6 +41,7 @@ impl Site {
             called,
             runs_after: OnceLock::new(),
             begins_after: OnceLock::new(),
+            ends_after: OnceLock::new(),
         }
     }
 
@@ -50,6 +53,16 @@ impl Site {
     /// Some of it runs after no more than this.
     pub(super) fn begins_after(&self, clock: &Clock) {
         let _ = self.begins_after.set(clock.clone());
+    }
+
+    /// Its end comes after this, though all of it may have run before.
+    pub(super) fn ends_after(&self, clock: &Clock) {
+        let _ = self.ends_after.set(clock.clone());
+    }
+
+    /// What whoever has seen its stores comes after.
+    pub(super) fn seen_after(&self) -> Option<&Clock> {
+        self.runs_after.get().or_else(|| self.ends_after.get())
     }
 
     /// What it came after when it ran; nothing before that.

@@ -19,7 +19,7 @@ use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
     Checker, ContextId, Description, EventId, HostAccess, OperationId, SourceLine, StreamId,
-    StreamKind, ThreadId, ValueId,
+    StreamKind, ThreadId, ValueId, WaitId,
 };
 use crate::reports::{self, Mode};
 use crate::timeline::OpId;
@@ -231,19 +231,29 @@ impl Ordering {
     }
 
     pub(in crate::driver) fn stream_synchronized(&mut self, stream: CUstream) {
-        self.tell(|checker| checker.stream_synchronized(thread(), stream.into()));
+        self.waits(|checker| checker.stream_synchronized(thread(), stream.into()));
+    }
+
+    /// The call may still wait for what is told here: see [`returned`](Self::returned).
+    fn waits(&mut self, something: impl FnOnce(&mut Checker)) {
+        self.tell(|checker| checker.waits(WaitId(current::serial()), something));
+    }
+
+    /// The calling thread has waited for all that it was to wait for.
+    pub(in crate::driver) fn returned(&mut self) {
+        self.tell(|checker| checker.returned(WaitId(current::serial())));
     }
 
     pub(in crate::driver) fn event_synchronized(&mut self, event: CUevent) {
-        self.tell(|checker| checker.event_synchronized(thread(), event.into()));
+        self.waits(|checker| checker.event_synchronized(thread(), event.into()));
     }
 
     pub(in crate::driver) fn context_synchronized(&mut self, context: CUcontext) {
-        self.tell(|checker| checker.context_synchronized(thread(), context.into()));
+        self.waits(|checker| checker.context_synchronized(thread(), context.into()));
     }
 
     pub(in crate::driver) fn operation_synchronized(&mut self, op: OpId) {
-        self.tell(|checker| checker.operation_synchronized(thread(), op.into()));
+        self.waits(|checker| checker.operation_synchronized(thread(), op.into()));
     }
 
     pub(in crate::driver) fn accessed(&mut self, op: OpId, accesses: &Accesses) {
@@ -350,6 +360,26 @@ pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller
         let description = Description::new(what).at(Arc::new(caller));
         call.ordering
             .tell(|checker| checker.host_accessed(thread(), access, range, description));
+        call.end();
+    }
+}
+
+/// The program says that its own code has seen what is in memory now.
+pub(crate) fn host_acquired(start: u64, bytes: usize) {
+    let range = start..start.saturating_add(bytes as u64);
+    if current::in_host_function() {
+        let mut simulator = lock();
+        if let Some(op) = simulator.host_function {
+            simulator
+                .ordering
+                .tell(|checker| checker.acquired_by(op.into(), range));
+        }
+        return;
+    }
+    let is_on = lock().ordering.is_on();
+    if let (true, Ok(mut call)) = (is_on, Call::begin()) {
+        call.ordering
+            .tell(|checker| checker.acquired(thread(), range));
         call.end();
     }
 }

@@ -96,6 +96,7 @@ impl Call {
 
     /// Gives the turn away, with the simulation at the thread's clock if no other thread can still act before.
     pub(in crate::driver) fn end(mut self) {
+        self.ordering.returned();
         self.publish_clock();
         while !self.in_host_function && !self.must_yield() && self.step(self.clock) {}
         let Simulator {
@@ -162,7 +163,9 @@ impl Call {
         for op in &incomplete {
             self.ordering.operation_synchronized(*op);
         }
-        self.linger(incomplete, wake_up)
+        self.linger(incomplete, wake_up)?;
+        self.ordering.returned();
+        Ok(())
     }
 
     /// As [`wait`](Self::wait), where no program can count on the wait: it orders nothing for the checker.

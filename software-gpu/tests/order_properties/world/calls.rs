@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use software_gpu::memory::Accesses;
-use software_gpu::order::{ContextId, EventId, HostAccess, StreamKind, ThreadId};
+use software_gpu::order::{ContextId, EventId, HostAccess, StreamKind, ThreadId, ValueId};
 
-use super::{Live, Pending, World};
+use super::{Live, Pending, Value, What, World};
 use crate::oracle::Node;
 use crate::steps::Step;
 
@@ -30,6 +30,24 @@ impl World {
                 accesses,
             } => {
                 self.submit(*thread, *slot, &[], accesses.clone())?;
+            }
+            Step::HostFunction {
+                thread,
+                slot,
+                accesses,
+            } => self.submit_more(*thread, *slot, What::HostFunction, accesses.clone())?,
+            Step::WriteValue { thread, slot, flag } => {
+                self.submit_more(*thread, *slot, What::Writes(*flag), Accesses::default())?;
+            }
+            Step::WaitValue { thread, slot, flag } => {
+                self.submit_more(*thread, *slot, What::Waits(*flag), Accesses::default())?;
+            }
+            Step::HostWritesValue { flag } => self.host_writes_value(*flag),
+            Step::Acquire { thread, range } => {
+                self.calls += 1;
+                self.checker.acquired(ThreadId(*thread), range.clone());
+                let writers = self.oracle.writers(range, self.calls);
+                self.thread(*thread).extend(writers);
             }
             Step::Graph {
                 thread,
@@ -65,23 +83,23 @@ impl World {
             }
             Step::SynchroniseEvent { thread, event } => {
                 let record = self.events.get(event).copied();
-                self.checker
-                    .event_synchronized(ThreadId(*thread), EventId(*event));
-                self.synchronise(*thread, &[record?]);
+                self.synchronise(*thread, record.as_slice(), |checker| {
+                    checker.event_synchronized(ThreadId(*thread), EventId(*event));
+                });
             }
             Step::SynchroniseContext { thread, context } => {
-                self.checker
-                    .context_synchronized(ThreadId(*thread), ContextId(*context));
                 let own = self.submitted.iter().filter(|(of, ..)| of == context);
                 let nodes: Vec<Node> = own.map(|(.., node)| *node).collect();
-                self.synchronise(*thread, &nodes);
+                self.synchronise(*thread, &nodes, |checker| {
+                    checker.context_synchronized(ThreadId(*thread), ContextId(*context));
+                });
             }
             Step::SynchroniseOperation { thread, choice } => {
                 let index = choice.checked_rem(self.pending.len())?;
                 let (operation, node) = (self.pending[index].operation, self.pending[index].node);
-                self.checker
-                    .operation_synchronized(ThreadId(*thread), operation);
-                self.synchronise(*thread, &[node]);
+                self.synchronise(*thread, &[node], |checker| {
+                    checker.operation_synchronized(ThreadId(*thread), operation);
+                });
             }
             Step::HostAccess {
                 thread,
@@ -134,8 +152,9 @@ impl World {
     fn synchronise_stream(&mut self, thread: u64, slot: usize) -> Option<()> {
         let content = self.content(slot)?;
         let stream = self.streams[slot].as_ref()?.id;
-        self.checker.stream_synchronized(ThreadId(thread), stream);
-        self.synchronise(thread, &content);
+        self.synchronise(thread, &content, |checker| {
+            checker.stream_synchronized(ThreadId(thread), stream);
+        });
         Some(())
     }
 
@@ -157,6 +176,18 @@ impl World {
         *part = range.clone().into();
         let found = self.oracle.accessed(node, self.calls, &accesses);
         self.expected.extend(found);
+    }
+
+    fn host_writes_value(&mut self, flag: usize) {
+        self.watch(flag);
+        let id = ValueId(self.number());
+        self.checker.value_written(id, None);
+        let written_by = self.host();
+        self.values.push(Value {
+            flag,
+            id,
+            written_by,
+        });
     }
 
     fn start_thread(&mut self, parent: u64, thread: u64) {
@@ -189,6 +220,14 @@ impl World {
 
     fn allocate(&mut self, range: &Range<u64>) -> Option<()> {
         self.is_free(range).then_some(())?;
+        // A driver does not give memory away whose free still waits for something.
+        let is_open = |pending: &Pending| {
+            matches!(pending.what, What::Frees(allocation)
+                if self.oracle.meets(allocation, range))
+        };
+        if self.pending.iter().any(is_open) {
+            return None;
+        }
         self.calls += 1;
         self.checker.allocated(range.clone(), "allocation".into());
         let allocation = self.oracle.allocated(range.clone(), self.calls, None);
@@ -226,14 +265,33 @@ impl World {
 
     fn pool_free(&mut self, thread: u64, slot: usize, choice: usize) -> Option<()> {
         let index = choice.checked_rem(self.live.len())?;
+        let is_open = self.is_open(thread, slot);
         let operation = self.submit(thread, slot, &[], Accesses::default())?;
         let gone = self.live.swap_remove(index);
         self.checker.pool_freed(operation, gone.range.start);
-        let found = self
-            .oracle
-            .pool_freed(gone.allocation, self.operations[&operation]);
-        self.expected.extend(found);
+        let node = self.operations[&operation];
+        if is_open {
+            self.pending.last_mut()?.what = What::Frees(gone.allocation);
+            self.oracle.pool_freed_later(gone.allocation, node);
+        } else {
+            let found = self.oracle.pool_freed(gone.allocation, node);
+            self.expected.extend(found);
+        }
         Some(())
+    }
+
+    /// Whether something that is given to the stream now learns later what it comes after.
+    fn is_open(&mut self, thread: u64, slot: usize) -> bool {
+        let before = self.predecessors(thread, slot).unwrap_or_default();
+        let mut learning = self
+            .pending
+            .iter()
+            .filter(|pending| matches!(pending.what, What::HostFunction | What::Waits(_)));
+        learning.any(|pending| {
+            before
+                .iter()
+                .any(|node| self.oracle.is_before(pending.node, *node))
+        })
     }
 
     fn host_pool_free(&mut self, thread: u64, choice: usize) -> Option<()> {

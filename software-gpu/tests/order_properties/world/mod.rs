@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use software_gpu::memory::Accesses;
 use software_gpu::order::{
-    Checker, ContextId, Finding, OperationId, Place, Rule, StreamId, StreamKind, ThreadId,
+    Checker, ContextId, Finding, OperationId, Place, Rule, StreamId, StreamKind, ThreadId, ValueId,
+    WaitId,
 };
 
 use crate::oracle::{Expected, Node, Oracle};
-use crate::steps::{CONTEXTS, STREAMS, Step};
+use crate::steps::{CONTEXTS, FLAGS, STREAMS, Step};
 
 struct Stream {
     id: StreamId,
@@ -27,6 +28,27 @@ struct Pending {
     node: Node,
     called: usize,
     accesses: Accesses,
+    what: What,
+}
+
+/// What happens when an operation runs, beside its accesses.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Nothing,
+    HostFunction,
+    /// It writes this flag.
+    Writes(usize),
+    /// It waits for a value of this flag.
+    Waits(usize),
+    /// It frees this allocation of the oracle.
+    Frees(usize),
+}
+
+/// A value that a flag has had, and what wrote it.
+struct Value {
+    flag: usize,
+    id: ValueId,
+    written_by: Vec<Node>,
 }
 
 struct Live {
@@ -45,6 +67,7 @@ pub struct World {
     submitted: Vec<(u64, StreamKind, Node)>,
     pending: Vec<Pending>,
     live: Vec<Live>,
+    values: Vec<Value>,
     operations: BTreeMap<OperationId, Node>,
     host_accesses: Vec<Node>,
     calls: usize,
@@ -100,6 +123,7 @@ impl World {
             submitted: Vec::new(),
             pending: Vec::new(),
             live: Vec::new(),
+            values: Vec::new(),
             operations: BTreeMap::new(),
             host_accesses: Vec::new(),
             calls: 0,
@@ -235,11 +259,52 @@ impl World {
             after,
             "operation".into(),
         );
-        self.enqueue(operation, node, accesses);
+        self.enqueue(operation, node, accesses, What::Nothing);
         Some(operation)
     }
 
-    fn enqueue(&mut self, operation: OperationId, node: Node, accesses: Accesses) {
+    /// As [`submit`](Self::submit), for what does more than to touch memory.
+    fn submit_more(
+        &mut self,
+        thread: u64,
+        slot: usize,
+        what: What,
+        accesses: Accesses,
+    ) -> Option<()> {
+        if let What::Writes(flag) | What::Waits(flag) = what {
+            self.streams[slot].as_ref()?;
+            self.watch(flag);
+        }
+        let operation = self.submit(thread, slot, &[], accesses)?;
+        if matches!(what, What::HostFunction | What::Waits(_)) {
+            self.checker.learns(operation);
+        }
+        self.pending.last_mut()?.what = what;
+        Some(())
+    }
+
+    /// What is in the flag when it is first used counts as a value of it.
+    fn watch(&mut self, flag: usize) {
+        if self.values.iter().all(|value| value.flag != flag) {
+            let id = ValueId(self.number());
+            self.calls += 1;
+            self.checker.value_watched(id, FLAGS[flag].clone());
+            let written_by = self.oracle.writers(&FLAGS[flag], self.calls);
+            let value = Value {
+                flag,
+                id,
+                written_by,
+            };
+            self.values.push(value);
+        }
+    }
+
+    /// What all threads of the host together have waited for and done.
+    fn host(&self) -> Vec<Node> {
+        self.threads.values().flatten().copied().collect()
+    }
+
+    fn enqueue(&mut self, operation: OperationId, node: Node, accesses: Accesses, what: What) {
         self.calls += 1;
         self.operations.insert(operation, node);
         self.pending.push(Pending {
@@ -247,13 +312,14 @@ impl World {
             node,
             called: self.calls,
             accesses,
+            what,
         });
     }
 
-    fn graph(&mut self, thread: u64, slot: usize, nodes: &[(u8, Accesses)]) -> Option<()> {
+    fn graph(&mut self, thread: u64, slot: usize, nodes: &[(u8, bool, Accesses)]) -> Option<()> {
         let launch = self.submit(thread, slot, &[], Accesses::default())?;
         let mut all = Vec::new();
-        for (dependencies, accesses) in nodes {
+        for (dependencies, is_function, accesses) in nodes {
             let chosen = |index: &usize| dependencies >> index & 1 == 1;
             let after: Vec<OperationId> = (0..all.len())
                 .filter(chosen)
@@ -267,7 +333,12 @@ impl World {
                 .chain([&launch])
                 .map(|operation| self.operations[operation]);
             let node = self.oracle.node(before.collect::<Vec<_>>());
-            self.enqueue(operation, node, accesses.clone());
+            let mut what = What::Nothing;
+            if *is_function {
+                self.checker.learns(operation);
+                what = What::HostFunction;
+            }
+            self.enqueue(operation, node, accesses.clone(), what);
             all.push(operation);
         }
         self.submit(thread, slot, &all, Accesses::default())
@@ -292,12 +363,66 @@ impl World {
 
     fn execute(&mut self, index: usize) {
         let run = self.pending.remove(index);
+        if run.what == What::HostFunction {
+            self.checker.host_function_began(run.operation);
+            let host = self.host();
+            self.oracle.comes_after(run.node, host);
+        }
+        if let What::Waits(flag) = run.what {
+            self.find_value(&run, flag);
+        }
+        if let What::Frees(allocation) = run.what {
+            self.checker.began(run.operation);
+            let found = self.oracle.pool_freed(allocation, run.node);
+            self.expected.extend(found);
+        }
         if run.accesses != Accesses::default() {
             self.checker.accessed(run.operation, &run.accesses);
             let found = self.oracle.accessed(run.node, run.called, &run.accesses);
             self.expected.extend(found);
         }
+        match run.what {
+            What::HostFunction => {
+                self.checker.host_function_returned(run.operation);
+                let threads = self.threads.values_mut();
+                threads.for_each(|thread| thread.push(run.node));
+            }
+            What::Writes(flag) => {
+                let id = ValueId(self.number());
+                self.checker.accessed(run.operation, &flag_accesses(flag));
+                let found = self
+                    .oracle
+                    .accessed(run.node, run.called, &flag_accesses(flag));
+                self.expected.extend(found);
+                self.checker.value_written(id, Some(run.operation));
+                let written_by = vec![run.node];
+                self.values.push(Value {
+                    flag,
+                    id,
+                    written_by,
+                });
+            }
+            What::Nothing | What::Waits(_) | What::Frees(_) => {}
+        }
         self.checker.ended(run.operation);
+    }
+
+    /// The wait is over, after one of the flag's values.
+    fn find_value(&mut self, wait: &Pending, flag: usize) {
+        let own: Vec<_> = self
+            .values
+            .iter()
+            .filter(|value| value.flag == flag)
+            .collect();
+        let found = own[own.len() - 1 - (wait.called / 3) % own.len()];
+        self.oracle
+            .comes_after(wait.node, found.written_by.iter().copied());
+        self.checker
+            .value_found(wait.operation, FLAGS[flag].clone(), Some(found.id));
+        let found = self
+            .oracle
+            .accessed(wait.node, wait.called, &flag_accesses(flag));
+        self.expected.extend(found);
     }
 
     /// Executes what comes before one of those nodes, or is one.
@@ -325,8 +450,19 @@ impl World {
         Some(nodes)
     }
 
-    fn synchronise(&mut self, thread: u64, nodes: &[Node]) {
+    /// The thread waits for the nodes, as `tell` tells the checker.
+    fn synchronise(&mut self, thread: u64, nodes: &[Node], tell: impl FnOnce(&mut Checker)) {
+        let wait = WaitId(thread);
+        self.checker.waits(wait, tell);
         self.complete(nodes);
+        self.checker.returned(wait);
         self.thread(thread).extend(nodes);
+    }
+}
+
+fn flag_accesses(flag: usize) -> Accesses {
+    Accesses {
+        atomics: FLAGS[flag].clone().into(),
+        ..Accesses::default()
     }
 }

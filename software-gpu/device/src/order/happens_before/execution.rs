@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Order;
 use crate::order::clock::Clock;
-use crate::order::ids::{OperationId, ValueId};
+use crate::order::ids::{OperationId, ThreadId, ValueId};
 use crate::order::site::Site;
 
 impl Order {
@@ -33,6 +33,16 @@ impl Order {
         Some((Arc::clone(&own.site), clock))
     }
 
+    /// The operation's stores can be seen, also those of a kernel that has run before the one before it has ended.
+    pub(in crate::order) fn lands(&mut self, operation: OperationId) {
+        if let Some(own) = self.operations.get_mut(&operation)
+            && own.overlaps.is_some()
+        {
+            own.known.settle(&self.learned);
+            own.site.ends_after(own.known.clock());
+        }
+    }
+
     /// The number of the operation's execution, which is `next` if it touches memory for the first time.
     pub(in crate::order) fn executed(&mut self, operation: OperationId, next: u64) -> u64 {
         let own = self.operations.get_mut(&operation);
@@ -56,10 +66,10 @@ impl Order {
         }
     }
 
-    /// The value was written by an operation that has not ended, or by an access of the host.
+    /// The value was written by this operation or access of the host, and by those that were named before.
     pub(in crate::order) fn value_written(&mut self, write: ValueId, writer: &Site) {
-        if let Some(clock) = writer.ran_after() {
-            self.values.insert(write, clock.clone());
+        if let Some(clock) = writer.seen_after() {
+            self.values.entry(write).or_default().join(clock);
         }
     }
 
@@ -67,6 +77,24 @@ impl Order {
     pub(in crate::order) fn value_written_by_host(&mut self, write: ValueId) {
         let host = self.host();
         self.values.insert(write, host);
+    }
+
+    /// The thread has seen what this operation, or this access of the host, has written, and goes on after it.
+    pub(in crate::order) fn acquired(&mut self, thread: ThreadId, writer: &Site) {
+        if let Some(clock) = writer.seen_after() {
+            self.thread(thread).known.learn(clock);
+        }
+    }
+
+    /// As [`acquired`](Self::acquired), of a host function that runs.
+    pub(in crate::order) fn acquired_by(
+        &mut self,
+        operation: OperationId,
+        writer: &Site,
+    ) -> Option<()> {
+        let own = self.operations.get_mut(&operation)?;
+        own.known.learn(writer.seen_after()?);
+        self.learned_by(operation)
     }
 
     pub(in crate::order) fn value_forgotten(&mut self, write: ValueId) {

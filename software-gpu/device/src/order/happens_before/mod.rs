@@ -9,7 +9,9 @@ use std::sync::Arc;
 use super::chains::Chains;
 use super::clock::Clock;
 use super::description::Description;
-use super::ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId};
+use super::ids::{
+    ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
+};
 use super::known::{Known, Learned};
 use super::names::Names;
 use super::notes::{Note, Record, remember};
@@ -26,6 +28,10 @@ pub(super) struct Order {
     pub(super) events: BTreeMap<EventId, Event>,
     operations: HashMap<OperationId, Operation>,
     learned: Learned,
+    /// What the threads that wait inside the driver will know.
+    waits: BTreeMap<WaitId, Vec<(ThreadId, Known)>>,
+    /// The wait that what is told now belongs to.
+    wait: Option<WaitId>,
     /// What the writes of values that streams wait for come after.
     pub(super) values: BTreeMap<ValueId, Clock>,
     /// How many calls there were that have a place in the program.
@@ -112,6 +118,8 @@ impl Default for Order {
             events: BTreeMap::new(),
             operations: HashMap::new(),
             learned: Learned::default(),
+            waits: BTreeMap::new(),
+            wait: None,
             values: BTreeMap::new(),
             calls: 0,
             host_accesses: 0,
@@ -188,6 +196,7 @@ impl Order {
     }
 
     pub(super) fn ended(&mut self, operation: OperationId) {
+        self.lands(operation);
         self.operations.remove(&operation);
     }
 
@@ -205,7 +214,26 @@ impl Order {
         {
             known.join(&context.blocking);
         }
-        self.thread(thread).known.join(&known);
+        self.goes_on_after(thread, known);
+    }
+
+    /// What is told from now on to synchronise threads belongs to that wait, or is over.
+    pub(super) fn waits_in(&mut self, wait: Option<WaitId>) {
+        self.wait = wait;
+    }
+
+    /// The wait is over.
+    pub(super) fn returned(&mut self, wait: WaitId) {
+        for (thread, known) in self.waits.remove(&wait).unwrap_or_default() {
+            self.thread(thread).known.join(&known);
+        }
+    }
+
+    fn goes_on_after(&mut self, thread: ThreadId, known: Known) {
+        match self.wait {
+            Some(wait) => self.waits.entry(wait).or_default().push((thread, known)),
+            None => self.thread(thread).known.join(&known),
+        }
     }
 
     pub(super) fn event_synchronized(&mut self, thread: ThreadId, event: EventId) {
@@ -213,29 +241,28 @@ impl Order {
         let recorded = self.events.get(&event);
         let known = recorded.map(|event| event.known.clone());
         let record = recorded.and_then(|event| event.records.back().copied());
-        let thread = self.thread(thread);
         if let Some(known) = known {
-            thread.known.join(&known);
+            self.goes_on_after(thread, known);
         }
         let note = Note {
             event,
             record,
             called,
         };
-        remember(&mut thread.synchronised, note);
+        remember(&mut self.thread(thread).synchronised, note);
     }
 
     pub(super) fn context_synchronized(&mut self, thread: ThreadId, context: ContextId) {
         if let Some(context) = self.contexts.get(&context) {
             let all = context.all.clone();
-            self.thread(thread).known.join(&all);
+            self.goes_on_after(thread, all);
         }
     }
 
     pub(super) fn operation_synchronized(&mut self, thread: ThreadId, operation: OperationId) {
         if let Some(operation) = self.operations.get(&operation) {
             let known = operation.knowledge();
-            self.thread(thread).known.join(&known);
+            self.goes_on_after(thread, known);
         }
     }
 
@@ -306,7 +333,9 @@ impl Order {
             let early = operation.overlaps.as_mut().map(|(_, known)| known);
             [Some(&mut operation.known), early]
         });
+        let waits = self.waits.values_mut().flatten().map(|(_, known)| known);
         threads
+            .chain(waits)
             .chain(streams)
             .chain(events)
             .chain(contexts)
