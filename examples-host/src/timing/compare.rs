@@ -34,6 +34,25 @@ impl Part<'_> {
             .run(self, work)?)
     }
 
+    /// As [`Part::compare`], with so many timed runs of each variant: what is claimed of the shortest of them holds more often.
+    ///
+    /// # Errors
+    /// As [`Part::compare`].
+    pub fn compare_often<S: Workload, const N: usize>(
+        &mut self,
+        group: &'static str,
+        runs: usize,
+        plan: Plan,
+        work: &mut S,
+        variants: [Variant<'_, S>; N],
+    ) -> anyhow::Result<[Outcome; N]> {
+        let comparison = Comparison::new(group, plan).of(variants).runs(runs);
+        all(comparison
+            .prepare(S::poison)
+            .check(S::check)
+            .run(self, work)?)
+    }
+
     /// As [`Part::compare`], with the pieces that bound the variants timed in turn with them.
     ///
     /// # Errors

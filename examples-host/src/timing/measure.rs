@@ -218,6 +218,7 @@ pub struct Comparison<'v, S> {
     prepare: Body<'v, S>,
     check: Option<CheckBody<'v, S>>,
     alone: Option<&'v mut (dyn Rounds<S> + 'v)>,
+    runs: usize,
 }
 
 /// What was found about one variant.
@@ -301,7 +302,14 @@ impl<'v, S> Comparison<'v, S> {
             prepare: Box::new(|_| Ok(())),
             check: None,
             alone: None,
+            runs: DEFAULT_ITERATIONS,
         }
+    }
+
+    /// Times each variant so often where the command line says nothing: the shortest of many runs varies less.
+    pub fn runs(mut self, runs: usize) -> Self {
+        self.runs = runs;
+        self
     }
 
     /// Times these pieces once in each timed round, before the variants. A model repeats itself: there they are not timed
@@ -346,7 +354,7 @@ impl<'v, S> Comparison<'v, S> {
         recording::install();
         let watch = Stopwatch::new(device)?;
         let mut runs: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
-        let timed = part.iterations(DEFAULT_ITERATIONS);
+        let timed = part.iterations(self.runs);
         let (warm_up, extra, most) = if recording::is_free(device) {
             (0, 0, 0)
         } else {
