@@ -139,12 +139,12 @@ pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) 
         Attempt::Lacks(what) => Box::new(|_| Mark::NotJudged(what.clone())),
         Attempt::Answered(answers) => Box::new(|criterion| checks::answer(lab, criterion, answers)),
         Attempt::Ran(run) => {
-            let counted = run
-                .record
-                .as_ref()
-                .map(|record| counted(lab, &record.recording));
+            // What a program has done until it failed is recorded too, and is no work that could be judged.
+            let whole = |record: &&LabRecord| record.result.is_some() || ended_well(run);
+            let record = run.record.as_ref().filter(whole);
+            let counted = record.map(|record| counted(lab, &record.recording));
             Box::new(move |criterion| {
-                let (Some(record), Some(counted)) = (&run.record, &counted) else {
+                let (Some(record), Some(counted)) = (record, &counted) else {
                     return without_record(criterion, run);
                 };
                 let case = Case {
