@@ -27,11 +27,7 @@ impl Part<'_> {
         work: &mut S,
         variants: [Variant<'_, S>; N],
     ) -> anyhow::Result<[Outcome; N]> {
-        let comparison = Comparison::new(group, plan).of(variants);
-        all(comparison
-            .prepare(S::poison)
-            .check(S::check)
-            .run(self, work)?)
+        self.run(Comparison::new(group, plan).of(variants), work)
     }
 
     /// As [`Part::compare`], with so many timed runs of each variant: what is claimed of the shortest of them holds more often.
@@ -46,11 +42,7 @@ impl Part<'_> {
         work: &mut S,
         variants: [Variant<'_, S>; N],
     ) -> anyhow::Result<[Outcome; N]> {
-        let comparison = Comparison::new(group, plan).of(variants).runs(runs);
-        all(comparison
-            .prepare(S::poison)
-            .check(S::check)
-            .run(self, work)?)
+        self.run(Comparison::new(group, plan).of(variants).runs(runs), work)
     }
 
     /// As [`Part::compare`], with the pieces that bound the variants timed in turn with them.
@@ -65,17 +57,20 @@ impl Part<'_> {
         alone: &mut Alone<'_, S, M>,
         variants: [Variant<'_, S>; N],
     ) -> anyhow::Result<[Outcome; N]> {
-        let comparison = Comparison::new(group, plan).of(variants).bounded_by(alone);
-        all(comparison
-            .prepare(S::poison)
-            .check(S::check)
-            .run(self, work)?)
+        let comparison = Comparison::new(group, plan).of(variants);
+        self.run(comparison.bounded_by(alone), work)
     }
-}
 
-fn all<const N: usize>(outcomes: Vec<Outcome>) -> anyhow::Result<[Outcome; N]> {
-    match <[Outcome; N]>::try_from(outcomes) {
-        Ok(outcomes) => Ok(outcomes),
-        Err(other) => anyhow::bail!("{} outcomes of {N} variants", other.len()),
+    /// Runs a comparison of N variants of this work.
+    fn run<S: Workload, const N: usize>(
+        &mut self,
+        comparison: Comparison<'_, S>,
+        work: &mut S,
+    ) -> anyhow::Result<[Outcome; N]> {
+        let comparison = comparison.prepare(S::poison).check(S::check);
+        match <[Outcome; N]>::try_from(comparison.run(self, work)?) {
+            Ok(outcomes) => Ok(outcomes),
+            Err(other) => anyhow::bail!("{} outcomes of {N} variants", other.len()),
+        }
     }
 }
