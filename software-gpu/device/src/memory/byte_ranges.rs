@@ -34,45 +34,6 @@ impl ByteRanges {
         self.ranges.is_empty()
     }
 
-    /// How many addresses are in the set.
-    pub fn bytes(&self) -> u64 {
-        self.ranges
-            .iter()
-            .map(|range| range.end - range.start)
-            .sum()
-    }
-}
-
-impl ByteRanges {
-    /// The parts of `range` that are not in the set, in rising order.
-    pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        let mut gaps = Vec::new();
-        let mut covered = range.start;
-        let first = self
-            .ranges
-            .partition_point(|known| known.end <= range.start);
-        for known in &self.ranges[first..] {
-            if known.start >= range.end {
-                break;
-            }
-            if covered < known.start {
-                gaps.push(covered..known.start);
-            }
-            covered = known.end;
-        }
-        if covered < range.end {
-            gaps.push(covered..range.end);
-        }
-        gaps
-    }
-
-    /// Whether all addresses of `range` are in the set.
-    pub fn covers(&self, range: &Range<u64>) -> bool {
-        let candidate = self.ranges.partition_point(|known| known.end < range.end);
-        let known = self.ranges.get(candidate);
-        range.is_empty() || known.is_some_and(|known| known.start <= range.start)
-    }
-
     /// Whether any address of `range` is in the set.
     pub fn meets(&self, range: &Range<u64>) -> bool {
         let candidate = self
@@ -134,19 +95,13 @@ mod tests {
     fn ranges_that_overlap_or_touch_become_one() {
         let ranges = set(&[8..12, 0..4, 4..8, 20..20, 10..16, 30..31]);
         assert_eq!(ranges.iter().collect::<Vec<_>>(), [0..16, 30..31]);
-        assert_eq!(ranges.bytes(), 17);
         assert!(ByteRanges::from(5..5).is_empty());
     }
 
     #[test]
-    fn gaps_and_parts_are_exact() {
+    fn ranges_meet_those_with_a_common_address() {
         let ranges = set(&[4..8, 10..20]);
-        assert_eq!(ranges.gaps(0..30), [0..4, 8..10, 20..30]);
-        assert_eq!(ranges.gaps(5..25), [8..10, 20..25]);
-        assert!(ranges.gaps(12..20).is_empty());
-        assert!(ranges.covers(&(10..20)) && ranges.covers(&(5..6)) && ranges.covers(&(9..9)));
         assert!(ranges.meets(&(7..11)) && ranges.meets(&(0..5)) && !ranges.meets(&(8..10)));
         assert!(!ranges.meets(&(20..22)) && !ranges.meets(&(0..4)));
-        assert!(!ranges.covers(&(7..11)) && !ranges.covers(&(19..21)) && !ranges.covers(&(0..1)));
     }
 }
