@@ -452,7 +452,7 @@ mod tests {
             (bits >> 11) % bound
         };
         let (mut grouped, mut with_gaps, mut several) = (0, 0, 0);
-        for _ in 0..4000 {
+        for _ in 0..6000 {
             let mut twins = Twins::default();
             for _ in 0..2 + random(12) {
                 let kinds = [Kinds::READ, Kinds::WRITE, Kinds::ATOMIC][random(3) as usize];
@@ -497,7 +497,7 @@ mod tests {
             }
         }
         assert!(
-            grouped > 6000 && with_gaps > 2000 && several > 400,
+            grouped > 8000 && with_gaps > 2000 && several > 400,
             "{grouped}, {with_gaps}, {several}"
         );
     }
