@@ -343,43 +343,45 @@ pub(crate) fn name_stream(handle: usize, name: &str) {
 /// The program says that its own code reads or writes memory.
 pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller: SourceLine) {
     let range = start..start.saturating_add(bytes as u64);
+    by_host(
+        |checker, function| checker.accessed(function, &accesses(access, range.clone())),
+        |checker, thread| {
+            let what = match access {
+                HostAccess::Read => "read",
+                HostAccess::Write => "write",
+            };
+            let description = Description::new(what).at(Arc::new(caller));
+            checker.host_accessed(thread, access, range.clone(), description);
+        },
+    );
+}
+
+/// The program says that its own code has seen what is in memory now.
+pub(crate) fn host_acquired(start: u64, bytes: usize) {
+    let range = start..start.saturating_add(bytes as u64);
+    by_host(
+        |checker, function| checker.acquired_by(function, range.clone()),
+        |checker, thread| checker.acquired(thread, range.clone()),
+    );
+}
+
+/// Tells the checker what the calling code does, which is a host function's or a thread's own.
+fn by_host(
+    of_function: impl FnOnce(&mut Checker, OperationId),
+    of_thread: impl FnOnce(&mut Checker, ThreadId),
+) {
     if current::in_host_function() {
         let mut simulator = lock();
-        if let Some(op) = simulator.host_function {
-            simulator.ordering.accessed(op, &accesses(access, range));
+        if let Some(function) = simulator.host_function {
+            let tell = |checker: &mut Checker| of_function(checker, function.into());
+            simulator.ordering.tell(tell);
         }
         return;
     }
     let is_on = lock().ordering.is_on();
     // At a standstill, which has been reported, nothing can be ordered.
     if let (true, Ok(mut call)) = (is_on, Call::begin()) {
-        let what = match access {
-            HostAccess::Read => "read",
-            HostAccess::Write => "write",
-        };
-        let description = Description::new(what).at(Arc::new(caller));
-        call.ordering
-            .tell(|checker| checker.host_accessed(thread(), access, range, description));
-        call.end();
-    }
-}
-
-/// The program says that its own code has seen what is in memory now.
-pub(crate) fn host_acquired(start: u64, bytes: usize) {
-    let range = start..start.saturating_add(bytes as u64);
-    if current::in_host_function() {
-        let mut simulator = lock();
-        if let Some(op) = simulator.host_function {
-            simulator
-                .ordering
-                .tell(|checker| checker.acquired_by(op.into(), range));
-        }
-        return;
-    }
-    let is_on = lock().ordering.is_on();
-    if let (true, Ok(mut call)) = (is_on, Call::begin()) {
-        call.ordering
-            .tell(|checker| checker.acquired(thread(), range));
+        call.ordering.tell(|checker| of_thread(checker, thread()));
         call.end();
     }
 }

@@ -55,8 +55,13 @@ fn calling_thread() -> Option<OsString> {
 
 /// Whether a line of `/proc/PID/task/TID/stat` is that of a thread that has ended.
 pub(super) fn is_zombie(status: &str) -> bool {
-    let state = status.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-    state.is_some_and(|state| state.starts_with(['Z', 'X']))
+    matches!(state(status), Some('Z' | 'X'))
+}
+
+/// The thread's state in such a line: it stands behind the name, which is in parentheses and may contain others.
+pub(super) fn state(status: &str) -> Option<char> {
+    let (_, rest) = status.rsplit_once(')')?;
+    rest.trim_start().chars().next()
 }
 
 #[cfg(test)]

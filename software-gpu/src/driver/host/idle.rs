@@ -20,7 +20,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use super::call::Call;
-use super::ended::{has_ended, is_zombie, own_thread};
+use super::ended::{has_ended, is_zombie, own_thread, state};
 use crate::driver::simulation::simulator::{Simulator, try_lock};
 use crate::timeline::Time;
 
@@ -291,9 +291,7 @@ fn all_blocked() -> bool {
 
 /// Whether a line of `/proc/PID/task/TID/stat` is that of a thread in an interruptible sleep.
 fn is_sleeping(status: &str) -> bool {
-    // The name before the state is in parentheses and may contain others.
-    let state = status.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-    state.is_some_and(|state| state.starts_with('S'))
+    state(status) == Some('S')
 }
 
 #[cfg(test)]

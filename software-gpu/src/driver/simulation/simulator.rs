@@ -63,8 +63,6 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) stream_attributes: StreamAttributes,
     /// The streams that wait for values in memory.
     pub(in crate::driver) value_waits: ValueWaits,
-    /// How much memory had gone when they were looked at last.
-    pub(in crate::driver) removals_seen: u64,
     pub(in crate::driver) watched: WatchedValues,
     pub(in crate::driver) ordering: Ordering,
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
@@ -149,7 +147,6 @@ impl Simulator {
             effects: Effects::default(),
             stream_attributes: StreamAttributes::new(),
             value_waits: ValueWaits::default(),
-            removals_seen: 0,
             watched: WatchedValues::default(),
             contexts: Table::new(),
             owned: BTreeMap::new(),

@@ -363,10 +363,7 @@ impl Simulator {
             return;
         }
         self.host_may_have_written();
-        if self.memory.removals() != self.removals_seen {
-            self.removals_seen = self.memory.removals();
-            self.value_waits.all_changed();
-        }
+        self.value_waits.removed(self.memory.removals());
         for (op, wait) in self.value_waits.take_changed() {
             let Value { address, .. } = wait.value;
             self.effects

@@ -20,6 +20,8 @@ pub(in crate::driver) struct ValueWaits {
     of_host: BTreeSet<OpId>,
     /// Those of device memory that may be over.
     changed: BTreeSet<OpId>,
+    /// How many allocations were gone when they were looked at last.
+    removals: u64,
 }
 
 impl ValueWaits {
@@ -67,6 +69,13 @@ impl ValueWaits {
             let near = range.start.saturating_sub(WIDEST - 1)..range.end;
             let near = self.of_device.range(near);
             self.changed.extend(near.flat_map(|(_, ops)| ops));
+        }
+    }
+
+    /// So many allocations are gone by now.
+    pub(super) fn removed(&mut self, removals: u64) {
+        if std::mem::replace(&mut self.removals, removals) != removals {
+            self.all_changed();
         }
     }
 

@@ -130,10 +130,8 @@ impl History {
         if let Some(others) = &mut self.others {
             replace(&mut others.atomics, by, &mut conflict);
             replace(&mut others.reads, by, &mut conflict);
-            if others.atomics.is_empty() && others.reads.is_empty() {
-                self.others = None;
-            }
         }
+        self.tidy();
         if self.writes.len() >= MOST {
             self.writes.remove(0);
         }
@@ -161,10 +159,15 @@ impl History {
         if let Some(others) = &mut self.others {
             others.atomics.retain(&keep);
             others.reads.retain(&keep);
-            if others.atomics.is_empty() && others.reads.is_empty() {
-                self.others = None;
-            }
         }
+        self.tidy();
+    }
+
+    /// Drops lists in which nothing is left: so histories of the same accesses are equal.
+    fn tidy(&mut self) {
+        let others = self.others.take();
+        self.others =
+            others.filter(|others| !(others.atomics.is_empty() && others.reads.is_empty()));
     }
 }
 

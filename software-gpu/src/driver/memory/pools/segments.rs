@@ -122,8 +122,9 @@ impl Segments {
         let address = limits
             .filter_map(|limit| {
                 let usable = |address: u64| {
-                    let found = self.segments.get(&address)?.state.rank(&rank)?;
-                    (found <= limit).then_some(())
+                    let segment = self.segments.get(&address);
+                    let found = segment.and_then(|segment| segment.state.rank(&rank));
+                    found.is_some_and(|found| found <= limit)
                 };
                 self.smallest(bytes, usable)
                     .or_else(|| self.smallest_joined(bytes, usable))
@@ -134,15 +135,15 @@ impl Segments {
     }
 
     /// The smallest usable segment with `bytes` bytes; the lowest one of several.
-    fn smallest(&self, bytes: u64, usable: impl Fn(u64) -> Option<()>) -> Option<u64> {
+    fn smallest(&self, bytes: u64, usable: impl Fn(u64) -> bool) -> Option<u64> {
         let enough = self.unused.range((bytes, 0)..);
         let mut addresses = enough.map(|(_, address)| *address);
-        addresses.find(|address| usable(*address).is_some())
+        addresses.find(|address| usable(*address))
     }
 
     /// The same for usable neighbours together.
-    fn smallest_joined(&self, bytes: u64, usable: impl Fn(u64) -> Option<()>) -> Option<u64> {
-        let usable = self.unused.iter().filter(|(_, at)| usable(*at).is_some());
+    fn smallest_joined(&self, bytes: u64, usable: impl Fn(u64) -> bool) -> Option<u64> {
+        let usable = self.unused.iter().filter(|(_, at)| usable(*at));
         let mut runs: Vec<_> = usable.map(|(bytes, at)| (*at, *bytes)).collect();
         runs.sort_unstable();
         runs.dedup_by(|next, last| {
