@@ -25,12 +25,17 @@ fn copy() -> TempDir {
     folder
 }
 
+/// Runs `lab` on that copy. Nothing may be left among the temporary files.
 fn lab(folder: &TempDir, arguments: &[&str]) -> (i32, String) {
+    let temporary = tempfile::tempdir().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_lab"))
         .args(arguments)
         .env("LABS_ROOT", folder.path())
+        .env("TMPDIR", temporary.path())
         .output()
         .expect("the command starts");
+    let left = fs::read_dir(&temporary).expect("a folder").flatten();
+    assert_eq!(left.map(|left| left.path()).next(), None);
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8(said).expect("text");
     (output.status.code().expect("a code"), said)

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// The labs of this workspace, ready to be tried.
 pub struct Session {
@@ -17,6 +18,8 @@ pub struct Session {
     pub catalogue: Catalogue,
     compilers: Compilers,
     folder: PathBuf,
+    /// That folder, where it is the session's own: dropped with it.
+    _temporary: Option<TempDir>,
     /// The device.
     pub device: Device,
 }
@@ -36,6 +39,7 @@ impl Session {
             catalogue,
             compilers,
             folder,
+            _temporary: None,
             device,
         })
     }
@@ -47,13 +51,15 @@ impl Session {
     pub fn with_programs(device: Device, programs: &Path) -> Result<Self> {
         let catalogue = Catalogue::read(&catalogue::root())?;
         let compilers = Compilers::replaced_by(&programs.canonicalize()?, &catalogue.root);
-        let folder = std::env::temp_dir().join(format!("labs-{}", std::process::id()));
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
+        let temporary = tempfile::Builder::new()
+            .prefix("labs-")
+            .tempdir()
+            .context("cannot create a folder for temporary files")?;
         Ok(Self {
             catalogue,
             compilers,
-            folder,
+            folder: temporary.path().to_owned(),
+            _temporary: Some(temporary),
             device,
         })
     }
