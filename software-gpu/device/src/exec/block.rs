@@ -54,8 +54,8 @@ struct Barrier {
     /// The latest arrival, and what its warp would have saved if all its loads had hit the L2 cache.
     cycles: u64,
     saving: u64,
-    /// Some did not wait.
-    passed: bool,
+    /// The warps that did not wait.
+    passed: u32,
 }
 
 /// How warps come to a barrier or to their end, the last of them at `latest`.
@@ -295,7 +295,7 @@ impl<'g> Worker<'g> {
         barrier.arrived += arrival.mask.count_ones();
         barrier.expected = arrival.expected;
         barrier.votes += arrival.votes;
-        barrier.passed |= !arrival.waits;
+        barrier.passed |= u32::from(!arrival.waits) << index;
         let warp = &self.warps[index];
         if barrier.cycles <= warp.cycles() {
             (barrier.cycles, barrier.saving) = (warp.cycles(), warp.saving());
@@ -323,14 +323,21 @@ impl<'g> Worker<'g> {
                 watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
             }
             let end = end(&self.warps, (barrier.cycles, barrier.saving));
-            let whole = !barrier.passed && barrier.arrived == alive;
-            let (cycles, saving) =
-                self.phases
-                    .barrier(&mut self.cx.cost, &mut self.cx.ahead, end, whole);
+            let whole = barrier.passed == 0 && barrier.arrived == alive;
+            let (cost, ahead) = (&mut self.cx.cost, &mut self.cx.ahead);
+            let (latest, busy) = if whole {
+                (self.phases.barrier(cost, ahead, end), 0)
+            } else {
+                (end.latest, self.phases.handed_over(cost, ahead))
+            };
+            let (cycles, saving) = latest;
             let at = (cycles + u64::from(latency::BARRIER), saving);
-            for warp in &mut self.warps {
+            for (index, warp) in self.warps.iter_mut().enumerate() {
                 if whole {
                     warp.begin_phase();
+                }
+                if barrier.passed >> index & 1 == 1 {
+                    warp.delay(busy);
                 }
                 warp.release(id as u32, at, barrier.votes, barrier.arrived);
             }

@@ -33,14 +33,24 @@ pub(super) struct End {
     pub at_once: u64,
 }
 
+/// Bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    /// Of global memory.
+    read: u64,
+    written: u64,
+    /// Of shared memory, either way.
+    shared: u64,
+}
+
 /// How far a block has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Phases {
     /// When the phase began, and what had been counted then.
     start: Moment,
     before: BlockCost,
-    /// Bytes of global memory that had been counted at the last barrier of any kind.
-    moved: (u64, u64),
+    /// What had been counted at the last barrier of any kind.
+    moved: Moved,
     /// Bytes stored since something was last loaded.
     stored: u64,
     /// Barriers hold warps up after something was loaded or stored.
@@ -50,28 +60,12 @@ pub(super) struct Phases {
 }
 
 impl Phases {
-    /// A barrier is complete, to which its warps came as `end` says. `whole`: all threads of the block waited at it.
+    /// A barrier is complete at which all threads of the block waited, to which its warps came as `end` says.
     /// Returns when they may go on.
-    pub fn barrier(
-        &mut self,
-        cost: &mut BlockCost,
-        ahead: &mut Ahead,
-        end: End,
-        whole: bool,
-    ) -> Moment {
+    pub fn barrier(&mut self, cost: &mut BlockCost, ahead: &mut Ahead, end: End) -> Moment {
         let awaited = awaited(cost, ahead);
-        let moved = (awaited.global_read_bytes, awaited.global_write_bytes);
-        let read = moved.0.saturating_sub(self.moved.0);
-        // Where only some wait, the stores of the others are in the way of their loads.
-        let written = moved.1 - self.moved.1;
-        // Barriers before anything was loaded begin the work, and do not cut it into phases.
-        self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
+        let Moved { read, written, .. } = self.moved(&awaited);
         if !self.coupled {
-            return end.latest;
-        }
-        self.moved = moved;
-        if !whole {
-            cost.exposed_bytes += read + written;
             return end.latest;
         }
         self.phased = true;
@@ -83,6 +77,35 @@ impl Phases {
         (self.start, self.before) = (end, awaited);
         ahead.phase += 1;
         end
+    }
+
+    /// A barrier is complete at which only some waited: the others handed over what they had loaded, or the room for more.
+    /// Returns for how many cycles they were busy with that.
+    pub fn handed_over(&mut self, cost: &mut BlockCost, ahead: &Ahead) -> u64 {
+        let moved = self.moved(&awaited(cost, ahead));
+        if !self.coupled {
+            return 0;
+        }
+        // The stores of those that take it are in the way of the next loads.
+        cost.exposed_bytes += moved.written;
+        moved.shared / SHARED_PER_CYCLE + (moved.read + moved.written) / GLOBAL_PER_CYCLE
+    }
+
+    /// What was moved since the last barrier of any kind.
+    fn moved(&mut self, cost: &BlockCost) -> Moved {
+        // Barriers before anything was loaded begin the work, and do not cut it into phases.
+        self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
+        let now = Moved {
+            read: cost.global_read_bytes,
+            written: cost.global_write_bytes,
+            shared: cost.shared_bytes,
+        };
+        let before = std::mem::replace(&mut self.moved, now);
+        Moved {
+            read: now.read.saturating_sub(before.read),
+            written: now.written - before.written,
+            shared: now.shared.saturating_sub(before.shared),
+        }
     }
 
     /// The cost of the block, whose warps came to their end as `end` says. `handed`: asynchronous copies hand data over.

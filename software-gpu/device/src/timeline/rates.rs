@@ -115,14 +115,16 @@ fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> 
 
 /// How fast each cohort can run because of how its own warps, and those beside it, depend on each other.
 ///
-/// - *Phases* that barriers keep apart: all blocks that were placed together store at the same time, and what each loads then waits
-///   for what all of them have stored. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with the loads
-///   C of the busiest pipe and M of device memory at full speed, they take sqrt(1 + C^2 + M^2) times as long as one alone.
-/// - *Data handed over* by asynchronous copies or named barriers: when pipe and memory, or the L2 cache, are both nearly busy, each waits for
-///   the other now and then, and the two together take the cube root of C^3 + M^3. Plain loads wait for what all blocks have stored here, too, but while
-///   they do, the pipe is busy.
+/// The loads C of the busiest pipe and F of what fetches data (device memory or the L2 cache), at full speed, take
+/// (C^4 + F^4)^(1/4) [together].
 ///
-/// Both laws are fitted to the kernels of `multi_stream_pipeline --part warp-specialised` on an H200.
+/// - *Phases* that barriers keep apart: all blocks that were placed together store at the same time, and what each loads then waits
+///   for what all of them have stored. Several such blocks on a multiprocessor use each other's pauses, but not all of them: with C and F
+///   of device memory together T, they take sqrt(1 + T^2) times as long as one alone.
+/// - *Data handed over* by asynchronous copies or named barriers: pipe and memory work beside each other. Plain loads wait for what the
+///   blocks of the whole device have stored here, too, which come one after another; but while they do, the pipe is busy.
+///
+/// Both laws are fitted to the kernels of `multi_stream_pipeline --part warp-specialised` on an H200 and on an H100.
 fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
     let is_free = |cohort: &Cohort| cohort.demand.coupling == Coupling::Free;
     let mut paces = vec![1.0; grids.cohorts.len()];
@@ -133,10 +135,9 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
     let on_memory = grids.cohorts.values().map(draw).sum::<f64>() / memory;
     let of_cache = |cohort: &Cohort| cohort.demand.cache * cohort.blocks() as f64;
     let on_cache = grids.cohorts.values().map(of_cache).sum::<f64>();
-    // By what all blocks that were placed together have stored.
-    let held_up = |cohort: &Cohort| {
-        let at_once = cohort.demand.exposed_per_pico * f64::from(cohort.multiprocessors);
-        burst * at_once / memory
+    // By what `blocks` of its blocks have stored.
+    let held_up = |cohort: &Cohort, blocks: u64| {
+        burst * cohort.demand.exposed_per_pico * blocks as f64 / memory
     };
     let loads = loads(grids);
     for (pace, (id, cohort)) in paces.iter_mut().zip(&grids.cohorts) {
@@ -145,20 +146,19 @@ fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
             Coupling::Free => 1.0,
             Coupling::Handed => {
                 let fetching = on_memory.max(on_cache);
-                let both = |one: f64| cube_root(one * one * one + fetching * fetching * fetching);
-                let waiting = match held_up(cohort) {
+                let waiting = match held_up(cohort, cohort.blocks()) {
                     0.0 => 0.0,
-                    held_up => both(cohort.demand.waiting + held_up),
+                    held_up => together(cohort.demand.waiting + held_up, fetching),
                 };
-                1.0 / both(on_pipe).max(waiting).max(1.0)
+                1.0 / together(on_pipe, fetching).max(waiting).max(1.0)
             }
             Coupling::Phased => {
-                let alone = 1.0 + held_up(cohort);
+                let alone = 1.0 + held_up(cohort, cohort.multiprocessors.into());
                 let beside = match blocks {
                     0 | 1 => 0.0,
-                    _ => (on_pipe * on_pipe + on_memory * on_memory) / (alone * alone),
+                    _ => together(on_pipe, on_memory) / alone,
                 };
-                1.0 / (alone * (1.0 + beside).sqrt())
+                1.0 / (alone * (1.0 + beside * beside).sqrt())
             }
         };
     }
@@ -194,13 +194,11 @@ fn loads(grids: &Grids) -> BTreeMap<CohortId, (f64, u32)> {
     loads
 }
 
-/// The cube root of a number from 0 to some thousands, by operations that give the same bits everywhere.
-fn cube_root(cube: f64) -> f64 {
-    let mut root = cube.max(1.0);
-    for _ in 0..40 {
-        root -= (root * root * root - cube) / (3.0 * root * root);
-    }
-    root
+/// What two take together that get in each other's way only where both are nearly busy: the fourth root of the sum of their fourth
+/// powers, by operations that give the same bits everywhere.
+fn together(one: f64, other: f64) -> f64 {
+    let (one, other) = (one * one, other * other);
+    (one * one + other * other).sqrt().sqrt()
 }
 
 /// What is on the multiprocessors on which a pipe may be asked for more than it has, each mixture once.

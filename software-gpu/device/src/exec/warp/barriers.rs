@@ -29,6 +29,11 @@ impl Warp {
         self.arrival.take()
     }
 
+    /// Goes on so many cycles later.
+    pub(in crate::exec) fn delay(&mut self, cycles: u64) {
+        self.cycles += cycles;
+    }
+
     /// Lets the threads that wait at barrier `id` go on, not earlier than `cycles`.
     pub(in crate::exec) fn release(
         &mut self,
