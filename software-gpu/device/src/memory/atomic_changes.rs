@@ -35,17 +35,20 @@ const ADDS_8: u8 = 2;
 const BITS: u8 = 4;
 const OTHER: u8 = 8;
 
+/// One mark for each word of a page.
+type Words<Mark> = Box<[Mark; WORDS]>;
+
 /// The words of one allocation while a kernel is executed.
 #[derive(Debug, Default)]
 pub(super) struct Marking {
-    pages: OnceLock<Box<[OnceLock<Box<[AtomicU8; WORDS]>>]>>,
+    pages: OnceLock<Box<[OnceLock<Words<AtomicU8>>]>>,
 }
 
 /// The words of one page.
 #[derive(Debug)]
 pub(super) struct Marks {
     pub(super) page: u32,
-    words: Box<[u8; WORDS]>,
+    words: Words<u8>,
 }
 
 impl Marking {
@@ -82,7 +85,7 @@ impl Marking {
     }
 }
 
-fn unmarked() -> Box<[AtomicU8; WORDS]> {
+fn unmarked() -> Words<AtomicU8> {
     Box::new([const { AtomicU8::new(0) }; WORDS])
 }
 
