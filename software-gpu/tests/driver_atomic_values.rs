@@ -314,6 +314,8 @@ fn a_value_that_is_written_over_a_count_stays() {
         .unwrap();
         world.wait(flag, 7, EQ);
         world.driver.stream_synchronize(world.waiting).unwrap();
+        let query = world.driver.stream_query(world.kernels[0]);
+        assert_eq!(query, Err(NOT_READY), "the wait is over before the kernel");
     });
     assert_eq!((word(&world.driver.read(flag, 4)), mistakes), (7, 0));
 }
