@@ -1,4 +1,4 @@
-//! Kernels that store a byte to eight, before or after they wait for the kernel before them.
+//! Kernels that store a byte to eight, before or after they wait for the kernel before them, or before they count.
 
 use std::ffi::{c_uint, c_void};
 
@@ -34,6 +34,13 @@ pub const PTX: &str = "
     .reg .b64 %rd<2>; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [value];
     st.global.u64 [%rd0], %rd1;
     griddepcontrol.wait;
+    ret;
+}
+.visible .entry count(.param .u64 out, .param .u64 value, .param .u64 counter)
+{
+    .reg .b64 %rd<3>; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [value]; ld.param.u64 %rd2, [counter];
+    st.global.u64 [%rd0], %rd1;
+    red.release.sys.global.add.u32 [%rd2], 1;
     ret;
 }";
 

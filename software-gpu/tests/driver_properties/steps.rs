@@ -85,6 +85,13 @@ pub enum Step {
         stream: usize,
         flag: usize,
     },
+    /// A kernel stores, and adds 1 to the flag.
+    Count {
+        stream: usize,
+        buffer: usize,
+        value: u8,
+        flag: usize,
+    },
     /// A copy reads what streams wait for.
     ReadFlag {
         stream: usize,
@@ -130,7 +137,13 @@ impl Random {
         );
         let (value, write) = (1 + self.below(250) as u8, self.below(2) == 0);
         let named = (self.below(2) == 0).then_some(stream);
-        match self.below(66) {
+        match self.below(69) {
+            66..69 => Step::Count {
+                stream,
+                buffer: small,
+                value,
+                flag,
+            },
             64..66 => Step::ReadFlag { stream, flag },
             0..8 => Step::Set {
                 stream,
@@ -212,6 +225,7 @@ impl Step {
             | Self::Kernel { stream, .. }
             | Self::WriteValue { stream, .. }
             | Self::WaitValue { stream, .. }
+            | Self::Count { stream, .. }
             | Self::ReadFlag { stream, .. }
             | Self::HostFunction { stream, .. } => Some(stream),
             Self::PageableIn { stream, .. } | Self::PageableOut { stream, .. } => {

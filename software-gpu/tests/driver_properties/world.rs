@@ -28,7 +28,7 @@ const MARK: usize = 5;
 /// What outlives a program.
 pub struct World {
     driver: Driver,
-    functions: [Handle; 3],
+    functions: [Handle; 4],
     buffers: [Address; BUFFERS],
     pinned: [Pinned; PINNED],
     /// Values that streams wait for.
@@ -80,7 +80,7 @@ impl World {
     pub fn new() -> Self {
         let driver = Driver::new();
         let module = driver.module(PTX).expect("the kernels load");
-        let functions = ["never", "before", "after"]
+        let functions = ["never", "before", "after", "count"]
             .map(|name| driver.function(module, name).expect("there is the kernel"));
         let buffers = std::array::from_fn(|buffer| driver.allocate(bytes(buffer)).expect("memory"));
         let pinned = [(); PINNED].map(|()| driver.pinned(SMALL));
@@ -469,6 +469,12 @@ impl<'w> Run<'w> {
             }
             Step::WriteValue { stream, flag } => self.write_value(stream, flag),
             Step::WaitValue { stream, flag } => self.wait_value(stream, flag),
+            Step::Count {
+                stream,
+                buffer,
+                value,
+                flag,
+            } => self.count(stream, (buffer, value), flag),
             Step::ReadFlag { stream, flag } => {
                 let node = self.submit(stream, &[]);
                 self.rules.reads(node, FIRST_FLAG + flag);
@@ -589,19 +595,20 @@ impl<'w> Run<'w> {
         self.world.flags.at(4 * flag) as Address
     }
 
-    /// Streams take turns neither with each other nor with the host.
-    fn write_value(&mut self, stream: usize, flag: usize) {
+    /// Whether the stream may write the flag now: streams take turns neither with each other nor with the host.
+    fn may_write(&self, stream: usize, flag: usize) -> bool {
         let own = &self.flags[flag];
         let taken = own
             .writer
             .as_ref()
             .is_some_and(|(writer, _)| *writer != Some(stream));
         let before = self.rules.before(&self.next(stream));
-        let blocked = self.flags.iter().filter_map(|flag| flag.open);
-        if taken || blocked.into_iter().any(|wait| before.contains(&wait)) {
-            return;
-        }
-        let node = self.submit(stream, &[]);
+        let mut blocked = self.flags.iter().filter_map(|flag| flag.open);
+        !taken && !blocked.any(|wait| before.contains(&wait))
+    }
+
+    /// The node of this stream writes the next value of the flag.
+    fn writes_value(&mut self, node: Node, stream: usize, flag: usize) {
         self.rules.updates(node, FIRST_FLAG + flag);
         let own = &mut self.flags[flag];
         own.value += 1;
@@ -609,12 +616,39 @@ impl<'w> Run<'w> {
         if let Some(wait) = own.open.take() {
             self.rules.comes_after(wait, released_by.clone());
         }
-        let (value, stream) = (own.value, self.streams[stream].handle);
+    }
+
+    fn write_value(&mut self, stream: usize, flag: usize) {
+        if !self.may_write(stream, flag) {
+            return;
+        }
+        let node = self.submit(stream, &[]);
+        self.writes_value(node, stream, flag);
+        let value = self.flags[flag].value;
+        let stream = self.streams[stream].handle;
         let address = self.flag_address(flag);
         cu!(cuStreamWriteValue32_v2(
             stream => Handle, address => Address, value => u32, 0 => c_uint,
         ))
         .expect("cuStreamWriteValue32");
+    }
+
+    /// A kernel that does not wait for the one before it, and counts when it has stored.
+    fn count(&mut self, stream: usize, (buffer, value): (usize, u8), flag: usize) {
+        if !self.may_write(stream, flag) {
+            return;
+        }
+        let begins = self.rules.node(self.next(stream));
+        let node = self.submit(stream, &[begins]);
+        self.streams[stream].kernel = Some(begins);
+        self.rules.writes(node, buffer, Change::Value(value));
+        self.writes_value(node, stream, flag);
+        let value = u64::from_ne_bytes([value; 8]);
+        let (out, counter) = (self.world.buffers[buffer], self.flag_address(flag));
+        let arguments: [&dyn Argument; 3] = [&out, &value, &counter];
+        let (function, stream) = (self.world.functions[3], self.streams[stream].handle);
+        let launched = self.world.driver.launch(function, 1, 1, stream, &arguments);
+        launched.expect("cuLaunchKernel");
     }
 
     fn wait_value(&mut self, stream: usize, flag: usize) {

@@ -45,6 +45,12 @@ pub enum Step {
         slot: usize,
         flag: usize,
     },
+    /// A kernel goes on with a value by an atomic operation.
+    CountValue {
+        thread: u64,
+        slot: usize,
+        flag: usize,
+    },
     /// A stream waits for one of the values that are written before it goes on.
     WaitValue {
         thread: u64,
@@ -214,7 +220,7 @@ impl Random {
         let (thread, slot, choice) = (self.thread(), self.slot(), self.index(64));
         let event = self.below(EVENTS);
         let context = self.below(CONTEXTS);
-        match self.below(80) {
+        match self.below(83) {
             64..68 => Step::HostFunction {
                 thread,
                 slot,
@@ -226,6 +232,11 @@ impl Random {
                 flag: self.index(FLAGS.len()),
             },
             71..76 => Step::WaitValue {
+                thread,
+                slot,
+                flag: self.index(FLAGS.len()),
+            },
+            80..83 => Step::CountValue {
                 thread,
                 slot,
                 flag: self.index(FLAGS.len()),

@@ -4,24 +4,27 @@ use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use super::allocation::Shadow;
+use super::atomic_changes::Marks;
 use super::{AddressSpace, Allocation, ByteRanges, PAGE};
 
 /// A kernel's stores between its execution and its modelled end.
 #[derive(Debug)]
 pub struct HeldWrites {
-    touched: Vec<Touched>,
+    pub(super) touched: Vec<Touched>,
 }
 
 /// The pages of one allocation that the kernel stored to.
 #[derive(Debug)]
 pub(super) struct Touched {
-    base: u64,
+    pub(super) base: u64,
     /// In rising order.
-    pages: Vec<u32>,
+    pub(super) pages: Vec<u32>,
     /// What they held before.
-    old: Shadow,
+    pub(super) old: Shadow,
     /// What they are to hold; `None` while memory itself shows it.
-    new: Option<Shadow>,
+    pub(super) new: Option<Shadow>,
+    /// The words that were changed by atomic operations, by page. Memory shows what they are to hold.
+    pub(super) atomics: Vec<Marks>,
 }
 
 impl HeldWrites {
@@ -46,7 +49,7 @@ impl HeldWrites {
         self.touched.iter().any(|touched| predicate(touched.base))
     }
 
-    /// Makes memory show the old bytes again, if it does not already.
+    /// Makes memory show the old bytes again, if it does not already, but for what atomic operations have changed.
     pub fn withdraw(&mut self, space: &AddressSpace) {
         for touched in &mut self.touched {
             if let Some(allocation) = space.find(touched.base) {
@@ -67,12 +70,13 @@ impl HeldWrites {
 }
 
 impl Touched {
-    pub(super) fn new(base: u64, pages: Vec<u32>, old: Shadow) -> Self {
+    pub(super) fn new(base: u64, pages: Vec<u32>, old: Shadow, atomics: Vec<Marks>) -> Self {
         Self {
             base,
             pages,
             old,
             new: None,
+            atomics,
         }
     }
 
@@ -105,8 +109,15 @@ impl Touched {
             // kernel or copy is running while the simulation withdraws.
             unsafe {
                 let memory = allocation.storage().add(start);
+                let old = self.old.at(start);
                 std::ptr::copy_nonoverlapping(memory, new.at(start), len);
-                std::ptr::copy_nonoverlapping(self.old.at(start), memory, len);
+                match self.marks(*page) {
+                    None => std::ptr::copy_nonoverlapping(old, memory, len),
+                    Some(marks) => marks.others(len).for_each(|part| {
+                        let (old, memory) = (old.add(part.start), memory.add(part.start));
+                        std::ptr::copy_nonoverlapping(old, memory, part.len());
+                    }),
+                }
             }
         }
         self.new = Some(new);
@@ -125,7 +136,13 @@ impl Touched {
                         from_raw_parts(new.at(start).cast_const(), len),
                     )
                 };
-                copy_changes(memory, old, new);
+                match self.marks(*page) {
+                    None => copy_changes(memory, old, new),
+                    Some(marks) => marks.others(len).for_each(|part| {
+                        let Range { start, end } = part;
+                        copy_changes(&mut memory[start..end], &old[start..end], &new[start..end]);
+                    }),
+                }
             }
         }
         allocation.give_shadow(self.old);
@@ -135,7 +152,7 @@ impl Touched {
     }
 }
 
-fn bounds(page: u32, allocation: &Allocation) -> (usize, usize) {
+pub(super) fn bounds(page: u32, allocation: &Allocation) -> (usize, usize) {
     let start = page as usize * PAGE;
     (start, PAGE.min(allocation.len() - start))
 }

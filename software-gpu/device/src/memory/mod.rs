@@ -3,7 +3,7 @@
 //! - [`AddressSpace`] says which [`Allocation`] an address belongs to and where its bytes are.
 //! - [`WriteHold`] keeps what a running kernel overwrites, so that its stores can become visible when its modelled
 //!   end comes, not when it happens to be executed.
-//! - [`HeldWrites`] are those stores, waiting to land.
+//! - [`HeldWrites`] are those stores, waiting to land, and what the kernel has changed by atomic operations.
 //! - [`Accesses`] are the bytes that an operation touched, as [`ByteRanges`].
 //!
 //! Addresses of device memory are numbers that no host pointer can have; a host that follows one faults at once
@@ -12,10 +12,12 @@
 
 mod address_space;
 mod allocation;
+mod atomic_changes;
 mod byte_map;
 mod byte_ranges;
 mod byte_set;
 mod freed;
+mod held_atomics;
 mod held_writes;
 mod parts;
 mod write_hold;
@@ -24,6 +26,7 @@ mod written;
 pub use address_space::is_device_address;
 pub use address_space::{AddressSpace, OutOfMemory, RegisterError};
 pub use allocation::{Allocation, AllocationKind};
+pub use atomic_changes::{AtomicChange, update_cell, without_atomics};
 pub(crate) use byte_map::ByteMap;
 pub use byte_ranges::{Accesses, ByteRanges};
 pub(crate) use byte_set::ByteSet;

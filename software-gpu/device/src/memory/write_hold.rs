@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::allocation::Shadow;
+use super::atomic_changes::{AtomicChange, Marking};
 use super::held_writes::{HeldWrites, Touched};
 use super::{AddressSpace, Allocation, PAGE};
 
-/// States of a page. Everything from [`SAVED`] on may be stored to.
+/// States of a page. One that is [`SAVED`] may be stored to.
 const UNTOUCHED: u8 = 0;
 const SAVING: u8 = 1;
 const SAVED: u8 = 2;
-const PATCHING: u8 = 3;
 
 /// Keeps the old bytes of every page that one running kernel stores to.
 ///
@@ -32,6 +32,7 @@ struct PageTable {
     base: u64,
     states: Box<[AtomicU8]>,
     old: Shadow,
+    atomics: Marking,
 }
 
 impl<'a> WriteHold<'a> {
@@ -76,11 +77,19 @@ impl<'a> WriteHold<'a> {
         }
     }
 
-    /// To be called after an atomic read-modify-write of `len` bytes at `offset`: kernels that run at the same time
-    /// share counters, so the new value is visible at once and not held.
-    pub fn atomic_done(&self, allocation: &Allocation, offset: usize, len: usize) {
+    /// To be called with an atomic read-modify-write of `len` bytes at `offset`, behind
+    /// [`before_store`](Self::before_store): kernels that run at the same time share counters, so that the new value stays in
+    /// memory when stores are withdrawn.
+    #[inline]
+    pub fn changed_atomically(
+        &self,
+        allocation: &Allocation,
+        offset: usize,
+        len: usize,
+        change: AtomicChange,
+    ) {
         if let Some(table) = self.tables[allocation.slot()].get() {
-            table.patch(allocation, offset, len);
+            table.atomics.mark(table.states.len(), offset, len, change);
         }
     }
 
@@ -108,6 +117,7 @@ impl PageTable {
             base: allocation.base(),
             states: (0..pages).map(|_| AtomicU8::new(UNTOUCHED)).collect(),
             old: allocation.take_shadow(),
+            atomics: Marking::default(),
         }
     }
 
@@ -133,46 +143,11 @@ impl PageTable {
         state.store(SAVED, Ordering::Release);
     }
 
-    fn patch(&self, allocation: &Allocation, offset: usize, len: usize) {
-        let state = &self.states[offset / PAGE];
-        loop {
-            match state.compare_exchange_weak(SAVED, PATCHING, Ordering::Acquire, Ordering::Relaxed)
-            {
-                Ok(_) => break,
-                Err(UNTOUCHED) => return,
-                Err(_) => std::hint::spin_loop(),
-            }
-        }
-        // SAFETY: an atomic operation's operand lies inside the allocation and is aligned to its size.
-        unsafe { copy_atomically(allocation.storage().add(offset), self.old.at(offset), len) };
-        state.store(SAVED, Ordering::Release);
-    }
-
     fn into_touched(self) -> Touched {
         let saved = |state: &AtomicU8| state.load(Ordering::Acquire) == SAVED;
         let pages = (0..self.states.len()).filter(|page| saved(&self.states[*page]));
-        Touched::new(self.base, pages.map(|page| page as u32).collect(), self.old)
-    }
-}
-
-/// Copies an operand of an atomic operation, which other threads may be changing.
-///
-/// # Safety
-/// `from` is valid for reads and `to` for writes of `len` bytes, and `from` is aligned to `len`.
-unsafe fn copy_atomically(from: *mut u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match len {
-            4 => {
-                let value = AtomicU32::from_ptr(from.cast()).load(Ordering::Relaxed);
-                to.cast::<u32>().write_unaligned(value);
-            }
-            8 => {
-                let value = AtomicU64::from_ptr(from.cast()).load(Ordering::Relaxed);
-                to.cast::<u64>().write_unaligned(value);
-            }
-            _ => std::ptr::copy_nonoverlapping(from, to, len),
-        }
+        let pages = pages.map(|page| page as u32).collect();
+        Touched::new(self.base, pages, self.old, self.atomics.into_marks())
     }
 }
 
@@ -257,7 +232,8 @@ mod tests {
         let hold = WriteHold::new(&space);
         store(&hold, base, 64, &[7]);
         store(&hold, base, 0, &1_u32.to_le_bytes());
-        hold.atomic_done(space.find(base).expect("mapped"), 0, 4);
+        let allocation = space.find(base).expect("mapped");
+        hold.changed_atomically(allocation, 0, 4, AtomicChange::Adds);
         let held = hold.finish();
         assert_eq!((peek(&space, base, 0), peek(&space, base, 64)), (1, 0));
         poke(&space, base, 0, &2_u32.to_le_bytes());

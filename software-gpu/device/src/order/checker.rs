@@ -238,6 +238,11 @@ impl Checker {
         }
     }
 
+    /// This write has gone on with what `earlier` wrote, by atomic operations: who finds it comes after that, too.
+    pub fn value_continued(&mut self, write: ValueId, earlier: ValueId) {
+        self.order.value_continued(write, earlier);
+    }
+
     /// Whether everything to come is known to come after this write of a value, or nothing is known of it: whoever names it
     /// again learns nothing.
     pub fn is_known_to_all(&self, write: ValueId) -> bool {

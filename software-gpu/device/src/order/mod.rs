@@ -7,7 +7,7 @@
 //! - the legacy stream: its operations come after all earlier ones of the context's blocking streams, and those after
 //!   its earlier ones. Non-blocking streams take no part;
 //! - host threads: an operation comes after what its submitting thread has waited for, and a successful query is a wait;
-//! - values in memory: a wait for one comes after the write that released it;
+//! - values in memory: a wait for one comes after the write that released it, and after those that it has gone on with;
 //! - host functions: one comes after whatever the host's threads have done when it runs, and they go on after it;
 //! - graphs: explicit dependencies.
 //!
@@ -26,7 +26,7 @@
 //! | `cuLaunchHostFunc` | `submitted`, `learns`, `host_function_began`, `accessed`, `host_function_returned`, `ended` |
 //! | `cuStreamWaitValue32` | `value_watched`, `submitted`, `learns`, `value_found`, `ended` |
 //! | `cuStreamWriteValue32` | `value_watched`, `submitted`, `accessed`, `value_written`, `ended` |
-//! | anything else that changes a watched value | `value_written` |
+//! | anything else that changes a watched value | `value_written`, and `value_continued` if it goes on with what was there |
 //! | `cuEventRecord` | `submitted`, `recorded` |
 //! | `cuStreamWaitEvent` | `waited`; an own operation for the wait is allowed and not needed |
 //! | `cuStreamSynchronize`, `cuStreamQuery` that succeeds | `stream_synchronized` |

@@ -196,6 +196,11 @@ impl Ordering {
         self.tell(|checker| checker.value_written(write, op.map(OperationId::from)));
     }
 
+    /// The write has gone on with what `earlier` wrote.
+    pub(in crate::driver) fn value_continued(&mut self, write: ValueId, earlier: ValueId) {
+        self.tell(|checker| checker.value_continued(write, earlier));
+    }
+
     /// Whether everything to come comes after this write of a value.
     pub(in crate::driver) fn is_known_to_all(&self, write: ValueId) -> bool {
         let checker = self.0.as_ref();

@@ -324,10 +324,6 @@ impl Simulator {
                     .kernel_started(op, hold.suspend(), &self.memory);
                 let cost = self.cached(device, cost);
                 self.timeline.set_kernel_cost(op, cost);
-                // What its atomic operations have written is there already.
-                if !self.value_waits.is_empty() {
-                    self.value_waits.written(&self.effects.stores(op));
-                }
             }
             Err(fault) => {
                 drop(hold.finish());

@@ -8,25 +8,50 @@
 //!   are withdrawn and land at the kernel's end;
 //! - a copy's source is read when it lands, unless something is about to overwrite it before (*reading*): then it is
 //!   staged at that moment.
+//!
+//! What a kernel changes by atomic operations stays in memory while it runs, since kernels that run at the same time share
+//! counters and flags. Streams that wait for a value there see it [without](Effects::read_value) the changes of kernels that
+//! have not ended. In page-locked memory the host looks by itself: there the changes are taken back before the program runs
+//! (*hidden*), and made again before the next kernel does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::operation::{Copy, Pattern, Place, Set, Side};
 use crate::driver::memory::boxes::Rows;
-use crate::memory::{AddressSpace, ByteRanges, HeldWrites, is_device_address};
+use crate::memory::{
+    AddressSpace, ByteRanges, HeldWrites, is_device_address, update_cell, without_atomics,
+};
 use crate::timeline::OpId;
 
 /// The kernels that were executed and the copies that have started, but not ended.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct Effects {
-    kernels: BTreeMap<OpId, Executed>,
+    /// In the order in which they were executed.
+    kernels: Vec<Executed>,
     reading: BTreeMap<OpId, Reading>,
+    /// What the host does not see of atomic operations in page-locked memory; `None` while memory shows all.
+    hidden: Option<Vec<Hidden>>,
 }
 
 #[derive(Debug)]
 struct Executed {
+    op: OpId,
     writes: HeldWrites,
     showing: bool,
+    has_atomics: bool,
+    /// It has changed page-locked memory by atomic operations.
+    atomics_of_host: bool,
+}
+
+/// A [cell](update_cell) of page-locked memory.
+#[derive(Debug)]
+struct Hidden {
+    address: u64,
+    /// What the host sees, unless it writes there.
+    shown: u64,
+    /// What kernels see.
+    shared: u64,
 }
 
 /// A started copy's source.
@@ -42,9 +67,14 @@ struct Reading {
 
 impl Effects {
     /// A kernel is about to be executed: it may read anything, and must see none of the stores of others that are
-    /// under way.
+    /// under way, but for their atomic operations.
     pub(in crate::driver) fn before_kernel(&mut self, space: &AddressSpace) {
-        for kernel in self.kernels.values_mut() {
+        self.show_atomics(space);
+        self.withdraw_all(space);
+    }
+
+    fn withdraw_all(&mut self, space: &AddressSpace) {
+        for kernel in &mut self.kernels {
             kernel.withdraw(space);
         }
     }
@@ -57,6 +87,9 @@ impl Effects {
         space: &AddressSpace,
     ) {
         let mut kernel = Executed {
+            op,
+            has_atomics: writes.any_atomics(|_| true),
+            atomics_of_host: writes.any_atomics(|base| !is_device_address(base)),
             writes,
             showing: true,
         };
@@ -66,31 +99,43 @@ impl Effects {
         if self.reading.values().any(noticed) {
             kernel.withdraw(space);
         }
-        self.kernels.insert(op, kernel);
+        self.kernels.push(kernel);
     }
 
     /// Where the kernel's stores will land, in whole pages.
     pub(in crate::driver) fn stores(&self, op: OpId) -> ByteRanges {
-        let kernel = self.kernels.get(&op);
+        let kernel = self.kernels.iter().find(|kernel| kernel.op == op);
         kernel.map_or_else(ByteRanges::new, |kernel| kernel.writes.pages())
     }
 
     /// The kernel's modelled end has come. Whether it has stored to host memory.
     pub(in crate::driver) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) -> bool {
-        let Some(kernel) = self.kernels.remove(&op) else {
+        let Some(kernel) = self.take_kernel(op, space) else {
             return false;
         };
         let of_host = kernel.writes_host();
         if !kernel.showing {
-            self.before_kernel(space);
+            self.withdraw_all(space);
             for reading in self.reading.values_mut() {
                 if kernel.writes.overlaps(reading.from, reading.span) {
                     reading.stage(space);
                 }
             }
         }
+        for other in self.kernels.iter_mut().filter(|other| other.has_atomics) {
+            other.writes.overwritten_by(&kernel.writes, space);
+        }
         kernel.writes.land(space);
         of_host
+    }
+
+    /// The kernel is not under way any more.
+    fn take_kernel(&mut self, op: OpId, space: &AddressSpace) -> Option<Executed> {
+        let at = self.kernels.iter().position(|kernel| kernel.op == op)?;
+        if self.kernels[at].writes_host() {
+            self.show_atomics(space);
+        }
+        Some(self.kernels.remove(at))
     }
 
     /// A copy starts to read mapped memory.
@@ -120,7 +165,7 @@ impl Effects {
             self.before_read(from, copy.from.rows.span().unwrap_or(0), space);
         }
         if let Place::Mapped(to) = copy.to.place {
-            self.before_write(to, copy.to.rows.span().unwrap_or(0), space);
+            self.before_write(to, copy.to.rows, space);
         }
         let (from, from_rows) = match copy.staged.as_ref().or(early.as_ref()) {
             Some(staged) => (Some(staged.as_ptr()), copy.from.rows.packed()),
@@ -140,7 +185,7 @@ impl Effects {
     pub(in crate::driver) fn set_ended(&mut self, set: &Set, space: &AddressSpace) {
         let span = set.rows.span().unwrap_or(0);
         if let Place::Mapped(to) = set.to {
-            self.before_write(to, span, space);
+            self.before_write(to, set.rows, space);
         }
         if let Some(to) = set.to.pointer(span, space) {
             for offset in set.rows.offsets() {
@@ -153,16 +198,97 @@ impl Effects {
 
     /// The program is about to run and may look at page-locked memory.
     pub(in crate::driver) fn before_host(&mut self, space: &AddressSpace) {
-        for kernel in self.kernels.values_mut() {
+        for kernel in &mut self.kernels {
             if kernel.showing && kernel.writes_host() {
                 kernel.withdraw(space);
             }
         }
+        self.hide_atomics(space);
+    }
+
+    /// Whether atomic operations of the kernel, which has not ended, have changed one of these bytes.
+    pub(in crate::driver) fn changes_atomically(
+        &self,
+        op: OpId,
+        range: &Range<u64>,
+        space: &AddressSpace,
+    ) -> bool {
+        let kernel = self.kernels.iter().find(|kernel| kernel.op == op);
+        kernel.is_some_and(|kernel| kernel.writes.changes_atomically(range, space))
+    }
+
+    /// The value of 4 or 8 bytes with what has ended: without what the kernels under way have changed by atomic
+    /// operations. `None` when the memory is gone.
+    pub(in crate::driver) fn read_value(
+        &self,
+        address: u64,
+        bytes: usize,
+        space: &AddressSpace,
+    ) -> Option<u64> {
+        let is_hidden = self.hidden.is_some() && !is_device_address(address);
+        let newest_first = self.writes().rev().filter(|_| !is_hidden);
+        without_atomics(space, address, bytes, newest_first)
+    }
+
+    /// Takes back what atomic operations of kernels under way have changed in page-locked memory.
+    fn hide_atomics(&mut self, space: &AddressSpace) {
+        if self.hidden.is_some() || self.kernels.iter().all(|kernel| !kernel.atomics_of_host) {
+            return;
+        }
+        let of_host = |base| !is_device_address(base);
+        let cells = self
+            .writes()
+            .flat_map(|kernel| kernel.atomic_cells(space, of_host));
+        let cells: BTreeSet<u64> = cells.collect();
+        let hidden = cells.into_iter().filter_map(|address| {
+            let newest_first = self.writes().rev();
+            let shown =
+                |shared| HeldWrites::without_atomics(newest_first.clone(), space, address, shared);
+            let shared = update_cell(space, address, shown)?;
+            let shown = shown(shared);
+            (shown != shared).then_some(Hidden {
+                address,
+                shown,
+                shared,
+            })
+        });
+        self.hidden = Some(hidden.collect());
+    }
+
+    /// Makes the changes that were hidden again, of what the host has made of the memory meanwhile.
+    fn show_atomics(&mut self, space: &AddressSpace) {
+        for hidden in self.hidden.take().into_iter().flatten() {
+            let Hidden {
+                address,
+                shown,
+                shared,
+            } = hidden;
+            let now = update_cell(space, address, |now| now).unwrap_or(shown);
+            let lost = HeldWrites::lost_words(self.writes(), space, address, (shown, now));
+            for word in lost {
+                self.overwritten(word, 4, space);
+            }
+            update_cell(space, address, |now| {
+                HeldWrites::with_atomics(self.writes(), space, address, (shown, shared), now)
+            });
+        }
+    }
+
+    /// Those of the kernels under way.
+    fn writes(&self) -> impl DoubleEndedIterator<Item = &HeldWrites> + Clone {
+        self.kernels.iter().map(|kernel| &kernel.writes)
+    }
+
+    /// Other writes to these bytes come after the atomic operations of the kernels under way.
+    fn overwritten(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
+        for kernel in self.kernels.iter_mut().filter(|kernel| kernel.has_atomics) {
+            kernel.writes.overwritten(address, bytes, space);
+        }
     }
 
     /// Forgets what was under way: the context has failed and its memory is undefined.
-    pub(in crate::driver) fn discard(&mut self, op: OpId) {
-        self.kernels.remove(&op);
+    pub(in crate::driver) fn discard(&mut self, op: OpId, space: &AddressSpace) {
+        self.take_kernel(op, space);
         self.reading.remove(&op);
     }
 
@@ -173,22 +299,31 @@ impl Effects {
         bytes: usize,
         space: &AddressSpace,
     ) {
-        for kernel in self.kernels.values_mut() {
+        for kernel in &mut self.kernels {
             if kernel.showing && kernel.writes.overlaps(address, bytes) {
                 kernel.withdraw(space);
             }
         }
     }
 
-    /// These bytes are about to be changed.
+    /// These rows of bytes are about to be changed.
     pub(in crate::driver) fn before_write(
         &mut self,
         address: u64,
-        bytes: usize,
+        rows: Rows,
         space: &AddressSpace,
     ) {
-        self.before_read(address, bytes, space);
-        let end = address + bytes as u64;
+        let span = rows.span().unwrap_or(0);
+        if !is_device_address(address) {
+            self.show_atomics(space);
+        }
+        self.before_read(address, span, space);
+        if self.kernels.iter().any(|kernel| kernel.has_atomics) {
+            for offset in rows.offsets() {
+                self.overwritten(address + offset as u64, rows.extent.width, space);
+            }
+        }
+        let end = address + span as u64;
         for reading in self.reading.values_mut() {
             if reading.from < end && address < reading.from + reading.span as u64 {
                 reading.stage(space);

@@ -219,10 +219,10 @@ impl Simulator {
         let landing = self.about_to_land(op, &effect);
         match &effect {
             Effect::Record(event) => self.event_recorded(*event, op, at),
-            _ if failed => self.effects.discard(op),
+            _ if failed => self.effects.discard(op, &self.memory),
             Effect::Kernel(launch) => match launch.fault {
                 Some(fault) => {
-                    self.effects.discard(op);
+                    self.effects.discard(op, &self.memory);
                     self.poison(operation.context, fault);
                 }
                 None => {
@@ -231,7 +231,9 @@ impl Simulator {
                 }
             },
             // The program's memory may be gone.
-            Effect::Copy(copy) if self.finishing && copy.pageable => self.effects.discard(op),
+            Effect::Copy(copy) if self.finishing && copy.pageable => {
+                self.effects.discard(op, &self.memory)
+            }
             Effect::Copy(copy) => self.effects.copy_ended(op, copy, &self.memory),
             Effect::Set(set) => self.effects.set_ended(set, &self.memory),
             Effect::WriteValue(value) => self.effects.value_written(*value, &self.memory),

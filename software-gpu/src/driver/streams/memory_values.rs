@@ -5,7 +5,8 @@
 //! streams wait, other threads of the program get a moment of real time to write what is waited for; then the waits are
 //! called what they are, a deadlock: their contexts fail with `CUDA_ERROR_LAUNCH_TIMEOUT`.
 //!
-//! A wait comes after the write that released it: see `watched_values`.
+//! What a kernel changes by `atom` and `red` counts from the kernel's end on, as what it stores. A wait comes after the write
+//! that released it: see `watched_values`.
 
 use std::ffi::c_uint;
 use std::fmt;
@@ -20,6 +21,7 @@ use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
+use crate::driver::memory::boxes::Rows;
 use crate::driver::simulation::effects::Effects;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
@@ -259,25 +261,17 @@ impl Value {
     pub(super) fn bytes(self) -> usize {
         if self.wide { 8 } else { 4 }
     }
-
-    /// What is there now; `None` when the memory is gone.
-    pub(super) fn read(self, memory: &AddressSpace) -> Option<u64> {
-        let from = memory.storage(self.address, self.bytes())?;
-        // SAFETY: `storage` found that many bytes, aligned. The program may be writing page-locked memory.
-        Some(unsafe {
-            if self.wide {
-                from.cast::<u64>().read_volatile()
-            } else {
-                from.cast::<u32>().read_volatile().into()
-            }
-        })
-    }
 }
 
 impl Effects {
+    /// What streams and the host see there now; `None` when the memory is gone.
+    pub(super) fn value(&self, value: Value, memory: &AddressSpace) -> Option<u64> {
+        self.read_value(value.address, value.bytes(), memory)
+    }
+
     /// A stream has come to a write of a value.
     pub(in crate::driver) fn value_written(&mut self, value: Value, memory: &AddressSpace) {
-        self.before_write(value.address, value.bytes(), memory);
+        self.before_write(value.address, Rows::row(value.bytes()), memory);
         if let Some(to) = memory.storage(value.address, value.bytes()) {
             // SAFETY: `storage` found that many bytes, aligned.
             unsafe {
@@ -337,7 +331,7 @@ impl Call {
         }
         crate::say!("software GPU: deadlock: a call waits for streams that wait for ever");
         for (op, wait) in waits.iter() {
-            let found = wait.value.read(&self.memory);
+            let found = self.effects.value(wait.value, &self.memory);
             let behind = self
                 .operations
                 .values()
@@ -373,7 +367,7 @@ impl Simulator {
                 .contexts
                 .get(wait.context)
                 .is_ok_and(|context| context.fault.is_some());
-            if failed || wait.is_over(&self.memory) {
+            if failed || wait.is_over(&self.effects, &self.memory) {
                 self.value_waits.remove(op);
                 self.value_found(op, wait);
                 self.timeline.value_came(op, self.now);
@@ -391,7 +385,7 @@ impl Simulator {
     fn a_value_came(&self) -> bool {
         self.value_waits
             .iter()
-            .any(|(_, wait)| wait.is_over(&self.memory))
+            .any(|(_, wait)| wait.is_over(&self.effects, &self.memory))
     }
 }
 
@@ -411,8 +405,8 @@ impl ValueWait {
         }
     }
 
-    fn is_over(&self, memory: &AddressSpace) -> bool {
-        let found = self.value.read(memory);
+    fn is_over(&self, effects: &Effects, memory: &AddressSpace) -> bool {
+        let found = effects.value(self.value, memory);
         found.is_none_or(|found| self.condition.holds(found, self.value))
     }
 }

@@ -43,6 +43,11 @@ impl<W: Copy> History<W> {
         self.writes.last().map(|(found, _)| *found)
     }
 
+    /// Who wrote it.
+    pub(super) fn newest_write(&self) -> Option<W> {
+        self.writes.last().map(|(_, write)| *write)
+    }
+
     pub(super) fn push(&mut self, found: u64, write: W) {
         self.writes.push((found, write));
         self.sum_up();

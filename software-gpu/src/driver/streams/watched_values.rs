@@ -1,10 +1,12 @@
 //! The values in memory that streams wait for or write, and who has written them: for the ordering checker.
 //!
 //! A wait comes after the write that released it. That is the earliest write since which its condition has held: a later
-//! one, however welcome, may still have been under way. A value that changes while nothing of the device lands was
-//! written by the host. In page-locked memory it may do that between any two calls: each call looks at the values there, but
-//! where there are many only at those that a stream was given a wait for or a write of that is not over. The others are
-//! looked at before something lands on them.
+//! one, however welcome, may still have been under way. A kernel that has written by atomic operations has gone on with what
+//! was there: the wait comes after those who wrote that, too, as after a release sequence in the PTX ISA.
+//!
+//! A value that changes while nothing of the device lands was written by the host. In page-locked memory it may do that
+//! between any two calls: each call looks at the values there, but where there are many only at those that a stream was given
+//! a wait for or a write of that is not over. The others are looked at before something lands on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +38,8 @@ pub(in crate::driver) struct WatchedValues {
 struct Watched {
     value: Value,
     history: History<ValueId>,
+    /// Atomic operations since the newest write that have not changed the value.
+    unseen: Option<ValueId>,
     /// How many waits for it and writes of it are not over.
     pending: usize,
 }
@@ -45,8 +49,26 @@ struct Watched {
 pub(in crate::driver) struct Landing {
     /// Where it writes, as far as it matters for values.
     written: ByteRanges,
-    /// The values there, and what those in page-locked memory are.
-    values: Vec<(Value, Option<u64>)>,
+    /// The values there.
+    values: Vec<Meeting>,
+}
+
+/// A value where something is about to land.
+#[derive(Debug)]
+struct Meeting {
+    value: Value,
+    /// What it is, in page-locked memory.
+    before: Option<u64>,
+    how: How,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// Whatever was there.
+    Anew,
+    /// By atomic operations of a kernel.
+    Atomically,
 }
 
 /// So many values in page-locked memory are few.
@@ -98,7 +120,7 @@ impl Simulator {
         }
         if self.watched.places.contains_key(&value.place()) {
             if !is_device_address(value.address) {
-                self.look_at(value, None);
+                self.look_at(value);
             }
             return;
         }
@@ -109,6 +131,7 @@ impl Simulator {
             let watched = Watched {
                 value,
                 history: History::new(found, write),
+                unseen: None,
                 pending: 0,
             };
             self.watched.places.insert(value.place(), watched);
@@ -133,9 +156,12 @@ impl Simulator {
         places.retain(
             |place,
              Watched {
-                 history, pending, ..
+                 history,
+                 unseen,
+                 pending,
+                 ..
              }| {
-                let mut writes = history.writes();
+                let mut writes = history.writes().chain(*unseen);
                 let keep = *pending > 0 || writes.any(|write| !ordering.is_known_to_all(write));
                 if !keep {
                     of_host.remove(place);
@@ -177,9 +203,18 @@ impl Simulator {
             _ => ByteRanges::new(),
         };
         let values = self.watched.met_by(&written).into_iter();
-        let values = values.map(|value| match is_device_address(value.address) {
-            true => (value, None),
-            false => (value, self.current(value)),
+        let values = values.map(|value| {
+            let range = value.range();
+            let is_atomic = self.effects.changes_atomically(op, &range, &self.memory);
+            let of_host = !is_device_address(value.address);
+            Meeting {
+                value,
+                before: of_host.then(|| self.current(value)).flatten(),
+                how: match is_atomic {
+                    true => How::Atomically,
+                    false => How::Anew,
+                },
+            }
         });
         Landing {
             values: values.collect(),
@@ -189,12 +224,12 @@ impl Simulator {
 
     /// The operation has landed.
     pub(in crate::driver) fn landed(&mut self, op: OpId, effect: &Effect, landing: Landing) {
-        for (value, before) in landing.values {
+        for Meeting { value, before, how } in landing.values {
             let found = self.current(value);
             if before.is_some() && before != found {
-                self.note(value, before, None);
+                self.note(value, before, None, How::Anew);
             }
-            self.note(value, found, Some(op));
+            self.note(value, found, Some(op), how);
         }
         self.value_waits.written(&landing.written);
         match effect {
@@ -218,35 +253,48 @@ impl Simulator {
         };
         let watched = worth_a_look.iter().filter_map(|place| places.get(place));
         let values: Vec<Value> = watched.map(|watched| watched.value).collect();
-        values
-            .into_iter()
-            .for_each(|value| self.look_at(value, None));
+        values.into_iter().for_each(|value| self.look_at(value));
     }
 
-    /// Takes note of the value if it has changed since the last time.
-    fn look_at(&mut self, value: Value, writer: Option<OpId>) {
+    /// Takes note of the value if the host has changed it since the last time.
+    fn look_at(&mut self, value: Value) {
         let found = self.current(value);
-        self.note(value, found, writer);
+        self.note(value, found, None, How::Anew);
     }
 
     /// Takes note of what the value is.
-    fn note(&mut self, value: Value, found: Option<u64>, writer: Option<OpId>) {
+    fn note(&mut self, value: Value, found: Option<u64>, writer: Option<OpId>, how: How) {
         let Self {
             watched, ordering, ..
         } = self;
         let write = watched.next();
-        let Some(Watched { history, .. }) = watched.places.get_mut(&value.place()) else {
+        let place = watched.places.get_mut(&value.place());
+        let Some(Watched {
+            history, unseen, ..
+        }) = place
+        else {
             return;
         };
         match found {
-            Some(found) if history.newest() == Some(found) => {}
+            Some(found) if history.newest() == Some(found) => {
+                if how == How::Atomically {
+                    ordering.value_written(*unseen.get_or_insert(write), writer);
+                }
+            }
             Some(found) => {
                 ordering.value_written(write, writer);
+                if how == How::Atomically {
+                    let earlier = history.newest_write().into_iter().chain(*unseen);
+                    earlier.for_each(|earlier| ordering.value_continued(write, earlier));
+                }
+                if let Some(unseen) = unseen.take() {
+                    ordering.value_forgotten(unseen);
+                }
                 history.push(found, write);
                 history.forget(|write| ordering.is_known_to_all(write));
             }
             None => {
-                let writes = history.writes();
+                let writes = history.writes().chain(*unseen);
                 writes.for_each(|write| ordering.value_forgotten(write));
                 watched.places.remove(&value.place());
                 watched.of_host.remove(&value.place());
@@ -261,6 +309,6 @@ impl Simulator {
             effects, memory, ..
         } = self;
         effects.before_read(value.address, value.bytes(), memory);
-        value.read(memory)
+        effects.value(value, memory)
     }
 }

@@ -39,6 +39,9 @@ impl World {
             Step::WriteValue { thread, slot, flag } => {
                 self.submit_more(*thread, *slot, What::Writes(*flag), Accesses::default())?;
             }
+            Step::CountValue { thread, slot, flag } => {
+                self.submit_more(*thread, *slot, What::Counts(*flag), Accesses::default())?;
+            }
             Step::WaitValue { thread, slot, flag } => {
                 self.submit_more(*thread, *slot, What::Waits(*flag), Accesses::default())?;
             }

@@ -38,6 +38,8 @@ enum What {
     HostFunction,
     /// It writes this flag.
     Writes(usize),
+    /// It goes on with the flag's value.
+    Counts(usize),
     /// It waits for a value of this flag.
     Waits(usize),
     /// It frees this allocation of the oracle.
@@ -271,7 +273,7 @@ impl World {
         what: What,
         accesses: Accesses,
     ) -> Option<()> {
-        if let What::Writes(flag) | What::Waits(flag) = what {
+        if let What::Writes(flag) | What::Counts(flag) | What::Waits(flag) = what {
             self.streams[slot].as_ref()?;
             self.watch(flag);
         }
@@ -387,7 +389,7 @@ impl World {
                 let threads = self.threads.values_mut();
                 threads.for_each(|thread| thread.push(run.node));
             }
-            What::Writes(flag) => {
+            What::Writes(flag) | What::Counts(flag) => {
                 let id = ValueId(self.number());
                 self.checker.accessed(run.operation, &flag_accesses(flag));
                 let found = self
@@ -395,7 +397,12 @@ impl World {
                     .accessed(run.node, run.called, &flag_accesses(flag));
                 self.expected.extend(found);
                 self.checker.value_written(id, Some(run.operation));
-                let written_by = vec![run.node];
+                let mut written_by = vec![run.node];
+                let before = self.values.iter().rfind(|value| value.flag == flag);
+                if let (What::Counts(_), Some(before)) = (run.what, before) {
+                    written_by.extend(&before.written_by);
+                    self.checker.value_continued(id, before.id);
+                }
                 self.values.push(Value {
                     flag,
                     id,

@@ -1,9 +1,10 @@
 //! Parallel synchronisation: `atom`, `red` and `red.async`.
 
+use crate::memory::AtomicChange;
 use crate::ptx::ir::{Instruction, Operand, RegisterId, Space, Type};
 
 use super::super::cost::{Class, Weight};
-use super::super::memory::{self, Combine, Strength};
+use super::super::memory::{self, Combination, Combine, Strength};
 use super::liveness;
 use super::load_store::COMPLETES_BYTES;
 use super::load_store::{Access, space};
@@ -177,15 +178,16 @@ impl Operation {
 /// The new value of an operation on global and on shared memory, as functions of the low bits of cells.
 ///
 /// They differ in `.add.f32`, which flushes subnormal numbers on global memory only.
-fn combine(operation: Operation, kind: Type) -> Option<[Combine; 2]> {
+fn combine(operation: Operation, kind: Type) -> Option<Combination> {
     use Operation::*;
     use Type::*;
     let both: Combine = match (operation, kind) {
         (Add, F32) => {
-            return Some([
-                |old, b, _| flush(add_single(flush(old), flush(b))),
-                |old, b, _| add_single(old, b),
-            ]);
+            return Some(Combination {
+                on_global: |old, b, _| flush(add_single(flush(old), flush(b))),
+                on_shared: |old, b, _| add_single(old, b),
+                change: AtomicChange::Other,
+            });
         }
         (Add, F64) => |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         (Add, F16) => |old, b, _| {
@@ -212,7 +214,16 @@ fn combine(operation: Operation, kind: Type) -> Option<[Combine; 2]> {
         }
         _ => return None,
     };
-    Some([both, both])
+    let change = match operation {
+        Add if !kind.is_float() => AtomicChange::Adds,
+        And | Or => AtomicChange::Bits,
+        _ => AtomicChange::Other,
+    };
+    Some(Combination {
+        on_global: both,
+        on_shared: both,
+        change,
+    })
 }
 
 fn add_single(old: u64, b: u64) -> u64 {
@@ -238,9 +249,9 @@ mod tests {
     use super::*;
 
     fn apply(operation: Operation, kind: Type, old: u64, b: u64, c: u64) -> [u64; 2] {
-        combine(operation, kind)
-            .expect("is implemented")
-            .map(|combine| combine(old, b, c))
+        let combination = combine(operation, kind).expect("is implemented");
+        let both = [combination.on_global, combination.on_shared];
+        both.map(|combine| combine(old, b, c))
     }
 
     #[test]

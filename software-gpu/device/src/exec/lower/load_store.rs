@@ -6,7 +6,7 @@
 use crate::ptx::ir::{Instruction, Operand, Space, Symbol, Type};
 
 use super::super::cost::{Class, Weight, latency};
-use super::super::memory::{self, Combine, Site, Strength};
+use super::super::memory::{self, Combination, Site, Strength};
 use super::super::op::Slot;
 use super::memory_ordering;
 use super::modifiers::Modifiers;
@@ -29,7 +29,7 @@ pub(super) struct Access {
     pub rows: [Slot; 4],
     pub strength: Strength,
     pub exchanges: bool,
-    pub combine: Option<[Combine; 2]>,
+    pub combine: Option<Combination>,
 }
 
 impl Access {

@@ -1,5 +1,7 @@
 //! `atom` and `red`.
 
+use crate::memory::AtomicChange;
+
 use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op};
@@ -10,6 +12,14 @@ use super::target::{Sectors, addresses};
 /// Combines the old value of an atomic operation with its operands, in the low bits.
 pub(in crate::exec) type Combine = fn(old: u64, b: u64, c: u64) -> u64;
 
+/// What an atomic operation does to memory.
+#[derive(Clone, Copy)]
+pub(in crate::exec) struct Combination {
+    pub on_global: Combine,
+    pub on_shared: Combine,
+    pub change: AtomicChange,
+}
+
 struct Atomic;
 
 impl Shape for Atomic {
@@ -17,7 +27,7 @@ impl Shape for Atomic {
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         let site = &cx.code.sites[op.x as usize];
         cx.watch_instruction();
-        let Some([on_global, on_shared]) = site.combine else {
+        let Some(combination) = site.combine else {
             return;
         };
         // SAFETY: lowering made `a` the site's address row.
@@ -35,9 +45,9 @@ impl Shape for Atomic {
                     .before_store(allocation, offset, site.bytes as usize);
             }
             let combine = if target.global.is_some() {
-                on_global
+                combination.on_global
             } else {
-                on_shared
+                combination.on_shared
             };
             // SAFETY: the rows are rows of the frame; the target is aligned and has that many bytes.
             let old = unsafe {
@@ -49,7 +59,9 @@ impl Shape for Atomic {
             };
             match target.global {
                 Some((allocation, offset)) => {
-                    cx.hold.atomic_done(allocation, offset, site.bytes as usize);
+                    let (bytes, change) = (site.bytes as usize, combination.change);
+                    cx.hold
+                        .changed_atomically(allocation, offset, bytes, change);
                     cx.cost.atomics += 1;
                     sectors.touch(addresses[lane]);
                 }

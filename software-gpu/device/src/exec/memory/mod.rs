@@ -25,7 +25,7 @@ use crate::ptx::ir::Space;
 
 use super::op::Slot;
 
-pub(super) use atomic::{Combine, atomic};
+pub(super) use atomic::{Combination, Combine, atomic};
 pub(super) use copy::{
     announce_copies, commit_copies, copy_async, copy_bulk, wait_for_all_copies, wait_for_copies,
 };
@@ -73,8 +73,8 @@ pub(super) struct Site {
     pub cache: u32,
     /// Of an atomic operation: whether the new value does not depend on the old one.
     pub exchanges: bool,
-    /// Of an atomic operation: on global memory, and on shared.
-    pub combine: Option<[Combine; 2]>,
+    /// Of an atomic operation: what it does.
+    pub combine: Option<Combination>,
 }
 
 /// What an access promises to other threads: see "Memory Consistency Model" in the PTX ISA.

@@ -79,6 +79,13 @@ impl Order {
         self.values.insert(write, host);
     }
 
+    /// The write has gone on with what `earlier` wrote.
+    pub(in crate::order) fn value_continued(&mut self, write: ValueId, earlier: ValueId) {
+        if let Some(clock) = self.values.get(&earlier).cloned() {
+            self.values.entry(write).or_default().join(&clock);
+        }
+    }
+
     /// The thread has seen what this operation, or this access of the host, has written, and goes on after it.
     pub(in crate::order) fn acquired(&mut self, thread: ThreadId, writer: &Site) {
         if let Some(clock) = writer.seen_after() {
