@@ -79,6 +79,37 @@ fn a_jump_alone_is_left_out() {
     assert_eq!(with(jump), with(branch));
 }
 
+/// Two warps load a KiB each time for two others, 16 cycles of the memory port and 8 of shared memory, or a quarter of that.
+#[test]
+fn a_warp_that_hands_over_what_it_has_loaded_is_busy_while_it_passes() {
+    let fetches = [
+        "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2]; st.shared.v4.u32 [%r6], {%r2, %r3, %r4, %r5};",
+        "ld.global.u32 %r2, [%in]; st.shared.u32 [%r6], %r2;",
+    ];
+    // A barrier for each time.
+    let each = |step: &str| -> String {
+        (1..9)
+            .map(|time| step.replace('#', &time.to_string()))
+            .collect()
+    };
+    let more = |handed_over: &str, taken: &str| {
+        let [all, little] = fetches.map(|fetch| {
+            let body = format!(
+                "mul.wide.u32 %rd2, %t, 12; add.u64 %rd2, %rd2, %in; mov.u32 %r6, tile; mad.lo.u32 %r6, %t, 16, %r6;
+                setp.lt.u32 %p0, %t, 64; @%p0 bra take; {} ret; take: {}",
+                each(&format!("{fetch} {handed_over}")),
+                each(taken)
+            );
+            cycles(".shared .align 16 .b8 tile[2048];", &body, 128)
+        });
+        all - little
+    };
+    assert_eq!(more("", ""), 0.0);
+    // The others end before the last time is over.
+    let busy = more("bar.arrive #, 128;", "bar.sync #, 128;");
+    assert!((7.0 * 18.0..=8.0 * 18.0).contains(&busy), "{busy}");
+}
+
 /// Eight warps load 4 KiB each time, and what each loads leads to what it loads next: 64 cycles of the memory port, which pass while
 /// the first warps wait for their next bytes.
 #[test]

@@ -201,7 +201,7 @@ mod tests {
         let mut phases = Phases::default();
         let mut loaded = cost(0, 6400);
         assert_eq!(
-            phases.barrier(&mut loaded, &mut NOTHING.clone(), at(900, 500), true),
+            phases.barrier(&mut loaded, &mut NOTHING.clone(), at(900, 500)),
             (1000, 500)
         );
         // 4,000 multiply-adds take 1,000 cycles, however short the slowest warp's path is.
@@ -217,7 +217,7 @@ mod tests {
             let latest = (900, 500);
             let end = End { latest, at_once };
             let mut phases = Phases::default();
-            phases.barrier(&mut cost(0, 6400), &mut NOTHING.clone(), end, true)
+            phases.barrier(&mut cost(0, 6400), &mut NOTHING.clone(), end)
         };
         assert_eq!(end(6400), (1000, 500));
         assert_eq!(end(1280), (920, 500));
@@ -227,7 +227,7 @@ mod tests {
             latest: (900, 0),
             at_once: 64,
         };
-        let passed = phases.barrier(&mut cost(0, 64 * 2000), &mut NOTHING.clone(), end, true);
+        let passed = phases.barrier(&mut cost(0, 64 * 2000), &mut NOTHING.clone(), end);
         assert_eq!(passed, (2000, 0));
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let mut barrier = |read, written| {
             cost.global_read_bytes += read;
             cost.global_write_bytes += written;
-            let end = phases.barrier(&mut cost, &mut NOTHING.clone(), at(cycle, 0), true);
+            let end = phases.barrier(&mut cost, &mut NOTHING.clone(), at(cycle, 0));
             cycle = end.0;
             cost.exposed_bytes
         };
@@ -260,11 +260,11 @@ mod tests {
             ..cost(0, 6400)
         };
         assert_eq!(
-            phases.barrier(&mut passing(1600), &mut NOTHING.clone(), at(900, 0), true),
+            phases.barrier(&mut passing(1600), &mut NOTHING.clone(), at(900, 0)),
             (1100, 0)
         );
         assert_eq!(
-            phases.barrier(&mut passing(4800), &mut NOTHING.clone(), at(1100, 0), true),
+            phases.barrier(&mut passing(4800), &mut NOTHING.clone(), at(1100, 0)),
             (1300, 0)
         );
     }
@@ -280,7 +280,7 @@ mod tests {
                 },
             );
             let mut cost = cost(0, 6400);
-            let end = phases.barrier(&mut cost, &mut ahead, at(900, 0), true);
+            let end = phases.barrier(&mut cost, &mut ahead, at(900, 0));
             (end, ahead.phase)
         };
         assert_eq!(ring(0), ((1000, 0), 1));
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_barrier_before_any_load_cuts_nothing() {
         let mut phases = Phases::default();
-        let end = phases.barrier(&mut cost(4000, 0), &mut NOTHING.clone(), at(900, 500), true);
+        let end = phases.barrier(&mut cost(4000, 0), &mut NOTHING.clone(), at(900, 500));
         assert_eq!(end, (900, 500));
         let block = phases.block(cost(8000, 0), NOTHING, at(950, 0), false);
         assert_eq!(
@@ -310,15 +310,17 @@ mod tests {
     }
 
     #[test]
-    fn where_some_do_not_wait_stores_are_in_the_way_of_loads() {
+    fn those_that_hand_over_are_busy_while_it_passes() {
         let mut phases = Phases::default();
-        let mut cost = cost(4000, 100);
-        cost.global_write_bytes = 60;
-        assert_eq!(
-            phases.barrier(&mut cost, &mut NOTHING.clone(), at(900, 0), false),
-            (900, 0)
-        );
-        assert_eq!(cost.exposed_bytes, 160);
+        let begun = phases.handed_over(&mut cost(256, 0), &NOTHING);
+        assert_eq!(begun, 0);
+        let mut cost = cost(512, 6400);
+        (cost.global_write_bytes, cost.shared_bytes) = (640, 1024);
+        // 1024 bytes of shared memory, 6400 and 640 of global memory; of these what is stored is in the way of loads.
+        assert_eq!(phases.handed_over(&mut cost, &NOTHING), 8 + 110);
+        assert_eq!(cost.exposed_bytes, 640);
+        assert_eq!(phases.handed_over(&mut cost, &NOTHING), 0);
+        assert_eq!(cost.exposed_bytes, 640);
         let block = phases.block(cost, NOTHING, at(900, 0), false);
         assert_eq!(block.coupling, Coupling::Handed);
     }
@@ -326,12 +328,7 @@ mod tests {
     #[test]
     fn a_hit_saves_nothing_where_a_unit_is_the_bottleneck() {
         let mut phases = Phases::default();
-        let end = phases.barrier(
-            &mut cost(4000, 64),
-            &mut NOTHING.clone(),
-            at(900, 500),
-            true,
-        );
+        let end = phases.barrier(&mut cost(4000, 64), &mut NOTHING.clone(), at(900, 500));
         assert_eq!(end, (1001, 0));
     }
 }
