@@ -428,13 +428,8 @@ mod tests {
     #[test]
     fn trees_do_what_arrays_do() {
         const CHAINS: [usize; 8] = [0, 1, 15, 16, 255, 256, 4095, 70_000];
-        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut random = |bound: u64| {
-            bits ^= bits << 13;
-            bits ^= bits >> 7;
-            bits ^= bits << 17;
-            bits % bound
-        };
+        let mut numbers = fastrand::Rng::with_seed(1);
+        let mut random = |bound: u64| numbers.u64(..bound);
         let mut clocks = vec![(Clock::default(), [0_u64; 8]); 6];
         for _ in 0..20_000 {
             let (at, from) = (random(6) as usize, random(6) as usize);
