@@ -8,6 +8,11 @@ use std::process::{Command, Output};
 
 /// The example `lesson`, which cargo builds beside the tests.
 fn lesson(arguments: &[&str]) -> Output {
+    lesson_with(arguments, &[])
+}
+
+/// The same with these environment variables.
+fn lesson_with(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let test = std::env::current_exe().unwrap();
     let folder: PathBuf = test.ancestors().nth(2).unwrap().join("examples");
     // No NVIDIA GPU is visible, even on a machine that has one.
@@ -16,6 +21,7 @@ fn lesson(arguments: &[&str]) -> Output {
         .env("CUDA_VISIBLE_DEVICES", "-1")
         .env_remove("CUDA_DRIVER")
         .env_remove("SOFTWARE_GPU")
+        .envs(environment.iter().copied())
         .output()
         .unwrap()
 }
@@ -116,6 +122,28 @@ fn an_unknown_gpu_is_bad_usage_and_the_known_ones_are_listed() {
         assert_eq!(code(&output), 2, "{gpu}");
         assert!(stderr(&output).contains(reason), "{}", stderr(&output));
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_value_in_the_environment_that_cannot_be_used_is_bad_usage_and_is_named() {
+    for (variable, values) in [
+        ("CUDA_DRIVER", &["gpu", "Software"][..]),
+        ("SOFTWARE_GPU", &["abacus", "./nowhere.toml"]),
+        ("SOFTWARE_GPU_COUNT", &["", "0", "9", "two"]),
+        ("SOFTWARE_GPU_INSTRUCTION_BUDGET", &["0", "-1", "1e9"]),
+        ("SOFTWARE_GPU_RACES", &["on", "Fail"]),
+    ] {
+        for value in values {
+            for arguments in [&[][..], &["--describe"]] {
+                let output = lesson_with(arguments, &[(variable, value)]);
+                let said = stderr(&output);
+                assert_eq!(code(&output), 2, "{variable}={value} {arguments:?}: {said}");
+                assert!(said.contains(variable) && said.contains(value), "{said}");
+                assert_eq!(said.lines().count(), 1, "{said}");
+                assert!(output.stdout.is_empty());
+            }
+        }
     }
 }
 

@@ -76,10 +76,22 @@ fn a_stream_for_each_operation(bencher: Bencher, streams: usize) {
 }
 
 /// Streams that each wait for a value of their own, which one stream then writes.
-#[divan::bench(args = [100, 1_000, 4_000], sample_count = 3)]
+#[divan::bench(args = [100, 1_000, 4_000, 16_000], sample_count = 3)]
 fn a_value_for_each_stream(bencher: Bencher, streams: usize) {
     let driver = Driver::new();
     let flags = driver.allocate(4 * streams).unwrap();
+    values_for_streams(bencher, &driver, flags, streams);
+}
+
+/// The same with values in page-locked memory, which the host could write at any time.
+#[divan::bench(args = [100, 1_000], sample_count = 3)]
+fn a_page_locked_value_for_each_stream(bencher: Bencher, streams: usize) {
+    let driver = Driver::new();
+    let flags = driver.pinned(4 * streams);
+    values_for_streams(bencher, &driver, flags.pointer() as Address, streams);
+}
+
+fn values_for_streams(bencher: Bencher, driver: &Driver, flags: Address, streams: usize) {
     let writer = driver.stream(NON_BLOCKING);
     let waiting: Vec<_> = (0..streams).map(|_| driver.stream(NON_BLOCKING)).collect();
     bencher

@@ -35,13 +35,8 @@ fn run(source: &str, launch: Launch, inputs: [&[u32]; 3], words: usize) -> Resul
 
 /// Numbers without a pattern, the same in each run.
 fn noise(seed: u32) -> impl FnMut() -> u32 {
-    let mut state = seed.wrapping_mul(2_654_435_769) | 1;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state
-    }
+    let mut numbers = fastrand::Rng::with_seed(seed.into());
+    move || numbers.u32(..)
 }
 
 type Matrix<const ROWS: usize, const COLUMNS: usize> = [[f32; COLUMNS]; ROWS];

@@ -255,14 +255,8 @@ impl Layout {
 
 /// Small numbers without a pattern: all sums are exact.
 fn noise(seed: usize, count: usize) -> Vec<f32> {
-    let mut state = (seed as u32).wrapping_mul(2_654_435_769) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        (state >> 8) % 33
-    };
-    (0..count).map(|_| next() as f32 - 16.0).collect()
+    let mut numbers = fastrand::Rng::with_seed(seed as u64);
+    (0..count).map(|_| numbers.i8(-16..=16).into()).collect()
 }
 
 fn rows(seed: usize, count: usize) -> Rows {

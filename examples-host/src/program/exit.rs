@@ -33,7 +33,7 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     };
     match select {
         Some(SelectError::Absent { .. }) => return Some(Exit::DeviceLacks),
-        Some(SelectError::Environment(_) | SelectError::Profile(_)) => {
+        Some(SelectError::Environment(_) | SelectError::Misconfigured(_)) => {
             return Some(Exit::Usage);
         }
         _ => {}

@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use conformance::rule::Rule;
 use conformance::supervisor::{Supervisor, Verdict};
 use conformance::{device, rules, worker};
+use libcuda::SelectError;
 
 /// Check rules of the CUDA driver API on the device that CUDA_DRIVER selects: software (the default), nvidia or auto.
 ///
@@ -114,7 +115,7 @@ fn try_rules(options: &Options, chosen: &[&'static Rule]) -> Result<ExitCode> {
         Err(error) => {
             eprintln!("error: {error}");
             return Ok(ExitCode::from(match error {
-                libcuda::SelectError::Environment(_) => BAD_USAGE,
+                SelectError::Environment(_) | SelectError::Misconfigured(_) => BAD_USAGE,
                 _ => NO_DEVICE,
             }));
         }

@@ -3,7 +3,7 @@
 use crate::exit;
 use crate::nvidia::{Nvidia, forwards_here};
 use crate::result::{CuResult, ERROR_INVALID_VALUE, ERROR_NO_DEVICE};
-use crate::software;
+use crate::software::{self, Misconfigured};
 use std::cell::Cell;
 use std::env::{self, VarError};
 use std::fmt;
@@ -126,9 +126,9 @@ pub enum SelectError {
     /// is not its source, which would print it twice.
     #[error("{VARIABLE}: {0}")]
     Environment(UnknownChoice),
-    /// The environment variable `SOFTWARE_GPU` names no profile of the software GPU. The message is complete.
-    #[error("{0}")]
-    Profile(String),
+    /// An environment variable of the software GPU has a value that cannot be used.
+    #[error(transparent)]
+    Misconfigured(#[from] Misconfigured),
     /// The choice is under way: the library that was found as NVIDIA's driver calls back into this one.
     #[error("{}", forwards_here())]
     CalledBack,
@@ -218,7 +218,7 @@ fn choose(choice: Choice) -> Result<Selected, SelectError> {
             Err(reason) => format!("NVIDIA's driver: {reason}"),
         }
     };
-    software::profile().map_err(|error| SelectError::Profile(error.to_string()))?;
+    software::configure()?;
     software::fill_slots();
     Ok(Selected {
         choice,

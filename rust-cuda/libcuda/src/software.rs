@@ -4,7 +4,9 @@ use crate::slots;
 use core::ptr::NonNull;
 use software_gpu::driver::entry_point;
 
-pub use software_gpu::driver::{ChoiceError, profile, use_count, use_profile};
+pub use software_gpu::driver::{
+    ChoiceError, Misconfigured, configure, profile, use_count, use_profile,
+};
 
 /// Makes every exported function jump into the software GPU.
 pub(crate) fn fill_slots() {

@@ -32,6 +32,7 @@
 mod c_abi;
 mod checkers;
 mod devices;
+mod environment;
 mod graph;
 mod host;
 mod launch;
@@ -47,6 +48,7 @@ pub use c_abi::symbols::{entry_point, entry_points};
 pub(crate) use checkers::ordering::{host_accessed, host_acquired, name_stream};
 pub use devices::count::use_count;
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
+pub use environment::{Misconfigured, configure};
 pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };

@@ -59,7 +59,7 @@ fn the_driver_and_its_checker_keep_the_rules() {
     let mut world = World::new();
     let mut racy = 0;
     for seed in first..first + programs {
-        let program = Random(seed).program();
+        let program = Random(fastrand::Rng::with_seed(seed)).program();
         match world.run(&program) {
             Ok(races) => racy += u64::from(races),
             Err(_) => report(&mut world, seed, program),

@@ -116,16 +116,12 @@ pub enum Step {
     Exit,
 }
 
-/// Numbers that are the same for the same seed (SplitMix64).
-pub struct Random(pub u64);
+/// Numbers that are the same for the same seed.
+pub struct Random(pub fastrand::Rng);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
+        self.0.usize(..bound.max(1))
     }
 
     fn step(&mut self) -> Step {

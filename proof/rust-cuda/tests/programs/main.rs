@@ -36,14 +36,8 @@ fn download<T: DeviceCopy + Clone>(buffer: &DeviceBuffer<T>, blank: T) -> Result
 
 /// Numbers between -1 and 1.
 fn numbers(seed: u32, count: usize) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as f32 / (1_u64 << 31) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
+    let mut numbers = fastrand::Rng::with_seed(seed.into());
+    (0..count).map(|_| 2.0 * numbers.f32() - 1.0).collect()
 }
 
 #[test]

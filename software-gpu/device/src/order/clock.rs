@@ -103,18 +103,19 @@ impl Clock {
         }
     }
 
-    /// As [`join`](Self::join), if this clock has joined `before` already, which `other` has grown from: costs as much as
-    /// those two differ.
-    pub(super) fn join_since(&mut self, other: &Self, before: &Self) {
-        let (Some(root), Some(known)) = (&other.root, &before.root) else {
-            return self.join(other);
-        };
-        if self.root.is_none() || other.height != before.height {
+    /// As [`join`](Self::join), if this clock has joined those `before` already: costs as much as `other` differs from them.
+    pub(super) fn join_since<const N: usize>(&mut self, other: &Self, before: [&Self; N]) {
+        let Some(root) = &other.root else { return };
+        let known = before.map(|before| match before.height == other.height {
+            true => before.root.as_ref(),
+            false => None,
+        });
+        if self.root.is_none() || known.iter().all(Option::is_none) {
             return self.join(other);
         }
-        for step in Node::news(root, known, other.height, 0) {
-            self.learn(step);
-        }
+        let mut news = Vec::new();
+        Node::news(root, known, other.height, 0, &mut news);
+        news.into_iter().for_each(|step| self.learn(step));
     }
 
     /// Only what both clocks know.
@@ -153,7 +154,7 @@ impl Clock {
     pub(super) fn steps(&self) -> Vec<Epoch> {
         let mut steps = Vec::new();
         if let Some(root) = &self.root {
-            root.steps(self.height, 0, &mut steps);
+            Node::news(root, [], self.height, 0, &mut steps);
         }
         steps
     }
@@ -222,56 +223,47 @@ impl Node {
         Some(node)
     }
 
-    /// The steps of `node` in those parts that are not `known`'s own.
-    fn news(node: &Arc<Self>, known: &Arc<Self>, height: u32, first: usize) -> Vec<Epoch> {
-        let mut news = Vec::new();
-        if Arc::ptr_eq(node, known) {
-            return news;
+    fn child(&self, index: usize) -> Option<&Arc<Self>> {
+        match self {
+            Self::Leaf(_) => None,
+            Self::Branch(children) => children[index].as_ref(),
         }
-        visited::node();
-        match (&**node, &**known) {
-            (Self::Branch(children), Self::Branch(before)) => {
-                let below = reach(height - 1);
-                for (index, (child, before)) in children.iter().zip(before).enumerate() {
-                    let first = first + index * below;
-                    match (child, before) {
-                        (None, _) => {}
-                        (Some(child), None) => child.steps(height - 1, first, &mut news),
-                        (Some(child), Some(before)) => {
-                            news.extend(Self::news(child, before, height - 1, first));
-                        }
-                    }
-                }
-            }
-            (Self::Leaf(positions), Self::Leaf(before)) => {
-                let all = (first..).zip(positions.iter().zip(before));
-                let grown = all.filter(|(_, (position, before))| position > before);
-                news.extend(grown.map(|(chain, (position, _))| Epoch {
-                    chain,
-                    position: *position,
-                }));
-            }
-            _ => node.steps(height, first, &mut news),
-        }
-        news
     }
 
-    fn steps(&self, height: u32, first: usize, steps: &mut Vec<Epoch>) {
-        visited::node();
+    fn position(&self, index: usize) -> u64 {
         match self {
+            Self::Leaf(positions) => positions[index],
+            Self::Branch(_) => 0,
+        }
+    }
+
+    /// The steps of `node` that are in none of the `known` ones. Looks at no part that is also one of theirs.
+    fn news<const N: usize>(
+        node: &Arc<Self>,
+        known: [Option<&Arc<Self>>; N],
+        height: u32,
+        first: usize,
+        news: &mut Vec<Epoch>,
+    ) {
+        if known.iter().flatten().any(|known| Arc::ptr_eq(node, known)) {
+            return;
+        }
+        visited::node();
+        match &**node {
             Self::Leaf(positions) => {
-                let known = (first..)
-                    .zip(positions)
-                    .filter(|(_, position)| **position > 0);
-                steps.extend(known.map(|(chain, position)| Epoch {
-                    chain,
-                    position: *position,
-                }));
+                let all = positions.iter().enumerate().map(|(index, position)| {
+                    let known = known.iter().flatten().map(|known| known.position(index));
+                    (first + index, *position, known.max().unwrap_or(0))
+                });
+                let grown = all.filter(|(_, position, known)| position > known);
+                news.extend(grown.map(|(chain, position, _)| Epoch { chain, position }));
             }
             Self::Branch(children) => {
                 for (index, child) in children.iter().enumerate() {
                     if let Some(child) = child {
-                        child.steps(height - 1, first + index * reach(height - 1), steps);
+                        let known = known.map(|known| known?.child(index));
+                        let first = first + index * reach(height - 1);
+                        Self::news(child, known, height - 1, first, news);
                     }
                 }
             }
@@ -436,13 +428,8 @@ mod tests {
     #[test]
     fn trees_do_what_arrays_do() {
         const CHAINS: [usize; 8] = [0, 1, 15, 16, 255, 256, 4095, 70_000];
-        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut random = |bound: u64| {
-            bits ^= bits << 13;
-            bits ^= bits >> 7;
-            bits ^= bits << 17;
-            bits % bound
-        };
+        let mut numbers = fastrand::Rng::with_seed(1);
+        let mut random = |bound: u64| numbers.u64(..bound);
         let mut clocks = vec![(Clock::default(), [0_u64; 8]); 6];
         for _ in 0..20_000 {
             let (at, from) = (random(6) as usize, random(6) as usize);
@@ -455,7 +442,7 @@ mod tests {
                     let mut grown = other.clone();
                     clock.join(&other);
                     grown.learn(epoch(CHAINS[at], 7));
-                    clock.join_since(&grown, &other);
+                    clock.join_since(&grown, [&Clock::default(), &other]);
                     theirs.for_each(|(own, other)| *own = (*own).max(other));
                     positions[at] = positions[at].max(7);
                 }

@@ -5,8 +5,9 @@
 //! with it through a lock. What comes behind such an operation was submitted long before. So it notes whose knowledge it
 //! still lacks, and gets it when it runs itself, which is later.
 //!
-//! Whoever knows a step knows what that step knew when it was submitted. So two comparisons of one step each mostly tell
-//! which of two is the whole: a join then takes over a clock, or nothing, however many chains there are.
+//! Whoever knows a step knows what that step knew when it was submitted, and has learned or is still to learn what that
+//! learns later. So two comparisons of one step each mostly tell which of two is the whole: a join then takes over a clock,
+//! or nothing, however many chains there are.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,8 @@ pub(super) struct Known {
     clock: Clock,
     /// Of each chain the last step before that learns something when it runs.
     late: Clock,
-    /// The step that knew just this clock when it was submitted, if there is one.
+    /// The step that knows just this, if there is one: what it knew when it was submitted, and of what is learned late as
+    /// much as was taken over.
     step: Option<Epoch>,
 }
 
@@ -36,21 +38,22 @@ impl Known {
     pub(super) fn join(&mut self, other: &Self) {
         if !self.takes_over(other) {
             self.learn(&other.clock);
+            self.late.join(&other.late);
         }
-        self.late.join(&other.late);
     }
 
-    /// As [`join`](Self::join) with what grows and was joined before, when it was `fed`: costs as much as it has grown.
-    pub(super) fn join_since(&mut self, other: &Self, fed: &Clock) {
+    /// As [`join`](Self::join) with what this has learned some of, when it was `fed` those clocks: costs as much as that has
+    /// grown.
+    pub(super) fn join_since<const N: usize>(&mut self, other: &Self, fed: [&Clock; N]) {
         if !self.takes_over(other) {
             self.learn_since(&other.clock, fed);
+            self.late.join(&other.late);
         }
-        self.late.join(&other.late);
     }
 
     /// As [`join_since`](Self::join_since), and `fed` is what was joined.
     pub(super) fn follow(&mut self, other: &Self, fed: &mut Clock) {
-        self.join_since(other, fed);
+        self.join_since(other, [fed]);
         *fed = other.clock.clone();
     }
 
@@ -60,11 +63,28 @@ impl Known {
         self.step = None;
     }
 
-    /// As [`learn`](Self::learn) of a clock that has grown since all of it was learned, when it was `fed`.
-    pub(super) fn learn_since(&mut self, clock: &Clock, fed: &Clock) {
-        if !clock.is_same(fed) {
+    /// As [`learn`](Self::learn) of a clock some of which was learned before, when this was `fed` those clocks.
+    pub(super) fn learn_since<const N: usize>(&mut self, clock: &Clock, fed: [&Clock; N]) {
+        if !fed.iter().any(|fed| clock.is_same(fed)) {
             self.clock.join_since(clock, fed);
             self.step = None;
+        }
+    }
+
+    /// What this step knew when it ran.
+    pub(super) fn of(step: Epoch, clock: Clock) -> Self {
+        Self {
+            clock,
+            late: Clock::default(),
+            step: Some(step),
+        }
+    }
+
+    /// Whether this clock knows all of it, and has learned what there was.
+    pub(super) fn is_known_to(&self, clock: &Clock) -> bool {
+        match self.step {
+            Some(step) => clock.knows(step),
+            None => clock.knows_all(&self.clock),
         }
     }
 
@@ -74,7 +94,7 @@ impl Known {
         self.step = Some(step);
     }
 
-    /// Joins the other's clock if one of the two is the whole, as far as one step tells.
+    /// Joins the other if one of the two is the whole, as far as one step tells.
     fn takes_over(&mut self, other: &Self) -> bool {
         let knows = |clock: &Clock, known: &Self| match known.step {
             Some(step) => clock.knows(step),
@@ -85,8 +105,7 @@ impl Known {
         }
         let grows = knows(&other.clock, self);
         if grows {
-            self.clock = other.clock.clone();
-            self.step = other.step;
+            *self = other.clone();
         }
         grows
     }
@@ -102,9 +121,14 @@ impl Known {
             return;
         }
         let late = std::mem::take(&mut self.late);
+        // What steps have learned is mostly the same: only what one knows and the one before did not is new.
+        let mut before = &Clock::default();
         for step in late.steps() {
             match learned.0.get(&step) {
-                Some(clock) => self.learn(clock),
+                Some(clock) => {
+                    self.clock.join_since(clock, [before]);
+                    before = clock;
+                }
                 None => self.late.learn(step),
             }
         }
@@ -154,7 +178,7 @@ mod tests {
         let other = known(&[epoch(2, 1)]);
         let grown: [fn(&mut Known, &Known); 3] = [
             |known, other| known.learn(other.clock()),
-            |known, other| known.learn_since(other.clock(), &Clock::default()),
+            |known, other| known.learn_since(other.clock(), [&Clock::default()]),
             |known, other| known.join(other),
         ];
         for grow in grown {

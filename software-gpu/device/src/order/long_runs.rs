@@ -52,11 +52,16 @@ impl Run {
         self.run(stream, &accesses);
     }
 
-    fn run(&mut self, stream: u64, accesses: &Accesses) {
+    fn submit(&mut self, stream: StreamId) -> OperationId {
         self.last += 1;
         let operation = OperationId(self.last);
         self.checker
-            .submitted(HOST, StreamId(stream), operation, &[], "kernel".into());
+            .submitted(HOST, stream, operation, &[], "kernel".into());
+        operation
+    }
+
+    fn run(&mut self, stream: u64, accesses: &Accesses) {
+        let operation = self.submit(StreamId(stream));
         self.checker.accessed(operation, accesses);
         self.checker.ended(operation);
     }
@@ -243,6 +248,46 @@ fn assert_linear(operations: u64, run: impl Fn(u64)) {
         twice <= 3 * once + operations as usize,
         "{operations} operations look at {once}, twice as many at {twice}"
     );
+}
+
+/// Streams that each wait for a value of their own, which one stream then writes, and a wait of the host for all of them.
+#[test]
+fn a_wait_for_streams_that_waited_for_values_looks_at_each_of_them() {
+    assert_linear(1000, |streams| {
+        let mut run = Run::new(streams + 1);
+        let writer = StreamId(streams + 1);
+        for round in 0..3 {
+            let waits: Vec<_> = (1..=streams)
+                .map(|stream| {
+                    let wait = run.submit(StreamId(stream));
+                    run.checker.learns(wait);
+                    wait
+                })
+                .collect();
+            let writes: Vec<_> = (1..=streams).map(|_| run.submit(writer)).collect();
+            let synchronises = WaitId(round);
+            run.checker.waits(synchronises, |checker| {
+                checker.context_synchronized(HOST, ContextId(1));
+            });
+            for ((stream, wait), write) in (1..).zip(waits).zip(writes) {
+                let (value, place) = (
+                    ValueId(round * streams + stream),
+                    stream * 4..stream * 4 + 4,
+                );
+                let accesses = Accesses {
+                    atomics: place.clone().into(),
+                    ..Accesses::default()
+                };
+                run.checker.accessed(write, &accesses);
+                run.checker.value_written(value, Some(write));
+                run.checker.ended(write);
+                run.checker.value_found(wait, place, Some(value));
+                run.checker.ended(wait);
+            }
+            run.checker.returned(synchronises);
+        }
+        assert!(run.checker.take_findings().is_empty());
+    });
 }
 
 /// Kernels that each store to other places all over a buffer, and nothing waits.

@@ -7,11 +7,9 @@ use super::errors::{self, CudaError};
 use super::introduced::{self, Missing};
 use super::types::Out;
 use crate::driver::checkers::ordering::Ordering;
-use crate::driver::devices::profile_choice;
+use crate::driver::environment;
 use crate::driver::host::call::Call;
 use crate::driver::host::costs::Cost;
-use crate::driver::simulation::instruction_budget;
-use crate::reports;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
 pub(in crate::driver) const VERSION: c_int = 13_000;
@@ -27,20 +25,11 @@ entry_points! {
         if flags != 0 {
             return Err(CudaError::InvalidValue);
         }
-        if let Err(error) = profile_choice::profile() {
-            crate::say!("software GPU: {error}");
-            return Err(CudaError::InvalidValue);
-        }
-        let misnamed = reports::misnamed();
-        if let Some(reason) = misnamed.as_deref().or(instruction_budget::misconfigured()) {
-            crate::say!("software GPU: cuInit: {reason}");
+        if let Err(reason) = environment::configure() {
+            crate::say!("software GPU: {reason}");
             return Err(CudaError::InvalidValue);
         }
         let mut call = Call::begin()?;
-        if let Some(reason) = &call.misconfigured {
-            crate::say!("software GPU: cuInit: {reason}");
-            return Err(CudaError::NoDevice);
-        }
         call.spend(Cost::Other);
         if !call.initialized {
             call.ordering = Ordering::new();

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::driver::environment::Misconfigured;
+
 /// The variable's name.
 const VARIABLE: &str = "SOFTWARE_GPU_COUNT";
 /// As many as one NVLink switch of a server joins.
@@ -19,19 +21,23 @@ pub fn use_count(count: usize) {
 /// The number that the environment asks for; where it asks for none, that of [`use_count`], else 1.
 ///
 /// # Errors
-/// What is wrong with the variable, in a sentence.
-pub(in crate::driver) fn device_count() -> Result<usize, String> {
+/// When the variable is no number of devices.
+pub(in crate::driver) fn device_count() -> Result<usize, Misconfigured> {
     match std::env::var_os(VARIABLE) {
         None => Ok(DEFAULT.load(Ordering::Relaxed)),
         Some(value) => parse(&value.to_string_lossy()),
     }
 }
 
-fn parse(value: &str) -> Result<usize, String> {
+fn parse(value: &str) -> Result<usize, Misconfigured> {
     let count = value.trim().parse().ok();
     count
         .filter(|count| (1..=MOST).contains(count))
-        .ok_or_else(|| format!("{VARIABLE} is `{value}`: a number from 1 to {MOST} is expected"))
+        .ok_or_else(|| {
+            Misconfigured(format!(
+                "{VARIABLE} is `{value}`: a number from 1 to {MOST} is expected"
+            ))
+        })
 }
 
 #[cfg(test)]
@@ -47,7 +53,7 @@ mod tests {
     #[test]
     fn anything_else_is_named() {
         for value in ["0", "9", "", "two", "-1"] {
-            let refusal = parse(value).expect_err("no number of devices");
+            let Misconfigured(refusal) = parse(value).expect_err("no number of devices");
             assert!(refusal.contains(&format!("`{value}`")), "{refusal}");
         }
     }

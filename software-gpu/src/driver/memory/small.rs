@@ -282,13 +282,8 @@ mod tests {
         let size = scene.host.allocation_chunk_bytes.value as u64;
         let mut naive = Naive::default();
         let mut live: Vec<(u64, usize, usize, u64)> = Vec::new();
-        let mut bits = 0x0123_4567_89ab_cdef_u64;
-        let mut random = |bound: u64| {
-            bits ^= bits << 13;
-            bits ^= bits >> 7;
-            bits ^= bits << 17;
-            (bits >> 11) % bound
-        };
+        let mut numbers = fastrand::Rng::with_seed(1);
+        let mut random = |bound: u64| numbers.u64(..bound);
         for address in 1..3000 {
             if live.len() > 40 || (!live.is_empty() && random(3) == 0) {
                 let (address, bytes, chunk, start) =

@@ -74,9 +74,14 @@ impl Effects {
     }
 
     fn withdraw_all(&mut self, space: &AddressSpace) {
-        for kernel in &mut self.kernels {
+        if let Some(kernel) = self.showing() {
             kernel.withdraw(space);
         }
+    }
+
+    /// The kernel whose stores are in memory. It can only be the one executed last: that has read what was there before.
+    fn showing(&mut self) -> Option<&mut Executed> {
+        self.kernels.last_mut().filter(|kernel| kernel.showing)
     }
 
     /// A kernel was executed.
@@ -198,10 +203,8 @@ impl Effects {
 
     /// The program is about to run and may look at page-locked memory.
     pub(in crate::driver) fn before_host(&mut self, space: &AddressSpace) {
-        for kernel in &mut self.kernels {
-            if kernel.showing && kernel.writes_host() {
-                kernel.withdraw(space);
-            }
+        if let Some(kernel) = self.showing().filter(|kernel| kernel.writes_host()) {
+            kernel.withdraw(space);
         }
         self.hide_atomics(space);
     }
@@ -299,10 +302,9 @@ impl Effects {
         bytes: usize,
         space: &AddressSpace,
     ) {
-        for kernel in &mut self.kernels {
-            if kernel.showing && kernel.writes.overlaps(address, bytes) {
-                kernel.withdraw(space);
-            }
+        let noticed = |kernel: &&mut Executed| kernel.writes.overlaps(address, bytes);
+        if let Some(kernel) = self.showing().filter(noticed) {
+            kernel.withdraw(space);
         }
     }
 

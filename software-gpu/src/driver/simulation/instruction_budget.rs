@@ -3,25 +3,28 @@
 use std::env;
 use std::sync::LazyLock;
 
+use crate::driver::environment::Misconfigured;
+
 /// The environment variable that sets the budget.
-pub(in crate::driver) const VARIABLE: &str = "SOFTWARE_GPU_INSTRUCTION_BUDGET";
+const VARIABLE: &str = "SOFTWARE_GPU_INSTRUCTION_BUDGET";
 
 /// Without it: about five seconds of a loop that polls memory, on the computers of today.
 const DEFAULT: u64 = 1 << 27;
 
-static BUDGET: LazyLock<Result<u64, String>> = LazyLock::new(|| {
+static BUDGET: LazyLock<Result<u64, Misconfigured>> = LazyLock::new(|| {
     let word = env::var_os(VARIABLE).unwrap_or_default();
-    parse(&word.to_string_lossy()).map_err(|message| format!("{VARIABLE}: {message}"))
+    parse(&word.to_string_lossy())
+        .map_err(|message| Misconfigured(format!("{VARIABLE}: {message}")))
 });
 
 /// Warp instructions that one block may execute. Atomic operations count once for each thread.
 pub(in crate::driver) fn instruction_budget() -> u64 {
-    BUDGET.as_ref().copied().unwrap_or(DEFAULT)
+    *BUDGET.as_ref().unwrap_or(&DEFAULT)
 }
 
-/// Why the environment sets no budget.
-pub(in crate::driver) fn misconfigured() -> Option<&'static str> {
-    BUDGET.as_ref().err().map(String::as_str)
+/// Refuses an environment variable that sets no budget.
+pub(in crate::driver) fn configure() -> Result<(), Misconfigured> {
+    BUDGET.as_ref().map(|_| ()).map_err(Misconfigured::clone)
 }
 
 /// The budget that `word` sets; the default when it is empty.

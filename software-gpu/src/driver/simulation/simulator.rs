@@ -37,8 +37,6 @@ use crate::timeline::{OpId, Profile, Time, Timeline};
 pub(in crate::driver) struct Simulator {
     /// By ordinal; at least one.
     pub(in crate::driver) devices: Vec<Device>,
-    /// Why `cuInit` has to fail, if it has to.
-    pub(in crate::driver) misconfigured: Option<String>,
     /// Whether `cuInit` was called.
     pub(in crate::driver) initialized: bool,
     pub(in crate::driver) memory: AddressSpace,
@@ -116,11 +114,8 @@ pub(in crate::driver) fn progress() -> &'static Condvar {
 
 impl Simulator {
     fn new() -> Self {
-        let (count, misconfigured) = match device_count() {
-            Ok(count) => (count, None),
-            Err(reason) => (1, Some(reason)),
-        };
-        // `cuInit` refuses what the environment says if it is no profile: then nothing asks for this one.
+        // `cuInit` refuses what the environment says if it cannot be used: then nothing asks for these.
+        let count = device_count().unwrap_or(1);
         let profile = profile_choice::profile().map_or_else(|_| Profile::h200(), Profile::clone);
         let page_locked_limit = profile.host.page_locked_limit_bytes.value as u64;
         let profiles = vec![profile; count];
@@ -132,7 +127,6 @@ impl Simulator {
             memory: AddressSpace::new(&memory, page_locked_limit),
             timeline: Timeline::new(&profiles, connections()),
             devices: profiles.into_iter().map(Device::new).collect(),
-            misconfigured,
             initialized: false,
             now: Time::ZERO,
             threads: HostThreads::default(),

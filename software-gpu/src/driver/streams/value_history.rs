@@ -162,13 +162,8 @@ mod tests {
 
     #[test]
     fn a_question_finds_what_looking_at_each_content_finds() {
-        let mut bits = 0x1357_9bdf_0246_8ace_u64;
-        let mut random = |bound: u64| {
-            bits ^= bits << 13;
-            bits ^= bits >> 7;
-            bits ^= bits << 17;
-            (bits >> 11) % bound
-        };
+        let mut numbers = fastrand::Rng::with_seed(1);
+        let mut random = |bound: u64| numbers.u64(..bound);
         for length in 1..700 {
             let mut contents = vec![random(40)];
             let mut history = History::new(contents[0], 0);

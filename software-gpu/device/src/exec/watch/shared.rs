@@ -533,14 +533,6 @@ mod tests {
     const BYTES: u32 = 1024;
     const WARPS: u32 = 4;
 
-    /// The next number below `end`.
-    fn below(state: &mut u64, end: u32) -> u32 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        (*state >> 20) as u32 % end
-    }
-
     fn found(shared: &Shared) -> Vec<(u32, Kept, Kept)> {
         let all = shared.found.iter();
         all.map(|found| (found.address, found.earlier, found.later))
@@ -632,12 +624,13 @@ mod tests {
 
     #[test]
     fn lanes_at_once_do_what_they_do_one_by_one() {
-        let (mut races, mut united, mut pieces, mut state) = (0, 0, 0, 0x9e37_79b9_7f4a_7c15_u64);
+        let (mut races, mut united, mut pieces) = (0, 0, 0);
+        let mut random = fastrand::Rng::with_seed(1);
         for round in 0..3000 {
             let (mut order, granule) = (Order::default(), 1 << (round % 3));
             order.start(WARPS as usize);
             let (mut whole, mut plain) = (Shared::new(BYTES, granule), Plain::new(granule));
-            let mut next = |end| below(&mut state, end);
+            let mut next = |end| random.u32(..end);
             // Some programs touch whole pieces alone, and some have no races among a warp's lanes.
             let (least, syncs) = ([4, 16][next(2) as usize], next(2) == 0);
             // In some programs a warp accesses memory in the knowledge of an earlier time.
@@ -746,9 +739,9 @@ mod tests {
         const WARPS: u32 = 6;
         const WORDS: u32 = 2 * history::ROW;
         let (mut told, mut clean, mut listed) = (0, 0, 0);
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut random = fastrand::Rng::with_seed(2);
         for round in 0..4000 {
-            let mut next = |end| below(&mut state, end);
+            let mut next = |end| random.u32(..end);
             let (mut order, mut shared) = (Order::default(), Shared::new(WORDS * 4, 4));
             order.start(WARPS as usize);
             let mut words = vec![(All::default(), Moment::default()); WORDS as usize];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Order;
 use crate::order::clock::Clock;
 use crate::order::ids::{OperationId, ThreadId, ValueId};
+use crate::order::known::Known;
 use crate::order::site::Site;
 
 impl Order {
@@ -69,13 +70,15 @@ impl Order {
     /// The value was written by this operation or access of the host, and by those that were named before.
     pub(in crate::order) fn value_written(&mut self, write: ValueId, writer: &Site) {
         if let Some(clock) = writer.seen_after() {
-            self.values.entry(write).or_default().join(clock);
+            let writer = Known::of(writer.epoch, clock.clone());
+            self.values.entry(write).or_default().join(&writer);
         }
     }
 
     /// The value was written by one of the host's threads.
     pub(in crate::order) fn value_written_by_host(&mut self, write: ValueId) {
-        let host = self.host();
+        let mut host = Known::default();
+        host.learn(&self.host());
         self.values.insert(write, host);
     }
 
@@ -110,7 +113,7 @@ impl Order {
 
     /// Forgets the writes that everyone comes after.
     pub(in crate::order) fn prune_values(&mut self, everyone: &Clock) {
-        self.values.retain(|_, clock| !everyone.knows_all(clock));
+        self.values.retain(|_, write| !write.is_known_to(everyone));
     }
 
     /// The wait is over, after that write.
@@ -120,8 +123,8 @@ impl Order {
         write: Option<ValueId>,
     ) -> Option<()> {
         let own = self.operations.get_mut(&wait)?;
-        if let Some(clock) = write.and_then(|write| self.values.get(&write)) {
-            own.known.learn(clock);
+        if let Some(write) = write.and_then(|write| self.values.get(&write)) {
+            own.known.join(write);
         }
         self.learned_by(wait)
     }

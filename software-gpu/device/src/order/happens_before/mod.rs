@@ -33,7 +33,7 @@ pub(super) struct Order {
     /// The wait that what is told now belongs to.
     wait: Option<WaitId>,
     /// What the writes of values that streams wait for come after.
-    pub(super) values: BTreeMap<ValueId, Clock>,
+    pub(super) values: BTreeMap<ValueId, Known>,
     /// How many calls there were that have a place in the program.
     calls: u64,
     host_accesses: u64,
@@ -82,7 +82,7 @@ struct Stream {
 struct Fed {
     thread: (Option<ThreadId>, Clock),
     implied: Clock,
-    by_context: Option<Clock>,
+    by_context: Clock,
 }
 
 /// What the event stands for.
@@ -253,7 +253,9 @@ impl Order {
     }
 
     pub(super) fn context_synchronized(&mut self, thread: ThreadId, context: ContextId) {
-        if let Some(context) = self.contexts.get(&context) {
+        if let Some(context) = self.contexts.get_mut(&context) {
+            // Once, and not again by each thread that waits.
+            context.all.settle(&self.learned);
             let all = context.all.clone();
             self.goes_on_after(thread, all);
         }

@@ -52,8 +52,15 @@ impl Order {
         own.learns = true;
         if let Place::Stream { stream, .. } = own.site.place {
             let epoch = own.site.epoch;
-            self.streams.get_mut(&stream)?.known.expect(epoch);
-            self.depart(stream)?;
+            let stream = self.streams.get_mut(&stream)?;
+            stream.known.expect(epoch);
+            let context = self.contexts.get_mut(&stream.context)?;
+            context.all.expect(epoch);
+            match stream.kind {
+                StreamKind::Legacy => context.legacy.expect(epoch),
+                StreamKind::Blocking => context.blocking.expect(epoch),
+                StreamKind::NonBlocking => {}
+            }
         }
         Some(())
     }
@@ -220,27 +227,25 @@ impl Order {
         let context = self.contexts.entry(own.context).or_default();
         let (known, fed) = (&own.known, &mut own.fed);
         let is_blocking = own.kind == StreamKind::Blocking;
-        // What the thread knows is most of what a new stream knows.
-        if fed.by_context.is_none()
-            && let (Some(thread), snapshot) = &fed.thread
-        {
+        let (thread, snapshot) = &fed.thread;
+        // What the thread knows is most of what is new to a stream, and the same to all streams.
+        if let Some(thread) = thread {
             let [blocking, all] = context.fed.entry(*thread).or_default();
-            context.all.learn_since(snapshot, all);
-            *all = snapshot.clone();
+            context.all.learn_since(snapshot, [all]);
+            all.clone_from(snapshot);
             if is_blocking {
-                context.blocking.learn_since(snapshot, blocking);
-                *blocking = snapshot.clone();
+                context.blocking.learn_since(snapshot, [blocking]);
+                blocking.clone_from(snapshot);
             }
-            fed.by_context = Some(snapshot.clone());
         }
-        let before = fed.by_context.get_or_insert_default();
+        let before = [snapshot, &fed.by_context];
         context.all.join_since(known, before);
         match own.kind {
             StreamKind::Legacy => context.legacy = known.clone(),
             StreamKind::Blocking => context.blocking.join_since(known, before),
             StreamKind::NonBlocking => {}
         }
-        *before = known.clock().clone();
+        fed.by_context = known.clock().clone();
         Some(())
     }
 }

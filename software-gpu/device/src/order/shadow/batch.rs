@@ -208,15 +208,13 @@ mod tests {
     #[test]
     fn a_batch_does_what_its_ranges_do_one_by_one() {
         let (mut batch, mut single) = (Shadow::default(), Shadow::default());
-        let mut bits = 0x1234_5678_9abc_def1_u64;
+        let mut random = fastrand::Rng::with_seed(1);
         let mut grouped = 0;
         for position in 1..2000 {
             if position % 16 == 1 {
                 (batch, single) = Default::default();
             }
-            bits ^= bits << 13;
-            bits ^= bits >> 7;
-            bits ^= bits << 17;
+            let bits = random.u64(..);
             let site = site(position);
             let mut clock = Clock::default();
             clock.learn(site.epoch);

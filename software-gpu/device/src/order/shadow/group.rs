@@ -444,13 +444,8 @@ mod tests {
             vec![0..31, 33..64],
         ];
         let single = [0..64, 2..40, 30..64, 6..29];
-        let mut bits = 0x2545_f491_4f6c_dd1d_u64;
-        let mut random = |bound: u64| {
-            bits ^= bits << 13;
-            bits ^= bits >> 7;
-            bits ^= bits << 17;
-            (bits >> 11) % bound
-        };
+        let mut numbers = fastrand::Rng::with_seed(1);
+        let mut random = |bound: u64| numbers.u64(..bound);
         let (mut grouped, mut with_gaps, mut several) = (0, 0, 0);
         for _ in 0..6000 {
             let mut twins = Twins::default();

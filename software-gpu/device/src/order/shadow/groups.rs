@@ -75,9 +75,17 @@ impl Groups {
         let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else {
             return Vec::new();
         };
-        let all = first.start..last.end;
-        if self.near(all.clone()).nth(ranges.len()).is_none() {
-            return self.take(all, unwanted);
+        if self.all.is_empty() {
+            return Vec::new();
+        }
+        let mut near = self.near(first.start..last.end);
+        let few = near.by_ref().take(ranges.len());
+        let gone = few.filter(|group| unwanted(group));
+        let gone: Vec<Key> = gone.map(|group| key(&group.span())).collect();
+        let is_all = near.next().is_none();
+        drop(near);
+        if is_all {
+            return self.remove(gone);
         }
         let mut near = BTreeSet::new();
         for range in ranges {

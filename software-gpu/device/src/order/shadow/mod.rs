@@ -86,17 +86,34 @@ impl Shadow {
         by: Accessor<'_>,
         conflict: &mut impl FnMut(&Entry, Range<u64>),
     ) {
-        if let Some(cell) = self.cells.get_mut(&range.start)
-            && cell.end == range.end
-        {
-            visited::cell();
-            cell.history
-                .touch(kinds, by, |entry| conflict(entry, range.clone()));
-            return self.merge(range, 1);
-        }
-        let below = self.cells.range(..range.end).next_back();
-        if below.is_none_or(|(_, cell)| cell.end <= range.start) {
-            return self.add_cell(range, History::of(kinds, by));
+        let mut near = self.cells.range_mut(..=range.end).rev().peekable();
+        let behind = near.next_if(|(start, _)| **start == range.end);
+        let behind = behind.map(|(_, cell)| &cell.history);
+        match near.next() {
+            Some((start, cell)) if *start == range.start && cell.end == range.end => {
+                visited::cell();
+                cell.history
+                    .touch(kinds, by, |entry| conflict(entry, range.clone()));
+                let before = near.next().filter(|(_, cell)| cell.end == range.start);
+                let before = before.map(|(_, cell)| &cell.history);
+                if [before, behind].contains(&Some(&cell.history)) {
+                    self.merge(range, 2);
+                }
+                return;
+            }
+            Some((_, cell)) if cell.end > range.start => {}
+            below => {
+                let history = History::of(kinds, by);
+                let before = below.filter(|(_, cell)| cell.end == range.start);
+                let before = before.map(|(_, cell)| &cell.history);
+                let joins = [before, behind].contains(&Some(&history));
+                let end = range.end;
+                self.cells.insert(range.start, Cell { end, history });
+                if joins {
+                    self.merge(range, 2);
+                }
+                return;
+            }
         }
         self.split(range.start);
         self.split(range.end);
@@ -123,13 +140,6 @@ impl Shadow {
             self.cells.insert(gap.start, Cell { end, history });
         }
         self.merge(range, pieces);
-    }
-
-    /// Adds a cell where there is none.
-    fn add_cell(&mut self, range: Range<u64>, history: History) {
-        let (start, end) = (range.start, range.end);
-        self.cells.insert(start, Cell { end, history });
-        self.merge(range, 1);
     }
 
     /// Gives each access in the range that `clock` does not know to `unordered`.

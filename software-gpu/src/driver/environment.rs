@@ -1,0 +1,23 @@
+//! What the environment asks of the software GPU, and whether that can be had.
+
+use super::devices::count::device_count;
+use super::devices::profile_choice;
+use super::simulation::instruction_budget;
+use crate::reports;
+
+/// An environment variable of the software GPU has a value that cannot be used. The message names both.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misconfigured(pub(in crate::driver) String);
+
+/// Chooses what the environment says and the program has not chosen: the profile, the number of devices, the mode of the
+/// checkers, the budget of a kernel.
+///
+/// # Errors
+/// The first variable whose value cannot be used. `cuInit` fails with `CUDA_ERROR_INVALID_VALUE` then.
+pub fn configure() -> Result<(), Misconfigured> {
+    profile_choice::profile().map_err(|error| Misconfigured(error.to_string()))?;
+    device_count()?;
+    reports::misnamed().map_or(Ok(()), |reason| Err(Misconfigured(reason)))?;
+    instruction_budget::configure()
+}
