@@ -3,8 +3,8 @@
 //! Kernels that run at the same time share counters and flags: the result of `atom` or `red` is in memory at once, for each
 //! kernel that is executed from then on. For streams and the host it is there at the kernel's modelled end, as its stores are. So
 //! of each word it is kept how the kernel has changed it. What one kernel has added to a counter, or which bits it has set, can
-//! be taken back although others have gone on with the word. After another operation the word is what it was before the first
-//! kernel under way has changed it.
+//! be taken back although others have gone on with the word. Where operations do not [commute](commute), a kernel that ends takes
+//! along what those before it have done to the word: its result comes from theirs.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -19,6 +19,8 @@ pub enum AtomicChange {
     Adds,
     /// It sets bits, or clears them.
     Bits,
+    /// It does so with bits of which some were as they are to be.
+    BitsAgain,
     /// Anything else.
     Other,
 }
@@ -34,6 +36,8 @@ const ADDS_4: u8 = 1;
 const ADDS_8: u8 = 2;
 const BITS: u8 = 4;
 const OTHER: u8 = 8;
+/// With `BITS`: some were as they are to be, perhaps by another kernel.
+const AGAIN: u8 = 16;
 
 /// One mark for each word of a page.
 type Words<Mark> = Box<[Mark; WORDS]>;
@@ -62,12 +66,13 @@ impl Marking {
             (AtomicChange::Adds, 4) => ADDS_4,
             (AtomicChange::Adds, 8) => ADDS_8,
             (AtomicChange::Bits, _) => BITS,
+            (AtomicChange::BitsAgain, _) => BITS | AGAIN,
             _ => OTHER,
         };
         for word in offset / WORD..=(offset + len - 1) / WORD {
             let page = all[word / WORDS].get_or_init(unmarked);
             let marks = &page[word % WORDS];
-            if marks.load(Ordering::Relaxed) & mark == 0 {
+            if marks.load(Ordering::Relaxed) & mark != mark {
                 marks.fetch_or(mark, Ordering::Relaxed);
             }
         }
@@ -106,9 +111,9 @@ impl Marks {
         words.map(move |word| word * WORD..len.min((word + 1) * WORD))
     }
 
-    /// Whether an atomic operation has changed the word at that offset in the page.
-    pub(super) fn has(&self, offset: usize) -> bool {
-        self.words[offset / WORD] != 0
+    /// The marks of the word at that offset in the page; 0 if no atomic operation has changed it.
+    pub(super) fn of_word(&self, offset: usize) -> u8 {
+        self.words[offset / WORD]
     }
 
     /// The parts of the page's first `len` bytes in whose words there are such changes.
@@ -120,7 +125,7 @@ impl Marks {
     /// The marks of the cell at that offset in the page.
     pub(super) fn of_cell(&self, offset: usize) -> [u8; 2] {
         let first = offset / CELL * (CELL / WORD);
-        [self.words[first], self.words[first + 1]]
+        [self.words[first] & !AGAIN, self.words[first + 1] & !AGAIN]
     }
 
     /// Forgets the marks of bytes of the page. Returns the bytes of their words.
@@ -130,6 +135,16 @@ impl Marks {
             let marked = std::mem::take(&mut self.words[word]) != 0;
             marked.then_some(word * WORD..(word + 1) * WORD)
         })
+    }
+}
+
+/// Whether a kernel with the marks `earlier` of a word can be left out of what one with `later`, which was executed after it, has made
+/// of the word.
+pub(super) fn commute(earlier: u8, later: u8) -> bool {
+    match later {
+        ADDS_4 | ADDS_8 => earlier == later,
+        BITS => earlier & !AGAIN == BITS,
+        _ => false,
     }
 }
 

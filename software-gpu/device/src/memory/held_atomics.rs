@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::atomic_changes::{self, Marks};
+use super::atomic_changes::{self, Marks, commute};
 use super::held_writes::{HeldWrites, Touched, bounds};
 use super::{AddressSpace, Allocation, PAGE};
 
@@ -97,17 +97,26 @@ impl HeldWrites {
         }
     }
 
-    /// Another kernel's stores are about to land: as [`overwritten`](Self::overwritten), where they change something.
-    pub fn overwritten_by(&mut self, other: &Self, space: &AddressSpace) {
+    /// Another kernel ends: as [`overwritten`](Self::overwritten), where its stores change something, and, if it `went_on` with what this
+    /// one has left, where its atomic operations do not commute with this one's. Returns the addresses of the words.
+    pub fn overwritten_by(
+        &mut self,
+        other: &Self,
+        went_on: bool,
+        space: &AddressSpace,
+    ) -> Vec<u64> {
+        let mut overwritten = Vec::new();
         for own in &mut self.touched {
             let theirs = other.touched.iter().find(|theirs| theirs.base == own.base);
             if let (Some(theirs), Some(allocation)) = (theirs, space.find(own.base)) {
-                let words = own.words_stored_to_by(theirs, allocation);
-                words
-                    .into_iter()
-                    .for_each(|word| own.overwritten(allocation, word));
+                let words = own.words_overwritten_by(theirs, went_on, allocation);
+                for word in words {
+                    overwritten.push(allocation.base() + word.start as u64);
+                    own.overwritten(allocation, word);
+                }
             }
         }
+        overwritten
     }
 
     fn touched_at<'s>(
@@ -200,8 +209,13 @@ impl Touched {
         }
     }
 
-    /// The words with atomic operations that another kernel's stores change.
-    fn words_stored_to_by(&self, theirs: &Self, allocation: &Allocation) -> Vec<Range<usize>> {
+    /// The words with atomic operations that another kernel's stores change, or its atomic operations if it `went_on`.
+    fn words_overwritten_by(
+        &self,
+        theirs: &Self,
+        went_on: bool,
+        allocation: &Allocation,
+    ) -> Vec<Range<usize>> {
         let mut words = Vec::new();
         for marks in &self.atomics {
             if theirs.pages.binary_search(&marks.page).is_err() {
@@ -211,8 +225,11 @@ impl Touched {
             let of_theirs = theirs.marks(marks.page);
             for word in marks.words(len) {
                 let range = start + word.start..start + word.end;
-                let stored = of_theirs.is_none_or(|marks| !marks.has(word.start));
-                if stored && theirs.changes(allocation, range.clone()) {
+                let overwritten = match of_theirs.map_or(0, |theirs| theirs.of_word(word.start)) {
+                    0 => theirs.changes(allocation, range.clone()),
+                    later => went_on && !commute(marks.of_word(word.start), later),
+                };
+                if overwritten {
                     words.push(range);
                 }
             }
@@ -296,9 +313,9 @@ mod tests {
 
         fn end(&mut self, index: usize) {
             let ended = self.kernels.remove(index);
-            for other in &mut self.kernels {
+            for (at, other) in self.kernels.iter_mut().enumerate() {
                 other.withdraw(&self.space);
-                other.overwritten_by(&ended, &self.space);
+                other.overwritten_by(&ended, at < index, &self.space);
             }
             ended.land(&self.space);
         }
@@ -320,14 +337,34 @@ mod tests {
     }
 
     #[test]
-    fn another_value_is_there_when_those_before_it_have_ended() {
+    fn a_kernel_that_ends_takes_along_what_does_not_commute_with_it() {
+        for (earlier, later, settled) in [
+            (OTHER, OTHER, 9),
+            (ADDS, OTHER, 9),
+            (OTHER, ADDS, 9),
+            (ADDS, Some(AtomicChange::Bits), 9),
+            (ADDS, ADDS, 2),
+            (Some(AtomicChange::Bits), Some(AtomicChange::BitsAgain), 9),
+            (Some(AtomicChange::BitsAgain), Some(AtomicChange::Bits), 8),
+        ] {
+            let mut scene = Scene::new();
+            scene.kernel(&[(PAGE + 4, 7, earlier)]);
+            scene.kernel(&[(PAGE + 4, 9, later)]);
+            scene.end(1);
+            let case = format!("{earlier:?} {later:?}");
+            assert_eq!(scene.settled(PAGE + 4), Some(settled), "{case}");
+            scene.end(0);
+            assert_eq!(scene.settled(PAGE + 4), Some(9), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_ends_takes_along_nothing_of_one_after_it() {
         let mut scene = Scene::new();
         scene.kernel(&[(PAGE + 4, 7, OTHER)]);
         scene.kernel(&[(PAGE + 4, 9, OTHER)]);
-        scene.end(1);
-        assert_eq!(scene.settled(PAGE + 4), Some(0));
         scene.end(0);
-        assert_eq!(scene.settled(PAGE + 4), Some(9));
+        assert_eq!(scene.settled(PAGE + 4), Some(7));
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Effects {
 
     /// The kernel's modelled end has come. Whether it has stored to host memory.
     pub(in crate::driver) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) -> bool {
-        let Some(kernel) = self.take_kernel(op, space) else {
+        let Some((at, kernel)) = self.take_kernel(op, space) else {
             return false;
         };
         let of_host = kernel.writes_host();
@@ -127,20 +127,29 @@ impl Effects {
                 }
             }
         }
-        for other in self.kernels.iter_mut().filter(|other| other.has_atomics) {
-            other.writes.overwritten_by(&kernel.writes, space);
+        // What it takes along of one kernel comes from what those before that one have left.
+        let mut taken_along = Vec::new();
+        for (place, other) in self.kernels.iter_mut().enumerate().rev() {
+            if other.has_atomics {
+                let went_on = place < at;
+                for word in &taken_along {
+                    other.writes.overwritten(*word, 4, space);
+                }
+                let words = other.writes.overwritten_by(&kernel.writes, went_on, space);
+                taken_along.extend(words);
+            }
         }
         kernel.writes.land(space);
         of_host
     }
 
-    /// The kernel is not under way any more.
-    fn take_kernel(&mut self, op: OpId, space: &AddressSpace) -> Option<Executed> {
+    /// The kernel is not under way any more. Returns how many of those that are were executed before it.
+    fn take_kernel(&mut self, op: OpId, space: &AddressSpace) -> Option<(usize, Executed)> {
         let at = self.kernels.iter().position(|kernel| kernel.op == op)?;
         if self.kernels[at].writes_host() {
             self.show_atomics(space);
         }
-        Some(self.kernels.remove(at))
+        Some((at, self.kernels.remove(at)))
     }
 
     /// A copy starts to read mapped memory.

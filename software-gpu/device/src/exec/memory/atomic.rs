@@ -49,17 +49,19 @@ impl Shape for Atomic {
             } else {
                 combination.on_shared
             };
-            // SAFETY: the rows are rows of the frame; the target is aligned and has that many bytes.
-            let old = unsafe {
-                let (b, c) = (
-                    cell(cx, op.b, site.wide, lane),
-                    cell(cx, op.c, site.wide, lane),
-                );
-                update(target.pointer, site.bytes, |old| combine(old, b, c))
-            };
+            // SAFETY: the rows are rows of the frame.
+            let [b, c] = [op.b, op.c].map(|row| unsafe { cell(cx, row, site.wide, lane) });
+            // SAFETY: the target is aligned and has that many bytes.
+            let old = unsafe { update(target.pointer, site.bytes, |old| combine(old, b, c)) };
             match target.global {
                 Some((allocation, offset)) => {
-                    let (bytes, change) = (site.bytes as usize, combination.change);
+                    let bytes = site.bytes as usize;
+                    let change = match combination.change {
+                        AtomicChange::Bits if !sets_all(|old| combine(old, b, c), old, bytes) => {
+                            AtomicChange::BitsAgain
+                        }
+                        change => change,
+                    };
                     cx.hold
                         .changed_atomically(allocation, offset, bytes, change);
                     cx.cost.atomics += 1;
@@ -72,6 +74,14 @@ impl Shape for Atomic {
         }
         cx.count_sectors(&sectors, Access::Atomic);
     }
+}
+
+/// Whether `combine` has changed all bits of `old`, a value of so many bytes, that it sets or clears.
+fn sets_all(combine: impl Fn(u64) -> u64, old: u64, bytes: usize) -> bool {
+    let value = u64::MAX >> (u64::BITS as usize - 8 * bytes);
+    // Those that come out the same from either.
+    let settled = !(combine(0) ^ combine(u64::MAX)) & value;
+    (combine(old) ^ old) & value == settled
 }
 
 /// Replaces the value at `pointer` atomically and returns the old one.
