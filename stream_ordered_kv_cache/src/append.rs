@@ -26,6 +26,7 @@ use cust::stream::Stream;
 use decode::Decode;
 use examples_host::ahead::Updates;
 use examples_host::before::ends_before;
+use examples_host::host_waits;
 use examples_host::idle::beside_kernel;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
@@ -171,6 +172,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let reached = share(alone.div_duration_f64(events.times.min()));
     expect! { part;
         "order", "each append and attention begins when its input is complete" => order;
+        "no-waits/events", "events: the host waits for no stream" => exactly(host_waits::count(&events.recording), 0);
         "appends-beside-attention", "events: appends run during attention" => beside;
         "faster/events", "events beat a host that waits" => events.speedup_over(host_sync).at_least(1.5);
         "as-fast-as/one-stream", "events are as fast as one stream" =>
