@@ -31,7 +31,7 @@ fn lab(folder: &TempDir, arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_lab"))
         .args(arguments)
         .env("LABS_ROOT", folder.path())
-        .env("TMPDIR", temporary.path())
+        .envs(["TMPDIR", "TMP"].map(|name| (name, temporary.path())))
         .output()
         .expect("the command starts");
     let left = fs::read_dir(&temporary).expect("a folder").flatten();

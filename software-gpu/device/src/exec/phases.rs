@@ -33,9 +33,9 @@ pub(super) struct End {
     pub at_once: u64,
 }
 
-/// Bytes.
+/// Bytes that pass.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moved {
+struct Traffic {
     /// Of global memory.
     read: u64,
     written: u64,
@@ -50,7 +50,7 @@ pub(super) struct Phases {
     start: Moment,
     before: BlockCost,
     /// What had been counted at the last barrier of any kind.
-    moved: Moved,
+    at_barrier: Traffic,
     /// Bytes stored since something was last loaded.
     stored: u64,
     /// Barriers hold warps up after something was loaded or stored.
@@ -64,7 +64,7 @@ impl Phases {
     /// Returns when they may go on.
     pub fn barrier(&mut self, cost: &mut BlockCost, ahead: &mut Ahead, end: End) -> Moment {
         let awaited = awaited(cost, ahead);
-        let Moved { read, written, .. } = self.moved(&awaited);
+        let Traffic { read, written, .. } = self.traffic_since_barrier(&awaited);
         if !self.coupled {
             return end.latest;
         }
@@ -82,26 +82,26 @@ impl Phases {
     /// A barrier is complete at which only some waited: the others handed over what they had loaded, or the room for more.
     /// Returns for how many cycles they were busy with that.
     pub fn handed_over(&mut self, cost: &mut BlockCost, ahead: &Ahead) -> u64 {
-        let moved = self.moved(&awaited(cost, ahead));
+        let traffic = self.traffic_since_barrier(&awaited(cost, ahead));
         if !self.coupled {
             return 0;
         }
         // The stores of those that take it are in the way of the next loads.
-        cost.exposed_bytes += moved.written;
-        moved.shared / SHARED_PER_CYCLE + (moved.read + moved.written) / GLOBAL_PER_CYCLE
+        cost.exposed_bytes += traffic.written;
+        traffic.shared / SHARED_PER_CYCLE + (traffic.read + traffic.written) / GLOBAL_PER_CYCLE
     }
 
-    /// What was moved since the last barrier of any kind.
-    fn moved(&mut self, cost: &BlockCost) -> Moved {
+    /// What has passed since the last barrier of any kind.
+    fn traffic_since_barrier(&mut self, cost: &BlockCost) -> Traffic {
         // Barriers before anything was loaded begin the work, and do not cut it into phases.
         self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
-        let now = Moved {
+        let now = Traffic {
             read: cost.global_read_bytes,
             written: cost.global_write_bytes,
             shared: cost.shared_bytes,
         };
-        let before = std::mem::replace(&mut self.moved, now);
-        Moved {
+        let before = std::mem::replace(&mut self.at_barrier, now);
+        Traffic {
             read: now.read.saturating_sub(before.read),
             written: now.written - before.written,
             shared: now.shared.saturating_sub(before.shared),

@@ -3,7 +3,7 @@
 //! Kernels that run at the same time share counters and flags: the result of `atom` or `red` is in memory at once, for each
 //! kernel that is executed from then on. For streams and the host it is there at the kernel's modelled end, as its stores are. So
 //! of each word it is kept how the kernel has changed it. What one kernel has added to a counter, or which bits it has set, can
-//! be taken back although others have gone on with the word. Where operations do not [commute](commute), a kernel that ends takes
+//! be taken back although others have continued the value. Where operations do not [commute](commute), a kernel that ends takes
 //! along what those before it have done to the word: its result comes from theirs.
 
 use std::ops::Range;
@@ -28,8 +28,8 @@ pub enum AtomicChange {
 /// Bytes of a word, of which there is one mark.
 const WORD: usize = 4;
 /// Bytes of what is changed at a time: at the end of an allocation there may be less.
-const CELL: usize = 8;
-const WORDS: usize = PAGE / WORD;
+pub(super) const CELL: usize = 8;
+const WORDS_PER_PAGE: usize = PAGE / WORD;
 
 /// Marks of a word, one bit each.
 const ADDS_4: u8 = 1;
@@ -40,19 +40,19 @@ const OTHER: u8 = 8;
 const AGAIN: u8 = 16;
 
 /// One mark for each word of a page.
-type Words<Mark> = Box<[Mark; WORDS]>;
+type PerWord<Mark> = Box<[Mark; WORDS_PER_PAGE]>;
 
 /// The words of one allocation while a kernel is executed.
 #[derive(Debug, Default)]
 pub(super) struct Marking {
-    pages: OnceLock<Box<[OnceLock<Words<AtomicU8>>]>>,
+    pages: OnceLock<Box<[OnceLock<PerWord<AtomicU8>>]>>,
 }
 
 /// The words of one page.
 #[derive(Debug)]
 pub(super) struct Marks {
     pub(super) page: u32,
-    words: Words<u8>,
+    words: PerWord<u8>,
 }
 
 impl Marking {
@@ -70,8 +70,8 @@ impl Marking {
             _ => OTHER,
         };
         for word in offset / WORD..=(offset + len - 1) / WORD {
-            let page = all[word / WORDS].get_or_init(unmarked);
-            let marks = &page[word % WORDS];
+            let page = all[word / WORDS_PER_PAGE].get_or_init(unmarked);
+            let marks = &page[word % WORDS_PER_PAGE];
             if marks.load(Ordering::Relaxed) & mark != mark {
                 marks.fetch_or(mark, Ordering::Relaxed);
             }
@@ -90,22 +90,22 @@ impl Marking {
     }
 }
 
-fn unmarked() -> Words<AtomicU8> {
-    Box::new([const { AtomicU8::new(0) }; WORDS])
+fn unmarked() -> PerWord<AtomicU8> {
+    Box::new([const { AtomicU8::new(0) }; WORDS_PER_PAGE])
 }
 
 impl Marks {
     /// The words of the page's first `len` bytes that atomic operations have changed.
-    pub(super) fn words(&self, len: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-        self.parts(len, true)
+    pub(super) fn marked_words(&self, len: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.words_that_are(len, true)
     }
 
     /// The words of the page's first `len` bytes that no atomic operation has changed.
-    pub(super) fn others(&self, len: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-        self.parts(len, false)
+    pub(super) fn unmarked_words(&self, len: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.words_that_are(len, false)
     }
 
-    fn parts(&self, len: usize, marked: bool) -> impl Iterator<Item = Range<usize>> + '_ {
+    fn words_that_are(&self, len: usize, marked: bool) -> impl Iterator<Item = Range<usize>> + '_ {
         let words = 0..len.div_ceil(WORD);
         let words = words.filter(move |word| (self.words[*word] != 0) == marked);
         words.map(move |word| word * WORD..len.min((word + 1) * WORD))
@@ -148,8 +148,8 @@ pub(super) fn commute(earlier: u8, later: u8) -> bool {
     }
 }
 
-/// `now`, the bytes of a cell, with what has led there from `from` to `to`.
-pub(super) fn changed(now: u64, from: u64, to: u64, marks: [u8; 2]) -> u64 {
+/// `now`, the bytes of a cell, after the change that has led from `from` to `to`.
+pub(super) fn apply_change(now: u64, from: u64, to: u64, marks: [u8; 2]) -> u64 {
     if marks == [ADDS_8; 2] {
         return now.wrapping_add(to.wrapping_sub(from));
     }
@@ -168,7 +168,8 @@ pub(super) fn changed(now: u64, from: u64, to: u64, marks: [u8; 2]) -> u64 {
     word(0) | word(1)
 }
 
-/// The offsets of a cell's words that differ, and that [`changed`] does not take what others make of them along.
+/// The offsets of the words of a cell that have become `now` although they were `seen`, and of which [`apply_change`] would not keep
+/// what is there now.
 pub(super) fn lost_words(seen: u64, now: u64, marks: [u8; 2]) -> impl Iterator<Item = u64> {
     let differ = seen ^ now;
     let words = [differ as u32, (differ >> u32::BITS) as u32].into_iter();
@@ -266,31 +267,34 @@ mod tests {
 
     #[test]
     fn what_was_added_is_taken_back_from_what_others_have_added() {
-        assert_eq!(changed(12, 7, 5, [ADDS_4, 0]), 10);
-        assert_eq!(changed(12 << 32 | 3, 0, 5 << 32, [0, ADDS_4]), 17 << 32 | 3);
+        assert_eq!(apply_change(12, 7, 5, [ADDS_4, 0]), 10);
         assert_eq!(
-            changed(0, 5, 0, [ADDS_4, 0]),
+            apply_change(12 << 32 | 3, 0, 5 << 32, [0, ADDS_4]),
+            17 << 32 | 3
+        );
+        assert_eq!(
+            apply_change(0, 5, 0, [ADDS_4, 0]),
             u32::MAX as u64 - 4,
             "4 bytes do not carry"
         );
         assert_eq!(
-            changed(1 << 32 | 4, 1 << 32, u32::MAX.into(), [ADDS_8; 2]),
+            apply_change(1 << 32 | 4, 1 << 32, u32::MAX.into(), [ADDS_8; 2]),
             1 << 32 | 3
         );
     }
 
     #[test]
     fn bits_that_another_has_set_stay() {
-        assert_eq!(changed(0b111, 0b011, 0b001, [BITS, 0]), 0b101);
-        assert_eq!(changed(0b111, 0b011, 0b011, [BITS, 0]), 0b111);
+        assert_eq!(apply_change(0b111, 0b011, 0b001, [BITS, 0]), 0b101);
+        assert_eq!(apply_change(0b111, 0b011, 0b011, [BITS, 0]), 0b111);
     }
 
     #[test]
     fn another_change_is_taken_back_with_all_that_came_later() {
-        assert_eq!(changed(9, 7, 5, [OTHER, 0]), 5);
-        assert_eq!(changed(9, 7, 5, [ADDS_4 | BITS, 0]), 5);
-        assert_eq!(changed(9, 7, 7, [OTHER, 0]), 9, "nothing was changed");
-        assert_eq!(changed(9, 7, 5, [0, 0]), 9);
+        assert_eq!(apply_change(9, 7, 5, [OTHER, 0]), 5);
+        assert_eq!(apply_change(9, 7, 5, [ADDS_4 | BITS, 0]), 5);
+        assert_eq!(apply_change(9, 7, 7, [OTHER, 0]), 9, "nothing was changed");
+        assert_eq!(apply_change(9, 7, 5, [0, 0]), 9);
     }
 
     #[test]
@@ -308,8 +312,8 @@ mod tests {
         assert_eq!(page.of_cell(24), [0, BITS | ADDS_4]);
         let cells: Vec<_> = page.cells(30).collect();
         assert_eq!(cells, [8..16, 16..24, 24..30]);
-        let others: Vec<_> = page.others(30).collect();
-        assert_eq!(others, [0..4, 4..8, 16..20, 24..28]);
+        let unmarked: Vec<_> = page.unmarked_words(30).collect();
+        assert_eq!(unmarked, [0..4, 4..8, 16..20, 24..28]);
         assert_eq!(page.forget(0..13).collect::<Vec<_>>(), [8..12, 12..16]);
         assert_eq!(page.of_cell(8), [0; 2]);
     }

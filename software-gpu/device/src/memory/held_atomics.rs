@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::atomic_changes::{self, Marks, commute};
+use super::atomic_changes::{self, CELL, Marks, commute};
 use super::held_writes::{HeldWrites, Touched, bounds};
 use super::{AddressSpace, Allocation, PAGE};
 
@@ -48,7 +48,7 @@ impl HeldWrites {
         })
     }
 
-    /// The cell at `address`, which is `now`, with the change that atomic operations of these kernels have made of `from` to `to`.
+    /// The cell at `address`, which is `now`, after the change from `from` to `to`, which atomic operations of these kernels have made.
     pub fn with_atomics<'a>(
         kernels: impl Iterator<Item = &'a Self>,
         space: &AddressSpace,
@@ -57,11 +57,11 @@ impl HeldWrites {
         now: u64,
     ) -> u64 {
         let marks = Self::marks_of_all(kernels, space, address);
-        atomic_changes::changed(now, from, to, marks)
+        atomic_changes::apply_change(now, from, to, marks)
     }
 
-    /// The addresses of the words of a cell that have become `now` although they were `seen`, and on which such operations of these
-    /// kernels cannot go on.
+    /// The addresses of the words of a cell that have become `now` although they were `seen`, and whose new value atomic operations of
+    /// these kernels cannot continue: they are neither additions nor changes of bits.
     pub fn lost_words<'a>(
         kernels: impl Iterator<Item = &'a Self>,
         space: &AddressSpace,
@@ -158,7 +158,7 @@ impl Touched {
     }
 
     fn changes_atomically(&self, range: Range<usize>) -> bool {
-        let mut cells = (range.start & !7..range.end).step_by(8);
+        let mut cells = (range.start / CELL * CELL..range.end).step_by(CELL);
         cells.any(|cell| {
             let marks = self.marks_of_cell(cell).unwrap_or_default();
             let mut words = (cell..).step_by(4).zip(marks);
@@ -180,12 +180,12 @@ impl Touched {
         if marks == [0; 2] {
             return now;
         }
-        let len = 8.min(allocation.len() - offset);
+        let len = CELL.min(allocation.len() - offset);
         // SAFETY: the cell lies inside of both. A page with atomic operations was saved before them, and, when stores were
         // withdrawn, kept.
         let [old, new] = [self.old.at(offset), self.left(allocation, offset)]
             .map(|cell| unsafe { atomic_changes::read(cell, len) });
-        atomic_changes::changed(now, new, old, marks)
+        atomic_changes::apply_change(now, new, old, marks)
     }
 
     fn overwritten(&mut self, allocation: &Allocation, range: Range<usize>) {
@@ -223,7 +223,7 @@ impl Touched {
             }
             let (start, len) = bounds(marks.page, allocation);
             let of_theirs = theirs.marks(marks.page);
-            for word in marks.words(len) {
+            for word in marks.marked_words(len) {
                 let range = start + word.start..start + word.end;
                 let overwritten = match of_theirs.map_or(0, |theirs| theirs.of_word(word.start)) {
                     0 => theirs.changes(allocation, range.clone()),

@@ -113,7 +113,7 @@ impl Touched {
                 std::ptr::copy_nonoverlapping(memory, new.at(start), len);
                 match self.marks(*page) {
                     None => std::ptr::copy_nonoverlapping(old, memory, len),
-                    Some(marks) => marks.others(len).for_each(|part| {
+                    Some(marks) => marks.unmarked_words(len).for_each(|part| {
                         let (old, memory) = (old.add(part.start), memory.add(part.start));
                         std::ptr::copy_nonoverlapping(old, memory, part.len());
                     }),
@@ -138,7 +138,7 @@ impl Touched {
                 };
                 match self.marks(*page) {
                     None => copy_changes(memory, old, new),
-                    Some(marks) => marks.others(len).for_each(|part| {
+                    Some(marks) => marks.unmarked_words(len).for_each(|part| {
                         let Range { start, end } = part;
                         copy_changes(&mut memory[start..end], &old[start..end], &new[start..end]);
                     }),
