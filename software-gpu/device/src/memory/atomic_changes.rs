@@ -26,7 +26,7 @@ pub enum AtomicChange {
 }
 
 /// Bytes of a word, of which there is one mark.
-const WORD: usize = 4;
+pub(super) const WORD: usize = 4;
 /// Bytes of what is changed at a time: at the end of an allocation there may be less.
 pub(super) const CELL: usize = 8;
 const WORDS_PER_PAGE: usize = PAGE / WORD;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::atomic_changes::{self, CELL, Marks, commute};
+use super::atomic_changes::{self, CELL, Marks, WORD, commute};
 use super::held_writes::{HeldWrites, Touched, bounds};
 use super::{AddressSpace, Allocation, PAGE};
 
@@ -161,8 +161,8 @@ impl Touched {
         let mut cells = (range.start / CELL * CELL..range.end).step_by(CELL);
         cells.any(|cell| {
             let marks = self.marks_of_cell(cell).unwrap_or_default();
-            let mut words = (cell..).step_by(4).zip(marks);
-            words.any(|(word, mark)| mark != 0 && word < range.end && range.start < word + 4)
+            let mut words = (cell..).step_by(WORD).zip(marks);
+            words.any(|(word, mark)| mark != 0 && word < range.end && range.start < word + WORD)
         })
     }
 
