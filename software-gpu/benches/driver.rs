@@ -21,6 +21,55 @@ fn query_event(bencher: Bencher) {
     bencher.bench_local(|| driver.event_query(event));
 }
 
+/// Every thread adds to a counter of its own; the first one goes on for a while.
+const COUNTING: &str = ".version 6.0\n.target sm_70\n.address_size 64
+.visible .entry counting(.param .u64 counters, .param .u32 rounds)
+{
+.reg .b64 %to; .reg .b32 %at, %block, %left; .reg .pred %more, %others;
+ld.param.u64 %to, [counters]; ld.param.u32 %left, [rounds];
+mov.u32 %block, %ctaid.x; mov.u32 %at, %tid.x; mad.lo.u32 %at, %block, 256, %at;
+mad.wide.u32 %to, %at, 4, %to;
+red.global.add.u32 [%to], 1;
+setp.ne.u32 %others, %at, 0; @%others ret;
+AGAIN: sub.u32 %left, %left, 1; setp.ne.u32 %more, %left, 0; @%more bra AGAIN;
+ret;
+}";
+
+/// Ten short kernels beside a long one that has added to so many counters in page-locked memory. The host may look at these between
+/// two launches, and must not see what has not ended.
+#[divan::bench(args = [256, 4_096, 65_536], sample_count = 20)]
+fn launches_beside_counters_of_the_host(bencher: Bencher, counters: usize) {
+    let driver = Driver::new();
+    let module = driver.module(COUNTING).unwrap();
+    let kernel = driver.function(module, "counting").unwrap();
+    let (host, own) = (driver.pinned(4 * counters), driver.allocate(1024).unwrap());
+    host.fill(0);
+    driver.fill(own, 0, 1024);
+    let (long, short) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    let launch = |blocks: usize, counters: Address, rounds: u32, stream| {
+        driver
+            .launch(kernel, blocks as u32, 256, stream, &[&counters, &rounds])
+            .unwrap();
+    };
+    let launch_short = || {
+        launch(1, own, 1, short);
+        driver.stream_synchronize(short).unwrap();
+    };
+    bencher
+        .with_inputs(|| {
+            driver.synchronize().unwrap();
+            launch(counters / 256, host.pointer() as Address, 1_000_000, long);
+            launch_short();
+        })
+        .bench_local_values(|()| {
+            (0..10).for_each(|_| launch_short());
+            assert!(
+                driver.stream_query(long).is_err(),
+                "the long kernel has ended"
+            );
+        });
+}
+
 /// Two small copies in two streams, ordered by an event, and a wait for the second.
 #[divan::bench]
 fn copy_event_copy(bencher: Bencher) {

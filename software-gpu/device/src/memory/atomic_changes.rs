@@ -204,8 +204,9 @@ pub fn without_atomics<'a>(
     Some(u64::from_le_bytes(value))
 }
 
-/// Replaces the cell at `address`, of which no byte may be outside of an allocation, by what `f` makes of it. Returns what it was.
-pub fn update_cell(space: &AddressSpace, address: u64, f: impl Fn(u64) -> u64) -> Option<u64> {
+/// Replaces the cell at `address`, of which no byte may be outside of an allocation, by what `f` makes of it: what it made
+/// last, as threads of the host may change the cell meanwhile. Returns what it was.
+pub fn update_cell(space: &AddressSpace, address: u64, f: impl FnMut(u64) -> u64) -> Option<u64> {
     let allocation = space.find(address)?;
     let offset = allocation.offset_of(address, 1)?;
     let len = CELL.min(allocation.len() - offset);
@@ -235,7 +236,7 @@ pub(super) unsafe fn read(from: *mut u8, len: usize) -> u64 {
 ///
 /// # Safety
 /// `at` is valid for reads and writes of them.
-unsafe fn update(at: *mut u8, len: usize, f: impl Fn(u64) -> u64) -> u64 {
+unsafe fn update(at: *mut u8, len: usize, mut f: impl FnMut(u64) -> u64) -> u64 {
     use Ordering::Relaxed;
     // SAFETY: the caller's promise.
     unsafe {

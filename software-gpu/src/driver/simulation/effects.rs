@@ -14,7 +14,7 @@
 //! have not ended. In page-locked memory the host looks by itself: there the changes are taken back before the program runs
 //! (*hidden*), and made again before the next kernel does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::operation::{Copy, Pattern, Place, Set, Side};
@@ -251,13 +251,15 @@ impl Effects {
         let cells = self
             .writes()
             .flat_map(|kernel| kernel.atomic_cells(space, of_host));
-        let cells: BTreeSet<u64> = cells.collect();
+        let mut cells: Vec<u64> = cells.collect();
+        cells.sort();
+        cells.dedup();
         let hidden = cells.into_iter().filter_map(|address| {
-            let newest_first = self.writes().rev();
-            let shown =
-                |shared| HeldWrites::without_atomics(newest_first.clone(), space, address, shared);
-            let shared = update_cell(space, address, shown)?;
-            let shown = shown(shared);
+            let (newest_first, mut shown) = (self.writes().rev(), 0);
+            let shared = update_cell(space, address, |shared| {
+                shown = HeldWrites::without_atomics(newest_first.clone(), space, address, shared);
+                shown
+            })?;
             (shown != shared).then_some(Hidden {
                 address,
                 shown,
@@ -275,7 +277,11 @@ impl Effects {
                 shown,
                 shared,
             } = hidden;
-            let now = update_cell(space, address, |now| now).unwrap_or(shown);
+            let unless_written = |now| if now == shown { shared } else { now };
+            let now = update_cell(space, address, unless_written).unwrap_or(shown);
+            if now == shown {
+                continue;
+            }
             let lost = HeldWrites::lost_words(self.writes(), space, address, (shown, now));
             for word in lost {
                 self.overwritten(word, 4, space);
