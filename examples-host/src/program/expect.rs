@@ -31,6 +31,8 @@ pub struct Expected {
     pub(crate) follows: &'static [PartOption],
     /// Of which devices it is not claimed, and why of each.
     not_claimed_of: Vec<(TimeSource, &'static str)>,
+    /// What disturbed the measurement, if something did.
+    pub(crate) disturbed: Option<String>,
     /// It takes records of what ran, and there are none.
     pub(crate) unrecorded: bool,
 }
@@ -99,6 +101,7 @@ pub fn truth(holds: bool, found: impl Display, limit: impl Display) -> Expected 
         figure: None,
         follows: PartOption::ALL.as_slice(),
         not_claimed_of: Vec::new(),
+        disturbed: None,
         unrecorded: false,
     }
 }
@@ -179,6 +182,7 @@ impl Found {
             figure: Some(self.0),
             follows: &[],
             not_claimed_of: Vec::new(),
+            disturbed: None,
             unrecorded: false,
         }
     }
@@ -221,6 +225,13 @@ impl Expected {
     /// On a GPU something else decides, for this reason: there it is printed and not claimed.
     pub fn not_of_a_gpu(mut self, reason: &'static str) -> Self {
         self.not_claimed_of.push((TimeSource::Measured, reason));
+        self
+    }
+
+    /// If something disturbed the measurement, it is printed with what did, and not judged. What that is has to be found without
+    /// a look at the figure: a disturbance that is looked for when a limit is missed is always found.
+    pub fn unless_disturbed(mut self, disturbed: Option<impl Display>) -> Self {
+        self.disturbed = disturbed.map(|by| by.to_string());
         self
     }
 
@@ -286,6 +297,18 @@ mod tests {
             claims(Some(2), &expected),
             [(false, true), (true, false), (true, false)]
         );
+    }
+
+    #[test]
+    fn a_figure_is_not_judged_if_something_disturbed_it() {
+        let low = || share(0.5).at_least(0.6).for_any(&[PartOption::Chunks]);
+        let expected = [
+            low().unless_disturbed(Some("a neighbour")),
+            low().unless_disturbed(None::<&str>),
+        ];
+        let judged = [(false, true), (true, false)];
+        assert_eq!(claims(None, &expected), judged);
+        assert_eq!(claims(Some(2), &expected), judged);
     }
 
     #[test]

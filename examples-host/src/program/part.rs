@@ -257,6 +257,7 @@ impl<'a> Part<'a> {
             limit: limit.to_string(),
             holds,
             judged: true,
+            disturbed: None,
             figure: None,
         });
     }
@@ -279,7 +280,7 @@ impl<'a> Part<'a> {
             ));
             return;
         }
-        let judged = self.own_parameters(expected.follows);
+        let judged = expected.disturbed.is_none() && self.own_parameters(expected.follows);
         self.add_claim(id.into(), sentence, expected, judged);
     }
 
@@ -296,6 +297,7 @@ impl<'a> Part<'a> {
             limit: expected.limit,
             holds: expected.holds,
             judged,
+            disturbed: expected.disturbed,
             figure: expected.figure,
         });
     }
@@ -330,6 +332,7 @@ impl<'a> Part<'a> {
             limit,
             holds,
             judged: true,
+            disturbed: None,
             figure: Some(figure),
         });
     }
@@ -458,27 +461,28 @@ impl<'a> Part<'a> {
         format!("{figure} {}", self.device.times())
     }
 
-    /// One line, and the claims that do not hold; with `--verbose` every claim.
+    /// One line, and the claims that do not hold or were disturbed; with `--verbose` every claim.
     fn print_verdict(&self) {
         let claims = self.verdict.claims();
         let failed = claims.iter().filter(|claim| !claim.counts_as_holding());
         for claim in claims {
-            match (claim.counts_as_holding(), self.options.verbose) {
+            let shown = self.options.verbose || claim.disturbed.is_some();
+            match (claim.counts_as_holding(), shown) {
                 (false, _) => output::line(style::bad(wrap::indented(2, &claim.to_string()))),
                 (true, true) => output::line(wrap::indented(2, &claim.to_string())),
                 (true, false) => {}
             }
         }
         let judged = claims.iter().filter(|claim| claim.judged).count();
+        let disturbed = claims.iter().filter(|claim| claim.disturbed.is_some());
         let failed_claims = failed.count();
-        let line = match (claims.len(), failed_claims, claims.len() - judged) {
-            (0, ..) => style::bad("FAILED: nothing was claimed"),
-            (_, 0, 0) => style::good(format!("{judged} of {judged} claims hold")),
-            (_, 0, more) => format!(
-                "{}; {more} not judged: your parameters",
-                style::good(format!("{judged} of {judged} claims hold"))
-            ),
-            (_, failed, _) => style::bad(format!("{failed} of {judged} claims FAILED")),
+        let line = match failed_claims {
+            _ if claims.is_empty() => style::bad("FAILED: nothing was claimed"),
+            0 => {
+                let hold = style::good(format!("{judged} of {judged} claims hold"));
+                hold + &not_judged(disturbed.count(), claims.len() - judged)
+            }
+            failed => style::bad(format!("{failed} of {judged} claims FAILED")),
         };
         output::line(format!("  {line}"));
         // What is to be remembered is what these parameters have shown.
@@ -508,6 +512,20 @@ impl<'a> Part<'a> {
     }
 }
 
+/// What follows the number of claims that hold, if some of `all` that are not judged were `disturbed`, or all of them were not.
+fn not_judged(disturbed: usize, all: usize) -> String {
+    match (disturbed, all - disturbed) {
+        (0, 0) => String::new(),
+        (0, by_parameters) => format!("; {by_parameters} not judged: your parameters"),
+        (disturbed, 0) => format!("; {disturbed} not judged: disturbed"),
+        (disturbed, by_parameters) => {
+            format!(
+                "; {disturbed} not judged: disturbed; {by_parameters} not judged: your parameters"
+            )
+        }
+    }
+}
+
 fn share_of(value: f64) -> Figure {
     Figure {
         value,
@@ -518,6 +536,17 @@ fn share_of(value: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_judged_is_counted_by_its_cause() {
+        assert_eq!(not_judged(0, 0), "");
+        assert_eq!(not_judged(0, 2), "; 2 not judged: your parameters");
+        assert_eq!(not_judged(1, 1), "; 1 not judged: disturbed");
+        assert_eq!(
+            not_judged(1, 3),
+            "; 1 not judged: disturbed; 2 not judged: your parameters"
+        );
+    }
     use crate::check;
     use crate::sweep::sweep;
     use libcuda::Choice;

@@ -35,6 +35,7 @@ mod tests {
             limit: "> 90 %".into(),
             holds,
             judged: true,
+            disturbed: None,
             figure: None,
         }
     }

@@ -12,8 +12,10 @@ use crate::host_clock;
 use crate::measure::Stopwatch;
 use crate::part::Part;
 use crate::statistics::Durations;
+use crate::units;
 use anyhow::Context;
 use cust::stream::Stream;
+use std::fmt;
 use std::time::Duration;
 
 type Time<'v, S> = Box<dyn FnMut(&mut S, &Stopwatch) -> anyhow::Result<Duration> + 'v>;
@@ -114,16 +116,27 @@ impl<const N: usize> Least<N> {
     }
 }
 
-/// Pieces, and the least time of each so far.
+/// Pieces, the least time of each so far, and what each took in the rounds of a comparison.
 pub struct Alone<'v, S, const N: usize> {
     pieces: [Piece<'v, S>; N],
     least: Least<N>,
+    compared: [Vec<Duration>; N],
 }
 
 impl<S, const N: usize> Alone<'_, S, N> {
     /// The least times, in the order of the pieces.
     pub fn least(&self) -> [Duration; N] {
         self.least.0
+    }
+
+    /// Times each piece once.
+    fn time(&mut self, work: &mut S, watch: &Stopwatch) -> anyhow::Result<[Duration; N]> {
+        let mut times = [Duration::ZERO; N];
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            times[index] = (piece.0)(work, watch)?;
+            self.least.add(index, times[index]);
+        }
+        Ok(times)
     }
 }
 
@@ -138,18 +151,58 @@ impl<S> Alone<'_, S, 4> {
             both_copies,
         }
     }
+
+    /// Whether something else used the link while the variants were compared: then even their best runs may not be as short as the
+    /// link allows. The copies of both directions alone tell, which a variant cannot slow down. `None` as well where they were not
+    /// timed between the variants, as on a model.
+    pub fn disturbed_link(&self) -> Option<DisturbedLink> {
+        let [.., least] = self.least();
+        let [.., both_copies] = &self.compared;
+        DisturbedLink::found(least, both_copies)
+    }
+}
+
+/// Copies of both directions that took longer, between the variants of a comparison, than they can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DisturbedLink {
+    least: Duration,
+    median: Duration,
+}
+
+impl DisturbedLink {
+    /// By how much more than the least they may take in the median. On an H200 with its host to itself it was 0.4 to 4.3 % in nine
+    /// of ten comparisons and 7.8 % in the tenth; beside a program that copied on the other GPU of the host, it was 12 to 40 % in
+    /// ten of fifteen.
+    const TOLERATED: f64 = 0.05;
+
+    fn found(least: Duration, between: &[Duration]) -> Option<Self> {
+        let median = Durations::new(between.to_vec())?.median();
+        let disturbed = median.as_secs_f64() > (1.0 + Self::TOLERATED) * least.as_secs_f64();
+        disturbed.then_some(Self { least, median })
+    }
+}
+
+impl fmt::Display for DisturbedLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, median] = [self.least, self.median].map(units::time);
+        write!(
+            f,
+            "the link was disturbed, copies in both directions alone took {median} in the median and {least} at least"
+        )
+    }
 }
 
 /// Pieces that are timed in the rounds of a comparison.
 pub(crate) trait Rounds<S> {
-    /// Times each piece once.
+    /// Times each piece once, between the variants.
     fn round(&mut self, work: &mut S, watch: &Stopwatch) -> anyhow::Result<()>;
 }
 
 impl<S, const N: usize> Rounds<S> for Alone<'_, S, N> {
     fn round(&mut self, work: &mut S, watch: &Stopwatch) -> anyhow::Result<()> {
-        for (index, piece) in self.pieces.iter_mut().enumerate() {
-            self.least.add(index, (piece.0)(work, watch)?);
+        let times = self.time(work, watch)?;
+        for (compared, time) in self.compared.iter_mut().zip(times) {
+            compared.push(time);
         }
         Ok(())
     }
@@ -165,11 +218,15 @@ impl Part<'_> {
         work: &mut S,
         pieces: [Piece<'v, S>; N],
     ) -> anyhow::Result<Alone<'v, S, N>> {
-        let (watch, least) = (Stopwatch::new(self.device())?, Least::default());
-        let mut alone = Alone { pieces, least };
+        let watch = Stopwatch::new(self.device())?;
+        let mut alone = Alone {
+            pieces,
+            least: Least::default(),
+            compared: [const { Vec::new() }; N],
+        };
         // One round more than it counts: the first loads kernels.
         for _ in 0..=self.iterations(5) {
-            alone.round(work, &watch)?;
+            alone.time(work, &watch)?;
         }
         Ok(alone)
     }
@@ -268,6 +325,23 @@ mod tests {
             // A machine that has become slower since the pieces were timed by more than the result is too fast hides it.
             assert_eq!(below(0.9 * BEST, drift), slope < 0.5, "{slope}");
         }
+    }
+
+    #[test]
+    fn a_link_is_disturbed_if_most_copies_between_the_variants_are_longer_than_the_least() {
+        let link = |times: [f64; 5]| DisturbedLink::found(us(11_000.0), &times.map(us));
+        // Of an H200: alone, with a neighbour in the last round, and with one in most rounds.
+        let alone = [11_000.0, 11_080.0, 11_110.0, 11_200.0, 11_300.0];
+        let at_times = [11_000.0, 11_080.0, 11_110.0, 15_200.0, 15_900.0];
+        let mostly = [11_000.0, 11_080.0, 13_900.0, 15_200.0, 15_900.0];
+        assert_eq!([link(alone), link(at_times)], [None; 2]);
+        assert_eq!(
+            link(mostly).unwrap().to_string(),
+            "the link was disturbed, copies in both directions alone took 13.9 ms in the median and 11.0 ms at least"
+        );
+        // What came before the comparison counts where nothing between the variants is as short.
+        assert!(link([11_700.0; 5]).is_some());
+        assert_eq!(DisturbedLink::found(us(11_000.0), &[]), None);
     }
 
     proptest! {

@@ -170,10 +170,13 @@ pub struct Claim {
     pub limit: String,
     /// Whether it is.
     pub holds: bool,
-    /// Whether it is judged: false where the arguments are such that nothing is predicted. Then it counts as holding,
-    /// and its figure is compared with nothing.
+    /// Whether it is judged: false where the arguments are such that nothing is predicted, or where something disturbed what was
+    /// measured. Then it counts as holding, and its figure is compared with nothing.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub judged: bool,
+    /// What disturbed the measurement, if that is why it is not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
     /// What was found, as a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
@@ -209,10 +212,10 @@ impl fmt::Display for Claim {
         match (self.judged, self.holds) {
             (true, true) => write!(f, "ok      {sentence}: {found} ({limit})"),
             (true, false) => write!(f, "FAILED  {sentence}: {found} ({limit})"),
-            (false, _) => write!(
-                f,
-                "-       {sentence}: {found} (not judged: your parameters)"
-            ),
+            (false, _) => {
+                let why = self.disturbed.as_deref().unwrap_or("your parameters");
+                write!(f, "-       {sentence}: {found} (not judged: {why})")
+            }
         }
     }
 }
@@ -335,6 +338,7 @@ mod tests {
             limit: "> 90 %".into(),
             holds,
             judged: true,
+            disturbed: None,
             figure: None,
         }
     }
@@ -366,5 +370,21 @@ mod tests {
         assert_eq!(serde_json::from_str::<Claim>(&text).unwrap(), claim);
         let judged = text.replace(r#","judged":false"#, "");
         assert!(serde_json::from_str::<Claim>(&judged).unwrap().judged);
+    }
+
+    #[test]
+    fn what_was_disturbed_says_by_what() {
+        let claim = Claim {
+            judged: false,
+            disturbed: Some("the link was busy".into()),
+            ..claim(false)
+        };
+        assert!(claim.counts_as_holding());
+        assert_eq!(
+            claim.to_string(),
+            "-       kernels overlap: 97.0 % (not judged: the link was busy)"
+        );
+        let text = serde_json::to_string(&claim).unwrap();
+        assert_eq!(serde_json::from_str::<Claim>(&text).unwrap(), claim);
     }
 }

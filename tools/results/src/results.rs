@@ -264,6 +264,7 @@ mod tests {
             limit: "at least 2.0x".into(),
             holds: true,
             judged: true,
+            disturbed: None,
             figure: None,
         }
     }

@@ -52,6 +52,7 @@ fn claim(id: &str, sentence: &str, found: &str, figure: Option<(f64, Unit)>) -> 
         limit: "at least 1.00x".into(),
         holds: true,
         judged: true,
+        disturbed: None,
         figure: figure.map(|(value, unit)| Figure { value, unit }),
     }
 }

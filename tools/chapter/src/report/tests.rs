@@ -60,6 +60,7 @@ fn results(variant: &str) -> Results {
                 limit: "at least 90.0 %".into(),
                 holds: false,
                 judged: true,
+                disturbed: None,
                 figure: None,
             }],
             holds: false,

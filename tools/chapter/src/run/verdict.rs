@@ -73,6 +73,7 @@ mod tests {
             limit: "at least 90 %".into(),
             holds,
             judged: true,
+            disturbed: None,
             figure: None,
         };
         PartResults {
