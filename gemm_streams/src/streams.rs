@@ -108,7 +108,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
-    part.show_bounded(&outcomes, &stages);
+    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
     let [serial, two, four, eight, batched] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Engines);
 

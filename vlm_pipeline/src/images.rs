@@ -147,7 +147,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
-    part.show_bounded(&outcomes, &stages);
+    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
     let [serial, streams, batches] = &outcomes;
     part.chart(&streams.name, &streams.recording, Rows::Engines);
     let rate = |outcome: &Outcome| {

@@ -174,7 +174,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
-    part.show_bounded(&outcomes, &stages);
+    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
     let [global, multicast, global_two, multicast_two] = &outcomes;
     part.chart(&multicast_two.name, &multicast_two.recording, Rows::Engines);
 

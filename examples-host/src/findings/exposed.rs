@@ -31,7 +31,7 @@ impl Part<'_> {
         self.say(format!("{table}\nCopies are exposed while no kernel runs."));
         for outcome in outcomes {
             self.keep(&outcome.name, &outcome.recording);
-            self.claim_not_below_bound(outcome, stages, Overlap::Duplex);
+            self.claim_not_below_bound(outcome, stages, Overlap::Duplex, None);
         }
     }
 }

@@ -175,7 +175,7 @@ impl DisturbedLink {
     /// copied on the other GPU of the host, it was 12 to 40 % in ten of fifteen, and below 1 % in the rest.
     const TOLERATED: f64 = 0.03;
 
-    fn found(least: Duration, between: &[Duration]) -> Option<Self> {
+    pub(crate) fn found(least: Duration, between: &[Duration]) -> Option<Self> {
         let median = Durations::new(between.to_vec())?.median();
         let disturbed = median.as_secs_f64() > (1.0 + Self::TOLERATED) * least.as_secs_f64();
         disturbed.then_some(Self { least, median })

@@ -1,9 +1,10 @@
 //! Outcomes beside the bounds that their stages set.
 
+use crate::alone::DisturbedLink;
 use crate::bound::{Overlap, Stages};
 use crate::device::{Device, TimeSource};
 use crate::error::Result;
-use crate::expect::{Expected, Found, share};
+use crate::expect::{Expected, Found, share, truth};
 use crate::intervals::Engine;
 use crate::measure::{self, Outcome};
 use crate::part::{NOISE, Part};
@@ -34,8 +35,14 @@ impl Part<'_> {
         ));
     }
 
-    /// Prints the outcomes beside the bounds that the stages set, and claims of each that it is not faster than its bound.
-    pub fn show_bounded(&mut self, outcomes: &[Outcome], stages: &Stages) {
+    /// Prints the outcomes beside the bounds that the stages set, and claims of each that it is not faster than its bound. What was
+    /// measured on a disturbed link bounds nothing: then that is printed and not judged.
+    pub fn show_bounded(
+        &mut self,
+        outcomes: &[Outcome],
+        stages: &Stages,
+        disturbed: Option<DisturbedLink>,
+    ) {
         self.say(table_with_bounds(outcomes, stages, self.device().times()));
         for outcome in outcomes {
             self.keep(&outcome.name, &outcome.recording);
@@ -44,12 +51,18 @@ impl Part<'_> {
                 ..=1 => Overlap::None,
                 _ => Overlap::Duplex,
             };
-            self.claim_not_below_bound(outcome, stages, overlap);
+            self.claim_not_below_bound(outcome, stages, overlap, disturbed);
         }
     }
 
     /// Claims that the least time is not below what the stages allow, but for [`NOISE`]: if it is, the measurement is wrong.
-    pub fn claim_not_below_bound(&mut self, outcome: &Outcome, stages: &Stages, overlap: Overlap) {
+    pub fn claim_not_below_bound(
+        &mut self,
+        outcome: &Outcome,
+        stages: &Stages,
+        overlap: Overlap,
+        disturbed: Option<DisturbedLink>,
+    ) {
         let (variant, time) = (&outcome.name, outcome.times.min());
         self.note_bounds(stages);
         let checked = stages.check(&variant.text, (time, overlap), NOISE);
@@ -57,13 +70,9 @@ impl Part<'_> {
             .as_ref()
             .map_or_else(ToString::to_string, |()| units::time(time));
         let limit = format!("not below {}", units::time(stages.bound(overlap)));
-        self.claim(
-            outcome.id("not-below-bound"),
-            &format!("{variant} is not faster than its bound"),
-            checked.is_ok(),
-            found,
-            limit,
-        );
+        let expected = truth(checked.is_ok(), found, limit).unless_disturbed(disturbed);
+        let sentence = format!("{variant} is not faster than its bound");
+        self.expect(outcome.id("not-below-bound"), &sentence, expected);
     }
 
     /// Notes for `--json` what bounds the variants of the group that was timed last.
@@ -145,4 +154,64 @@ fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intervals::{Recording, Source};
+    use crate::label::Label;
+    use crate::options::Options;
+    use crate::part_info::PartInfo;
+    use crate::statistics::Durations;
+    use crate::verdict::Claim;
+    use libcuda::Choice;
+    use std::time::Duration;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// What is claimed of a variant that took 8 ms against a bound of 10 ms, with this time of both directions between the variants.
+    fn below_its_bound(both_copies: Duration) -> Claim {
+        let device = Device::open(Choice::Software).unwrap();
+        let options = Options::default();
+        let info = PartInfo {
+            name: "part",
+            question: "Is it below?",
+            uses: &[],
+            needs: &[],
+        };
+        let mut part = Part::new(info, &device, &options);
+        let took = |time| Durations::new(vec![time]).unwrap();
+        let outcome = Outcome {
+            group: measure::VARIANTS,
+            name: Label::new("streams", "streams"),
+            times: took(8 * MS),
+            host_times: took(8 * MS),
+            issuing: took(MS),
+            cpu_busy: None,
+            recording: Recording::new(Source::Cupti, Vec::new()),
+        };
+        let stages = Stages {
+            copy_in: 9 * MS,
+            kernel: MS,
+            copy_out: 9 * MS,
+            both_copies: 10 * MS,
+        };
+        let disturbed = DisturbedLink::found(stages.both_copies, &[both_copies]);
+        part.claim_not_below_bound(&outcome, &stages, Overlap::Duplex, disturbed);
+        part.claims()[0].clone()
+    }
+
+    #[test]
+    fn a_result_below_its_bound_is_an_error_unless_the_link_was_disturbed() {
+        let steady = below_its_bound(10 * MS);
+        assert!(!steady.counts_as_holding());
+        assert!(steady.found.contains("less than the bound"), "{steady}");
+        let disturbed = below_its_bound(14 * MS);
+        assert!(disturbed.counts_as_holding() && !disturbed.holds);
+        assert!(
+            disturbed.to_string().contains("the link was disturbed"),
+            "{disturbed}"
+        );
+    }
 }

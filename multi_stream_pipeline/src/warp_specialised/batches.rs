@@ -159,7 +159,7 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
     part.say(format!("Specialised here: {form}."));
-    part.show_bounded(&outcomes, &stages);
+    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
     let [_, one, _, four, _] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Engines);
     part.chart(&one.name, &one.recording, Rows::Engines);
