@@ -127,6 +127,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let log = logs.last().context("the controller has not run")?;
     let regret = Regret::of(&rounds.phases);
     part.expect_regret(&regret, &outcomes, copies * rounds.per_phase as u32, at_stake(&floors));
+    part.not_claimed_of_the_model("variants", &["fixed-4", "fixed-16", "controller", "replay"]);
     log::show(part, log, copy);
     part.chart_start("controller", &outcomes[4], 96);
     log::expect_replayed(part, log, &floors);

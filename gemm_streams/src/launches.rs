@@ -71,6 +71,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(products::rates(&outcomes, &shape, products::peak(part.device())?));
+    part.not_claimed_of_the_model("variants", &["streams-2"]);
     let [serial, two, four, eight, batched] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Streams);
 

@@ -130,6 +130,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let outcomes = part.compare("variants", plan, &mut work, variants)?;
     part.say(products::rates(&outcomes, &shape, peak));
+    part.not_claimed_of_the_model("variants", &["mma-sync"]);
     for outcome in &outcomes {
         part.keep(&outcome.name, &outcome.recording);
     }

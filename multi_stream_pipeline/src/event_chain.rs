@@ -139,6 +139,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
     let chain = links.chain();
     part.show_chain(&outcomes, &chain);
+    part.not_claimed_of_the_model("variants", &["events"]);
     let [host_sync, _, events] = &outcomes;
     part.chart(&events.name, &events.recording, Rows::Streams);
     part.chart(&host_sync.name, &host_sync.recording, Rows::Streams);

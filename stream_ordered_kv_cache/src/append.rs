@@ -154,6 +154,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.show(&outcomes);
     part.say(format!("bound: attention alone, {}", units::time(alone)));
     part.show_host_waits(&outcomes);
+    part.not_claimed_of_the_model("variants", &["one-stream"]);
     let (write, read) = (append_kv::NAME, paged_attention::NAME);
     let gaps = ("idle-between-updates", "idle between updates");
     let [idle_host, _, idle_events] = part.idle_between(gaps, write, &outcomes)?;

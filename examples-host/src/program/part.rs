@@ -7,6 +7,7 @@ use crate::gantt::{Gantt, Rows};
 use crate::host_memory;
 use crate::intervals::Recording;
 use crate::label::Label;
+use crate::measure::VARIANTS;
 use crate::options::{Options, UsageError};
 use crate::output;
 use crate::part_info::PartInfo;
@@ -233,6 +234,34 @@ impl<'a> Part<'a> {
         times: &Durations,
     ) {
         self.timed.push(Timed::new(group, variant, kind, times));
+    }
+
+    /// On a model, says of these variants of a group that their times are not claimed, and notes it for `--json`. They are those in
+    /// which the model differs from GPUs by more than it should, where both do the same work: see docs/software-gpu.md.
+    pub fn not_claimed_of_the_model(&mut self, group: &str, variants: &[&str]) {
+        if self.device.times() == TimeSource::Measured {
+            return;
+        }
+        let (mut names, mut tolerance) = (Vec::new(), 0.0);
+        for timed in &mut self.timed {
+            let Label { id, text } = &timed.variant;
+            if timed.group.id == group && variants.contains(&&**id) {
+                timed.unclaimed = true;
+                tolerance = timed.kind.model_tolerance().unwrap_or_default();
+                names.push(match group {
+                    VARIANTS => text.clone(),
+                    _ => format!("{text}, {}", timed.group.text),
+                });
+            }
+        }
+        if !names.is_empty() {
+            self.say(format!(
+                "Not claimed of the model: the time of {}.\n\
+                 A GPU's time for the same work differed by more than {}.",
+                names.join("; of "),
+                units::percent(tolerance)
+            ));
+        }
     }
 
     /// Fails with [`MissingProperty`] unless the device has what the part needs.
@@ -536,6 +565,27 @@ fn share_of(value: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_the_model_does_not_claim_are_marked() {
+        let device = Device::open(libcuda::Choice::Software).unwrap();
+        let options = Options::default();
+        let info = PartInfo {
+            name: "part",
+            question: "How long?",
+            uses: &[],
+            needs: &[],
+        };
+        let mut part = Part::new(info, &device, &options);
+        let times = Durations::new(vec![Duration::from_millis(1)]).unwrap();
+        for (group, variant) in [(VARIANTS, "one"), (VARIANTS, "other"), ("large", "one")] {
+            let kind = results::Kind::Makespan;
+            part.timed((group, group), (variant, variant), kind, &times);
+        }
+        part.not_claimed_of_the_model(VARIANTS, &["one", "unknown"]);
+        let marked: Vec<bool> = part.timed.iter().map(|timed| timed.unclaimed).collect();
+        assert_eq!(marked, [true, false, false]);
+    }
 
     #[test]
     fn what_is_not_judged_is_counted_by_its_cause() {

@@ -184,6 +184,7 @@ mod testing {
             variant: (variant.replace(' ', "-"), *variant).into(),
             kind: Kind::Makespan,
             samples_us: samples.to_vec(),
+            unclaimed: false,
         });
         Results {
             version: VERSION,

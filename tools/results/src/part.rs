@@ -29,6 +29,15 @@ impl Kind {
             Self::Other => "other",
         }
     }
+
+    /// How far from a GPU's a model's may be, as a share, where both do the same work. Other times are not compared.
+    pub fn model_tolerance(self) -> Option<f64> {
+        match self {
+            Self::Makespan => Some(0.10),
+            Self::Copy => Some(0.05),
+            Self::Other => None,
+        }
+    }
 }
 
 /// The work that each variant of a group does.
@@ -69,6 +78,9 @@ pub struct Timed {
     /// Each run in microseconds, from the shortest to the longest; never empty.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub samples_us: Vec<f64>,
+    /// Whether it is a model's time that is not claimed: the model is known to differ from GPUs by more than it should.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub unclaimed: bool,
 }
 
 impl Timed {
@@ -85,6 +97,7 @@ impl Timed {
             variant: variant.into(),
             kind,
             samples_us: samples.map(|time| time.as_nanos() as f64 / 1e3).collect(),
+            unclaimed: false,
         }
     }
 

@@ -196,6 +196,7 @@ mod tests {
                     variant: "streams-8".into(),
                     kind: Kind::Makespan,
                     samples_us: vec![1.0, 2.5, 7.0],
+                    unclaimed: false,
                 }],
                 bounds: vec![],
                 timelines: vec![],

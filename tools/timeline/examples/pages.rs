@@ -86,6 +86,7 @@ fn variants() -> Results {
             variant: variant.into(),
             kind: Kind::Makespan,
             samples_us: vec![100.0],
+            unclaimed: false,
         })
         .to_vec();
     part.bounds = vec![Bound {

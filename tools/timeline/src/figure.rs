@@ -167,6 +167,7 @@ mod tests {
             variant: variant.into(),
             kind,
             samples_us: vec![1.0],
+            unclaimed: false,
         };
         part.timed = vec![
             timed("one-stream", "copies", Kind::Copy),

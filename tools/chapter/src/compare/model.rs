@@ -9,11 +9,7 @@ use chapter_terminal::table::Table;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// How far a modelled makespan may be from the measured one, as a share.
-const MAKESPAN: f64 = 0.10;
-/// The same for a copy.
-const COPY: f64 = 0.05;
-/// The same for what was not used to fit the model.
+/// How far what was not used to fit the model may be from a GPU's, as a share; of the rest see [`Kind::model_tolerance`].
 const HELD_OUT: f64 = 0.15;
 /// Two variants are ranked when the one takes this many times as long as the other.
 const APART: f64 = 1.10;
@@ -38,12 +34,8 @@ impl Line {
 
     /// How far the model may be off; `None` for what is compared by its rank alone.
     fn limit(&self, held_out: bool) -> Option<f64> {
-        match (self.kind, held_out) {
-            (Kind::Other, _) => None,
-            (_, true) => Some(HELD_OUT),
-            (Kind::Makespan, _) => Some(MAKESPAN),
-            (Kind::Copy, _) => Some(COPY),
-        }
+        let tolerance = self.kind.model_tolerance()?;
+        Some(if held_out { HELD_OUT } else { tolerance })
     }
 
     fn judged(&self, held_out: bool) -> Judged {
@@ -265,11 +257,13 @@ impl Comparison {
     fn summary(&self) -> String {
         let mut text = String::new();
         let classes = [
-            ("Makespans", Kind::Makespan, false, MAKESPAN),
-            ("Copies", Kind::Copy, false, COPY),
-            ("Held out, not used to fit", Kind::Makespan, true, HELD_OUT),
+            ("Makespans", Kind::Makespan, false),
+            ("Copies", Kind::Copy, false),
+            ("Held out, not used to fit", Kind::Makespan, true),
         ];
-        for (name, kind, held_out, limit) in classes {
+        for (name, kind, held_out) in classes {
+            let tolerance = kind.model_tolerance().unwrap_or_default();
+            let limit = if held_out { HELD_OUT } else { tolerance };
             let lines: Vec<&Line> = self
                 .parts
                 .iter()

@@ -85,6 +85,9 @@ pub struct ExpectedTime {
     /// How far the recorded runs' ratios are apart, where that is too far to judge another run by them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_range: Option<f64>,
+    /// Whether the model does not claim it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unclaimed: bool,
 }
 
 /// A claim, which holds.
@@ -199,6 +202,7 @@ mod tests {
                     tolerance_us: Some(1.0),
                     range_us: None,
                     ratio_range: None,
+                    unclaimed: false,
                     ratio: None,
                     ratio_tolerance: None,
                 }],

@@ -92,6 +92,10 @@ fn time(figures: &mut Figures, times: TimeSource, expected: &ExpectedTime, part:
         return figures.changed(&format!("{group}, {variant}"), "not timed", "timed");
     };
     let figure = named(timed);
+    if timed.unclaimed != expected.unclaimed {
+        let [found, expected] = [timed.unclaimed, expected.unclaimed].map(claimed);
+        figures.changed(&figure, found, expected);
+    }
     let us = timed.compared_us();
     if expected.range_us.is_some() {
         figures.varying += 1;
@@ -120,6 +124,13 @@ fn time(figures: &mut Figures, times: TimeSource, expected: &ExpectedTime, part:
         expected: units::ratio(expected_ratio),
         tolerance: tolerance(expected.ratio_tolerance, units::ratio),
     });
+}
+
+fn claimed(unclaimed: bool) -> &'static str {
+    match unclaimed {
+        true => "not claimed of the model",
+        false => "claimed",
+    }
 }
 
 fn judge_claim(figures: &mut Figures, expected: &ExpectedClaim, claim: &Claim) {

@@ -146,6 +146,7 @@ fn untimed(timed: &Timed) -> ExpectedTime {
         ratio: None,
         ratio_tolerance: None,
         ratio_range: None,
+        unclaimed: timed.unclaimed,
     }
 }
 

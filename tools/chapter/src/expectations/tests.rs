@@ -23,6 +23,7 @@ fn part(name: &str, variants: &[Vec<f64>]) -> PartResults {
             variant: (variant.replace(' ', "-"), variant).into(),
             kind: Kind::Makespan,
             samples_us,
+            unclaimed: false,
         }
     });
     let mut part = PartResults {
@@ -401,6 +402,20 @@ fn another_device_voids_and_another_driver_is_said() {
     let said = "  basic_streams: expectation outdated: recorded on another device (memory's clock rate in MHz: 1, recorded 0)";
     assert_eq!(plain_lines(&outcome, false)[1], said);
     assert_eq!(outcome.exit(false), Exit::LessonFails);
+}
+
+#[test]
+fn whether_the_model_claims_a_time_must_not_change() {
+    let with = |unclaimed| {
+        let mut run = modelled();
+        run.parts[0].timed[1].unclaimed = unclaimed;
+        run
+    };
+    for (before, after) in [(false, true), (true, false)] {
+        let folder = recorded(&[with(before)]);
+        assert_eq!(judged(&with(before), &folder).exit(true), Exit::LessonHolds);
+        assert_eq!(judged(&with(after), &folder).exit(false), Exit::LessonFails);
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn results(variant: &str) -> Results {
         variant: (id_of(variant), variant).into(),
         kind: Kind::Makespan,
         samples_us: vec![us; 3],
+        unclaimed: false,
     };
     let interval = Interval {
         device: 0,
