@@ -9,7 +9,7 @@
 //!
 //! A limit is made for the part's own parameters. Where the command line gives others, a figure is printed and not judged,
 //! unless [`Expected::for_any`] says that its limit follows them. What is right or wrong whatever the parameters
-//! ([`truth`], [`right`]) is always judged.
+//! ([`truth`], [`right`]) is always judged, but for what something disturbed ([`Expected::unless_disturbed`]).
 
 use crate::check::{self, Checked, Mismatch, REFERENCE};
 use crate::device::TimeSource;

@@ -237,9 +237,10 @@ impl<'a> Part<'a> {
     }
 
     /// On a model, says of these variants of a group that their times are not claimed, and notes it for `--json`. They are those in
-    /// which the model differs from GPUs by more than it should, where both do the same work: see docs/software-gpu.md.
+    /// which the model differs from an H200 or an H100 by more than it should, where both do the same work: see
+    /// docs/software-gpu.md. Of other work than the part's own nothing is known.
     pub fn not_claimed_of_the_model(&mut self, group: &str, variants: &[&str]) {
-        if self.device.times() == TimeSource::Measured {
+        if self.device.times() == TimeSource::Measured || !self.own_parameters(&[]) {
             return;
         }
         let (mut names, mut tolerance) = (Vec::new(), 0.0);
@@ -249,16 +250,16 @@ impl<'a> Part<'a> {
                 timed.unclaimed = true;
                 tolerance = timed.kind.model_tolerance().unwrap_or_default();
                 names.push(match group {
-                    VARIANTS => text.clone(),
-                    _ => format!("{text}, {}", timed.group.text),
+                    VARIANTS => format!("\"{text}\""),
+                    _ => format!("\"{text}, {}\"", timed.group.text),
                 });
             }
         }
         if !names.is_empty() {
             self.say(format!(
-                "Not claimed of the model: the time of {}.\n\
-                 A GPU's time for the same work differed by more than {}.",
-                names.join("; of "),
+                "Not claimed of the model: how long a GPU takes for {}.\n\
+                 With as much work as a GPU gets, the model was more than {} off.",
+                names.join(", "),
                 units::percent(tolerance)
             ));
         }
@@ -511,7 +512,10 @@ impl<'a> Part<'a> {
                 let hold = style::good(format!("{judged} of {judged} claims hold"));
                 hold + &not_judged(disturbed.count(), claims.len() - judged)
             }
-            failed => style::bad(format!("{failed} of {judged} claims FAILED")),
+            failed => {
+                style::bad(format!("{failed} of {judged} claims FAILED"))
+                    + &not_judged(disturbed.count(), claims.len() - judged)
+            }
         };
         output::line(format!("  {line}"));
         // What is to be remembered is what these parameters have shown.
@@ -541,7 +545,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What follows the number of claims that hold, if some of `all` that are not judged were `disturbed`, or all of them were not.
+/// What follows the number of claims that hold or failed: of `all` claims that are not judged so many were disturbed, and the others
+/// were made for other parameters.
 fn not_judged(disturbed: usize, all: usize) -> String {
     match (disturbed, all - disturbed) {
         (0, 0) => String::new(),

@@ -3,7 +3,7 @@
 //! The stages are measured alone: the copies in (H), the kernels (K), the copies out (D); and both
 //! copy directions together, because they share the link and each slows the other. No schedule
 //! beats the longest of what cannot overlap with itself, so a result below the bound is an error of
-//! the measurement, and is reported as one.
+//! the measurement, and is reported as one; unless the link was disturbed, see [`crate::alone::DisturbedLink`].
 
 use crate::label::Label;
 use std::time::Duration;

@@ -159,7 +159,8 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();
     part.say(format!("Specialised here: {form}."));
-    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
+    let disturbed = alone.disturbed_link();
+    part.show_bounded(&outcomes, &stages, disturbed);
     let [_, one, _, four, _] = &outcomes;
     part.chart(&four.name, &four.recording, Rows::Engines);
     part.chart(&one.name, &one.recording, Rows::Engines);
@@ -168,7 +169,7 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     expect! { part;
         "faster/streams-4", "4 streams are faster than 1" => four.speedup_over(one).at_least(1.3);
         "near-bound/streams-4", "4 streams come near the bound" =>
-            near.for_any(&[Size]).unless_disturbed(alone.disturbed_link());
+            near.for_any(&[Size]).unless_disturbed(disturbed);
     }
     Ok(())
 }

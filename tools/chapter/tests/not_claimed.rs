@@ -49,7 +49,7 @@ fn not_claimed() -> BTreeSet<Variant> {
 }
 
 #[test]
-fn what_the_model_misses_is_not_claimed_and_all_else_is() {
+fn the_rows_that_are_off_are_marked_and_no_others() {
     let (off, not_claimed) = (off(), not_claimed());
     assert!(off.len() > 3, "the tables were not found");
     assert_eq!(off, not_claimed);

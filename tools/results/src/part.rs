@@ -212,6 +212,12 @@ impl Claim {
     pub fn counts_as_holding(&self) -> bool {
         self.holds || !self.judged
     }
+
+    /// Why it is not judged; `None` if it is.
+    pub fn not_judged(&self) -> Option<&str> {
+        let why = self.disturbed.as_deref().unwrap_or("your parameters");
+        (!self.judged).then_some(why)
+    }
 }
 
 impl fmt::Display for Claim {
@@ -222,13 +228,10 @@ impl fmt::Display for Claim {
             limit,
             ..
         } = self;
-        match (self.judged, self.holds) {
-            (true, true) => write!(f, "ok      {sentence}: {found} ({limit})"),
-            (true, false) => write!(f, "FAILED  {sentence}: {found} ({limit})"),
-            (false, _) => {
-                let why = self.disturbed.as_deref().unwrap_or("your parameters");
-                write!(f, "-       {sentence}: {found} (not judged: {why})")
-            }
+        match (self.not_judged(), self.holds) {
+            (None, true) => write!(f, "ok      {sentence}: {found} ({limit})"),
+            (None, false) => write!(f, "FAILED  {sentence}: {found} ({limit})"),
+            (Some(why), _) => write!(f, "-       {sentence}: {found} (not judged: {why})"),
         }
     }
 }
@@ -280,10 +283,12 @@ pub struct PartResults {
 }
 
 impl PartResults {
-    /// What its types cannot rule out: ids that are none or come twice, times that cannot be, impossible intervals.
+    /// What its types cannot rule out: ids that are none or come twice, claims that were disturbed and judged, times that cannot be,
+    /// impossible intervals.
     pub fn contradiction(&self) -> Option<String> {
         self.wrong_id()
             .or_else(|| self.repeated_id())
+            .or_else(|| self.judged_though_disturbed())
             .or_else(|| self.impossible_time())
             .or_else(|| self.impossible_timeline())
     }
@@ -318,6 +323,12 @@ impl PartResults {
         }
         let plans = self.plans.iter().map(|plan| &plan.group);
         label::repeated(plans).map(|group| format!("group {group} has two plans"))
+    }
+
+    fn judged_though_disturbed(&self) -> Option<String> {
+        let both = |claim: &&Claim| claim.judged && claim.disturbed.is_some();
+        let claim = self.claims.iter().find(both)?;
+        Some(format!("claim {} was disturbed, and judged", claim.id))
     }
 
     fn impossible_time(&self) -> Option<String> {
@@ -399,5 +410,18 @@ mod tests {
         );
         let text = serde_json::to_string(&claim).unwrap();
         assert_eq!(serde_json::from_str::<Claim>(&text).unwrap(), claim);
+        let part = |judged| PartResults {
+            claims: vec![Claim {
+                judged,
+                ..claim.clone()
+            }],
+            ..PartResults::default()
+        };
+        assert_eq!(part(false).contradiction(), None);
+        let contradiction = part(true).contradiction();
+        assert_eq!(
+            contradiction.as_deref(),
+            Some("claim overlap was disturbed, and judged")
+        );
     }
 }

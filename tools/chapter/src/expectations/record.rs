@@ -5,6 +5,7 @@ use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults, Timed, Timeline, Unit};
 use hmac_sha256::Hash;
+use std::collections::HashSet;
 
 /// The largest tolerance, as a share of the value or, of a share, in itself. A figure whose runs are further apart judges nothing.
 const LARGEST: f64 = 0.15;
@@ -67,7 +68,7 @@ fn measured(first: &PartResults, runs: &[&PartResults]) -> ExpectedPart {
             .iter()
             .filter_map(|timed| time(runs, timed))
             .collect(),
-        claims: judged(first)
+        claims: judged_in_any(runs)
             .map(|claim| measured_claim(runs, claim))
             .collect(),
         timelines: Vec::new(),
@@ -167,6 +168,13 @@ pub fn ratio(part: &PartResults, timed: &Timed) -> Option<f64> {
 /// The claims that are judged.
 pub fn judged(part: &PartResults) -> impl Iterator<Item = &Claim> {
     part.claims.iter().filter(|claim| claim.judged)
+}
+
+/// The claims that are judged in any of the runs, each once: something may have disturbed one of them in the first.
+fn judged_in_any<'r>(runs: &[&'r PartResults]) -> impl Iterator<Item = &'r Claim> {
+    let mut seen = HashSet::new();
+    let claims = runs.iter().flat_map(|run| judged(run));
+    claims.filter(move |claim| seen.insert(&claim.id))
 }
 
 /// What was measured of this variant in each run.

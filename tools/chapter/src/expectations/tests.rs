@@ -597,6 +597,12 @@ fn what_is_not_judged_is_neither_recorded_nor_compared() {
         "{:#?}",
         plain_lines(&outcome, true)
     );
+    // What is judged in one of the runs is recorded.
+    let folder = recorded(&[with(false, 0.5), with(true, 2.0)]);
+    assert_eq!(
+        judged(&with(true, 0.5), &folder).exit(false),
+        Exit::LessonFails
+    );
     let folder = recorded(&[with(false, 0.5)]);
     let path = form::path(folder.path(), &with(true, 2.0).device, "basic_streams");
     let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();

@@ -144,9 +144,9 @@ fn verdict(holds: bool) -> Markup {
 }
 
 fn claimed(claim: &Claim) -> Markup {
-    match claim.judged {
-        true => verdict(claim.holds),
-        false => html! { "not judged" },
+    match claim.not_judged() {
+        None => verdict(claim.holds),
+        Some(why) => html! { "not judged (" (why) ")" },
     }
 }
 

@@ -106,10 +106,10 @@ fn verdict(holds: bool) -> &'static str {
     if holds { "ok" } else { "**FAILED**" }
 }
 
-fn claimed(claim: &Claim) -> &'static str {
-    match claim.judged {
-        true => verdict(claim.holds),
-        false => "not judged",
+fn claimed(claim: &Claim) -> String {
+    match claim.not_judged() {
+        None => verdict(claim.holds).to_owned(),
+        Some(why) => format!("not judged ({})", escape(why)),
     }
 }
 
