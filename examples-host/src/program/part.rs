@@ -505,19 +505,14 @@ impl<'a> Part<'a> {
         }
         let judged = claims.iter().filter(|claim| claim.judged).count();
         let disturbed = claims.iter().filter(|claim| claim.disturbed.is_some());
+        let not_judged = not_judged(disturbed.count(), claims.len() - judged);
         let failed_claims = failed.count();
         let line = match failed_claims {
             _ if claims.is_empty() => style::bad("FAILED: nothing was claimed"),
-            0 => {
-                let hold = style::good(format!("{judged} of {judged} claims hold"));
-                hold + &not_judged(disturbed.count(), claims.len() - judged)
-            }
-            failed => {
-                style::bad(format!("{failed} of {judged} claims FAILED"))
-                    + &not_judged(disturbed.count(), claims.len() - judged)
-            }
+            0 => style::good(format!("{judged} of {judged} claims hold")),
+            failed => style::bad(format!("{failed} of {judged} claims FAILED")),
         };
-        output::line(format!("  {line}"));
+        output::line(format!("  {line}{not_judged}"));
         // What is to be remembered is what these parameters have shown.
         let shown = failed_claims == 0 && judged == claims.len();
         if shown && !self.take_away.is_empty() {
@@ -548,16 +543,13 @@ impl<'a> Part<'a> {
 /// What follows the number of claims that hold or failed: of `all` claims that are not judged so many were disturbed, and the others
 /// were made for other parameters.
 fn not_judged(disturbed: usize, all: usize) -> String {
-    match (disturbed, all - disturbed) {
-        (0, 0) => String::new(),
-        (0, by_parameters) => format!("; {by_parameters} not judged: your parameters"),
-        (disturbed, 0) => format!("; {disturbed} not judged: disturbed"),
-        (disturbed, by_parameters) => {
-            format!(
-                "; {disturbed} not judged: disturbed; {by_parameters} not judged: your parameters"
-            )
-        }
-    }
+    let causes = [
+        (disturbed, "disturbed"),
+        (all - disturbed, "your parameters"),
+    ];
+    let some = causes.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, why)| format!("; {count} not judged: {why}"))
+        .collect()
 }
 
 fn share_of(value: f64) -> Figure {
@@ -570,18 +562,22 @@ fn share_of(value: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check;
+    use crate::sweep::sweep;
+    use libcuda::Choice;
+
+    const INFO: PartInfo = PartInfo {
+        name: "part",
+        question: "Does it hold?",
+        uses: &[],
+        needs: &[],
+    };
 
     #[test]
     fn times_that_the_model_does_not_claim_are_marked() {
-        let device = Device::open(libcuda::Choice::Software).unwrap();
+        let device = Device::open(Choice::Software).unwrap();
         let options = Options::default();
-        let info = PartInfo {
-            name: "part",
-            question: "How long?",
-            uses: &[],
-            needs: &[],
-        };
-        let mut part = Part::new(info, &device, &options);
+        let mut part = Part::new(INFO, &device, &options);
         let times = Durations::new(vec![Duration::from_millis(1)]).unwrap();
         for (group, variant) in [(VARIANTS, "one"), (VARIANTS, "other"), ("large", "one")] {
             let kind = results::Kind::Makespan;
@@ -602,16 +598,6 @@ mod tests {
             "; 1 not judged: disturbed; 2 not judged: your parameters"
         );
     }
-    use crate::check;
-    use crate::sweep::sweep;
-    use libcuda::Choice;
-
-    const INFO: PartInfo = PartInfo {
-        name: "part",
-        question: "Does it hold?",
-        uses: &[],
-        needs: &[],
-    };
 
     #[test]
     fn a_wrong_element_is_a_false_claim() {
