@@ -137,7 +137,9 @@ impl Loader {
         Ok(())
     }
 
-    /// Times a copy, a kernel, and a batch's way without its load, and makes each load take `load(batch)` kernels.
+    /// Times a copy, a kernel, and a batch's way when the next one begins behind it, and makes each load take `load(batch)` kernels.
+    /// What such a batch takes beside its load, its copy and its kernel is the hand-over: of a thread that has just loaded, since a
+    /// core and a link that had nothing to do begin later.
     pub fn measure(
         &mut self,
         part: &Part,
@@ -149,16 +151,18 @@ impl Loader {
         let copies = part.alone([copy], || (0..BATCHES).try_for_each(|_| slot.copy_in(copy)))?;
         let all = |batch| self.compute(batch, &slot, compute);
         let kernels = part.alone([compute], || (0..BATCHES).try_for_each(all))?;
+        let [copied, kernel] = [copies, kernels].map(|all| all / BATCHES as u32);
+        self.loads = (0..BATCHES).map(|batch| kernel.mul_f64(load(batch))).collect();
         let turns = part.alone([copy, compute], || {
             (0..BATCHES).try_for_each(|batch| {
                 slot.used.synchronize()?;
+                slot.load(batch, self.loads[batch]);
                 self.enqueue(batch, &mut slot, [copy, compute])
             })
         })?;
-        let [copy, kernel, turn] = [copies, kernels, turns].map(|all| all / BATCHES as u32);
-        self.loads = (0..BATCHES).map(|batch| kernel.mul_f64(load(batch))).collect();
-        let hand_over = turn.saturating_sub(copy + kernel);
-        Ok(Loading { loads: self.loads.clone(), hand_over, copy, kernel })
+        let passed = copies + kernels + self.loads.iter().sum::<Duration>();
+        let hand_over = turns.saturating_sub(passed) / BATCHES as u32;
+        Ok(Loading { loads: self.loads.clone(), hand_over, copy: copied, kernel })
     }
 
     /// The plan of every run.
