@@ -95,11 +95,11 @@ pub const RULES: &[Rule] = &[
 
 const HEADER: &str = ".version 7.8\n.target sm_75\n.address_size 64\n";
 
-/// The header for that target. For `sm_89` PTX has had the conversions of 8-bit formats since 8.1.
+/// The header for that target. The conversions of 8-bit formats for `sm_89`, and `.satfinite` to `tf32`, came with PTX 8.1.
 fn header(target: &str) -> String {
     let header = HEADER.replace("sm_75", target);
     match target {
-        "sm_89" => header.replace("7.8", "8.1"),
+        "sm_89" | "sm_90" => header.replace("7.8", "8.1"),
         _ => header,
     }
 }
