@@ -3,7 +3,7 @@
 use crate::findings::Findings;
 use crate::gpu::{self, Stream, cu};
 use crate::kernels::Kernels;
-use crate::stopwatch::{Stopwatch, on_host, per_call, repeat};
+use crate::stopwatch::{Stopwatch, least, on_host, per_call, repeat};
 use anyhow::Result;
 use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode};
 use std::ptr;
@@ -34,8 +34,16 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
     let launch = few.launch_call(watch)?;
     let per_node = (many.launch_call(watch)? - launch) / difference;
     let per_copy = (copies.launch_call(watch)? - launch) / FEW as f64;
+    // A program launches what it has changed, and then a change takes longer than in a row of its like.
+    let changing = |chain: &Chain, change: &dyn Fn() -> Result<()>| -> Result<f64> {
+        let both = per_call(LAUNCHES, || {
+            change()?;
+            chain.launch(watch)
+        })?;
+        Ok(both - chain.launch_call(watch)?)
+    };
     let update = |chain: &Chain| {
-        per_call(LAUNCHES, || {
+        changing(chain, &|| {
             let (mut node, mut result) = (
                 ptr::null_mut(),
                 sys::CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
@@ -51,7 +59,7 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
     let update = (update(&many)? - update(&few)?) / difference;
     let (node, parameters) = few.first_kernel()?;
     let set = || cu!(cuGraphExecKernelNodeSetParams(few.exec, node, &parameters));
-    let set_node = per_call(LAUNCHES, set)?;
+    let set_node = changing(&few, &set)?;
     let plain = few.launches_on_device(watch, || Ok(()))?;
     let changed = few.launches_on_device(watch, set)?;
     let mut note = |name, value: f64| findings.measured("host", name, value.max(0.0));
@@ -61,13 +69,15 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
     note("graph_launch_us_per_copy", per_copy);
     note("graph_update_us_per_node", update);
     note("graph_set_node_us", set_node);
-    note("graph_destroy_us", destroy(kernel)?);
     findings.measured("handover", "graph_upload_us", (changed - plain).max(0.0));
+    let destroy =
+        throwaway(watch, kernel)? - launch - capture * FEW as f64 - instantiation(findings)?;
+    findings.fitted("host", "graph_destroy_us", destroy);
     gpu::free_pinned(host)?;
     gpu::free(device)
 }
 
-/// A chain of equal nodes that was captured, and an instance that was launched once.
+/// A chain of equal nodes that was captured, and an instance of it.
 struct Chain {
     graph: CUgraph,
     exec: CUgraphExec,
@@ -75,34 +85,44 @@ struct Chain {
     captured: f64,
 }
 
+/// One that has been launched once.
 fn chain(nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<Chain> {
     let stream = gpu::stream()?;
-    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-    let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
-    cu!(cuStreamBeginCapture_v2(stream, mode))?;
-    let captured = on_host(|| (0..nodes).try_for_each(|_| node(stream)))?;
-    cu!(cuStreamEndCapture(stream, &mut graph))?;
-    cu!(cuGraphInstantiate_v2(
-        &mut exec,
-        graph,
-        ptr::null_mut(),
-        ptr::null_mut(),
-        0
-    ))?;
-    cu!(cuGraphLaunch(exec, stream))?;
+    let chain = Chain::captured(stream, nodes, node)?;
+    cu!(cuGraphLaunch(chain.exec, stream))?;
     gpu::synchronize()?;
     cu!(cuStreamDestroy_v2(stream))?;
-    Ok(Chain {
-        graph,
-        exec,
-        captured,
-    })
+    Ok(chain)
 }
 
 impl Chain {
+    fn captured(stream: Stream, nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<Self> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
+        cu!(cuStreamBeginCapture_v2(stream, mode))?;
+        let captured = on_host(|| (0..nodes).try_for_each(|_| node(stream)))?;
+        cu!(cuStreamEndCapture(stream, &mut graph))?;
+        cu!(cuGraphInstantiate_v2(
+            &mut exec,
+            graph,
+            ptr::null_mut(),
+            ptr::null_mut(),
+            0
+        ))?;
+        Ok(Self {
+            graph,
+            exec,
+            captured,
+        })
+    }
+
+    fn launch(&self, watch: &Stopwatch) -> Result<()> {
+        cu!(cuGraphLaunch(self.exec, watch.stream))
+    }
+
     /// The device's time for a launch, in µs.
     fn on_device(&self, watch: &Stopwatch) -> Result<f64> {
-        repeat(|| {
+        least(|| {
             let ahead = Duration::from_micros(300);
             watch.device(ahead, |stream| cu!(cuGraphLaunch(self.exec, stream)))
         })
@@ -110,7 +130,7 @@ impl Chain {
 
     /// What `cuGraphLaunch` takes the host, in µs.
     fn launch_call(&self, watch: &Stopwatch) -> Result<f64> {
-        per_call(LAUNCHES, || cu!(cuGraphLaunch(self.exec, watch.stream)))
+        per_call(LAUNCHES, || self.launch(watch))
     }
 
     /// The device's time from one of many launches in a row to the next, each after a call, in µs.
@@ -136,12 +156,18 @@ impl Chain {
     }
 }
 
-/// What it takes to destroy an instance that was launched, in µs.
-fn destroy(node: impl Fn(Stream) -> Result<()>) -> Result<f64> {
-    repeat(|| {
-        let chain = chain(FEW, &node)?;
-        let time = on_host(|| cu!(cuGraphExecDestroy(chain.exec)))?;
-        cu!(cuGraphDestroy(chain.graph))?;
-        Ok(time)
+/// What a graph takes the host that is captured, launched once, and destroyed while it runs, in µs.
+fn throwaway(watch: &Stopwatch, node: impl Fn(Stream) -> Result<()>) -> Result<f64> {
+    per_call(LAUNCHES, || {
+        let chain = Chain::captured(watch.stream, FEW, &node)?;
+        chain.launch(watch)?;
+        cu!(cuGraphExecDestroy(chain.exec))?;
+        cu!(cuGraphDestroy(chain.graph))
     })
+}
+
+/// What the base says that making an instance of it takes, in µs.
+fn instantiation(findings: &Findings) -> Result<f64> {
+    let each = findings.of_base("host", "graph_instantiate_us_per_node")?;
+    Ok(findings.of_base("host", "graph_instantiate_us")? + each * FEW as f64)
 }

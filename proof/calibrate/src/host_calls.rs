@@ -1,7 +1,7 @@
 //! What the driver's calls cost the thread that makes them.
 
 use crate::findings::Findings;
-use crate::gpu::{self, cu};
+use crate::gpu::{self, Stream, cu};
 use crate::kernels::Kernels;
 use crate::stopwatch::{on_host, per_call, repeat, repeat_times};
 use anyhow::Result;
@@ -19,7 +19,7 @@ pub fn measure(findings: &mut Findings, device: &Device, kernels: &Kernels) -> R
     asking(findings)?;
     waiting(findings, kernels)?;
     objects(findings)?;
-    device_memory(findings)?;
+    device_memory(findings, kernels)?;
     page_locked_memory(findings)?;
     computing(findings, device)
 }
@@ -77,26 +77,31 @@ fn asking(findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// From the end of what a thread waits for to the return of its call: what is left of a null kernel's round trip.
+/// From the end of what a thread waits for to the return of its call: what is left of a null kernel's round trip. A thread that is to
+/// be woken waits for a longer one: a core that has slept for less time is back sooner.
 fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+    const TURNS: u32 = 64; // about 10 µs, as a short kernel of a program
     let stream = gpu::stream()?;
     let (blocking, polled) = (gpu::blocking_event()?, gpu::untimed_event()?);
-    let launch = || gpu::launch(kernels.null, (1, 32), stream, (0, 0));
-    let round_trip = |wait: &dyn Fn() -> Result<()>| {
+    let [_, long, ..] = kernels.classes;
+    let (null, long) = ((kernels.null, 0), (long, TURNS));
+    let round_trip = |(kernel, turns), wait: &dyn Fn() -> Result<()>| {
         repeat_times(31, || {
             gpu::synchronize()?;
             on_host(|| {
-                launch()?;
+                gpu::launch(kernel, (1, 32), stream, (turns, 0))?;
                 wait()
             })
         })
     };
-    let spinning = round_trip(&|| cu!(cuStreamSynchronize(stream)))?;
-    let sleeping = round_trip(&|| {
+    let spin = || cu!(cuStreamSynchronize(stream));
+    let spinning = round_trip(null, &spin)?;
+    let longer = round_trip(long, &spin)? - spinning;
+    let sleeping = round_trip(long, &|| {
         gpu::record(blocking, stream)?;
         cu!(cuEventSynchronize(blocking))
     })?;
-    let polling = round_trip(&|| {
+    let polling = round_trip(null, &|| {
         gpu::record(polled, stream)?;
         while !gpu::is_reached(polled)? {}
         Ok(())
@@ -110,7 +115,7 @@ fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
     findings.fitted(
         "host",
         "blocking_wake_up_us",
-        sleeping - launched - on_device - marker,
+        sleeping - longer - launched - on_device - marker,
     );
     // The query that says so comes half of its time late, in the mean.
     let query = 0.5 * findings.figure("host", "query_us")?;
@@ -159,7 +164,7 @@ fn objects(findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-fn device_memory(findings: &mut Findings) -> Result<()> {
+fn device_memory(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
     // While one small allocation lives, the driver keeps the chunk that it lies in for others.
     let kept = gpu::allocate(64 * KIB)?;
     let pair = |bytes: usize| {
@@ -183,12 +188,12 @@ fn device_memory(findings: &mut Findings) -> Result<()> {
     findings.fitted("host", "allocation_us", whole - 16.0 * per_mib);
     findings.fitted("host", "allocation_us_per_mib", per_mib);
     findings.measured("host", "allocation_cached_bytes", limit as f64);
-    pool(findings)
+    pool(findings, kernels)
 }
 
 /// The default pool, which gives back at each wait what is not in use.
-fn pool(findings: &mut Findings) -> Result<()> {
-    let [stream, other] = [gpu::stream()?, gpu::stream()?];
+fn pool(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+    let stream = gpu::stream()?;
     let pair = |bytes: usize, stream| {
         let mut address = 0;
         cu!(cuMemAllocAsync(&mut address, bytes, stream))?;
@@ -208,10 +213,6 @@ fn pool(findings: &mut Findings) -> Result<()> {
     let mut held = 0;
     cu!(cuMemAllocAsync(&mut held, MIB, stream))?;
     let alone = per_call(BATCH, || pair(64 * KIB, stream))?;
-    let in_turn = per_call(BATCH / 2, || {
-        pair(64 * KIB, stream)?;
-        pair(64 * KIB, other)
-    })?;
     let waited = repeat(|| {
         gpu::synchronize()?;
         on_host(|| {
@@ -222,10 +223,33 @@ fn pool(findings: &mut Findings) -> Result<()> {
     cu!(cuMemFreeAsync(held, stream))?;
     let per_mib = ((more - less) / 32.0).max(0.0);
     findings.measured("host", "pool_allocation_us", alone);
-    findings.fitted("host", "pool_search_us", in_turn / 2.0 - alone);
+    findings.fitted("host", "pool_search_us", pool_search(kernels)?);
     findings.fitted("host", "pool_growth_us", less - waited - 32.0 * per_mib);
     findings.fitted("host", "pool_growth_us_per_mib", per_mib);
     Ok(())
+}
+
+/// What an allocation takes longer where eight streams share the pool than where one has it alone. A kernel uses the memory: of a
+/// stream that has done nothing, the driver knows how far it is.
+fn pool_search(kernels: &Kernels) -> Result<f64> {
+    let streams = gpu::streams(8)?;
+    let step = |streams: &[Stream], allocates: bool| {
+        let mut turns = streams.iter().cycle();
+        per_call(BATCH, || {
+            let stream = *turns.next().unwrap_or(&ptr::null_mut());
+            let launch = || gpu::launch(kernels.null, (1, 32), stream, (0, 0));
+            if !allocates {
+                return launch();
+            }
+            let mut address = 0;
+            cu!(cuMemAllocAsync(&mut address, 64 * KIB, stream))?;
+            launch()?;
+            cu!(cuMemFreeAsync(address, stream))
+        })
+    };
+    let allocation = |streams: &[Stream]| Ok(step(streams, true)? - step(streams, false)?);
+    let [alone, shared] = [&streams[..1], &streams[..]].map(allocation);
+    shared.and_then(|shared| Ok(shared - alone?))
 }
 
 fn page_locked_memory(findings: &mut Findings) -> Result<()> {

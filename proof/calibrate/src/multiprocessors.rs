@@ -3,7 +3,7 @@
 use crate::findings::Findings;
 use crate::gpu;
 use crate::kernels::{CLASSES, Kernels, PER_TURN};
-use crate::stopwatch::{Stopwatch, repeat};
+use crate::stopwatch::{Stopwatch, least};
 use anyhow::Result;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn blocks(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch, clock: 
     // Cycles between two blocks on one multiprocessor.
     let cycles = |threads: u32| -> Result<f64> {
         let time = |rounds: u32| {
-            repeat(|| {
+            least(|| {
                 watch.device(ahead, |stream| {
                     gpu::launch(
                         kernels.null,

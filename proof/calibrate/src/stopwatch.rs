@@ -5,13 +5,20 @@ use anyhow::Result;
 use examples_host::host_clock;
 use std::time::Duration;
 
-/// Runs of each measurement, after one that warms up.
+/// Runs of each measurement, after one that warms up, and of those of single calls, which vary more and take less.
 const RUNS: usize = 9;
+const RUNS_OF_CALLS: usize = 31;
 
 /// The median; 0 of nothing.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The least of what `run` returns, without its first value: what disturbs a device's work only adds to its time.
+pub fn least(mut run: impl FnMut() -> Result<f64>) -> Result<f64> {
+    run()?;
+    (0..RUNS).try_fold(f64::INFINITY, |least, _| Ok(least.min(run()?)))
 }
 
 /// The median of what `run` returns, without its first value.
@@ -34,7 +41,7 @@ pub fn on_host(body: impl FnOnce() -> Result<()>) -> Result<f64> {
 
 /// The cost of one of `calls` calls made in a row while the device is idle, in µs of the host's clock.
 pub fn per_call(calls: usize, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
-    repeat(|| {
+    repeat_times(RUNS_OF_CALLS, || {
         gpu::synchronize()?;
         let time = on_host(|| (0..calls).try_for_each(|_| call()))?;
         gpu::synchronize()?;
@@ -92,7 +99,8 @@ impl Stopwatch {
         })
     }
 
-    /// The device's time for one more of what `body` enqueues, in µs: the difference between many and few of them.
+    /// The device's time for one more of what `body` enqueues, in µs: the difference between many and few of them, the least time
+    /// of each.
     pub fn each(
         &self,
         few: usize,
@@ -100,7 +108,7 @@ impl Stopwatch {
         body: impl Fn(Stream) -> Result<()>,
     ) -> Result<f64> {
         let time = |count: usize| {
-            repeat(|| {
+            least(|| {
                 let ahead = Duration::from_micros(100 + 15 * count as u64);
                 self.device(ahead, |stream| (0..count).try_for_each(|_| body(stream)))
             })
