@@ -25,7 +25,7 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
         true => Table::new(["variant", "software GPU, modelled", "H200, measured"]),
         false => Table::new(["variant", "H200, measured"]),
     };
-    let mut rows = 0;
+    let (mut rows, mut unclaimed) = (0, false);
     for time in times(&measured) {
         let name = |field: &str| time[field].as_str().unwrap_or_default();
         if group.is_some_and(|group| group != name("group")) {
@@ -40,6 +40,7 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
             let twin = times(&modelled).find(|other| {
                 other["group"] == time["group"] && other["variant"] == time["variant"]
             });
+            unclaimed |= twin.is_some_and(is_unclaimed);
             cells.push(twin.map_or("-".into(), median));
         }
         cells.push(median(time));
@@ -57,8 +58,13 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
     } else {
         "\nThe software GPU's record is of other work.\n"
     };
+    let legend = if unclaimed {
+        "\n\n*: not claimed of the model, which missed the GPU by more than docs/software-gpu.md allows"
+    } else {
+        ""
+    };
     Ok(format!(
-        "{target}:{part}, medians recorded in expectations/ (H200: {runs} runs)\n{note}\n{table}"
+        "{target}:{part}, medians recorded in expectations/ (H200: {runs} runs)\n{note}\n{table}{legend}"
     ))
 }
 
@@ -84,7 +90,13 @@ fn median(time: &Value) -> String {
     let median = time["us"]
         .as_f64()
         .map(|us| units::time(Duration::from_secs_f64(us / 1e6)));
-    median.unwrap_or_else(|| "-".into())
+    let star = if is_unclaimed(time) { "*" } else { "" };
+    median.map_or_else(|| "-".into(), |median| median + star)
+}
+
+/// Whether the program says that it is not claimed of the model.
+fn is_unclaimed(time: &Value) -> bool {
+    time["unclaimed"] == true
 }
 
 #[cfg(test)]
@@ -99,6 +111,19 @@ mod tests {
             "{both}"
         );
         assert!(!both.contains("variants/"), "{both}");
+    }
+
+    #[test]
+    fn what_is_not_claimed_of_the_model_has_a_star() {
+        let marked = table("kv_prefetch_pipeline", "stages", Some("variants")).unwrap();
+        assert_eq!(
+            marked.matches('*').count(),
+            2,
+            "a time and the legend: {marked}"
+        );
+        assert!(marked.contains("*: not claimed of the model"), "{marked}");
+        let claimed = table("basic_streams", "kernels", Some("variants")).unwrap();
+        assert!(!claimed.contains('*'), "{claimed}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
 
     /// Compare a model with its device: the folder of a GPU's expectations, beside results of `run --device software
-    /// --gpu-sizes`. The exit code is 1 if the model is too far off or ranks variants otherwise
+    /// --gpu-sizes`. The exit code is 1 if a time that the model claims is too far off, or if it ranks variants otherwise
     #[arg(long, value_name = "EXPECTATIONS/DEVICE")]
     measured: Option<PathBuf>,
 
@@ -152,6 +152,23 @@ pub(crate) fn groups(part: &PartResults) -> Vec<(&Label, Vec<&Timed>)> {
     }
     groups
 }
+
+/// The median of what was timed, with a star where it is not claimed of the model.
+fn median(timed: &Timed) -> String {
+    let star = if timed.unclaimed { "*" } else { "" };
+    format!("{}{star}", time(timed.median_us()))
+}
+
+/// What the star says, if a part of these results has one.
+pub(crate) fn star_note<'a>(all: impl IntoIterator<Item = &'a Results>) -> Option<&'static str> {
+    let mut parts = all.into_iter().flat_map(|results| &results.parts);
+    parts
+        .any(|part| part.timed.iter().any(|timed| timed.unclaimed))
+        .then_some(STAR)
+}
+
+const STAR: &str = "*: not claimed of the model. With as much work as a GPU gets, the model missed the GPU's time by more than \
+                    docs/software-gpu.md allows.";
 
 /// Microseconds as people read them.
 fn time(us: f64) -> String {

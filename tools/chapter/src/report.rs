@@ -111,6 +111,12 @@ impl Report<'_> {
         words.join(", ")
     }
 
+    /// What the columns mean, and the star beside a time if one has it.
+    fn legend(&self) -> impl Iterator<Item = &'static str> {
+        let star = crate::compare::star_note(self.results);
+        iter::once(LEGEND).chain(star)
+    }
+
     /// The devices that the results name, with where their times come from.
     fn devices(&self) -> Vec<String> {
         let mut devices: Vec<String> = Vec::new();

@@ -20,7 +20,7 @@ fn off() -> BTreeSet<Variant> {
                 .clone_into(&mut part);
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        if let ["", group, variant, .., "off", ""] = cells[..] {
+        if let ["", group, variant, .., "off" | "off, not claimed", ""] = cells[..] {
             found.insert((part.clone(), group.to_owned(), variant.to_owned()));
         }
     }

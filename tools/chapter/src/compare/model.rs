@@ -25,6 +25,8 @@ struct Line {
     /// How far from it a run of the device may be, as a share.
     tolerance: f64,
     modelled: f64,
+    /// The program says that it is not claimed of the model.
+    unclaimed: bool,
 }
 
 impl Line {
@@ -45,6 +47,7 @@ impl Line {
             Some(limit) if self.tolerance > limit && self.deviation().abs() <= self.tolerance => {
                 Judged::Spread
             }
+            Some(_) if self.unclaimed => Judged::Unclaimed,
             Some(_) => Judged::Off,
         }
     }
@@ -64,6 +67,8 @@ enum Judged {
     Near,
     /// Beyond the limit, but the device's own runs are as far apart.
     Spread,
+    /// Off, and the program says so: it is not claimed of the model.
+    Unclaimed,
     Off,
 }
 
@@ -73,6 +78,7 @@ impl Judged {
             Self::Not => "",
             Self::Near => "ok",
             Self::Spread => "within the device's spread",
+            Self::Unclaimed => "off, not claimed",
             Self::Off => "off",
         }
     }
@@ -112,6 +118,7 @@ impl Part {
                 measured: recorded.us,
                 tolerance: recorded.tolerance_us / recorded.us,
                 modelled: found.compared_us(),
+                unclaimed: found.unclaimed,
             });
         }
         if absent.is_some() {
@@ -289,6 +296,7 @@ impl Comparison {
             );
             let beyond = [
                 (count(Judged::Spread), "within the device's own spread"),
+                (count(Judged::Unclaimed), "off and not claimed of the model"),
                 (count(Judged::Off), "off"),
             ];
             for (count, what) in beyond.into_iter().filter(|(count, _)| *count > 0) {
@@ -444,6 +452,25 @@ mod tests {
         assert!(of(140.0).holds());
         assert!(of(140.0).markdown().contains("within the device's spread"));
         assert!(!of(160.0).holds());
+    }
+
+    #[test]
+    fn what_is_off_and_not_claimed_is_said_and_no_failure() {
+        let of = |us: f64, unclaimed| {
+            let mut modelled = results(Modelled, &[("a", &[us])]);
+            modelled.parts[0].timed[0].unclaimed = unclaimed;
+            let recorded = recorded(Kind::Makespan, &[("a", 100.0, 1.0)]);
+            Comparison::new(&recorded, &[modelled], &[])
+        };
+        assert!(!of(130.0, false).holds());
+        assert!(of(130.0, true).holds());
+        let page = of(130.0, true).markdown();
+        assert!(page.contains("| +30.0 % | off, not claimed |"), "{page}");
+        assert!(
+            page.contains("0 of 1 within 10.0 %, 1 off and not claimed of the model."),
+            "{page}"
+        );
+        assert!(of(105.0, true).markdown().contains("| +5.0 % | ok |"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Two runs: the same variants of both beside each other.
 
-use super::{Set, groups, time, verdict};
+use super::{Set, groups, median, star_note, verdict};
 use chapter_results::Results;
 use chapter_results::part::{PartResults, Timed};
 use chapter_results::units;
@@ -31,18 +31,20 @@ pub fn table(first: &Set, second: &Set, columns: usize) -> String {
             differing.push(name);
         }
         let mut last = None;
-        for (timed, [a, b]) in variants(both) {
-            if last != Some(&timed.group.id) {
-                table.heading(format!("  {}", timed.group));
-                last = Some(&timed.group.id);
+        for timed in variants(both) {
+            let Some(named) = timed[0].or(timed[1]) else {
+                continue;
+            };
+            if last != Some(&named.group.id) {
+                table.heading(format!("  {}", named.group));
+                last = Some(&named.group.id);
             }
-            let cell = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time);
-            let ratio = match (a, b) {
-                (Some(a), Some(b)) if a > 0.0 && same_work => units::ratio(b / a),
+            let [a, b] = timed.map(|one| one.map_or_else(|| "-".to_owned(), median));
+            let ratio = match timed.map(|one| one.map(Timed::median_us)) {
+                [Some(a), Some(b)] if a > 0.0 && same_work => units::ratio(b / a),
                 _ => "-".to_owned(),
             };
-            let name = format!("    {}", timed.variant);
-            table.row([name, cell(a), cell(b), ratio]);
+            table.row([format!("    {}", named.variant), a, b, ratio]);
         }
     }
     let wrapped = |text: String| wrap::wrap(&text, columns, 2).join("\n");
@@ -52,6 +54,10 @@ pub fn table(first: &Set, second: &Set, columns: usize) -> String {
         wrapped(heading("second", second)),
         table.fitted(columns)
     );
+    let results = first.results.iter().chain(&second.results);
+    if let Some(note) = star_note(results) {
+        text += &format!("\n\n{}", wrapped(note.to_owned()));
+    }
     if !differing.is_empty() {
         let names = differing.join(", ");
         let note = format!("The two runs did different work, so they have no ratio: {names}.");
@@ -101,23 +107,21 @@ fn find<'a>(set: &'a Set, example: &str, part: &str) -> Option<&'a PartResults> 
     results.parts.iter().find(|one| one.name == part)
 }
 
-/// What was timed in either, group by group, with the median of each in microseconds.
-fn variants(both: [Option<&PartResults>; 2]) -> Vec<(&Timed, [Option<f64>; 2])> {
+/// What was timed in either, group by group.
+fn variants(both: [Option<&PartResults>; 2]) -> Vec<[Option<&Timed>; 2]> {
     let same = |a: &Timed, b: &Timed| (&a.group.id, &a.variant.id) == (&b.group.id, &b.variant.id);
-    let mut variants: Vec<(&Timed, [Option<f64>; 2])> = Vec::new();
+    let mut variants: Vec<[Option<&Timed>; 2]> = Vec::new();
     for (place, part) in both.into_iter().enumerate() {
-        let timed = part
-            .into_iter()
-            .flat_map(groups)
-            .flat_map(|(_, members)| members);
-        for timed in timed {
-            let median = Some(timed.median_us());
-            match variants.iter_mut().find(|(other, _)| same(other, timed)) {
-                Some((_, medians)) => medians[place] = median,
+        let members = part.into_iter().flat_map(groups);
+        for timed in members.flat_map(|(_, members)| members) {
+            let of_it =
+                |pair: &&mut [Option<&Timed>; 2]| pair.iter().flatten().any(|one| same(one, timed));
+            match variants.iter_mut().find(of_it) {
+                Some(pair) => pair[place] = Some(timed),
                 None => {
-                    let mut medians = [None; 2];
-                    medians[place] = median;
-                    variants.push((timed, medians));
+                    let mut pair = [None; 2];
+                    pair[place] = Some(timed);
+                    variants.push(pair);
                 }
             }
         }
@@ -195,5 +199,16 @@ mod tests {
         renamed.parts[0].timed[0].variant.id = "another".into();
         let compared = printed(&first, &set("b", renamed));
         assert_eq!(line(&compared, "one"), ["one", "1.00 ms", "-", "-"]);
+    }
+
+    #[test]
+    fn a_time_that_is_not_claimed_of_the_model_has_a_star() {
+        let first = set("gpu", results(Measured, &[("one", &[1000.0])]));
+        let mut modelled = results(Modelled, &[("one", &[900.0])]);
+        assert!(!printed(&first, &set("model", modelled.clone())).contains('*'));
+        modelled.parts[0].timed[0].unclaimed = true;
+        let table = printed(&first, &set("model", modelled));
+        assert_eq!(line(&table, "one"), ["one", "1.00 ms", "900 µs*", "0.90x"]);
+        assert!(table.contains("*: not claimed of the model."), "{table}");
     }
 }

@@ -1,6 +1,6 @@
 //! One run: each variant with its spread, its bound, and how much faster it is than the first of its group.
 
-use super::{groups, time, verdict};
+use super::{groups, median, star_note, time, verdict};
 use chapter_results::Results;
 use chapter_results::part::{PartResults, Timed};
 use chapter_results::units;
@@ -44,11 +44,13 @@ pub fn table(all: &[&Results], columns: usize) -> String {
         }
     }
     let wrapped = |text: &str, hang| wrap::wrap(text, columns, hang).join("\n");
+    let legend = [LEGEND].into_iter().chain(star_note(all.iter().copied()));
+    let legend: Vec<&str> = legend.collect();
     format!(
         "{}\n\n{}\n\n{}",
         wrapped(&devices.join("\n"), 2),
         table.fitted(columns),
-        wrapped(LEGEND, 2)
+        wrapped(&legend.join("\n"), 2)
     )
 }
 
@@ -70,22 +72,22 @@ pub(crate) fn cells(
     bound: Option<f64>,
     source: &str,
 ) -> [String; 5] {
-    let median = timed.median_us();
+    let median_us = timed.median_us();
     let spread = match timed.samples_us.len() {
         1 => "1 run".to_owned(),
         _ => units::percent(timed.spread()),
     };
     let first = members.iter().find(|other| other.kind == timed.kind);
     let ratio = first
-        .filter(|_| median > 0.0)
-        .map(|first| first.median_us() / median);
+        .filter(|_| median_us > 0.0)
+        .map(|first| first.median_us() / median_us);
     [
-        format!("{}{source}", time(median)),
+        format!("{}{source}", median(timed)),
         spread,
         bound.map_or_else(String::new, time),
         bound
-            .filter(|_| median > 0.0)
-            .map_or_else(String::new, |bound| units::percent(bound / median)),
+            .filter(|_| median_us > 0.0)
+            .map_or_else(String::new, |bound| units::percent(bound / median_us)),
         ratio.map_or_else(|| "-".to_owned(), units::ratio),
     ]
 }
@@ -151,5 +153,16 @@ mod tests {
         assert_eq!(line(&table, "variant")[1], "median");
         assert_eq!(line(&table, "on a GPU")[1], "1.00 ms measured");
         assert_eq!(line(&table, "of the model")[1], "900 µs modelled");
+    }
+
+    #[test]
+    fn a_time_that_is_not_claimed_has_a_star_and_the_legend_says_what_it_means() {
+        let mut run = results(Modelled, &[("one", &[1000.0]), ("two", &[500.0])]);
+        assert!(!printed(&[&run]).contains('*'));
+        run.parts[0].timed[1].unclaimed = true;
+        let table = printed(&[&run]);
+        assert_eq!(line(&table, "one")[1], "1.00 ms");
+        assert_eq!(line(&table, "two")[1], "500 µs*");
+        assert_eq!(line(&table, "*:").len(), 1, "{table}");
     }
 }

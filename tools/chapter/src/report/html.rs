@@ -1,6 +1,6 @@
 //! The HTML page: it needs no other file, no network and no script, and follows the reader's choice of light or dark.
 
-use super::{LEGEND, Report, TITLES, rows, take_aways};
+use super::{Report, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::part::{Claim, PartResults};
@@ -28,7 +28,7 @@ pub fn page(report: &Report<'_>) -> String {
                     p { strong { (report.tally()) } "." }
                     (overview(report))
                     @for summary in &report.summary.targets { (target(report, summary)) }
-                    p.quiet { (LEGEND) }
+                    @for line in report.legend() { p.quiet { (line) } }
                 }
             }
         }

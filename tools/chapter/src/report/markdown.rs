@@ -1,6 +1,6 @@
 //! The same in Markdown, with charts in letters.
 
-use super::{LEGEND, Report, TITLES, rows, take_aways};
+use super::{Report, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::intervals::Recording;
@@ -18,7 +18,10 @@ pub fn text(report: &Report<'_>) -> String {
     for summary in &report.summary.targets {
         target(&mut lines, report, summary);
     }
-    lines.extend([String::new(), LEGEND.to_owned(), String::new()]);
+    for line in report.legend() {
+        lines.extend([String::new(), escape(line)]);
+    }
+    lines.push(String::new());
     lines.join("\n")
 }
 

@@ -146,6 +146,20 @@ fn both_forms_say_which_variant_was_the_fastest_and_how_near_it_came_to_the_boun
 }
 
 #[test]
+fn both_forms_mark_a_time_that_is_not_claimed_of_the_model() {
+    let mut results = results("three streams");
+    for text in both_of(results.clone()) {
+        assert!(!text.contains("1.00 ms*") && !text.contains("not claimed of the model"));
+    }
+    results.parts[0].timed[1].unclaimed = true;
+    for text in both_of(results) {
+        let marked = [r"1.00 ms*", r"1.00 ms\*"];
+        assert!(marked.iter().any(|time| text.contains(time)), "{text}");
+        assert!(text.contains("*: not claimed of the model."), "{text}");
+    }
+}
+
+#[test]
 fn timelines_are_open_and_share_one_picture() {
     let mut results = results("three streams");
     let part = &mut results.parts[0];
