@@ -81,4 +81,24 @@ mod tests {
             );
         }
     }
+
+    /// Of CUDA 2 and 3, functions that have a newer ABI are left out: see docs/software-gpu.md.
+    #[test]
+    fn every_name_has_a_function_in_every_version_since_cuda_4() {
+        let missing = |name: &str, version: i32| {
+            version >= 4000 && entry_point_of(name, version, false) == Err(Missing::Symbol)
+        };
+        let mut found = Vec::new();
+        for line in INTRODUCED.lines() {
+            let name = line.split(' ').next().unwrap();
+            let versions = versions_of(name).unwrap();
+            found.extend(
+                versions
+                    .filter(|&version| missing(name, version))
+                    .map(|version| (name, version)),
+            );
+        }
+        // The headers of CUDA 13 have a typedef for it, and one symbol for both.
+        assert_eq!(found, [("cuGreenCtxGetId", 13000)]);
+    }
 }

@@ -50,8 +50,8 @@ table! {
     device: cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceGetLuid
         cuDeviceTotalMem_v2 cuDeviceGetAttribute cuDeviceComputeCapability cuDeviceGetPCIBusId
         cuDeviceGetByPCIBusId;
-    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2
-        cuDevicePrimaryCtxSetFlags_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4
+    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
+        cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4
         cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice
         cuCtxGetId cuCtxGetApiVersion cuCtxGetFlags cuCtxSetFlags cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig
         cuCtxSetCacheConfig cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
@@ -70,7 +70,7 @@ table! {
         cuOccupancyAvailableDynamicSMemPerBlock;
     allocation: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetInfo_v2 cuMemGetAddressRange_v2
         cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost cuMemHostGetFlags cuMemHostGetDevicePointer_v2
-        cuMemHostRegister_v2 cuMemHostUnregister;
+        cuMemHostRegister cuMemHostRegister_v2 cuMemHostUnregister;
     management: cuMemPoolCreate cuMemPoolDestroy cuMemPoolTrimTo cuMemPoolSetAttribute cuMemPoolGetAttribute
         cuMemPoolSetAccess cuMemPoolGetAccess cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool
         cuMemGetDefaultMemPool cuMemGetMemPool cuMemSetMemPool cuMemPoolExportToShareableHandle
@@ -93,7 +93,11 @@ table! {
         cuMemcpyHtoA_v2_ptds cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds
         cuMemcpyHtoAAsync_v2 cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz cuArrayCreate_v2
         cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2 cuMipmappedArrayCreate
-        cuMipmappedArrayDestroy cuMipmappedArrayGetLevel cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz
+        cuMipmappedArrayDestroy cuMipmappedArrayGetLevel cuArrayGetMemoryRequirements cuArrayGetPlane
+        cuArrayGetSparseProperties cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
+        cuDeviceGetTexture1DLinearMaxWidth cuPointerSetAttribute cuFlushGPUDirectRDMAWrites
+        cuDeviceGetHostAtomicCapabilities cuDeviceGetP2PAtomicCapabilities cuDeviceGetNvSciSyncAttributes
+        cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz
         cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_ptsz
         cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz cuMemAllocManaged cuMemPrefetchAsync
         cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz cuMemPrefetchBatchAsync

@@ -86,7 +86,17 @@ refuse! {
         cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz;
     "a CUDA array":
         cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2
-        cuMipmappedArrayCreate cuMipmappedArrayDestroy cuMipmappedArrayGetLevel;
+        cuMipmappedArrayCreate cuMipmappedArrayDestroy cuMipmappedArrayGetLevel cuArrayGetMemoryRequirements cuArrayGetPlane
+        cuArrayGetSparseProperties cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
+        cuDeviceGetTexture1DLinearMaxWidth;
+    "an attribute of a pointer that can be set":
+        cuPointerSetAttribute;
+    "GPUDirect RDMA":
+        cuFlushGPUDirectRDMAWrites;
+    "which atomic operations a device can perform elsewhere":
+        cuDeviceGetHostAtomicCapabilities cuDeviceGetP2PAtomicCapabilities;
+    "NvSciSync":
+        cuDeviceGetNvSciSyncAttributes;
     "an external semaphore's node":
         cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
         cuGraphExternalSemaphoresSignalNodeGetParams cuGraphExternalSemaphoresSignalNodeSetParams

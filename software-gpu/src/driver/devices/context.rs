@@ -78,7 +78,7 @@ entry_points! {
         })
     }
 
-    fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) {
+    fn cuDevicePrimaryCtxRelease | cuDevicePrimaryCtxRelease_v2 (device: CUdevice) {
         call(Cost::Other, |call| {
             let state = &mut call.device_mut(device)?.primary;
             state.users = state.users.checked_sub(1).ok_or(CudaError::InvalidContext)?;
@@ -86,11 +86,11 @@ entry_points! {
         })
     }
 
-    fn cuDevicePrimaryCtxReset_v2(device: CUdevice) {
+    fn cuDevicePrimaryCtxReset | cuDevicePrimaryCtxReset_v2 (device: CUdevice) {
         call(Cost::Other, |call| reset_primary(call, device))
     }
 
-    fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint) {
+    fn cuDevicePrimaryCtxSetFlags | cuDevicePrimaryCtxSetFlags_v2 (device: CUdevice, flags: c_uint) {
         call(Cost::Free, |call| {
             let state = &mut call.device_mut(device)?.primary;
             state.flags = valid_flags(flags)?;

@@ -165,7 +165,7 @@ entry_points! {
         })
     }
 
-    fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: c_uint) {
+    fn cuMemHostRegister | cuMemHostRegister_v2 (memory: *mut c_void, bytes: usize, flags: c_uint) {
         /// `CU_MEMHOSTREGISTER_PORTABLE`, `_DEVICEMAP`, `_IOMEMORY` and `_READ_ONLY`.
         const KNOWN: c_uint = 15;
         let start = NonNull::new(memory.cast::<u8>()).ok_or(CudaError::InvalidValue)?;
