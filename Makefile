@@ -5,7 +5,7 @@ OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -66,6 +66,9 @@ mutants: ## break each lesson in many ways; each must notice
 # Every commit takes the next mutation of each part.
 mutants-quick: ## break each part once, as CI does
 	proof/mutants/run --quick $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+
+model-check: ## compare the models of an H200 and an H100 with their page
+	scripts/check-model
 
 lint: ## run rustfmt and clippy and check the lock files, as CI does
 	$(CARGO) fmt --all --check
