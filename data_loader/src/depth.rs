@@ -11,8 +11,9 @@
 //! ```
 //!
 //! A batch passes three stages, so three batches under way keep all of them busy: a depth of 2. With d + 1 of them, a batch takes
-//! (L + R + H + K) / (d + 1), where R is what the hand-overs cost, but not less than the longest stage. An idle time that differs from this, or one that falls at depth 4,
-//! would prove this wrong.
+//! (L + R + H + K) / (d + 1), where R is what the hand-overs cost, but not less than the longest stage. R is found where nothing
+//! overlaps, as at depth 0, and foretells the other depths. An idle time that differs from this, or one that falls at depth 4, would
+//! prove this wrong.
 
 use crate::loader::Loader;
 use anyhow::Result;

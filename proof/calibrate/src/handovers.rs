@@ -140,7 +140,7 @@ fn host_functions(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
     const TURNS: u32 = 400;
     let [_, long, ..] = kernels.classes;
     let kernel = |stream| gpu::launch(long, (1, 32), stream, (TURNS, 0));
-    let between = watch.each(2, 12, |stream| {
+    let between = watch.each_with_host(2, 12, |stream| {
         kernel(stream)?;
         gpu::host_function(stream)
     })?;

@@ -1,4 +1,4 @@
-//! How everything is timed: robust medians, on the device's clock or the host's.
+//! How everything is timed, on the device's clock or the host's: of the device's work the least times, of the host's medians.
 
 use crate::gpu::{self, Event, Stream};
 use anyhow::Result;
@@ -39,7 +39,7 @@ pub fn on_host(body: impl FnOnce() -> Result<()>) -> Result<f64> {
     Ok((host_clock::now() - start).as_secs_f64() * 1e6)
 }
 
-/// The cost of one of `calls` calls made in a row while the device is idle, in µs of the host's clock.
+/// The cost of one of `calls` calls made in a row, in µs of the host's clock; the device is idle when they begin.
 pub fn per_call(calls: usize, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     repeat_times(RUNS_OF_CALLS, || {
         gpu::synchronize()?;
@@ -107,12 +107,23 @@ impl Stopwatch {
         many: usize,
         body: impl Fn(Stream) -> Result<()>,
     ) -> Result<f64> {
-        let time = |count: usize| {
-            least(|| {
-                let ahead = Duration::from_micros(100 + 15 * count as u64);
-                self.device(ahead, |stream| (0..count).try_for_each(|_| body(stream)))
-            })
-        };
+        let time = |count| least(|| self.several(count, &body));
         Ok((time(many)? - time(few)?) / (many - few) as f64)
+    }
+
+    /// The same by medians, for work in which the host takes part: it can be early as well as late.
+    pub fn each_with_host(
+        &self,
+        few: usize,
+        many: usize,
+        body: impl Fn(Stream) -> Result<()>,
+    ) -> Result<f64> {
+        let time = |count| repeat(|| self.several(count, &body));
+        Ok((time(many)? - time(few)?) / (many - few) as f64)
+    }
+
+    fn several(&self, count: usize, body: impl Fn(Stream) -> Result<()>) -> Result<f64> {
+        let ahead = Duration::from_micros(100 + 15 * count as u64);
+        self.device(ahead, |stream| (0..count).try_for_each(|_| body(stream)))
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 const MODELLED: &str = "software-gpu-nvidia-h200";
 const MEASURED: &str = "nvidia-h200-pcie-5-x16-1980-mhz-driver-580";
 
-/// The medians of a part's variants on both devices, as a table. `group` selects some of them.
+/// The times of a part's variants on both devices, of makespans and copies the least, of others the median, as a table. `group` selects some of them.
 ///
 /// # Errors
 /// One of the devices has no record of the part, or none of the group.
@@ -59,12 +59,12 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
         "\nThe software GPU's record is of other work.\n"
     };
     let legend = if unclaimed {
-        "\n\n*: not claimed of the model, which missed the GPU by more than docs/software-gpu.md allows"
+        "\n\n*: not claimed of the model; see docs/software-gpu.md"
     } else {
         ""
     };
     Ok(format!(
-        "{target}:{part}, medians recorded in expectations/ (H200: {runs} runs)\n{note}\n{table}{legend}"
+        "{target}:{part}, as recorded in expectations/ (H200: {runs} runs)\n{note}\n{table}{legend}"
     ))
 }
 

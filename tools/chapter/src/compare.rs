@@ -26,7 +26,8 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
 
     /// Compare a model with its device: the folder of a GPU's expectations, beside results of `run --device software
-    /// --gpu-sizes`. The exit code is 1 if a time that the model claims is too far off, or if it ranks variants otherwise
+    /// --gpu-sizes`. The exit code is 1 if a time that the model claims is too far off, if it ranks variants
+    /// otherwise, or if a part was not compared
     #[arg(long, value_name = "EXPECTATIONS/DEVICE")]
     measured: Option<PathBuf>,
 
@@ -167,8 +168,8 @@ pub(crate) fn star_note<'a>(all: impl IntoIterator<Item = &'a Results>) -> Optio
         .then_some(STAR)
 }
 
-const STAR: &str = "*: not claimed of the model. With as much work as a GPU gets, the model missed the GPU's time by more than \
-                    docs/software-gpu.md allows.";
+const STAR: &str = "*: not claimed of the model. With as much work as a GPU gets, the model missed the time of an H200 or an H100 by \
+                    more than docs/software-gpu.md allows.";
 
 /// Microseconds as people read them.
 fn time(us: f64) -> String {

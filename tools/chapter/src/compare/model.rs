@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How far what was not used to fit the model may be from a GPU's, as a share; of the rest see [`Kind::model_tolerance`].
 const HELD_OUT: f64 = 0.15;
+/// How far what its program does not claim may be off.
+const UNCLAIMED: f64 = 0.5;
 /// Two variants are ranked when the one takes this many times as long as the other.
 const APART: f64 = 1.10;
 
@@ -47,7 +49,7 @@ impl Line {
             Some(limit) if self.tolerance > limit && self.deviation().abs() <= self.tolerance => {
                 Judged::Spread
             }
-            Some(_) if self.unclaimed => Judged::Unclaimed,
+            Some(_) if self.unclaimed && self.deviation().abs() <= UNCLAIMED => Judged::Unclaimed,
             Some(_) => Judged::Off,
         }
     }
@@ -464,6 +466,7 @@ mod tests {
         };
         assert!(!of(130.0, false).holds());
         assert!(of(130.0, true).holds());
+        assert!(!of(160.0, true).holds());
         let page = of(130.0, true).markdown();
         assert!(page.contains("| +30.0 % | off, not claimed |"), "{page}");
         assert!(
