@@ -58,12 +58,28 @@ pub fn table(first: &Set, second: &Set, columns: usize) -> String {
     if let Some(note) = star_note(results) {
         text += &format!("\n\n{}", wrapped(note.to_owned()));
     }
+    if has_sizes_of_its_own(first, second) {
+        text += &format!("\n\n{}", wrapped(SIZES.to_owned()));
+    }
     if !differing.is_empty() {
         let names = differing.join(", ");
         let note = format!("The two runs did different work, so they have no ratio: {names}.");
         text += &format!("\n\n{}", wrapped(note));
     }
     text
+}
+
+/// What a plan does not hold, such as the rounds of a kernel, can differ too.
+const SIZES: &str = "The model ran with sizes of its own. A part that gives a GPU more work, such as longer kernels, has a ratio of \
+                     different work: run the model with --gpu-sizes.";
+
+/// Whether a GPU stands beside a model that did not run with the GPU's sizes.
+fn has_sizes_of_its_own(first: &Set, second: &Set) -> bool {
+    let of = |set: &Set, modelled| {
+        let mut results = set.results.iter();
+        results.any(|one| one.are_modelled() == modelled && !(modelled && one.request.gpu_sizes))
+    };
+    of(first, true) && of(second, false) || of(first, false) && of(second, true)
 }
 
 /// Where the times of a set are from.
@@ -210,5 +226,19 @@ mod tests {
         let table = printed(&first, &set("model", modelled));
         assert_eq!(line(&table, "one"), ["one", "1.00 ms", "900 µs*", "0.90x"]);
         assert!(table.contains("*: not claimed of the model."), "{table}");
+    }
+
+    #[test]
+    fn a_model_with_sizes_of_its_own_is_told_from_a_gpu() {
+        let of = |times| results(times, &[("one", &[1000.0])]);
+        let says = |first: Results, second: Results| {
+            let table = printed(&set("a", first), &set("b", second));
+            table.contains("--gpu-sizes")
+        };
+        assert!(says(of(Measured), of(Modelled)) && says(of(Modelled), of(Measured)));
+        assert!(!says(of(Measured), of(Measured)) && !says(of(Modelled), of(Modelled)));
+        let mut alike = of(Modelled);
+        alike.request.gpu_sizes = true;
+        assert!(!says(of(Measured), alike));
     }
 }
