@@ -38,7 +38,7 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
     let changing = |chain: &Chain, change: &dyn Fn() -> Result<()>| -> Result<f64> {
         let both = per_call(LAUNCHES, || {
             change()?;
-            chain.launch(watch)
+            chain.launch(watch.stream)
         })?;
         Ok(both - chain.launch_call(watch)?)
     };
@@ -90,7 +90,7 @@ struct Chain {
 fn chain(nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<Chain> {
     let stream = gpu::stream()?;
     let chain = Chain::captured(stream, nodes, node)?;
-    cu!(cuGraphLaunch(chain.exec, stream))?;
+    chain.launch(stream)?;
     gpu::synchronize()?;
     cu!(cuStreamDestroy_v2(stream))?;
     Ok(chain)
@@ -117,21 +117,21 @@ impl Chain {
         })
     }
 
-    fn launch(&self, watch: &Stopwatch) -> Result<()> {
-        cu!(cuGraphLaunch(self.exec, watch.stream))
+    fn launch(&self, stream: Stream) -> Result<()> {
+        cu!(cuGraphLaunch(self.exec, stream))
     }
 
     /// The device's time for a launch, in µs.
     fn on_device(&self, watch: &Stopwatch) -> Result<f64> {
         least(|| {
             let ahead = Duration::from_micros(300);
-            watch.device(ahead, |stream| cu!(cuGraphLaunch(self.exec, stream)))
+            watch.device(ahead, |stream| self.launch(stream))
         })
     }
 
     /// What `cuGraphLaunch` takes the host, in µs.
     fn launch_call(&self, watch: &Stopwatch) -> Result<f64> {
-        per_call(LAUNCHES, || self.launch(watch))
+        per_call(LAUNCHES, || self.launch(watch.stream))
     }
 
     /// The device's time from one of many launches in a row to the next, each after a call, in µs.
@@ -142,7 +142,7 @@ impl Chain {
     ) -> Result<f64> {
         watch.each(5, LAUNCHES, |stream| {
             before()?;
-            cu!(cuGraphLaunch(self.exec, stream))
+            self.launch(stream)
         })
     }
 
@@ -161,7 +161,7 @@ impl Chain {
 fn throwaway(watch: &Stopwatch, node: impl Fn(Stream) -> Result<()>) -> Result<f64> {
     per_call(LAUNCHES, || {
         let chain = Chain::captured(watch.stream, FEW, &node)?;
-        chain.launch(watch)?;
+        chain.launch(watch.stream)?;
         cu!(cuGraphExecDestroy(chain.exec))?;
         cu!(cuGraphDestroy(chain.graph))
     })

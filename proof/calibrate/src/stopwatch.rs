@@ -107,8 +107,7 @@ impl Stopwatch {
         many: usize,
         body: impl Fn(Stream) -> Result<()>,
     ) -> Result<f64> {
-        let time = |count| least(|| self.several(count, &body));
-        Ok((time(many)? - time(few)?) / (many - few) as f64)
+        self.difference([few, many], body, |run| least(run))
     }
 
     /// The same by medians, for work in which the host takes part: it can be early as well as late.
@@ -118,12 +117,20 @@ impl Stopwatch {
         many: usize,
         body: impl Fn(Stream) -> Result<()>,
     ) -> Result<f64> {
-        let time = |count| repeat(|| self.several(count, &body));
-        Ok((time(many)? - time(few)?) / (many - few) as f64)
+        self.difference([few, many], body, |run| repeat(run))
     }
 
-    fn several(&self, count: usize, body: impl Fn(Stream) -> Result<()>) -> Result<f64> {
-        let ahead = Duration::from_micros(100 + 15 * count as u64);
-        self.device(ahead, |stream| (0..count).try_for_each(|_| body(stream)))
+    /// `of` makes one time of several runs.
+    fn difference(
+        &self,
+        [few, many]: [usize; 2],
+        body: impl Fn(Stream) -> Result<()>,
+        of: impl Fn(&mut dyn FnMut() -> Result<f64>) -> Result<f64>,
+    ) -> Result<f64> {
+        let time = |count: usize| {
+            let ahead = Duration::from_micros(100 + 15 * count as u64);
+            of(&mut || self.device(ahead, |stream| (0..count).try_for_each(|_| body(stream))))
+        };
+        Ok((time(many)? - time(few)?) / (many - few) as f64)
     }
 }

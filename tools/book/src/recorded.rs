@@ -11,7 +11,8 @@ use std::time::Duration;
 const MODELLED: &str = "software-gpu-nvidia-h200";
 const MEASURED: &str = "nvidia-h200-pcie-5-x16-1980-mhz-driver-580";
 
-/// The times of a part's variants on both devices, of makespans and copies the least, of others the median, as a table. `group` selects some of them.
+/// The times of a part's variants on both devices, as a table: of makespans and copies the least, of others the median. `group`
+/// selects some of them.
 ///
 /// # Errors
 /// One of the devices has no record of the part, or none of the group.
@@ -41,9 +42,9 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
                 other["group"] == time["group"] && other["variant"] == time["variant"]
             });
             unclaimed |= twin.is_some_and(is_unclaimed);
-            cells.push(twin.map_or("-".into(), median));
+            cells.push(twin.map_or("-".into(), recorded));
         }
-        cells.push(median(time));
+        cells.push(recorded(time));
         table.row(cells);
         rows += 1;
     }
@@ -86,12 +87,12 @@ fn times(part: &Value) -> impl Iterator<Item = &Value> {
     part["times"].as_array().into_iter().flatten()
 }
 
-fn median(time: &Value) -> String {
-    let median = time["us"]
+fn recorded(time: &Value) -> String {
+    let found = time["us"]
         .as_f64()
         .map(|us| units::time(Duration::from_secs_f64(us / 1e6)));
     let star = if is_unclaimed(time) { "*" } else { "" };
-    median.map_or_else(|| "-".into(), |median| median + star)
+    found.map_or_else(|| "-".into(), |found| found + star)
 }
 
 /// Whether the program says that it is not claimed of the model.
