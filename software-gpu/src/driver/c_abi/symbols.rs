@@ -51,7 +51,8 @@ table! {
         cuDeviceTotalMem_v2 cuDeviceGetAttribute cuDeviceComputeCapability cuDeviceGetPCIBusId
         cuDeviceGetByPCIBusId;
     context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
-        cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4
+        cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
+        cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4
         cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice
         cuCtxGetId cuCtxGetApiVersion cuCtxGetFlags cuCtxSetFlags cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig
         cuCtxSetCacheConfig cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
