@@ -46,6 +46,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iterations: Option<u32>,
 
+    /// What the software GPU's checkers do with what they find [default: $SOFTWARE_GPU_RACES, else report]
+    #[arg(long, value_name = "off|report|fail", value_parser = ["off", "report", "fail"], hide_possible_values = true)]
+    races: Option<String>,
+
     /// Give the software GPU as much data as a GPU gets, to compare the two: takes minutes
     #[arg(long)]
     gpu_sizes: bool,
@@ -189,6 +193,7 @@ impl Run<'_> {
                     .iterations
                     .filter(|_| able.iter().any(|part| part.uses_iterations())),
                 gpu_sizes: self.arguments.gpu_sizes,
+                races: self.arguments.races.as_deref(),
             };
             let ended = self.start(one, &order)?;
             summary.exit_code = ended.status.code();
