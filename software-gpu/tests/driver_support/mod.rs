@@ -1,6 +1,7 @@
 //! A thin, safe-to-read harness over the C entry points: each method is one `cu*` call, found by name.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod child;
 pub mod copies;
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
