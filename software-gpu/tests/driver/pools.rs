@@ -109,16 +109,19 @@ fn attributes_can_be_set_and_others_are_refused() {
     assert_eq!(pool.destroy(), Err(INVALID_VALUE));
 }
 
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: that many bytes are kept at a synchronisation.
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`: at a synchronisation, chunks go until no more than that is reserved.
 #[test]
-fn a_pool_holds_on_to_its_threshold() {
+fn a_pool_gives_back_chunks_above_its_threshold() {
     let driver = Driver::new();
     let (pool, stream) = (Pool::new(), driver.stream(NON_BLOCKING));
     for (threshold, kept) in [
         (u64::MAX, 3),
+        (3 * CHUNK as u64, 3),
+        (3 * CHUNK as u64 - 1, 2),
         (2 * CHUNK as u64, 2),
-        (CHUNK as u64 + 1, 2),
-        (1, 1),
+        (CHUNK as u64 + 1, 1),
+        (CHUNK as u64 - 1, 0),
+        (1, 0),
         (0, 0),
     ] {
         pool.set(RELEASE_THRESHOLD, threshold).unwrap();

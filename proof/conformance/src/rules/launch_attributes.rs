@@ -215,7 +215,7 @@ fn cluster_kernel(scene: &mut Scene, kernel: &str) -> Outcome<Handle> {
     /// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
     const CLUSTER_LAUNCH: u32 = 120;
     if scene.attribute(CLUSTER_LAUNCH)? == 0 {
-        return Err(Failure::skipped("the device has no clusters"));
+        return Err(Failure::device("the device has no clusters"));
     }
     let module = scene.load(include_str!("../../ptx/cluster.ptx"))?;
     scene.kernel_of(module, kernel)

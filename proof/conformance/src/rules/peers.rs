@@ -231,7 +231,7 @@ fn with_peer(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome
     let other = scene.other_device()?;
     let can: i32 = out(|can| cu!(cuDeviceCanAccessPeer(can, scene.device, other)))?;
     if can == 0 {
-        return Err(Failure::skipped(
+        return Err(Failure::device(
             "the devices cannot access each other's memory",
         ));
     }
