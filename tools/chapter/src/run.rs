@@ -136,8 +136,9 @@ fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), 
     if arguments.iterations.is_none() {
         return Ok(());
     }
-    let ignoring =
-        |one: &&Selected| !one.named.is_empty() && !one.parts().all(|part| part.uses_iterations());
+    let ignoring = |one: &&Selected| {
+        !one.named.parts.is_empty() && !one.parts().all(|part| part.uses_iterations())
+    };
     let who = if let Some(one) = selected.iter().find(ignoring) {
         format!("a selected part of {} does", one.program.name)
     } else if selected
@@ -208,7 +209,7 @@ impl Run<'_> {
         for part in &summary.skipped {
             let outcome = Outcome::Skipped(format!("the device lacks {}", part.lacking));
             self.tell(&format!("{}:{}", summary.name, part.part), &outcome);
-            self.tally.named_skipped |= !one.named.is_empty();
+            self.tally.named_skipped |= !one.named.parts.is_empty();
         }
         self.done += one.parts().count();
         Ok(summary)
