@@ -1,28 +1,10 @@
-//! Pools of several devices: whose memory serves, and who may use it.
+//! Pools of several devices.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_int;
 
 use crate::driver_support::*;
 use crate::pool_support::*;
 use software_gpu::driver::entry_point;
-
-const ILLEGAL_ADDRESS: Error = 700;
-
-/// Stores 7 at an address.
-const STORE: &str = "
-.version 6.0
-.target sm_70
-.address_size 64
-.visible .entry store(.param .u64 to)
-{
-    .reg .u64 %a;
-    .reg .u32 %v;
-    ld.param.u64 %a, [to];
-    mov.u32 %v, 7;
-    st.global.u32 [%a], %v;
-    ret;
-}
-";
 
 /// A context and a stream on each of two devices; that of the first one is current.
 struct Pair {
@@ -64,13 +46,6 @@ impl Drop for Pair {
     }
 }
 
-fn default_of(device: c_int) -> Pool {
-    let mut pool = 0;
-    cu!(cuDeviceGetDefaultMemPool(&mut pool => *mut Handle, device => c_int))
-        .expect("default pool");
-    Pool(pool)
-}
-
 fn pool_on(device: c_int) -> Pool {
     let location = [1, device];
     create(&Properties {
@@ -78,89 +53,6 @@ fn pool_on(device: c_int) -> Pool {
         ..Properties::device()
     })
     .expect("cuMemPoolCreate")
-}
-
-fn give_access(pool: Pool, device: c_int, flags: c_uint) -> Result<(), Error> {
-    let access: [c_int; 3] = [1, device, flags as c_int];
-    cu!(cuMemPoolSetAccess(pool.0 => Handle, access.as_ptr() => *const c_int, 1 => usize))
-}
-
-/// `cuMemAllocAsync`: the stream's device decides, not the current context.
-#[test]
-fn the_streams_device_serves() {
-    let pair = Pair::new();
-    assert_ne!(default_of(0), default_of(1));
-    let before = [0, 1].map(|device| (pair.on(device), free_memory()).1);
-    pair.on(0);
-    let memory = allocate(1, pair.streams[1]).unwrap();
-    assert_eq!(default_of(1).get(USED_CURRENT), Ok(512));
-    assert_eq!(default_of(0).get(USED_CURRENT), Ok(0));
-    let after = [0, 1].map(|device| (pair.on(device), free_memory()).1);
-    assert_eq!([before[0] - after[0], before[1] - after[1]], [0, CHUNK]);
-    free(memory, pair.streams[1]).unwrap();
-    pair.synchronize();
-}
-
-/// `cuDeviceSetMemPool`: the pool is one of the device's own.
-#[test]
-fn a_device_takes_its_own_pools_only() {
-    let _pair = Pair::new();
-    let pool = pool_on(1);
-    assert_eq!(set_current(pool), Err(INVALID_VALUE));
-    assert_eq!(
-        cu!(cuDeviceSetMemPool(1 => c_int, pool.0 => Handle)),
-        Ok(())
-    );
-    assert_eq!(current_pool(), default_of(0));
-    pool.destroy().unwrap();
-    let mut current = 0;
-    cu!(cuDeviceGetMemPool(&mut current => *mut Handle, 1 => c_int)).unwrap();
-    assert_eq!(Pool(current), default_of(1));
-}
-
-/// `cuMemPoolSetAccess` decides who reaches a pool's memory, not `cuCtxEnablePeerAccess`.
-#[test]
-fn a_pool_is_reached_by_those_that_were_given_access() {
-    for given in [false, true] {
-        let pair = Pair::new();
-        let pool = pool_on(1);
-        if given {
-            give_access(pool, 0, 3).unwrap();
-        } else {
-            let peer = pair.contexts[1];
-            cu!(cuCtxEnablePeerAccess(peer => Handle, 0 => c_uint)).unwrap();
-        }
-        let memory = pool.allocate(512, pair.streams[0]).unwrap();
-        let module = pair.on(0).module(STORE).unwrap();
-        let store = pair.driver.function(module, "store").unwrap();
-        pair.driver
-            .launch(store, 1, 1, pair.streams[0], &[&memory])
-            .unwrap();
-        let outcome = pair.driver.stream_synchronize(pair.streams[0]);
-        assert_eq!(outcome, if given { Ok(()) } else { Err(ILLEGAL_ADDRESS) });
-        pair.on(1);
-        free(memory, pair.streams[1]).unwrap();
-        pair.on(1).synchronize().unwrap();
-        pool.destroy().unwrap();
-    }
-}
-
-/// Access can be taken away again, but not from the pool's own device.
-#[test]
-fn access_can_be_taken_away() {
-    let _pair = Pair::new();
-    let pool = pool_on(1);
-    let access = |device| {
-        let (mut flags, location) = (u32::MAX, [1, device]);
-        cu!(cuMemPoolGetAccess(&mut flags => *mut c_uint, pool.0 => Handle, &location => *const [c_int; 2])).map(|()| flags)
-    };
-    assert_eq!((access(0), access(1)), (Ok(0), Ok(3)));
-    give_access(pool, 0, 3).unwrap();
-    assert_eq!(access(0), Ok(3));
-    give_access(pool, 0, 0).unwrap();
-    assert_eq!(access(0), Ok(0));
-    assert!(give_access(pool, 1, 0).is_err());
-    pool.destroy().unwrap();
 }
 
 /// An event orders streams of two devices, and so the reuse of memory between them.

@@ -54,7 +54,6 @@ struct World {
 impl World {
     fn new(operation: &str) -> Self {
         let driver = Driver::new();
-        let module = driver.module(&publishing(operation)).unwrap();
         let data = [(); 2].map(|()| driver.allocate(8).unwrap());
         data.iter().for_each(|data| driver.fill(*data, 0, 8));
         let seen = [(); 2].map(|()| driver.pinned(8));
@@ -62,7 +61,7 @@ impl World {
         Self {
             kernels: [(); 2].map(|()| driver.stream(NON_BLOCKING)),
             waiting: driver.stream(NON_BLOCKING),
-            publish: driver.function(module, "publish").unwrap(),
+            publish: driver.kernel(&publishing(operation), "publish"),
             data,
             seen,
             driver,
@@ -296,10 +295,7 @@ fn the_host_never_sees_what_no_order_of_the_kernels_leaves() {
         (COMPARE, |old, by| if old == 0 { by } else { old }),
     ];
     let driver = Driver::new();
-    let publish = operations.map(|(operation, _)| {
-        let module = driver.module(&publishing(operation)).unwrap();
-        driver.function(module, "publish").unwrap()
-    });
+    let publish = operations.map(|(operation, _)| driver.kernel(&publishing(operation), "publish"));
     let streams = [(); 3].map(|()| driver.stream(NON_BLOCKING));
     let data = [(); 3].map(|()| driver.allocate(8).unwrap());
     let mut random = fastrand::Rng::with_seed(8);

@@ -233,8 +233,7 @@ fn device_micros(driver: &Driver, enqueue: impl FnOnce()) -> f64 {
 #[test]
 fn what_a_kernel_has_loaded_the_next_one_finds_in_the_l2_cache() {
     let driver = Driver::new();
-    let module = driver.module(SUM).expect("loads");
-    let function = driver.function(module, "sum").expect("exists");
+    let function = driver.kernel(SUM, "sum");
     let [data, other] = [64 << 10, 64 * MIB].map(|bytes| driver.allocate(bytes).expect("fits"));
     let fill = |address: Address, bytes: usize| {
         cu!(cuMemsetD8_v2(address => Address, 1 => u8, bytes => usize)).expect("cuMemsetD8");
@@ -265,8 +264,7 @@ fn what_a_kernel_has_loaded_the_next_one_finds_in_the_l2_cache() {
 fn blocks_in_step_find_in_the_l2_cache_what_others_load() {
     const BLOCKS: u32 = 20;
     let driver = Driver::new();
-    let module = driver.module(ROUND).expect("loads");
-    let function = driver.function(module, "round").expect("exists");
+    let function = driver.kernel(ROUND, "round");
     let bytes = 40 * MIB as u32;
     let data = driver.allocate(bytes as usize).expect("fits");
     cu!(cuMemsetD8_v2(data => Address, 0 => u8, bytes as usize => usize)).expect("cuMemsetD8");
@@ -297,8 +295,7 @@ fn the_checkers_do_not_change_the_time() {
     .map(|mode| {
         software_gpu::reports::set_mode(mode);
         let driver = Driver::new();
-        let module = driver.module(SUM).expect("loads");
-        let function = driver.function(module, "sum").expect("exists");
+        let function = driver.kernel(SUM, "sum");
         let data = driver.allocate(MIB).expect("fits");
         cu!(cuMemsetD8_v2(data => Address, 1 => u8, MIB => usize)).expect("cuMemsetD8");
         driver.synchronize().expect("runs");

@@ -135,8 +135,7 @@ fn wrong(driver: &Driver, text: &str, [rows, columns, k]: [u32; 3]) -> usize {
     let bytes = 4 * (rows * columns) as usize;
     let c = driver.allocate(bytes).unwrap();
     driver.fill(c, 0xff, bytes);
-    let module = driver.module(text).unwrap();
-    let function = driver.function(module, "gemm").unwrap();
+    let function = driver.kernel(text, "gemm");
     let grid = [columns.div_ceil(TILE), rows.div_ceil(TILE), 1];
     let arguments: [&dyn Argument; 5] = [&maps[0], &maps[1], &c, &columns, &k];
     driver

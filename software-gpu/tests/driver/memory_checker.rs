@@ -20,8 +20,15 @@ ret;
     )
 }
 
+/// Loads a word of `x`, and stores it to `y`.
+const LOAD: &str = "ld.global.u32 %r3, [%x]; st.global.u32 [%y], %r3;";
+
 /// Bytes of the arrays that [`found`] passes: one word for each of 4 blocks of 64 threads.
 const BYTES: usize = 4 * 64 * 4;
+
+fn arrays(driver: &Driver) -> [Address; 2] {
+    [(); 2].map(|()| driver.allocate(BYTES).expect("fits"))
+}
 
 /// What is reported when `prepare` has filled two fresh arrays and a kernel runs on them.
 fn found(prepare: impl Fn(&Driver, Address, Address), body: &str) -> Vec<Report> {
@@ -32,12 +39,8 @@ fn found(prepare: impl Fn(&Driver, Address, Address), body: &str) -> Vec<Report>
 fn found_by(prepare: impl Fn(&Driver, Address, Address), module: &str) -> Vec<Report> {
     let driver = Driver::new();
     let ((), reports) = reports::collect(|| {
-        let module = driver.module(module).expect("loads");
-        let function = driver.function(module, "test").expect("exists");
-        let (x, y) = (
-            driver.allocate(BYTES).expect("fits"),
-            driver.allocate(BYTES).expect("fits"),
-        );
+        let function = driver.kernel(module, "test");
+        let [x, y] = arrays(&driver);
         prepare(&driver, x, y);
         driver
             .launch(function, 4, 64, 0, &[&x, &y])
@@ -78,10 +81,9 @@ fn an_update_of_fresh_memory_in_place_is_found() {
 
 #[test]
 fn the_first_unwritten_byte_is_named() {
-    let body = "ld.global.u32 %r3, [%x]; st.global.u32 [%y], %r3;";
     let most = |driver: &Driver, x, _| driver.fill(x, 1, BYTES - 200);
     only(
-        &found(most, body),
+        &found(most, LOAD),
         &[
             "block (3, 0, 0), thread (14, 0, 0)",
             "200 bytes from",
@@ -93,7 +95,7 @@ fn the_first_unwritten_byte_is_named() {
         driver.fill(x + 403, 1, BYTES - 403);
     };
     only(
-        &found(hole, body),
+        &found(hole, LOAD),
         &[
             "block (1, 0, 0), thread (36, 0, 0)",
             "2 bytes from",
@@ -132,18 +134,9 @@ fn a_load_before_the_wait_for_the_grids_before_is_looked_at() {
 fn what_a_kernel_has_written_is_written_for_the_next() {
     let driver = Driver::new();
     let ((), reports) = reports::collect(|| {
-        let module = driver
-            .module(&kernel("st.global.u32 [%x], %i;"))
-            .expect("loads");
-        let store = driver.function(module, "test").expect("exists");
-        let module = driver
-            .module(&kernel("ld.global.u32 %r3, [%x]; st.global.u32 [%y], %r3;"))
-            .expect("loads");
-        let load = driver.function(module, "test").expect("exists");
-        let (x, y) = (
-            driver.allocate(BYTES).expect("fits"),
-            driver.allocate(BYTES).expect("fits"),
-        );
+        let store = driver.kernel(&kernel("st.global.u32 [%x], %i;"), "test");
+        let load = driver.kernel(&kernel(LOAD), "test");
+        let [x, y] = arrays(&driver);
         driver.launch(store, 4, 64, 0, &[&x, &y]).expect("starts");
         driver.launch(load, 4, 64, 0, &[&x, &y]).expect("starts");
         driver.synchronize().expect("runs");
@@ -193,10 +186,7 @@ fn memory_of_pools_is_unwritten_each_time_it_is_given_out() {
     let driver = Driver::new();
     let ((), reports) = reports::collect(|| {
         let stream = driver.stream(NON_BLOCKING);
-        let load = driver
-            .module(&kernel("ld.global.u32 %r3, [%x]; st.global.u32 [%x], %r3;"))
-            .expect("loads");
-        let load = driver.function(load, "test").expect("exists");
+        let load = driver.kernel(&kernel(LOAD), "test");
         for fill in [true, true, false] {
             let mut x: Address = 0;
             cu!(cuMemAllocAsync(&mut x => *mut Address, BYTES => usize, stream => Handle))
@@ -246,10 +236,7 @@ fn a_copy_to_the_host_of_unwritten_memory_is_found() {
 fn a_copy_within_the_device_moves_the_gaps() {
     let driver = Driver::new();
     let (_, reports) = reports::collect(|| {
-        let (x, y) = (
-            driver.allocate(BYTES).expect("fits"),
-            driver.allocate(BYTES).expect("fits"),
-        );
+        let [x, y] = arrays(&driver);
         driver.fill(x, 1, 100);
         driver.fill(y, 1, BYTES);
         driver.within_device(y + 16, x + 90, 20, 0).expect("starts");
@@ -283,10 +270,7 @@ fn without_the_checkers_nothing_is_reported_and_later_nothing_made_up() {
     let before = reports::mode();
     reports::set_mode(reports::Mode::Off);
     let ((), reports) = reports::collect(|| {
-        let module = driver.module(&kernel("ld.global.u32 %r3, [%x]; st.global.u32 [%x], %r3;"));
-        let function = driver
-            .function(module.expect("loads"), "test")
-            .expect("exists");
+        let function = driver.kernel(&kernel(LOAD), "test");
         let x = driver.allocate(BYTES).expect("fits");
         for mode in [reports::Mode::Off, before] {
             reports::set_mode(mode);
@@ -303,14 +287,8 @@ fn without_the_checkers_nothing_is_reported_and_later_nothing_made_up() {
 #[test]
 fn memory_that_was_freed_is_named() {
     let driver = Driver::new();
-    let module = driver.module(&kernel("st.global.u32 [%x], %i;"));
-    let function = driver
-        .function(module.expect("loads"), "test")
-        .expect("exists");
-    let (x, _y) = (
-        driver.allocate(BYTES).expect("fits"),
-        driver.allocate(BYTES).expect("fits"),
-    );
+    let function = driver.kernel(&kernel("st.global.u32 [%x], %i;"), "test");
+    let [x, _] = arrays(&driver);
     cu!(cuMemFree_v2(x => Address)).expect("is allocated");
     let inside = x + 8;
     driver

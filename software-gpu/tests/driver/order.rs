@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::driver_support::attributes::{attribute, launch_with};
 use crate::driver_support::*;
 use software_gpu::driver::entry_point;
 use software_gpu::reports::{self, Report};
@@ -164,8 +165,7 @@ fn anything_may_write_the_value_that_is_waited_for() {
         let driver = &flag.driver;
         let ones = driver.pinned(4);
         ones.fill(1);
-        let module = driver.module(include_str!("../driver_support/kernels.ptx"));
-        let store = driver.function(module.unwrap(), "store_after").unwrap();
+        let store = driver.kernel(include_str!("../driver_support/kernels.ptx"), "store_after");
         let found = flag.found(|| {
             wait_value(flag.b, flag.flag, ONES, EQ);
             flag.set(flag.b, 2);
@@ -293,43 +293,6 @@ done:
     ret;
 }";
 
-#[repr(C, align(8))]
-struct Attribute {
-    id: c_uint,
-    padding: u32,
-    value: [u64; 8],
-}
-
-#[repr(C)]
-struct Config {
-    extents: [c_uint; 7],
-    stream: Handle,
-    attributes: *const Attribute,
-    count: c_uint,
-}
-
-fn launch_programmatic(function: Handle, stream: Handle, out: Address) {
-    let attribute = Attribute {
-        id: 6,
-        padding: 0,
-        value: [1, 0, 0, 0, 0, 0, 0, 0],
-    };
-    let config = Config {
-        extents: [1, 1, 1, 64, 1, 1, 0],
-        stream,
-        attributes: &raw const attribute,
-        count: 1,
-    };
-    let parameters = [std::ptr::from_ref(&out).cast::<c_void>()];
-    cu!(cuLaunchKernelEx(
-        &config => *const Config,
-        function => Handle,
-        parameters.as_ptr() => *const *const c_void,
-        std::ptr::null() => *const *const c_void,
-    ))
-    .unwrap();
-}
-
 #[test]
 fn a_programmatic_launch_without_a_wait_in_the_kernel_is_a_race() {
     let flag = Flag::new();
@@ -346,7 +309,10 @@ fn a_programmatic_launch_without_a_wait_in_the_kernel_is_a_race() {
             flag.driver
                 .launch(plain, 1, 1, flag.a, &[&flag.data])
                 .unwrap();
-            launch_programmatic(function(name), flag.a, flag.data);
+            // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+            let programmatic = [attribute(6, &[1])];
+            let (function, out) = (function(name), &flag.data);
+            launch_with(function, [1, 64, 0], flag.a, &programmatic, &[out]).unwrap();
         });
         assert_eq!(found.len(), races, "{name}: {found:#?}");
     }

@@ -138,6 +138,7 @@ fn reused_memory_counts_as_never_written() {
         driver.to_host(seen.pointer(), first, 512, a).unwrap();
         free(first, a).unwrap();
         driver.synchronize().unwrap();
+        assert_eq!(seen.bytes(), [1; 512]);
     });
     assert_eq!(kinds, [Kind::NeverWritten]);
 }

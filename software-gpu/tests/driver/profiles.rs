@@ -49,8 +49,7 @@ fn a_kernel_runs_on_this_profile() {
     assert!((1..=147).map(attribute).all(|value| value >= -1));
 
     const ELEMENTS: usize = 1 << 16;
-    let module = driver.module(EXAMPLES).expect("sm_70 is for all of them");
-    let affine = driver.function(module, "affine").expect("is there");
+    let affine = driver.kernel(EXAMPLES, "affine");
     let data = driver.allocate(ELEMENTS * 4).expect("fits");
     driver.fill(data, 0, ELEMENTS * 4);
     let (stream, start, end) = (driver.stream(NON_BLOCKING), driver.event(), driver.event());

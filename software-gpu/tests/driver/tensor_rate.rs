@@ -56,8 +56,7 @@ fn mma() -> String {
 
 /// Cycles of a round in the long run.
 fn cycles(driver: &Driver, text: &str) -> f64 {
-    let module = driver.module(text).expect("loads");
-    let function = driver.function(module, "multiply").expect("exists");
+    let function = driver.kernel(text, "multiply");
     let time = |rounds: u32| {
         let [start, end] = [driver.event(), driver.event()];
         driver.record(start, LEGACY).expect("cuEventRecord");

@@ -59,6 +59,31 @@ fn only_the_launch_of_such_a_kernel_fails() {
     }
 }
 
+/// A library is loaded, too, and its other kernels run.
+#[test]
+fn only_the_launch_of_such_a_kernel_of_a_library_fails() {
+    let driver = Driver::new();
+    let (text, mut library) = (CString::new(MODULE).unwrap(), 0);
+    let none = std::ptr::null::<c_void>();
+    cu!(cuLibraryLoadData(
+        &mut library => *mut Handle, text.as_ptr() => *const c_char, none => *const c_void, none => *const c_void,
+        0 => c_uint, none => *const c_void, none => *const c_void, 0 => c_uint,
+    ))
+    .unwrap();
+    let out = driver.allocate(4).unwrap();
+    for (name, expected) in [(c"good", Ok(())), (c"by_operand", Err(NOT_SUPPORTED))] {
+        let mut kernel = 0;
+        cu!(cuLibraryGetKernel(&mut kernel => *mut Handle, library => Handle, name.as_ptr() => *const c_char)).unwrap();
+        assert_eq!(
+            driver.launch(kernel, 1, 1, 0, &[&out]),
+            expected,
+            "{name:?}"
+        );
+    }
+    driver.synchronize().unwrap();
+    cu!(cuLibraryUnload(library => Handle)).unwrap();
+}
+
 /// The info log has a line for each; the error log is empty.
 #[test]
 fn the_log_of_the_load_names_them() {
@@ -92,8 +117,7 @@ fn the_log_of_the_load_names_them() {
 #[test]
 fn what_follows_from_code_is_not_guessed() {
     let driver = Driver::new();
-    let module = driver.module(MODULE).unwrap();
-    let function = driver.function(module, "by_instruction").unwrap();
+    let function = driver.kernel(MODULE, "by_instruction");
     let attribute = |attribute: c_uint| {
         let mut value = 0;
         cu!(cuFuncGetAttribute(&mut value => *mut c_int, attribute => c_uint, function => Handle))

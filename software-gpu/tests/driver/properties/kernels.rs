@@ -1,9 +1,6 @@
 //! Kernels that store a byte to eight, before or after they wait for the kernel before them, or before they count.
 
-use std::ffi::{c_uint, c_void};
-
-use software_gpu::driver::entry_point;
-
+use crate::driver_support::attributes::{attribute, launch_with};
 use crate::driver_support::*;
 
 /// When a kernel stores.
@@ -44,44 +41,10 @@ pub const PTX: &str = "
     ret;
 }";
 
-#[repr(C, align(8))]
-struct Attribute {
-    id: c_uint,
-    padding: u32,
-    value: [u64; 8],
-}
-
-#[repr(C)]
-struct Config {
-    extents: [c_uint; 7],
-    stream: Handle,
-    attributes: *const Attribute,
-    count: c_uint,
-}
-
 /// Launches a kernel, with programmatic stream serialization or without.
 pub fn launch(function: Handle, stream: Handle, out: Address, value: u8, programmatic: bool) {
-    let attribute = Attribute {
-        id: 6,
-        padding: 0,
-        value: [u64::from(programmatic), 0, 0, 0, 0, 0, 0, 0],
-    };
-    let config = Config {
-        extents: [1, 1, 1, 1, 1, 1, 0],
-        stream,
-        attributes: &raw const attribute,
-        count: 1,
-    };
+    let attributes = [attribute(6, &[u64::from(programmatic)])];
     let value = u64::from_ne_bytes([value; 8]);
-    let parameters = [
-        std::ptr::from_ref(&out).cast::<c_void>(),
-        std::ptr::from_ref(&value).cast(),
-    ];
-    cu!(cuLaunchKernelEx(
-        &config => *const Config,
-        function => Handle,
-        parameters.as_ptr() => *const *const c_void,
-        std::ptr::null() => *const *const c_void,
-    ))
-    .expect("cuLaunchKernelEx");
+    launch_with(function, [1, 1, 0], stream, &attributes, &[&out, &value])
+        .expect("cuLaunchKernelEx");
 }
