@@ -8,97 +8,30 @@ use crate::{gives, holds, ok, rule, same};
 const FAMILY: &str = "box_limits";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        empty_rectangles_are_copied_in_vain,
-        "cuMemcpy2D",
-        "A rectangle without rows or without columns is copied in vain."
-    ),
-    rule!(
-        empty_boxes_are_copied_in_vain,
-        "cuMemcpy3D",
-        "A box without slices is copied in vain."
-    ),
-    rule!(
-        null_sides_are_refused,
-        "cuMemcpy2D",
-        "A rectangle from or to a null address is refused."
-    ),
-    rule!(
-        levels_and_reserved_fields_are_zero,
-        "CUDA_MEMCPY3D",
-        "Levels of detail and reserved fields must be zero."
-    ),
-    rule!(
-        one_slice_needs_no_height,
-        "cuMemcpy3D",
-        "For a single slice the height from slice to slice does not matter."
-    ),
-    rule!(
-        sides_need_a_kind,
-        "cuMemcpy2D",
-        "A side of a memory type that does not exist is refused."
-    ),
-    rule!(
-        pitch_has_a_limit,
-        "CU_DEVICE_ATTRIBUTE_MAX_PITCH",
-        "A pitch above the device's limit is refused."
-    ),
-    rule!(
-        slices_must_fit_into_the_height,
-        "cuMemcpy3D",
-        "A box with more rows than the height from slice to slice is refused."
-    ),
-    rule!(
-        boxes_must_stay_inside,
-        "cuMemcpy3D",
-        "A box that leaves its allocation is refused."
-    ),
-    rule!(
-        asynchronous_rectangles_refuse_at_once,
-        "cuMemcpy2DAsync",
-        "An asynchronous rectangle refuses bad pitches when it is called."
-    ),
-    rule!(
-        boxes_within_the_device,
-        "cuMemcpy3D",
-        "A box is copied within the device, slice by slice."
-    ),
-    rule!(
-        rectangle_within_the_device_does_not_wait,
-        "API synchronization behavior, memcpy",
-        "A rectangle within the device does not wait for the work before it."
-    ),
-    rule!(
-        rows_of_halves,
-        "cuMemsetD2D16",
-        "A set of rows of two-byte elements leaves the bytes between the rows alone."
-    ),
-    rule!(
-        set_rows_must_fit_into_the_pitch,
-        "cuMemsetD2D8",
-        "A set of rows wider than the pitch is refused."
-    ),
-    rule!(
-        set_rows_must_be_aligned,
-        "cuMemsetD2D16",
-        "A pitch between rows of two-byte elements that is no multiple of two is refused."
-    ),
-    rule!(
-        set_rows_are_set_in_stream_order,
-        "cuMemsetD2D32Async",
-        "An asynchronous set of rows does not wait, and keeps the stream's order."
-    ),
-    rule!(
-        set_rows_must_stay_inside,
-        "cuMemsetD2D8",
-        "A set of rows that leaves its allocation is refused."
-    ),
-    rule!(
-        one_row_needs_no_pitch,
-        "cuMemsetD2D8",
-        "For a single row the pitch does not matter."
-    ),
+    rule!(empty_rectangles_are_copied_in_vain, "cuMemcpy2D", "A rectangle without rows or without columns is copied in vain."),
+    rule!(empty_boxes_are_copied_in_vain, "cuMemcpy3D", "A box without slices is copied in vain."),
+    rule!(null_sides_are_refused, "cuMemcpy2D", "A rectangle from or to a null address is refused."),
+    rule!(levels_and_reserved_fields_are_zero, "CUDA_MEMCPY3D", "Levels of detail and reserved fields must be zero."),
+    rule!(one_slice_needs_no_height, "cuMemcpy3D", "For a single slice the height from slice to slice does not matter."),
+    rule!(sides_need_a_kind, "cuMemcpy2D", "A side of a memory type that does not exist is refused."),
+    rule!(pitch_has_a_limit, "CU_DEVICE_ATTRIBUTE_MAX_PITCH", "A pitch above the device's limit is refused."),
+    rule!(slices_must_fit_into_the_height, "cuMemcpy3D", "A box with more rows than the height from slice to slice is refused."),
+    rule!(boxes_must_stay_inside, "cuMemcpy3D", "A box that leaves its allocation is refused."),
+    rule!(asynchronous_rectangles_refuse_at_once, "cuMemcpy2DAsync",
+        "An asynchronous rectangle refuses bad pitches when it is called."),
+    rule!(boxes_within_the_device, "cuMemcpy3D", "A box is copied within the device, slice by slice."),
+    rule!(rectangle_within_the_device_does_not_wait, "API synchronization behavior, memcpy",
+        "A rectangle within the device does not wait for the work before it."),
+    rule!(rows_of_halves, "cuMemsetD2D16", "A set of rows of two-byte elements leaves the bytes between the rows alone."),
+    rule!(set_rows_must_fit_into_the_pitch, "cuMemsetD2D8", "A set of rows wider than the pitch is refused."),
+    rule!(set_rows_must_be_aligned, "cuMemsetD2D16",
+        "A pitch between rows of two-byte elements that is no multiple of two is refused."),
+    rule!(set_rows_are_set_in_stream_order, "cuMemsetD2D32Async",
+        "An asynchronous set of rows does not wait, and keeps the stream's order."),
+    rule!(set_rows_must_stay_inside, "cuMemsetD2D8", "A set of rows that leaves its allocation is refused."),
+    rule!(one_row_needs_no_pitch, "cuMemsetD2D8", "For a single row the pitch does not matter."),
 ];
 
 const HOST: u32 = 1;

@@ -8,72 +8,24 @@ use crate::{gives, holds, ok, rule, same};
 const FAMILY: &str = "boxes";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        rectangle_to_the_device,
-        "cuMemcpy2D",
-        "A rectangle is written row by row, and the bytes around it stay."
-    ),
-    rule!(
-        rectangle_to_the_host,
-        "cuMemcpy2D",
-        "A rectangle is read row by row, each side with its own pitch and offset."
-    ),
-    rule!(
-        rectangle_within_the_device,
-        "cuMemcpy2D",
-        "A rectangle is copied within the device."
-    ),
-    rule!(
-        unified_addresses_say_where_they_are,
-        "CU_MEMORYTYPE_UNIFIED",
-        "With the memory type unified the addresses say which side is the host's."
-    ),
-    rule!(
-        unaligned_copies_do_the_same,
-        "cuMemcpy2DUnaligned",
-        "cuMemcpy2DUnaligned copies the same bytes."
-    ),
-    rule!(
-        rows_must_fit_into_the_pitch,
-        "cuMemcpy2D",
-        "A row that is wider than the pitch, counted from its offset, is refused."
-    ),
-    rule!(
-        rectangles_must_stay_inside,
-        "cuMemcpy2D",
-        "A rectangle that leaves its allocation is refused."
-    ),
-    rule!(
-        rectangle_to_the_host_waits,
-        "cuMemcpy2D",
-        "A synchronous copy to the host waits for work before it."
-    ),
-    rule!(
-        asynchronous_rectangle_returns_at_once,
-        "cuMemcpy2DAsync",
-        "cuMemcpy2DAsync from page-locked memory does not wait, and keeps the stream's order."
-    ),
-    rule!(
-        asynchronous_rectangle_to_pageable_waits,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "cuMemcpy2DAsync to pageable memory returns when the bytes are there."
-    ),
-    rule!(
-        box_to_the_device,
-        "cuMemcpy3D",
-        "A box is written slice by slice, and the bytes around it stay."
-    ),
-    rule!(
-        box_to_the_host,
-        "cuMemcpy3D",
-        "A box is read slice by slice, each side with its own height."
-    ),
-    rule!(
-        asynchronous_box,
-        "cuMemcpy3DAsync",
-        "cuMemcpy3DAsync copies a box in stream order."
-    ),
+    rule!(rectangle_to_the_device, "cuMemcpy2D", "A rectangle is written row by row, and the bytes around it stay."),
+    rule!(rectangle_to_the_host, "cuMemcpy2D", "A rectangle is read row by row, each side with its own pitch and offset."),
+    rule!(rectangle_within_the_device, "cuMemcpy2D", "A rectangle is copied within the device."),
+    rule!(unified_addresses_say_where_they_are, "CU_MEMORYTYPE_UNIFIED",
+        "With the memory type unified the addresses say which side is the host's."),
+    rule!(unaligned_copies_do_the_same, "cuMemcpy2DUnaligned", "cuMemcpy2DUnaligned copies the same bytes."),
+    rule!(rows_must_fit_into_the_pitch, "cuMemcpy2D", "A row that is wider than the pitch, counted from its offset, is refused."),
+    rule!(rectangles_must_stay_inside, "cuMemcpy2D", "A rectangle that leaves its allocation is refused."),
+    rule!(rectangle_to_the_host_waits, "cuMemcpy2D", "A synchronous copy to the host waits for work before it."),
+    rule!(asynchronous_rectangle_returns_at_once, "cuMemcpy2DAsync",
+        "cuMemcpy2DAsync from page-locked memory does not wait, and keeps the stream's order."),
+    rule!(asynchronous_rectangle_to_pageable_waits, "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpy2DAsync to pageable memory returns when the bytes are there."),
+    rule!(box_to_the_device, "cuMemcpy3D", "A box is written slice by slice, and the bytes around it stay."),
+    rule!(box_to_the_host, "cuMemcpy3D", "A box is read slice by slice, each side with its own height."),
+    rule!(asynchronous_box, "cuMemcpy3DAsync", "cuMemcpy3DAsync copies a box in stream order."),
 ];
 
 /// `CUmemorytype`.

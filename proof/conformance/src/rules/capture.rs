@@ -12,82 +12,33 @@ use crate::{cu, holds, ok, rule, same};
 const FAMILY: &str = "capture";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        captured_work_is_not_done,
-        "cuStreamBeginCapture",
-        "Work enqueued in a capturing stream is not executed; the captured graph executes it."
-    ),
-    rule!(
-        status_tells_capturing,
-        "cuStreamIsCapturing",
-        "A stream is capturing from the begin to the end of its capture."
-    ),
-    rule!(
-        empty_capture_gives_an_empty_graph,
-        "cuStreamEndCapture",
-        "A capture without work gives a graph without nodes."
-    ),
-    rule!(
-        one_node_per_operation,
-        "cuStreamBeginCapture",
-        "A memset, a kernel, a copy and a host function become four nodes in a chain."
-    ),
-    rule!(
-        graph_does_what_the_stream_would,
-        "cuStreamEndCapture",
-        "Each launch of the captured graph gives the same result as the stream would have."
-    ),
-    rule!(
-        arguments_are_taken_at_the_call,
-        "cuStreamBeginCapture",
-        "Arguments are those at the captured launch."
-    ),
-    rule!(
-        waiting_stream_joins_the_capture,
-        "cuStreamWaitEvent",
-        "A stream that waits for an event recorded in a capturing stream captures too."
-    ),
-    rule!(
-        fork_and_join_become_edges,
-        "CUDA programming guide, cross-stream dependencies and events",
-        "Events become edges: a fork and a join of one kernel each way make a diamond."
-    ),
-    rule!(
-        forked_work_is_ordered,
-        "CUDA programming guide, cross-stream dependencies and events",
-        "In the graph, work of a forked stream runs between the fork and the join."
-    ),
-    rule!(
-        joined_stream_is_free_at_the_end,
-        "cuStreamEndCapture",
-        "When the capture ends, streams that had joined it are not capturing any more."
-    ),
-    rule!(
-        other_streams_work_meanwhile,
-        "cuStreamBeginCapture",
-        "A stream that is no part of the capture does its work."
-    ),
-    rule!(
-        info_names_the_sequence,
-        "cuStreamGetCaptureInfo",
-        "Two captures have different identifiers."
-    ),
-    rule!(
-        mode_is_exchanged,
-        "cuThreadExchangeStreamCaptureMode",
-        "A thread starts in global mode, and the exchange returns the previous mode."
-    ),
-    rule!(
-        host_function_is_called_at_the_launch,
-        "cuLaunchHostFunc",
-        "A captured host function is called when the graph executes its node, not during capture."
-    ),
-    rule!(
-        non_blocking_capture_leaves_legacy_free,
-        "CU_STREAM_NON_BLOCKING",
-        "While a non-blocking stream captures, the legacy stream works."
-    ),
+    rule!(captured_work_is_not_done, "cuStreamBeginCapture",
+        "Work enqueued in a capturing stream is not executed; the captured graph executes it."),
+    rule!(status_tells_capturing, "cuStreamIsCapturing", "A stream is capturing from the begin to the end of its capture."),
+    rule!(empty_capture_gives_an_empty_graph, "cuStreamEndCapture", "A capture without work gives a graph without nodes."),
+    rule!(one_node_per_operation, "cuStreamBeginCapture",
+        "A memset, a kernel, a copy and a host function become four nodes in a chain."),
+    rule!(graph_does_what_the_stream_would, "cuStreamEndCapture",
+        "Each launch of the captured graph gives the same result as the stream would have."),
+    rule!(arguments_are_taken_at_the_call, "cuStreamBeginCapture", "Arguments are those at the captured launch."),
+    rule!(waiting_stream_joins_the_capture, "cuStreamWaitEvent",
+        "A stream that waits for an event recorded in a capturing stream captures too."),
+    rule!(fork_and_join_become_edges, "CUDA programming guide, cross-stream dependencies and events",
+        "Events become edges: a fork and a join of one kernel each way make a diamond."),
+    rule!(forked_work_is_ordered, "CUDA programming guide, cross-stream dependencies and events",
+        "In the graph, work of a forked stream runs between the fork and the join."),
+    rule!(joined_stream_is_free_at_the_end, "cuStreamEndCapture",
+        "When the capture ends, streams that had joined it are not capturing any more."),
+    rule!(other_streams_work_meanwhile, "cuStreamBeginCapture", "A stream that is no part of the capture does its work."),
+    rule!(info_names_the_sequence, "cuStreamGetCaptureInfo", "Two captures have different identifiers."),
+    rule!(mode_is_exchanged, "cuThreadExchangeStreamCaptureMode",
+        "A thread starts in global mode, and the exchange returns the previous mode."),
+    rule!(host_function_is_called_at_the_launch, "cuLaunchHostFunc",
+        "A captured host function is called when the graph executes its node, not during capture."),
+    rule!(non_blocking_capture_leaves_legacy_free, "CU_STREAM_NON_BLOCKING",
+        "While a non-blocking stream captures, the legacy stream works."),
 ];
 
 /// `CU_STREAM_CAPTURE_MODE_*`.

@@ -4,155 +4,57 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use crate::api::*;
-use crate::rule::{Outcome, Rule, on_thread, out};
+use crate::rule::{Outcome, Rule, out};
 use crate::scene::Scene;
 use crate::{cu, gives, ok, rule, same};
 
 const FAMILY: &str = "capture_limits";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        legacy_stream_cannot_capture,
-        "cuStreamBeginCapture",
-        "The legacy stream cannot be captured."
-    ),
-    rule!(
-        per_thread_stream_captures,
-        "cuStreamBeginCapture",
-        "The per-thread default stream can be captured."
-    ),
-    rule!(
-        capture_begins_once,
-        "cuStreamBeginCapture",
-        "Beginning a capture in a capturing stream is refused, and the capture goes on."
-    ),
-    rule!(
-        capture_ends_once,
-        "cuStreamEndCapture",
-        "Ending a capture in a stream that does not capture is refused."
-    ),
-    rule!(
-        unknown_mode_is_refused,
-        "cuStreamBeginCapture",
-        "A mode that does not exist is refused."
-    ),
-    rule!(
-        waiting_for_captured_work_is_prohibited,
-        "CUDA programming guide, prohibited and unhandled operations",
-        "In every mode, synchronising or querying a capturing stream, or its context, invalidates the capture."
-    ),
-    rule!(
-        captured_events_cannot_be_waited_for,
-        "CUDA_ERROR_CAPTURED_EVENT",
-        "In every mode, synchronising or querying an event recorded in a capturing stream invalidates the capture."
-    ),
-    rule!(
-        captured_events_have_no_time,
-        "CUDA_ERROR_CAPTURED_EVENT",
-        "Asking for the time of a captured event is refused, and the capture goes on."
-    ),
-    rule!(
-        events_of_an_ended_capture_stand_for_nothing,
-        "cuStreamEndCapture",
-        "After the capture its events are neither queried nor waited for until they are recorded again (seen on an H200)."
-    ),
-    rule!(
-        invalidated_capture_gives_no_graph,
-        "CUDA programming guide, invalidation",
-        "Ending an invalidated capture returns an error, gives no graph, and ends the stream's capture."
-    ),
-    rule!(
-        invalidated_capture_takes_no_work,
-        "CUDA programming guide, invalidation",
-        "Work given to a stream whose capture is invalidated is refused."
-    ),
-    rule!(
-        unsafe_calls_invalidate_a_capture,
-        "cuThreadExchangeStreamCaptureMode",
-        "Calls that may depend on other work invalidate captures in global and in thread-local mode."
-    ),
-    rule!(
-        relaxed_captures_allow_unsafe_calls,
-        "cuThreadExchangeStreamCaptureMode",
-        "The same calls succeed while a stream captures in relaxed mode."
-    ),
-    rule!(
-        other_calls_leave_a_capture_alone,
-        "cuStreamBeginCapture",
-        "In global mode other streams take work, legacy included if the capture is in a non-blocking stream."
-    ),
-    rule!(
-        modes_decide_about_other_threads,
-        "cuThreadExchangeStreamCaptureMode",
-        "An unsafe call of another thread is refused if the capture and the thread are in global mode."
-    ),
-    rule!(
-        relaxed_thread_may_allocate,
-        "cuThreadExchangeStreamCaptureMode",
-        "The capturing thread may call cuMemAlloc if it has relaxed its own mode, not if that is thread-local."
-    ),
-    rule!(
-        every_forked_stream_is_joined,
-        "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
-        "A capture cannot end while work of a forked stream, destroyed or not, has not been joined."
-    ),
-    rule!(
-        fork_without_work_needs_no_join,
-        "cuStreamEndCapture",
-        "A stream that joined the capture and got no work need not be joined."
-    ),
-    rule!(
-        capture_ends_where_it_began,
-        "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
-        "A capture cannot be ended in a stream that was forked from it; trying invalidates it."
-    ),
-    rule!(
-        captures_cannot_merge,
-        "CUDA_ERROR_STREAM_CAPTURE_MERGE",
-        "A capturing stream cannot wait for an event of another capture; trying invalidates both."
-    ),
-    rule!(
-        capture_is_isolated,
-        "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
-        "A capturing stream cannot wait for an event recorded outside of the capture, complete or not."
-    ),
-    rule!(
-        legacy_stream_must_not_interfere,
-        "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
-        "While a blocking stream captures, using the legacy stream is refused and invalidates the capture."
-    ),
-    rule!(
-        legacy_stream_cannot_join,
-        "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
-        "The legacy stream cannot wait for a captured event, of a non-blocking stream either."
-    ),
-    rule!(
-        status_of_the_legacy_stream_is_implicit,
-        "cuStreamIsCapturing",
-        "While a blocking stream captures, the legacy stream's status is refused, and the capture goes on."
-    ),
-    rule!(
-        other_thread_cannot_end,
-        "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
-        "A capture not in relaxed mode is ended by the thread that began it; an attempt of another ends it without a graph."
-    ),
-    rule!(
-        other_thread_ends_in_relaxed_mode,
-        "cuStreamBeginCapture",
-        "A capture in relaxed mode may be ended by another thread."
-    ),
-    rule!(
-        callbacks_cannot_be_captured,
-        "cuStreamAddCallback",
-        "Stream callbacks cannot be captured; trying invalidates the capture."
-    ),
+    rule!(legacy_stream_cannot_capture, "cuStreamBeginCapture", "The legacy stream cannot be captured."),
+    rule!(per_thread_stream_captures, "cuStreamBeginCapture", "The per-thread default stream can be captured."),
+    rule!(capture_begins_once, "cuStreamBeginCapture",
+        "Beginning a capture in a capturing stream is refused, and the capture goes on."),
+    rule!(capture_ends_once, "cuStreamEndCapture", "Ending a capture in a stream that does not capture is refused."),
+    rule!(unknown_mode_is_refused, "cuStreamBeginCapture", "A mode that does not exist is refused."),
+    rule!(waiting_for_captured_work_is_prohibited, "CUDA programming guide, prohibited and unhandled operations",
+        "In every mode, synchronising or querying a capturing stream, or its context, invalidates the capture."),
+    rule!(captured_events_cannot_be_waited_for, "CUDA_ERROR_CAPTURED_EVENT",
+        "In every mode, synchronising or querying an event recorded in a capturing stream invalidates the capture."),
+    rule!(captured_events_have_no_time, "CUDA_ERROR_CAPTURED_EVENT",
+        "Asking for the time of a captured event is refused, and the capture goes on."),
+    rule!(events_of_an_ended_capture_stand_for_nothing, "cuStreamEndCapture",
+        "After the capture its events are neither queried nor waited for until they are recorded again (seen on an H200)."),
+    rule!(invalidated_capture_gives_no_graph, "CUDA programming guide, invalidation",
+        "Ending an invalidated capture returns an error, gives no graph, and ends the stream's capture."),
+    rule!(invalidated_capture_takes_no_work, "CUDA programming guide, invalidation",
+        "Work given to a stream whose capture is invalidated is refused."),
+    rule!(every_forked_stream_is_joined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+        "A capture cannot end while work of a forked stream, destroyed or not, has not been joined."),
+    rule!(fork_without_work_needs_no_join, "cuStreamEndCapture",
+        "A stream that joined the capture and got no work need not be joined."),
+    rule!(capture_ends_where_it_began, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+        "A capture cannot be ended in a stream that was forked from it; trying invalidates it."),
+    rule!(captures_cannot_merge, "CUDA_ERROR_STREAM_CAPTURE_MERGE",
+        "A capturing stream cannot wait for an event of another capture; trying invalidates both."),
+    rule!(capture_is_isolated, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+        "A capturing stream cannot wait for an event recorded outside of the capture, complete or not."),
+    rule!(legacy_stream_must_not_interfere, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+        "While a blocking stream captures, using the legacy stream is refused and invalidates the capture."),
+    rule!(legacy_stream_cannot_join, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+        "The legacy stream cannot wait for a captured event, of a non-blocking stream either."),
+    rule!(status_of_the_legacy_stream_is_implicit, "cuStreamIsCapturing",
+        "While a blocking stream captures, the legacy stream's status is refused, and the capture goes on."),
+    rule!(callbacks_cannot_be_captured, "cuStreamAddCallback",
+        "Stream callbacks cannot be captured; trying invalidates the capture."),
 ];
 
 /// `CU_STREAM_CAPTURE_MODE_*`.
-const GLOBAL: u32 = 0;
-const THREAD_LOCAL: u32 = 1;
-const RELAXED: u32 = 2;
+pub(super) const GLOBAL: u32 = 0;
+pub(super) const THREAD_LOCAL: u32 = 1;
+pub(super) const RELAXED: u32 = 2;
 /// `CU_STREAM_CAPTURE_STATUS_*`.
 const NONE: u32 = 0;
 
@@ -162,7 +64,7 @@ fn begin(stream: Handle) -> Outcome {
 }
 
 /// The code of an end, and whether it gave a graph.
-fn end(stream: Handle) -> (Code, bool) {
+pub(super) fn end(stream: Handle) -> (Code, bool) {
     let mut graph = 0;
     let code = cu!(cuStreamEndCapture(stream, &mut graph));
     if graph != 0 {
@@ -172,34 +74,25 @@ fn end(stream: Handle) -> (Code, bool) {
     (code, graph != 0)
 }
 
-const ENDED: (Code, bool) = (SUCCESS, true);
-const INVALIDATED: (Code, bool) = (STREAM_CAPTURE_INVALIDATED, false);
-
-/// Runs `body` on another thread with the scene's context.
-fn elsewhere<T: Send>(scene: &Scene, body: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
-    let context = scene.context;
-    on_thread(|| {
-        ok!(cuCtxSetCurrent(context));
-        body()
-    })
-}
+pub(super) const ENDED: (Code, bool) = (SUCCESS, true);
+pub(super) const INVALIDATED: (Code, bool) = (STREAM_CAPTURE_INVALIDATED, false);
 
 /// A stream that captures a memset and the record of an event, beside an idle non-blocking stream.
-struct Capture {
-    stream: Handle,
-    other: Handle,
-    data: Address,
+pub(super) struct Capture {
+    pub(super) stream: Handle,
+    pub(super) other: Handle,
+    pub(super) data: Address,
     /// Recorded in the capture.
-    captured: Handle,
+    pub(super) captured: Handle,
     /// Recorded in `other` before, and complete.
-    recorded: Handle,
+    pub(super) recorded: Handle,
     /// Never recorded.
-    fresh: Handle,
+    pub(super) fresh: Handle,
 }
 
 impl Capture {
     /// Begins it in a stream with these flags.
-    fn begin(scene: &Scene, mode: u32, flags: u32) -> Outcome<Self> {
+    pub(super) fn begin(scene: &Scene, mode: u32, flags: u32) -> Outcome<Self> {
         let (stream, other) = (scene.stream_with(flags)?, scene.non_blocking()?);
         let (data, captured, fresh) = (scene.device(64)?, scene.event()?, scene.event()?);
         let recorded = scene.recorded(other)?;
@@ -219,10 +112,16 @@ impl Capture {
 }
 
 /// A call in the middle of a capture, and its name.
-type Call = (&'static str, fn(&Capture) -> Code);
+pub(super) type Call = (&'static str, fn(&Capture) -> Code);
 
 /// Makes each call in a capture of its own, which goes on if the call has to succeed, and else is invalidated.
-fn each_gives(scene: &Scene, modes: &[u32], flags: u32, calls: &[Call], code: Code) -> Outcome {
+pub(super) fn each_gives(
+    scene: &Scene,
+    modes: &[u32],
+    flags: u32,
+    calls: &[Call],
+    code: Code,
+) -> Outcome {
     let ends = if code == SUCCESS { ENDED } else { INVALIDATED };
     for &mode in modes {
         for &(name, call) in calls {
@@ -346,116 +245,6 @@ fn invalidated_capture_takes_no_work(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// The code of an allocation of 64 bytes.
-fn allocate() -> Code {
-    let mut address = 0;
-    cu!(cuMemAlloc_v2(&mut address, 64))
-}
-
-fn instantiate_nothing() -> Code {
-    let (mut graph, mut executable) = (0, 0);
-    match cu!(cuGraphCreate(&mut graph, 0)) {
-        SUCCESS => cu!(cuGraphInstantiateWithFlags(&mut executable, graph, 0)),
-        code => code,
-    }
-}
-
-const UNSAFE: &[Call] = &[
-    ("cuMemAlloc", |_| allocate()),
-    ("cuMemFree", |_| cu!(cuMemFree_v2(0))),
-    ("cuMemAllocHost", |_| {
-        let mut memory = null_mut();
-        cu!(cuMemAllocHost_v2(&mut memory, 64))
-    }),
-    ("cuCtxSetLimit", |_| cu!(cuCtxSetLimit(1, 1 << 20))),
-    ("cuStreamSynchronize", |at| {
-        cu!(cuStreamSynchronize(at.other))
-    }),
-    ("cuStreamQuery", |at| cu!(cuStreamQuery(at.other))),
-    ("cuEventQuery", |at| cu!(cuEventQuery(at.recorded))),
-    ("cuEventSynchronize", |at| {
-        cu!(cuEventSynchronize(at.recorded))
-    }),
-    ("cuGraphInstantiate", |_| instantiate_nothing()),
-];
-
-fn unsafe_calls_invalidate_a_capture(scene: &mut Scene) -> Outcome {
-    let modes = &[GLOBAL, THREAD_LOCAL];
-    each_gives(
-        scene,
-        modes,
-        NON_BLOCKING,
-        UNSAFE,
-        STREAM_CAPTURE_UNSUPPORTED,
-    )
-}
-
-fn relaxed_captures_allow_unsafe_calls(scene: &mut Scene) -> Outcome {
-    each_gives(scene, &[RELAXED], NON_BLOCKING, UNSAFE, SUCCESS)
-}
-
-fn other_calls_leave_a_capture_alone(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[
-        ("a memset elsewhere", |at| {
-            cu!(cuMemsetD8Async(at.data, 1, 16, at.other))
-        }),
-        ("a memset in legacy", |at| {
-            cu!(cuMemsetD8Async(at.data, 1, 16, LEGACY))
-        }),
-        ("a record in legacy", |at| {
-            cu!(cuEventRecord(at.fresh, LEGACY))
-        }),
-        ("a wait for no record", |at| {
-            cu!(cuStreamWaitEvent(at.stream, at.fresh, 0))
-        }),
-        ("cuEventDestroy", |at| cu!(cuEventDestroy_v2(at.captured))),
-        ("cuMemcpyHtoD", |at| {
-            cu!(cuMemcpyHtoD_v2(at.data, [7_u8; 64].as_ptr().cast(), 64))
-        }),
-    ];
-    each_gives(scene, &[GLOBAL], NON_BLOCKING, CALLS, SUCCESS)
-}
-
-fn modes_decide_about_other_threads(scene: &mut Scene) -> Outcome {
-    let refused = (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED);
-    for (of_capture, of_thread, expected) in [
-        (GLOBAL, GLOBAL, refused),
-        (GLOBAL, THREAD_LOCAL, (SUCCESS, ENDED)),
-        (GLOBAL, RELAXED, (SUCCESS, ENDED)),
-        (THREAD_LOCAL, GLOBAL, (SUCCESS, ENDED)),
-        (THREAD_LOCAL, THREAD_LOCAL, (SUCCESS, ENDED)),
-        (RELAXED, GLOBAL, (SUCCESS, ENDED)),
-    ] {
-        let at = Capture::begin(scene, of_capture, NON_BLOCKING)?;
-        let code = elsewhere(scene, || {
-            let mut mode = of_thread;
-            ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
-            Ok(allocate())
-        });
-        let found = (code?, end(at.stream));
-        same!(
-            (of_capture, of_thread, found),
-            (of_capture, of_thread, expected)
-        );
-    }
-    Ok(())
-}
-
-fn relaxed_thread_may_allocate(scene: &mut Scene) -> Outcome {
-    for (mine, expected) in [
-        (RELAXED, (SUCCESS, ENDED)),
-        (THREAD_LOCAL, (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)),
-    ] {
-        let (stream, mut mode) = (scene.stream()?, mine);
-        ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
-        ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
-        let code = allocate();
-        ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
-        same!((mine, (code, end(stream))), (mine, expected));
-    }
-    Ok(())
-}
-
 /// A stream whose capture `other` has joined.
 fn forked(scene: &Scene) -> Outcome<Capture> {
     let at = Capture::begin(scene, GLOBAL, NON_BLOCKING)?;
@@ -565,24 +354,6 @@ fn status_of_the_legacy_stream_is_implicit(scene: &mut Scene) -> Outcome {
     let code = cu!(cuStreamIsCapturing(0, &mut status));
     same!((code, end(at.stream)), (STREAM_CAPTURE_IMPLICIT, ENDED));
     same!(out(|status| cu!(cuStreamIsCapturing(0, status)))?, NONE);
-    Ok(())
-}
-
-fn other_thread_cannot_end(scene: &mut Scene) -> Outcome {
-    for mode in [GLOBAL, THREAD_LOCAL] {
-        let stream = scene.stream()?;
-        ok!(cuStreamBeginCapture_v2(stream, mode));
-        let code = elsewhere(scene, || Ok(end(stream)));
-        let expected = ((STREAM_CAPTURE_WRONG_THREAD, false), ILLEGAL_STATE);
-        same!((code?, end(stream).0), expected);
-    }
-    Ok(())
-}
-
-fn other_thread_ends_in_relaxed_mode(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    ok!(cuStreamBeginCapture_v2(stream, RELAXED));
-    same!(elsewhere(scene, || Ok(end(stream)))?, ENDED);
     Ok(())
 }
 

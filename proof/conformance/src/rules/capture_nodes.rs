@@ -11,52 +11,23 @@ use crate::{cu, gives, ok, rule, same};
 const FAMILY: &str = "capture_nodes";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        operations_have_their_types,
-        "cuStreamBeginCapture",
-        "A kernel, a copy, a memset and a host function become nodes of these types, in this order."
-    ),
-    rule!(
-        event_records_become_no_nodes,
-        "cuEventRecord",
-        "Recording an event and waiting for it in a capture leaves no node, only edges."
-    ),
-    rule!(
-        kernel_node_keeps_the_shape,
-        "cuGraphKernelNodeGetParams",
-        "A captured launch keeps its grid, its block and its kernel."
-    ),
-    rule!(
-        captures_into_a_graph,
-        "cuStreamBeginCaptureToGraph",
-        "A capture into a graph adds its nodes behind those named."
-    ),
-    rule!(
-        captured_into_graph_is_given_back,
-        "cuStreamBeginCaptureToGraph",
-        "Ending a capture into a graph gives that graph."
-    ),
-    rule!(
-        rectangles_are_captured,
-        "cuMemcpy2DAsync",
-        "A captured rectangle becomes a copy node that copies it at the launch."
-    ),
-    rule!(
-        graph_launches_are_not_captured,
-        "cuGraphLaunch",
-        "Launching a graph into a capturing stream is refused and invalidates the capture; into another one it is not."
-    ),
-    rule!(
-        captured_copies_read_at_the_launch,
-        "cuMemcpyHtoDAsync",
-        "A captured copy reads its page-locked source at the launch, not at the capture."
-    ),
-    rule!(
-        captured_pageable_copies_read_at_each_launch,
-        "cuMemcpyHtoDAsync",
-        "A captured copy reads its pageable source at each launch (seen on an H200)."
-    ),
+    rule!(operations_have_their_types, "cuStreamBeginCapture",
+        "A kernel, a copy, a memset and a host function become nodes of these types, in this order."),
+    rule!(event_records_become_no_nodes, "cuEventRecord",
+        "Recording an event and waiting for it in a capture leaves no node, only edges."),
+    rule!(kernel_node_keeps_the_shape, "cuGraphKernelNodeGetParams",
+        "A captured launch keeps its grid, its block and its kernel."),
+    rule!(captures_into_a_graph, "cuStreamBeginCaptureToGraph", "A capture into a graph adds its nodes behind those named."),
+    rule!(captured_into_graph_is_given_back, "cuStreamBeginCaptureToGraph", "Ending a capture into a graph gives that graph."),
+    rule!(rectangles_are_captured, "cuMemcpy2DAsync", "A captured rectangle becomes a copy node that copies it at the launch."),
+    rule!(graph_launches_are_not_captured, "cuGraphLaunch",
+        "Launching a graph into a capturing stream is refused and invalidates the capture; into another one it is not."),
+    rule!(captured_copies_read_at_the_launch, "cuMemcpyHtoDAsync",
+        "A captured copy reads its page-locked source at the launch, not at the capture."),
+    rule!(captured_pageable_copies_read_at_each_launch, "cuMemcpyHtoDAsync",
+        "A captured copy reads its pageable source at each launch (seen on an H200)."),
 ];
 
 /// `CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`.

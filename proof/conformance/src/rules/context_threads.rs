@@ -8,67 +8,27 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "context_threads";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        each_thread_has_its_own_stack,
-        "cuCtxPushCurrent",
-        "Pushing a context in one thread does not make it current in another."
-    ),
-    rule!(
-        memory_is_freed_by_another_thread,
-        "cuMemFree",
-        "A thread frees memory that another allocated in the same context."
-    ),
-    rule!(
-        one_stream_serves_two_threads,
-        "CUDA programming guide, streams",
-        "Work that one thread enqueued in a stream ends before work that another enqueues in it later."
-    ),
-    rule!(
-        per_thread_handle_means_the_callers_stream,
-        "CU_STREAM_PER_THREAD",
-        "Waiting for the per-thread stream in one thread does not wait for another thread's."
-    ),
-    rule!(
-        thread_may_end_while_its_stream_works,
-        "CU_STREAM_PER_THREAD",
-        "Work in a thread's default stream completes even after the thread has ended."
-    ),
-    rule!(
-        another_thread_waits_for_an_event,
-        "cuEventSynchronize",
-        "A thread waits for an event that another recorded."
-    ),
-    rule!(
-        memory_is_used_through_another_context,
-        "cuMemcpyDtoD",
-        "Unified addressing: memory of one context is copied while another is current."
-    ),
-    rule!(
-        stream_of_another_context_is_synchronised,
-        "cuStreamSynchronize",
-        "A stream is waited for while another context is current."
-    ),
-    rule!(
-        destroying_a_context_ends_its_memory,
-        "cuCtxDestroy",
-        "When a context is destroyed its memory is gone."
-    ),
-    rule!(
-        destroying_a_context_spares_others,
-        "cuCtxDestroy",
-        "Work of other contexts goes on when a context is destroyed."
-    ),
-    rule!(
-        legacy_streams_of_contexts_are_not_ordered,
-        "Stream synchronization behavior, legacy default stream",
-        "The legacy stream of one context does not wait for that of another."
-    ),
-    rule!(
-        flags_can_be_changed,
-        "cuCtxSetFlags",
-        "The way in which threads wait can be changed in a context that exists."
-    ),
+    rule!(each_thread_has_its_own_stack, "cuCtxPushCurrent",
+        "Pushing a context in one thread does not make it current in another."),
+    rule!(memory_is_freed_by_another_thread, "cuMemFree", "A thread frees memory that another allocated in the same context."),
+    rule!(one_stream_serves_two_threads, "CUDA programming guide, streams",
+        "Work that one thread enqueued in a stream ends before work that another enqueues in it later."),
+    rule!(per_thread_handle_means_the_callers_stream, "CU_STREAM_PER_THREAD",
+        "Waiting for the per-thread stream in one thread does not wait for another thread's."),
+    rule!(thread_may_end_while_its_stream_works, "CU_STREAM_PER_THREAD",
+        "Work in a thread's default stream completes even after the thread has ended."),
+    rule!(another_thread_waits_for_an_event, "cuEventSynchronize", "A thread waits for an event that another recorded."),
+    rule!(memory_is_used_through_another_context, "cuMemcpyDtoD",
+        "Unified addressing: memory of one context is copied while another is current."),
+    rule!(stream_of_another_context_is_synchronised, "cuStreamSynchronize",
+        "A stream is waited for while another context is current."),
+    rule!(destroying_a_context_ends_its_memory, "cuCtxDestroy", "When a context is destroyed its memory is gone."),
+    rule!(destroying_a_context_spares_others, "cuCtxDestroy", "Work of other contexts goes on when a context is destroyed."),
+    rule!(legacy_streams_of_contexts_are_not_ordered, "Stream synchronization behavior, legacy default stream",
+        "The legacy stream of one context does not wait for that of another."),
+    rule!(flags_can_be_changed, "cuCtxSetFlags", "The way in which threads wait can be changed in a context that exists."),
 ];
 
 fn another(scene: &Scene) -> Outcome<Handle> {

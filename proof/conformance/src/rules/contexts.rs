@@ -10,167 +10,53 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "contexts";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        created_context_is_current,
-        "cuCtxCreate",
-        "A created context is current to the thread that made it."
-    ),
-    rule!(
-        destroyed_context_is_popped,
-        "cuCtxDestroy",
-        "Destroying the current context pops it: the one below is current again."
-    ),
-    rule!(
-        destroyed_elsewhere_it_stays_current,
-        "cuCtxDestroy",
-        "A context that another thread destroyed stays current, and calls that need it say that it is destroyed."
-    ),
-    rule!(
-        destroying_null_is_refused,
-        "cuCtxDestroy",
-        "Destroying a null context is refused."
-    ),
-    rule!(
-        pushed_context_is_popped_first,
-        "cuCtxPushCurrent",
-        "Contexts are popped in the opposite order in which they were pushed."
-    ),
-    rule!(
-        context_can_be_pushed_twice,
-        "cuCtxPushCurrent",
-        "The stack may hold a context more than once."
-    ),
-    rule!(
-        popping_nothing_is_refused,
-        "cuCtxPopCurrent",
-        "Popping an empty stack is refused."
-    ),
-    rule!(
-        set_current_replaces_the_top,
-        "cuCtxSetCurrent",
-        "Setting the current context replaces the top of the stack."
-    ),
-    rule!(
-        set_current_null_pops,
-        "cuCtxSetCurrent",
-        "Setting no context pops the top of the stack."
-    ),
-    rule!(
-        set_current_null_on_nothing_succeeds,
-        "cuCtxSetCurrent",
-        "Setting a null context on an empty stack has no effect."
-    ),
-    rule!(
-        threads_start_without_a_context,
-        "CUDA programming guide, driver API, context",
-        "A new thread has no current context, and asking for it succeeds with null."
-    ),
-    rule!(
-        calls_need_a_context,
-        "CUDA programming guide, driver API, context",
-        "Calls that need a context return an error without one."
-    ),
-    rule!(
-        a_context_serves_several_threads,
-        "cuCtxSetCurrent",
-        "Memory made by one thread is used by another to which the same context is current."
-    ),
-    rule!(
-        create_needs_a_device,
-        "cuCtxCreate",
-        "Creating a context on a device that does not exist is refused."
-    ),
-    rule!(
-        create_needs_a_pointer,
-        "cuCtxCreate",
-        "Creating a context without a place for its handle is refused."
-    ),
-    rule!(
-        schedules_exclude_each_other,
-        "cuCtxCreate",
-        "Two scheduling flags at once are refused."
-    ),
-    rule!(
-        flags_are_kept,
-        "cuCtxGetFlags",
-        "A context's flags are those that it was created with."
-    ),
-    rule!(
-        device_of_the_current_context,
-        "cuCtxGetDevice",
-        "The current context names its device."
-    ),
-    rule!(
-        handles_name_contexts,
-        "cuCtxSynchronize_v2",
-        "A context that is not current is asked for its device, and waited for, by its handle."
-    ),
-    rule!(
-        results_need_a_place,
-        "cuCtxGetCurrent",
-        "Asking for the current context, its device or its flags without a place for the answer is refused."
-    ),
-    rule!(
-        profiler_is_switched,
-        "cuProfilerStart",
-        "Switching the profiler on and off succeeds without one, and so does giving up persisting lines of L2."
-    ),
-    rule!(
-        ids_differ,
-        "cuCtxGetId",
-        "Every context has an identifier of its own; null asks for the current one's."
-    ),
-    rule!(
-        api_version_of_created_contexts,
-        "cuCtxGetApiVersion",
-        "A context made by cuCtxCreate_v2 has API version 3020."
-    ),
-    rule!(
-        limits_are_kept,
-        "cuCtxSetLimit",
-        "A stack size that was set is at least that large when asked for."
-    ),
-    rule!(
-        persisting_l2_is_limited,
-        "cuCtxGetLimit",
-        "Persisting lines of L2 are reserved in steps: no fewer bytes than asked for, and no more than the device allows."
-    ),
-    rule!(
-        limits_of_graphics_sharing_are_known,
-        "cuCtxGetLimit",
-        "The limits of contexts that share the device with graphics may be asked for in every context."
-    ),
-    rule!(
-        unknown_limit_is_refused,
-        "cuCtxGetLimit",
-        "A number that is no limit is refused."
-    ),
-    rule!(
-        cache_config_is_kept,
-        "cuCtxSetCacheConfig",
-        "The preferred cache configuration starts as none, is kept when set, and must exist."
-    ),
-    rule!(
-        priorities_go_down_from_zero,
-        "cuCtxGetStreamPriorityRange",
-        "The least priority is 0 and the greatest is no larger number."
-    ),
-    rule!(
-        synchronize_waits_for_all_streams,
-        "cuCtxSynchronize",
-        "Synchronising a context waits for all of its streams."
-    ),
-    rule!(
-        synchronize_ignores_other_contexts,
-        "cuCtxSynchronize",
-        "Synchronising a context does not wait for the work of another."
-    ),
-    rule!(
-        stream_knows_its_context,
-        "cuStreamGetCtx",
-        "A stream names the context it was made in, whichever is current."
-    ),
+    rule!(created_context_is_current, "cuCtxCreate", "A created context is current to the thread that made it."),
+    rule!(destroyed_context_is_popped, "cuCtxDestroy", "Destroying the current context pops it: the one below is current again."),
+    rule!(destroyed_elsewhere_it_stays_current, "cuCtxDestroy",
+        "A context that another thread destroyed stays current, and calls that need it say that it is destroyed."),
+    rule!(destroying_null_is_refused, "cuCtxDestroy", "Destroying a null context is refused."),
+    rule!(pushed_context_is_popped_first, "cuCtxPushCurrent",
+        "Contexts are popped in the opposite order in which they were pushed."),
+    rule!(context_can_be_pushed_twice, "cuCtxPushCurrent", "The stack may hold a context more than once."),
+    rule!(popping_nothing_is_refused, "cuCtxPopCurrent", "Popping an empty stack is refused."),
+    rule!(set_current_replaces_the_top, "cuCtxSetCurrent", "Setting the current context replaces the top of the stack."),
+    rule!(set_current_null_pops, "cuCtxSetCurrent", "Setting no context pops the top of the stack."),
+    rule!(set_current_null_on_nothing_succeeds, "cuCtxSetCurrent", "Setting a null context on an empty stack has no effect."),
+    rule!(threads_start_without_a_context, "CUDA programming guide, driver API, context",
+        "A new thread has no current context, and asking for it succeeds with null."),
+    rule!(calls_need_a_context, "CUDA programming guide, driver API, context",
+        "Calls that need a context return an error without one."),
+    rule!(a_context_serves_several_threads, "cuCtxSetCurrent",
+        "Memory made by one thread is used by another to which the same context is current."),
+    rule!(create_needs_a_device, "cuCtxCreate", "Creating a context on a device that does not exist is refused."),
+    rule!(create_needs_a_pointer, "cuCtxCreate", "Creating a context without a place for its handle is refused."),
+    rule!(schedules_exclude_each_other, "cuCtxCreate", "Two scheduling flags at once are refused."),
+    rule!(flags_are_kept, "cuCtxGetFlags", "A context's flags are those that it was created with."),
+    rule!(device_of_the_current_context, "cuCtxGetDevice", "The current context names its device."),
+    rule!(handles_name_contexts, "cuCtxSynchronize_v2",
+        "A context that is not current is asked for its device, and waited for, by its handle."),
+    rule!(results_need_a_place, "cuCtxGetCurrent",
+        "Asking for the current context, its device or its flags without a place for the answer is refused."),
+    rule!(profiler_is_switched, "cuProfilerStart",
+        "Switching the profiler on and off succeeds without one, and so does giving up persisting lines of L2."),
+    rule!(ids_differ, "cuCtxGetId", "Every context has an identifier of its own; null asks for the current one's."),
+    rule!(api_version_of_created_contexts, "cuCtxGetApiVersion", "A context made by cuCtxCreate_v2 has API version 3020."),
+    rule!(limits_are_kept, "cuCtxSetLimit", "A stack size that was set is at least that large when asked for."),
+    rule!(persisting_l2_is_limited, "cuCtxGetLimit",
+        "Persisting lines of L2 are reserved in steps: no fewer bytes than asked for, and no more than the device allows."),
+    rule!(limits_of_graphics_sharing_are_known, "cuCtxGetLimit",
+        "The limits of contexts that share the device with graphics may be asked for in every context."),
+    rule!(unknown_limit_is_refused, "cuCtxGetLimit", "A number that is no limit is refused."),
+    rule!(cache_config_is_kept, "cuCtxSetCacheConfig",
+        "The preferred cache configuration starts as none, is kept when set, and must exist."),
+    rule!(priorities_go_down_from_zero, "cuCtxGetStreamPriorityRange",
+        "The least priority is 0 and the greatest is no larger number."),
+    rule!(synchronize_waits_for_all_streams, "cuCtxSynchronize", "Synchronising a context waits for all of its streams."),
+    rule!(synchronize_ignores_other_contexts, "cuCtxSynchronize",
+        "Synchronising a context does not wait for the work of another."),
+    rule!(stream_knows_its_context, "cuStreamGetCtx", "A stream names the context it was made in, whichever is current."),
 ];
 
 fn current() -> Outcome<Handle> {

@@ -10,87 +10,32 @@ use crate::{gives, ok, rule, same};
 const FAMILY: &str = "copies";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        to_the_device_and_back,
-        "cuMemcpyHtoD",
-        "Bytes copied to the device and back are the same."
-    ),
-    rule!(
-        within_the_device,
-        "cuMemcpyDtoD",
-        "A copy within the device moves the bytes, and no others."
-    ),
-    rule!(
-        any_bytes_at_any_offset,
-        "cuMemcpyHtoD",
-        "Copies need no alignment: an odd number of bytes at an odd offset is moved, and the neighbours stay."
-    ),
-    rule!(
-        direction_follows_from_the_addresses,
-        "cuMemcpy",
-        "cuMemcpy infers the direction from the addresses, host to host included."
-    ),
-    rule!(
-        asynchronous_direction_too,
-        "cuMemcpyAsync",
-        "cuMemcpyAsync infers the direction from the addresses."
-    ),
-    rule!(
-        zero_bytes_are_copied_in_vain,
-        "cuMemcpyHtoD",
-        "Copying zero bytes succeeds and changes nothing."
-    ),
-    rule!(
-        null_on_the_device_is_refused,
-        "cuMemcpyHtoD",
-        "Copying to a null address is refused."
-    ),
-    rule!(
-        null_on_the_host_is_refused,
-        "cuMemcpyDtoH",
-        "Copying to a null host pointer is refused."
-    ),
-    rule!(
-        copies_must_stay_inside_to,
-        "cuMemcpyHtoD",
-        "A copy that would write past the end of an allocation is refused, and writes nothing."
-    ),
-    rule!(
-        copies_must_stay_inside_from,
-        "cuMemcpyDtoH",
-        "A copy that would read behind the end of an allocation is refused."
-    ),
-    rule!(
-        both_sides_must_stay_inside,
-        "cuMemcpyDtoD",
-        "A copy within the device is refused when either side leaves its allocation."
-    ),
-    rule!(
-        asynchronous_copies_refuse_at_once,
-        "cuMemcpyHtoDAsync",
-        "An asynchronous copy refuses bad addresses when it is called, not later."
-    ),
-    rule!(
-        copies_follow_kernels,
-        "CUDA programming guide, streams",
-        "A copy starts when the kernel before it in the stream has ended."
-    ),
-    rule!(
-        kernels_follow_copies,
-        "CUDA programming guide, streams",
-        "A kernel starts when the copy before it in the stream has ended."
-    ),
-    rule!(
-        copies_follow_copies,
-        "CUDA programming guide, streams",
-        "Copies in one stream are done in order."
-    ),
-    rule!(
-        pinned_and_pageable_give_the_same,
-        "cuMemcpyDtoHAsync",
-        "Copies to page-locked and to pageable memory bring the same bytes."
-    ),
+    rule!(to_the_device_and_back, "cuMemcpyHtoD", "Bytes copied to the device and back are the same."),
+    rule!(within_the_device, "cuMemcpyDtoD", "A copy within the device moves the bytes, and no others."),
+    rule!(any_bytes_at_any_offset, "cuMemcpyHtoD",
+        "Copies need no alignment: an odd number of bytes at an odd offset is moved, and the neighbours stay."),
+    rule!(direction_follows_from_the_addresses, "cuMemcpy",
+        "cuMemcpy infers the direction from the addresses, host to host included."),
+    rule!(asynchronous_direction_too, "cuMemcpyAsync", "cuMemcpyAsync infers the direction from the addresses."),
+    rule!(zero_bytes_are_copied_in_vain, "cuMemcpyHtoD", "Copying zero bytes succeeds and changes nothing."),
+    rule!(null_on_the_device_is_refused, "cuMemcpyHtoD", "Copying to a null address is refused."),
+    rule!(null_on_the_host_is_refused, "cuMemcpyDtoH", "Copying to a null host pointer is refused."),
+    rule!(copies_must_stay_inside_to, "cuMemcpyHtoD",
+        "A copy that would write past the end of an allocation is refused, and writes nothing."),
+    rule!(copies_must_stay_inside_from, "cuMemcpyDtoH", "A copy that would read behind the end of an allocation is refused."),
+    rule!(both_sides_must_stay_inside, "cuMemcpyDtoD",
+        "A copy within the device is refused when either side leaves its allocation."),
+    rule!(asynchronous_copies_refuse_at_once, "cuMemcpyHtoDAsync",
+        "An asynchronous copy refuses bad addresses when it is called, not later."),
+    rule!(copies_follow_kernels, "CUDA programming guide, streams",
+        "A copy starts when the kernel before it in the stream has ended."),
+    rule!(kernels_follow_copies, "CUDA programming guide, streams",
+        "A kernel starts when the copy before it in the stream has ended."),
+    rule!(copies_follow_copies, "CUDA programming guide, streams", "Copies in one stream are done in order."),
+    rule!(pinned_and_pageable_give_the_same, "cuMemcpyDtoHAsync",
+        "Copies to page-locked and to pageable memory bring the same bytes."),
 ];
 
 const BYTES: usize = 1 << 20;

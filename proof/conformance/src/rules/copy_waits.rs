@@ -7,107 +7,47 @@ use crate::{holds, ok, rule, same};
 const FAMILY: &str = "copy_waits";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        pinned_to_device_waits,
-        "API synchronization behavior, Memcpy, synchronous",
-        "cuMemcpyHtoD from page-locked memory returns when the copy is done."
-    ),
-    rule!(
-        pageable_to_device_waits_for_the_stream,
-        "API synchronization behavior, Memcpy, synchronous",
-        "cuMemcpyHtoD from pageable memory synchronises with the stream before it copies."
-    ),
-    rule!(
-        device_to_pinned_waits,
-        "API synchronization behavior, Memcpy, synchronous",
-        "cuMemcpyDtoH to page-locked memory returns when the bytes are there."
-    ),
-    rule!(
-        device_to_pageable_waits,
-        "API synchronization behavior, Memcpy, synchronous",
-        "cuMemcpyDtoH to pageable memory returns when the bytes are there."
-    ),
-    rule!(
-        within_the_device_does_not_wait,
-        "API synchronization behavior, Memcpy, synchronous",
-        "cuMemcpyDtoD does not wait for the copy, nor for what is before it."
-    ),
-    rule!(
-        host_to_host_waits,
-        "API synchronization behavior, Memcpy, synchronous",
-        "A copy from host memory to host memory is done when the call returns."
-    ),
-    rule!(
-        later_pinned_to_device_returns_at_once,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "cuMemcpyHtoDAsync from page-locked memory does not wait."
-    ),
-    rule!(
-        later_device_to_pinned_returns_at_once,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "cuMemcpyDtoHAsync to page-locked memory does not wait: the bytes come later."
-    ),
-    rule!(
-        later_within_the_device_returns_at_once,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "cuMemcpyDtoDAsync does not wait."
-    ),
-    rule!(
-        large_copies_return_at_once_too,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "The size makes no difference: 64 MiB from page-locked memory do not wait."
-    ),
-    rule!(
-        pageable_source_is_free_after_the_call,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "After cuMemcpyHtoDAsync from pageable memory the program may change the source."
-    ),
-    rule!(
-        large_pageable_source_is_free_after_the_call,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "That holds for sources larger than a staging buffer too."
-    ),
-    rule!(
-        pinned_source_is_read_in_stream_order,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "A page-locked source that changes before the copy's turn is copied as changed."
-    ),
-    rule!(
-        registered_memory_counts_as_page_locked,
-        "cuMemHostRegister",
-        "A copy from registered memory does not wait."
-    ),
-    rule!(
-        synchronous_copies_use_the_legacy_stream,
-        "API synchronization behavior, Memcpy",
-        "A synchronous copy waits for blocking streams, as the legacy stream does."
-    ),
-    rule!(
-        synchronous_copies_ignore_non_blocking_streams,
-        "Stream synchronization behavior, legacy default stream",
-        "A synchronous copy does not wait for non-blocking streams."
-    ),
-    rule!(
-        later_device_to_pageable_waits,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "cuMemcpyDtoHAsync to pageable memory returns when the bytes are there."
-    ),
-    rule!(
-        later_large_device_to_pageable_waits,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "That holds for targets larger than a staging buffer too."
-    ),
-    rule!(
-        later_host_to_host_waits,
-        "API synchronization behavior, Memcpy, asynchronous",
-        "cuMemcpyAsync from host memory to host memory is done when the call returns, behind earlier work of the stream."
-    ),
-    rule!(
-        later_sets_of_pinned_memory_return_at_once,
-        "API synchronization behavior, Memset",
-        "cuMemsetD8Async of page-locked memory does not wait."
-    ),
+    rule!(pinned_to_device_waits, "API synchronization behavior, Memcpy, synchronous",
+        "cuMemcpyHtoD from page-locked memory returns when the copy is done."),
+    rule!(pageable_to_device_waits_for_the_stream, "API synchronization behavior, Memcpy, synchronous",
+        "cuMemcpyHtoD from pageable memory synchronises with the stream before it copies."),
+    rule!(device_to_pinned_waits, "API synchronization behavior, Memcpy, synchronous",
+        "cuMemcpyDtoH to page-locked memory returns when the bytes are there."),
+    rule!(device_to_pageable_waits, "API synchronization behavior, Memcpy, synchronous",
+        "cuMemcpyDtoH to pageable memory returns when the bytes are there."),
+    rule!(within_the_device_does_not_wait, "API synchronization behavior, Memcpy, synchronous",
+        "cuMemcpyDtoD does not wait for the copy, nor for what is before it."),
+    rule!(host_to_host_waits, "API synchronization behavior, Memcpy, synchronous",
+        "A copy from host memory to host memory is done when the call returns."),
+    rule!(later_pinned_to_device_returns_at_once, "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyHtoDAsync from page-locked memory does not wait."),
+    rule!(later_device_to_pinned_returns_at_once, "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyDtoHAsync to page-locked memory does not wait: the bytes come later."),
+    rule!(later_within_the_device_returns_at_once, "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyDtoDAsync does not wait."),
+    rule!(large_copies_return_at_once_too, "API synchronization behavior, Memcpy, asynchronous",
+        "The size makes no difference: 64 MiB from page-locked memory do not wait."),
+    rule!(pageable_source_is_free_after_the_call, "API synchronization behavior, Memcpy, asynchronous",
+        "After cuMemcpyHtoDAsync from pageable memory the program may change the source."),
+    rule!(large_pageable_source_is_free_after_the_call, "API synchronization behavior, Memcpy, asynchronous",
+        "That holds for sources larger than a staging buffer too."),
+    rule!(pinned_source_is_read_in_stream_order, "API synchronization behavior, Memcpy, asynchronous",
+        "A page-locked source that changes before the copy's turn is copied as changed."),
+    rule!(registered_memory_counts_as_page_locked, "cuMemHostRegister", "A copy from registered memory does not wait."),
+    rule!(synchronous_copies_use_the_legacy_stream, "API synchronization behavior, Memcpy",
+        "A synchronous copy waits for blocking streams, as the legacy stream does."),
+    rule!(synchronous_copies_ignore_non_blocking_streams, "Stream synchronization behavior, legacy default stream",
+        "A synchronous copy does not wait for non-blocking streams."),
+    rule!(later_device_to_pageable_waits, "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyDtoHAsync to pageable memory returns when the bytes are there."),
+    rule!(later_large_device_to_pageable_waits, "API synchronization behavior, Memcpy, asynchronous",
+        "That holds for targets larger than a staging buffer too."),
+    rule!(later_host_to_host_waits, "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpyAsync from host memory to host memory is done when the call returns, behind earlier work of the stream."),
+    rule!(later_sets_of_pinned_memory_return_at_once, "API synchronization behavior, Memset",
+        "cuMemsetD8Async of page-locked memory does not wait."),
 ];
 
 const BYTES: usize = 4096;

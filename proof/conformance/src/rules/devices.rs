@@ -11,118 +11,39 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "devices";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
     rule!(init_flags_must_be_zero, "cuInit", "cuInit refuses flags."),
-    rule!(
-        init_again_succeeds,
-        "cuInit",
-        "Initialising an initialised driver succeeds."
-    ),
-    rule!(
-        version_is_thousands_and_tens,
-        "cuDriverGetVersion",
-        "The version is 1000 times major plus 10 times minor."
-    ),
-    rule!(
-        version_needs_a_pointer,
-        "cuDriverGetVersion",
-        "A null pointer for the version is refused."
-    ),
-    rule!(
-        count_is_positive,
-        "cuDeviceGetCount",
-        "After a successful cuInit there is at least one device."
-    ),
-    rule!(
-        ordinal_must_be_below_the_count,
-        "cuDeviceGet",
-        "An ordinal that is not below the count is refused."
-    ),
-    rule!(
-        ordinal_must_not_be_negative,
-        "cuDeviceGet",
-        "A negative ordinal is refused."
-    ),
-    rule!(
-        unknown_attribute_is_refused,
-        "cuDeviceGetAttribute",
-        "A number that is no attribute is refused."
-    ),
-    rule!(
-        attribute_of_no_device_is_refused,
-        "cuDeviceGetAttribute",
-        "Asking a device that does not exist is refused."
-    ),
-    rule!(
-        warps_have_32_threads,
-        "CUDA programming guide, SIMT architecture",
-        "The attribute WARP_SIZE is 32."
-    ),
-    rule!(
-        blocks_have_up_to_1024_threads,
-        "CUDA programming guide, compute capabilities",
-        "A block has up to 1024 threads, in x and y 1024 and in z 64."
-    ),
-    rule!(
-        grids_have_up_to_2_31_blocks,
-        "CUDA programming guide, compute capabilities",
-        "A grid has up to 2^31-1 blocks in x and 65535 in y and z."
-    ),
-    rule!(
-        addresses_are_unified,
-        "CUDA programming guide, unified virtual address space",
-        "A 64-bit process has unified addressing, and maps host memory."
-    ),
-    rule!(
-        memory_is_as_large_as_the_context_says,
-        "cuDeviceTotalMem",
-        "cuDeviceTotalMem and cuMemGetInfo agree on the total, and free is no more."
-    ),
-    rule!(
-        name_ends_with_a_zero,
-        "cuDeviceGetName",
-        "A name cut off by its buffer still ends with a zero."
-    ),
-    rule!(
-        bus_id_leads_back_to_the_device,
-        "cuDeviceGetByPCIBusId",
-        "The bus identifier of a device has the device's numbers, and names the same device."
-    ),
-    rule!(
-        uuid_stays_the_same,
-        "cuDeviceGetUuid",
-        "A device's UUID is not zero and is the same each time."
-    ),
-    rule!(
-        entry_points_are_found_by_name,
-        "cuGetProcAddress",
-        "A function is found by its name without a version suffix."
-    ),
-    rule!(
-        unknown_entry_point_is_not_found,
-        "cuGetProcAddress",
-        "An unknown name gives null and the status 'symbol not found'; the call itself succeeds."
-    ),
-    rule!(
-        entry_points_are_those_of_the_asked_version,
-        "cuGetProcAddress",
-        "A name whose ABI has changed gives the ABI of the asked CUDA version."
-    ),
-    rule!(
-        function_newer_than_the_asked_version_is_not_given,
-        "cuGetProcAddress",
-        "A name without a function in the asked version gives null and the status 'version not sufficient'."
-    ),
-    rule!(
-        suffix_belongs_to_no_name,
-        "cuGetProcAddress",
-        "A name with a version suffix is unknown."
-    ),
-    rule!(
-        entry_points_of_a_newer_driver_are_refused,
-        "cuGetProcAddress",
-        "A CUDA version newer than the driver is refused."
-    ),
+    rule!(init_again_succeeds, "cuInit", "Initialising an initialised driver succeeds."),
+    rule!(version_is_thousands_and_tens, "cuDriverGetVersion", "The version is 1000 times major plus 10 times minor."),
+    rule!(version_needs_a_pointer, "cuDriverGetVersion", "A null pointer for the version is refused."),
+    rule!(count_is_positive, "cuDeviceGetCount", "After a successful cuInit there is at least one device."),
+    rule!(ordinal_must_be_below_the_count, "cuDeviceGet", "An ordinal that is not below the count is refused."),
+    rule!(ordinal_must_not_be_negative, "cuDeviceGet", "A negative ordinal is refused."),
+    rule!(unknown_attribute_is_refused, "cuDeviceGetAttribute", "A number that is no attribute is refused."),
+    rule!(attribute_of_no_device_is_refused, "cuDeviceGetAttribute", "Asking a device that does not exist is refused."),
+    rule!(warps_have_32_threads, "CUDA programming guide, SIMT architecture", "The attribute WARP_SIZE is 32."),
+    rule!(blocks_have_up_to_1024_threads, "CUDA programming guide, compute capabilities",
+        "A block has up to 1024 threads, in x and y 1024 and in z 64."),
+    rule!(grids_have_up_to_2_31_blocks, "CUDA programming guide, compute capabilities",
+        "A grid has up to 2^31-1 blocks in x and 65535 in y and z."),
+    rule!(addresses_are_unified, "CUDA programming guide, unified virtual address space",
+        "A 64-bit process has unified addressing, and maps host memory."),
+    rule!(memory_is_as_large_as_the_context_says, "cuDeviceTotalMem",
+        "cuDeviceTotalMem and cuMemGetInfo agree on the total, and free is no more."),
+    rule!(name_ends_with_a_zero, "cuDeviceGetName", "A name cut off by its buffer still ends with a zero."),
+    rule!(bus_id_leads_back_to_the_device, "cuDeviceGetByPCIBusId",
+        "The bus identifier of a device has the device's numbers, and names the same device."),
+    rule!(uuid_stays_the_same, "cuDeviceGetUuid", "A device's UUID is not zero and is the same each time."),
+    rule!(entry_points_are_found_by_name, "cuGetProcAddress", "A function is found by its name without a version suffix."),
+    rule!(unknown_entry_point_is_not_found, "cuGetProcAddress",
+        "An unknown name gives null and the status 'symbol not found'; the call itself succeeds."),
+    rule!(entry_points_are_those_of_the_asked_version, "cuGetProcAddress",
+        "A name whose ABI has changed gives the ABI of the asked CUDA version."),
+    rule!(function_newer_than_the_asked_version_is_not_given, "cuGetProcAddress",
+        "A name without a function in the asked version gives null and the status 'version not sufficient'."),
+    rule!(suffix_belongs_to_no_name, "cuGetProcAddress", "A name with a version suffix is unknown."),
+    rule!(entry_points_of_a_newer_driver_are_refused, "cuGetProcAddress", "A CUDA version newer than the driver is refused."),
 ];
 
 const WARP_SIZE: u32 = 10;

@@ -11,21 +11,30 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "errors";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
     rule!(names_are_those_of_the_header, "cuGetErrorName", "The name of a code is the name of its enumerator."),
     rule!(descriptions_are_words, "cuGetErrorString", "The description of a code is a sentence for people."),
     rule!(unknown_code_has_no_name, "cuGetErrorName", "A number that is no code is refused, and the pointer becomes null."),
-    rule!(unknown_code_has_no_description, "cuGetErrorString", "A number that is no code is refused, and the pointer becomes null."),
+    rule!(unknown_code_has_no_description, "cuGetErrorString",
+        "A number that is no code is refused, and the pointer becomes null."),
     rule!(refusal_leaves_no_trace, "CUDA driver API, CUresult", "A refused call changes nothing for later calls."),
     rule!(not_ready_is_no_error, "CUDA_ERROR_NOT_READY", "NOT_READY says that work goes on; nothing has failed."),
-    rule!(faulty_kernel_launches, "CUDA programming guide, error checking", "The launch of a kernel that will fail succeeds.").in_process(),
-    rule!(illegal_address_comes_at_synchronisation, "CUDA_ERROR_ILLEGAL_ADDRESS", "A kernel's access to an illegal address is reported by the synchronising call.").in_process(),
-    rule!(illegal_address_stays, "CUDA_ERROR_ILLEGAL_ADDRESS", "After an illegal address every later call that uses the context returns that error.").in_process(),
-    rule!(misaligned_access_is_reported, "CUDA_ERROR_MISALIGNED_ADDRESS", "A kernel's access to an address that is no multiple of the access size is reported, and stays.").in_process(),
-    rule!(trap_is_a_failed_launch, "PTX ISA, trap; CUDA_ERROR_LAUNCH_FAILED", "A kernel that executes trap fails its launch, and the error stays.").in_process(),
-    rule!(failure_reaches_stream_and_event, "CUDA programming guide, error checking", "Waiting for the stream or for an event behind a failed kernel returns its error.").in_process(),
+    rule!(faulty_kernel_launches, "CUDA programming guide, error checking",
+        "The launch of a kernel that will fail succeeds.").in_process(),
+    rule!(illegal_address_comes_at_synchronisation, "CUDA_ERROR_ILLEGAL_ADDRESS",
+        "A kernel's access to an illegal address is reported by the synchronising call.").in_process(),
+    rule!(illegal_address_stays, "CUDA_ERROR_ILLEGAL_ADDRESS",
+        "After an illegal address every later call that uses the context returns that error.").in_process(),
+    rule!(misaligned_access_is_reported, "CUDA_ERROR_MISALIGNED_ADDRESS",
+        "A kernel's access to an address that is no multiple of the access size is reported, and stays.").in_process(),
+    rule!(trap_is_a_failed_launch, "PTX ISA, trap; CUDA_ERROR_LAUNCH_FAILED",
+        "A kernel that executes trap fails its launch, and the error stays.").in_process(),
+    rule!(failure_reaches_stream_and_event, "CUDA programming guide, error checking",
+        "Waiting for the stream or for an event behind a failed kernel returns its error.").in_process(),
     rule!(names_work_after_a_failure, "cuGetErrorName", "The names of codes are there after a kernel has failed.").in_process(),
-    rule!(failed_context_can_be_destroyed, "cuCtxDestroy", "A context whose kernel failed is still current and can be popped.").in_process(),
+    rule!(failed_context_can_be_destroyed, "cuCtxDestroy",
+        "A context whose kernel failed is still current and can be popped.").in_process(),
 ];
 
 fn text(pointer: *const std::ffi::c_char) -> String {

@@ -8,62 +8,30 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "event_flags";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        every_combination_is_created,
-        "cuEventCreate",
-        "Blocking synchronisation and disabled timing go together with each other and with interprocess."
-    ),
-    rule!(
-        untimed_events_order_streams,
-        "CU_EVENT_DISABLE_TIMING",
-        "An event without timing orders streams as one with timing does."
-    ),
-    rule!(
-        untimed_events_are_waited_for,
-        "CU_EVENT_DISABLE_TIMING",
-        "Queries and synchronisations of an event without timing tell when it is reached."
-    ),
-    rule!(
-        interprocess_events_work_in_their_process,
-        "CU_EVENT_INTERPROCESS",
-        "An interprocess event orders and is waited for in its own process as any other."
-    ),
-    rule!(
-        blocking_sync_changes_no_query,
-        "CU_EVENT_BLOCKING_SYNC",
-        "A query of an event with blocking synchronisation does not wait."
-    ),
-    rule!(
-        one_untimed_event_spoils_the_time,
-        "cuEventElapsedTime",
-        "The elapsed time is refused if either event was created without timing."
-    ),
-    rule!(
-        pending_untimed_events_have_no_time,
-        "cuEventElapsedTime",
-        "Events without timing have no time while they are pending either: the code is not NOT_READY."
-    ),
-    rule!(
-        external_record_needs_a_capture,
-        "CU_EVENT_RECORD_EXTERNAL",
-        "Recording with the external flag outside of a capture is refused."
-    ),
-    rule!(
-        external_wait_needs_a_capture,
-        "CU_EVENT_WAIT_EXTERNAL",
-        "Waiting with the external flag outside of a capture is refused."
-    ),
-    rule!(
-        external_record_becomes_a_node,
-        "CU_EVENT_RECORD_EXTERNAL",
-        "In a capture an external record becomes a record node, which records at each launch."
-    ),
-    rule!(
-        external_wait_becomes_a_node,
-        "CU_EVENT_WAIT_EXTERNAL",
-        "In a capture an external wait becomes a wait node, and the event may have been recorded outside."
-    ),
+    rule!(every_combination_is_created, "cuEventCreate",
+        "Blocking synchronisation and disabled timing go together with each other and with interprocess."),
+    rule!(untimed_events_order_streams, "CU_EVENT_DISABLE_TIMING",
+        "An event without timing orders streams as one with timing does."),
+    rule!(untimed_events_are_waited_for, "CU_EVENT_DISABLE_TIMING",
+        "Queries and synchronisations of an event without timing tell when it is reached."),
+    rule!(interprocess_events_work_in_their_process, "CU_EVENT_INTERPROCESS",
+        "An interprocess event orders and is waited for in its own process as any other."),
+    rule!(blocking_sync_changes_no_query, "CU_EVENT_BLOCKING_SYNC",
+        "A query of an event with blocking synchronisation does not wait."),
+    rule!(one_untimed_event_spoils_the_time, "cuEventElapsedTime",
+        "The elapsed time is refused if either event was created without timing."),
+    rule!(pending_untimed_events_have_no_time, "cuEventElapsedTime",
+        "Events without timing have no time while they are pending either: the code is not NOT_READY."),
+    rule!(external_record_needs_a_capture, "CU_EVENT_RECORD_EXTERNAL",
+        "Recording with the external flag outside of a capture is refused."),
+    rule!(external_wait_needs_a_capture, "CU_EVENT_WAIT_EXTERNAL",
+        "Waiting with the external flag outside of a capture is refused."),
+    rule!(external_record_becomes_a_node, "CU_EVENT_RECORD_EXTERNAL",
+        "In a capture an external record becomes a record node, which records at each launch."),
+    rule!(external_wait_becomes_a_node, "CU_EVENT_WAIT_EXTERNAL",
+        "In a capture an external wait becomes a wait node, and the event may have been recorded outside."),
 ];
 
 /// `CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`.

@@ -8,47 +8,17 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "event_times";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        time_covers_the_work_between,
-        "cuEventElapsedTime",
-        "The time is at least the length of the kernel between the events, in milliseconds."
-    ),
-    rule!(
-        time_backwards_is_negative,
-        "cuEventElapsedTime",
-        "With the events exchanged the time has the other sign."
-    ),
-    rule!(
-        time_to_itself_is_zero,
-        "cuEventElapsedTime",
-        "From an event to itself no time passes."
-    ),
-    rule!(
-        time_across_streams,
-        "cuEventElapsedTime",
-        "The two events may be recorded in different streams."
-    ),
-    rule!(
-        time_of_pending_events_is_not_ready,
-        "cuEventElapsedTime",
-        "Before both events are reached the time is not ready."
-    ),
-    rule!(
-        time_needs_a_record,
-        "cuEventElapsedTime",
-        "An event that was never recorded has no time."
-    ),
-    rule!(
-        time_needs_timing,
-        "CU_EVENT_DISABLE_TIMING",
-        "An event created without timing has no time."
-    ),
-    rule!(
-        time_is_of_the_last_record,
-        "cuEventRecord",
-        "An event recorded again has the time of the last record."
-    ),
+    rule!(time_covers_the_work_between, "cuEventElapsedTime",
+        "The time is at least the length of the kernel between the events, in milliseconds."),
+    rule!(time_backwards_is_negative, "cuEventElapsedTime", "With the events exchanged the time has the other sign."),
+    rule!(time_to_itself_is_zero, "cuEventElapsedTime", "From an event to itself no time passes."),
+    rule!(time_across_streams, "cuEventElapsedTime", "The two events may be recorded in different streams."),
+    rule!(time_of_pending_events_is_not_ready, "cuEventElapsedTime", "Before both events are reached the time is not ready."),
+    rule!(time_needs_a_record, "cuEventElapsedTime", "An event that was never recorded has no time."),
+    rule!(time_needs_timing, "CU_EVENT_DISABLE_TIMING", "An event created without timing has no time."),
+    rule!(time_is_of_the_last_record, "cuEventRecord", "An event recorded again has the time of the last record."),
 ];
 
 fn elapsed(start: Handle, end: Handle) -> Outcome<f32> {

@@ -10,122 +10,37 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "events";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        unknown_flags_are_refused,
-        "cuEventCreate",
-        "Flags that do not exist are refused."
-    ),
-    rule!(
-        a_place_for_the_handle_is_needed,
-        "cuEventCreate",
-        "Creating an event without a place for its handle is refused."
-    ),
-    rule!(
-        interprocess_events_keep_no_time,
-        "CU_EVENT_INTERPROCESS",
-        "An interprocess event must be created without timing."
-    ),
-    rule!(
-        never_recorded_is_complete,
-        "cuEventQuery",
-        "An event that was never recorded counts as complete, for queries and for waiting hosts."
-    ),
-    rule!(
-        never_recorded_holds_no_stream,
-        "cuStreamWaitEvent",
-        "A wait for an event that was never recorded does nothing."
-    ),
-    rule!(
-        pending_while_work_is_before_it,
-        "cuEventQuery",
-        "A recorded event is not ready while work before its record runs."
-    ),
-    rule!(
-        record_stands_for_what_was_before,
-        "cuEventRecord",
-        "Work given to the stream after the record does not hold the event."
-    ),
-    rule!(
-        synchronize_waits_for_the_record,
-        "cuEventSynchronize",
-        "cuEventSynchronize returns when the work before the record is done."
-    ),
-    rule!(
-        blocking_sync_waits_too,
-        "CU_EVENT_BLOCKING_SYNC",
-        "A host that sleeps while it waits wakes up when the work is done."
-    ),
-    rule!(
-        record_again_means_the_last,
-        "cuEventRecord",
-        "Recording an event again makes queries ask for the last record."
-    ),
-    rule!(
-        record_elsewhere_moves_it,
-        "cuEventRecord",
-        "An event may be recorded in another stream than before."
-    ),
-    rule!(
-        wait_takes_the_last_record,
-        "cuStreamWaitEvent",
-        "A wait is for the last record before the call."
-    ),
-    rule!(
-        record_after_the_wait_changes_nothing,
-        "cuStreamWaitEvent",
-        "Recording the event again after the call does not hold the waiting stream longer."
-    ),
-    rule!(
-        record_after_the_wait_releases_nothing,
-        "cuStreamWaitEvent",
-        "Recording the event again in an idle stream does not release the waiting stream."
-    ),
-    rule!(
-        wait_does_not_hold_the_host,
-        "cuStreamWaitEvent",
-        "cuStreamWaitEvent returns at once."
-    ),
-    rule!(
-        wait_holds_later_work_only,
-        "cuStreamWaitEvent",
-        "Work given to the stream before the wait does not wait."
-    ),
-    rule!(
-        many_streams_wait_for_one_event,
-        "cuStreamWaitEvent",
-        "Several streams wait for one record."
-    ),
-    rule!(
-        wait_in_its_own_stream_is_harmless,
-        "cuStreamWaitEvent",
-        "A stream may wait for an event that was recorded in it."
-    ),
-    rule!(
-        destroying_does_not_wait,
-        "cuEventDestroy",
-        "Destroying an event that is not complete returns at once."
-    ),
-    rule!(
-        destroyed_event_still_holds,
-        "cuEventDestroy",
-        "A stream that waits for an event goes on waiting when the event is destroyed."
-    ),
-    rule!(
-        wait_crosses_contexts,
-        "cuStreamWaitEvent",
-        "The event and the waiting stream may belong to different contexts."
-    ),
-    rule!(
-        record_does_not_cross_contexts,
-        "cuEventRecord",
-        "An event is recorded in streams of its own context only."
-    ),
-    rule!(
-        record_flags_must_exist,
-        "cuEventRecordWithFlags",
-        "Flags that do not exist are refused."
-    ),
+    rule!(unknown_flags_are_refused, "cuEventCreate", "Flags that do not exist are refused."),
+    rule!(a_place_for_the_handle_is_needed, "cuEventCreate", "Creating an event without a place for its handle is refused."),
+    rule!(interprocess_events_keep_no_time, "CU_EVENT_INTERPROCESS", "An interprocess event must be created without timing."),
+    rule!(never_recorded_is_complete, "cuEventQuery",
+        "An event that was never recorded counts as complete, for queries and for waiting hosts."),
+    rule!(never_recorded_holds_no_stream, "cuStreamWaitEvent", "A wait for an event that was never recorded does nothing."),
+    rule!(pending_while_work_is_before_it, "cuEventQuery", "A recorded event is not ready while work before its record runs."),
+    rule!(record_stands_for_what_was_before, "cuEventRecord",
+        "Work given to the stream after the record does not hold the event."),
+    rule!(synchronize_waits_for_the_record, "cuEventSynchronize",
+        "cuEventSynchronize returns when the work before the record is done."),
+    rule!(blocking_sync_waits_too, "CU_EVENT_BLOCKING_SYNC", "A host that sleeps while it waits wakes up when the work is done."),
+    rule!(record_again_means_the_last, "cuEventRecord", "Recording an event again makes queries ask for the last record."),
+    rule!(record_elsewhere_moves_it, "cuEventRecord", "An event may be recorded in another stream than before."),
+    rule!(wait_takes_the_last_record, "cuStreamWaitEvent", "A wait is for the last record before the call."),
+    rule!(record_after_the_wait_changes_nothing, "cuStreamWaitEvent",
+        "Recording the event again after the call does not hold the waiting stream longer."),
+    rule!(record_after_the_wait_releases_nothing, "cuStreamWaitEvent",
+        "Recording the event again in an idle stream does not release the waiting stream."),
+    rule!(wait_does_not_hold_the_host, "cuStreamWaitEvent", "cuStreamWaitEvent returns at once."),
+    rule!(wait_holds_later_work_only, "cuStreamWaitEvent", "Work given to the stream before the wait does not wait."),
+    rule!(many_streams_wait_for_one_event, "cuStreamWaitEvent", "Several streams wait for one record."),
+    rule!(wait_in_its_own_stream_is_harmless, "cuStreamWaitEvent", "A stream may wait for an event that was recorded in it."),
+    rule!(destroying_does_not_wait, "cuEventDestroy", "Destroying an event that is not complete returns at once."),
+    rule!(destroyed_event_still_holds, "cuEventDestroy",
+        "A stream that waits for an event goes on waiting when the event is destroyed."),
+    rule!(wait_crosses_contexts, "cuStreamWaitEvent", "The event and the waiting stream may belong to different contexts."),
+    rule!(record_does_not_cross_contexts, "cuEventRecord", "An event is recorded in streams of its own context only."),
+    rule!(record_flags_must_exist, "cuEventRecordWithFlags", "Flags that do not exist are refused."),
     rule!(null_is_refused, "cuEventRecord", "A null event is refused."),
 ];
 

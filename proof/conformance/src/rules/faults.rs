@@ -10,73 +10,30 @@ use crate::{cu, gives, ok, rule, same};
 const FAMILY: &str = "faults";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        trap_reaches_other_streams,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "A trap in one stream is reported by a query and by a synchronisation of another."
-    )
-    .in_process(),
-    rule!(
-        trap_reaches_the_legacy_copy,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "A synchronous copy behind a trap returns its error and brings no bytes."
-    )
-    .in_process(),
-    rule!(
-        nothing_is_launched_any_more,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "After a failed kernel launches and copies are refused with its error."
-    )
-    .in_process(),
-    rule!(
-        nothing_is_freed_any_more,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "After a failed kernel memory and streams cannot be freed: the calls return its error."
-    )
-    .in_process(),
-    rule!(
-        modules_are_not_loaded_any_more,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "After a failed kernel loading a module returns its error."
-    )
-    .in_process(),
-    rule!(
-        graphs_are_not_launched_any_more,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "After a failed kernel launching a graph returns its error."
-    )
-    .in_process(),
-    rule!(
-        kernel_node_fails_as_a_kernel,
-        "cuGraphLaunch",
-        "A kernel that traps in a graph fails as one launched in a stream: the synchronisation says so."
-    )
-    .in_process(),
-    rule!(
-        devices_answer_after_a_failure,
-        "cuDeviceGetAttribute",
-        "Calls that need no context work after a failed kernel."
-    )
-    .in_process(),
-    rule!(
-        work_before_the_failure_is_done,
-        "CUDA programming guide, streams",
-        "Work that completed before the failed kernel stays visible in page-locked memory."
-    )
-    .in_process(),
-    rule!(
-        pools_fail_too,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        "After a failed kernel allocating in stream order returns its error."
-    )
-    .in_process(),
-    rule!(
-        out_of_bounds_by_far_is_illegal,
-        "CUDA_ERROR_ILLEGAL_ADDRESS",
-        "A kernel that reads outside every allocation fails with an illegal address."
-    )
-    .in_process(),
+    rule!(trap_reaches_other_streams, "CUDA_ERROR_LAUNCH_FAILED",
+        "A trap in one stream is reported by a query and by a synchronisation of another.").in_process(),
+    rule!(trap_reaches_the_legacy_copy, "CUDA_ERROR_LAUNCH_FAILED",
+        "A synchronous copy behind a trap returns its error and brings no bytes.").in_process(),
+    rule!(nothing_is_launched_any_more, "CUDA_ERROR_LAUNCH_FAILED",
+        "After a failed kernel launches and copies are refused with its error.").in_process(),
+    rule!(nothing_is_freed_any_more, "CUDA_ERROR_LAUNCH_FAILED",
+        "After a failed kernel memory and streams cannot be freed: the calls return its error.").in_process(),
+    rule!(modules_are_not_loaded_any_more, "CUDA_ERROR_LAUNCH_FAILED",
+        "After a failed kernel loading a module returns its error.").in_process(),
+    rule!(graphs_are_not_launched_any_more, "CUDA_ERROR_LAUNCH_FAILED",
+        "After a failed kernel launching a graph returns its error.").in_process(),
+    rule!(kernel_node_fails_as_a_kernel, "cuGraphLaunch",
+        "A kernel that traps in a graph fails as one launched in a stream: the synchronisation says so.").in_process(),
+    rule!(devices_answer_after_a_failure, "cuDeviceGetAttribute",
+        "Calls that need no context work after a failed kernel.").in_process(),
+    rule!(work_before_the_failure_is_done, "CUDA programming guide, streams",
+        "Work that completed before the failed kernel stays visible in page-locked memory.").in_process(),
+    rule!(pools_fail_too, "CUDA_ERROR_LAUNCH_FAILED",
+        "After a failed kernel allocating in stream order returns its error.").in_process(),
+    rule!(out_of_bounds_by_far_is_illegal, "CUDA_ERROR_ILLEGAL_ADDRESS",
+        "A kernel that reads outside every allocation fails with an illegal address.").in_process(),
 ];
 
 /// Fails in the legacy stream, and waits for it.

@@ -12,112 +12,39 @@ use crate::{cu, holds, ok, rule, same};
 const FAMILY: &str = "graph_launches";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        empty_graph_launches,
-        "cuGraphLaunch",
-        "A graph without nodes launches and ends."
-    ),
-    rule!(
-        nodes_wait_for_their_dependencies,
-        "cuGraphAddKernelNode",
-        "A node starts when those it depends on have ended."
-    ),
-    rule!(
-        set_kernel_and_copy,
-        "cuGraphLaunch",
-        "A memset, a kernel and a copy to the host, as a chain of nodes, give the same result as in a stream."
-    ),
-    rule!(
-        launch_does_not_wait,
-        "cuGraphLaunch",
-        "Launching a graph returns at once."
-    ),
-    rule!(
-        graph_waits_for_the_stream,
-        "cuGraphLaunch",
-        "A graph starts when earlier work of its stream has ended."
-    ),
-    rule!(
-        stream_waits_for_the_graph,
-        "cuGraphLaunch",
-        "Later work of the stream starts when all nodes have ended."
-    ),
-    rule!(
-        launches_are_repeatable,
-        "cuGraphLaunch",
-        "An executable graph is launched many times."
-    ),
-    rule!(
-        launches_of_one_executable_are_ordered,
-        "cuGraphLaunch",
-        "Launches of one executable graph in two streams run one after the other."
-    ),
-    rule!(
-        arguments_are_taken_when_added,
-        "cuGraphAddKernelNode",
-        "A kernel node copies its arguments: changing the variables afterwards has no effect."
-    ),
-    rule!(
-        executable_stays_as_instantiated,
-        "cuGraphInstantiate",
-        "Changing the graph after instantiation does not change the executable."
-    ),
-    rule!(
-        executable_outlives_its_graph,
-        "cuGraphDestroy",
-        "An executable graph works when its graph is destroyed."
-    ),
-    rule!(
-        executable_may_be_destroyed_while_it_runs,
-        "cuGraphExecDestroy",
-        "Destroying an executable graph that runs does not stop it."
-    ),
-    rule!(
-        host_node_is_called_each_time,
-        "cuGraphAddHostNode",
-        "A host node's function is called once for each launch, after the nodes it depends on."
-    ),
-    rule!(
-        record_node_records,
-        "cuGraphAddEventRecordNode",
-        "A record node records its event when the graph executes the node."
-    ),
-    rule!(
-        wait_node_waits,
-        "cuGraphAddEventWaitNode",
-        "A wait node waits for the last record of its event at the time of the launch."
-    ),
-    rule!(
-        child_graph_runs,
-        "cuGraphAddChildGraphNode",
-        "The nodes of a child graph run before the nodes that depend on the child."
-    ),
-    rule!(
-        executable_kernel_can_be_changed,
-        "cuGraphExecKernelNodeSetParams",
-        "Setting a kernel node's parameters in the executable changes later launches."
-    ),
-    rule!(
-        update_takes_over_parameters,
-        "cuGraphExecUpdate",
-        "Updating from a graph of the same shape changes later launches."
-    ),
-    rule!(
-        update_needs_the_same_shape,
-        "cuGraphExecUpdate",
-        "Updating from a graph of another shape fails and leaves the executable graph unchanged."
-    ),
-    rule!(
-        disabled_node_does_nothing,
-        "cuGraphNodeSetEnabled",
-        "A disabled kernel node is skipped until it is enabled."
-    ),
-    rule!(
-        upload_is_no_launch,
-        "cuGraphUpload",
-        "Uploading an executable graph executes nothing."
-    ),
+    rule!(empty_graph_launches, "cuGraphLaunch", "A graph without nodes launches and ends."),
+    rule!(nodes_wait_for_their_dependencies, "cuGraphAddKernelNode", "A node starts when those it depends on have ended."),
+    rule!(set_kernel_and_copy, "cuGraphLaunch",
+        "A memset, a kernel and a copy to the host, as a chain of nodes, give the same result as in a stream."),
+    rule!(launch_does_not_wait, "cuGraphLaunch", "Launching a graph returns at once."),
+    rule!(graph_waits_for_the_stream, "cuGraphLaunch", "A graph starts when earlier work of its stream has ended."),
+    rule!(stream_waits_for_the_graph, "cuGraphLaunch", "Later work of the stream starts when all nodes have ended."),
+    rule!(launches_are_repeatable, "cuGraphLaunch", "An executable graph is launched many times."),
+    rule!(launches_of_one_executable_are_ordered, "cuGraphLaunch",
+        "Launches of one executable graph in two streams run one after the other."),
+    rule!(arguments_are_taken_when_added, "cuGraphAddKernelNode",
+        "A kernel node copies its arguments: changing the variables afterwards has no effect."),
+    rule!(executable_stays_as_instantiated, "cuGraphInstantiate",
+        "Changing the graph after instantiation does not change the executable."),
+    rule!(executable_outlives_its_graph, "cuGraphDestroy", "An executable graph works when its graph is destroyed."),
+    rule!(executable_may_be_destroyed_while_it_runs, "cuGraphExecDestroy",
+        "Destroying an executable graph that runs does not stop it."),
+    rule!(host_node_is_called_each_time, "cuGraphAddHostNode",
+        "A host node's function is called once for each launch, after the nodes it depends on."),
+    rule!(record_node_records, "cuGraphAddEventRecordNode", "A record node records its event when the graph executes the node."),
+    rule!(wait_node_waits, "cuGraphAddEventWaitNode",
+        "A wait node waits for the last record of its event at the time of the launch."),
+    rule!(child_graph_runs, "cuGraphAddChildGraphNode",
+        "The nodes of a child graph run before the nodes that depend on the child."),
+    rule!(executable_kernel_can_be_changed, "cuGraphExecKernelNodeSetParams",
+        "Setting a kernel node's parameters in the executable changes later launches."),
+    rule!(update_takes_over_parameters, "cuGraphExecUpdate", "Updating from a graph of the same shape changes later launches."),
+    rule!(update_needs_the_same_shape, "cuGraphExecUpdate",
+        "Updating from a graph of another shape fails and leaves the executable graph unchanged."),
+    rule!(disabled_node_does_nothing, "cuGraphNodeSetEnabled", "A disabled kernel node is skipped until it is enabled."),
+    rule!(upload_is_no_launch, "cuGraphUpload", "Uploading an executable graph executes nothing."),
 ];
 
 pub(super) fn new_graph() -> Outcome<Handle> {

@@ -11,87 +11,36 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "graph_memory";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        node_gives_the_address,
-        "cuGraphAddMemAllocNode",
-        "Adding an allocation node returns the address of the memory."
-    ),
-    rule!(
-        nodes_use_the_memory,
-        "CUDA programming guide, graph memory nodes",
-        "Nodes between the allocation and its free use the memory, in every launch."
-    ),
-    rule!(
-        memory_is_freed_outside,
-        "CUDA programming guide, graph memory nodes",
-        "Memory that the graph does not free is used and freed in stream order after the launch."
-    ),
-    rule!(
-        second_launch_needs_the_free,
-        "cuGraphLaunch",
-        "While memory of the first launch is not freed, a second launch is refused."
-    ),
-    rule!(
-        one_executable_at_a_time,
-        "cuGraphInstantiate",
-        "A graph with allocation nodes is instantiated once at a time, and again when the executable is destroyed."
-    ),
-    rule!(
-        nodes_give_back_their_parameters,
-        "cuGraphMemAllocNodeGetParams",
-        "Memory nodes have types of their own, and name the size and the address."
-    ),
-    rule!(
-        nodes_free_what_nodes_allocate,
-        "cuGraphAddMemFreeNode",
-        "A free node for memory that has one already, or that no node has allocated, is refused."
-    ),
-    rule!(
-        nodes_are_added_by_their_type,
-        "cuGraphAddNode",
-        "One call adds allocations and frees too."
-    ),
-    rule!(
-        shape_is_kept,
-        "cuGraphAddMemAllocNode",
-        "Nodes and edges of a graph with allocation nodes cannot be removed, and it cannot be a child."
-    ),
-    rule!(
-        memory_is_freed_by_the_host,
-        "CUDA programming guide, graph memory nodes",
-        "cuMemFree frees memory of a graph too; memory that is not allocated cannot be freed."
-    ),
-    rule!(
-        memory_is_freed_by_another_graph,
-        "CUDA programming guide, graph memory nodes",
-        "A free node of another graph frees the memory, if that graph is launched while it is allocated."
-    ),
-    rule!(
-        launches_free_what_is_left,
-        "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH",
-        "With automatic frees a graph is launched again although its memory is not freed."
-    ),
-    rule!(
-        captured_allocations_become_nodes,
-        "cuMemAllocAsync",
-        "An allocation and a free in a capture become nodes."
-    ),
-    rule!(
-        captures_free_no_pools_memory,
-        "cuMemFreeAsync",
-        "In a capture memory of a pool cannot be freed; trying invalidates the capture."
-    ),
-    rule!(
-        only_high_watermarks_are_reset,
-        "cuDeviceSetGraphMemAttribute",
-        "The high watermarks can be set to zero, and nothing else can be set."
-    ),
-    rule!(
-        cannot_be_cloned,
-        "cuGraphClone",
-        "A graph with allocation nodes cannot be cloned."
-    ),
+    rule!(node_gives_the_address, "cuGraphAddMemAllocNode", "Adding an allocation node returns the address of the memory."),
+    rule!(nodes_use_the_memory, "CUDA programming guide, graph memory nodes",
+        "Nodes between the allocation and its free use the memory, in every launch."),
+    rule!(memory_is_freed_outside, "CUDA programming guide, graph memory nodes",
+        "Memory that the graph does not free is used and freed in stream order after the launch."),
+    rule!(second_launch_needs_the_free, "cuGraphLaunch",
+        "While memory of the first launch is not freed, a second launch is refused."),
+    rule!(one_executable_at_a_time, "cuGraphInstantiate",
+        "A graph with allocation nodes is instantiated once at a time, and again when the executable is destroyed."),
+    rule!(nodes_give_back_their_parameters, "cuGraphMemAllocNodeGetParams",
+        "Memory nodes have types of their own, and name the size and the address."),
+    rule!(nodes_free_what_nodes_allocate, "cuGraphAddMemFreeNode",
+        "A free node for memory that has one already, or that no node has allocated, is refused."),
+    rule!(nodes_are_added_by_their_type, "cuGraphAddNode", "One call adds allocations and frees too."),
+    rule!(shape_is_kept, "cuGraphAddMemAllocNode",
+        "Nodes and edges of a graph with allocation nodes cannot be removed, and it cannot be a child."),
+    rule!(memory_is_freed_by_the_host, "CUDA programming guide, graph memory nodes",
+        "cuMemFree frees memory of a graph too; memory that is not allocated cannot be freed."),
+    rule!(memory_is_freed_by_another_graph, "CUDA programming guide, graph memory nodes",
+        "A free node of another graph frees the memory, if that graph is launched while it is allocated."),
+    rule!(launches_free_what_is_left, "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH",
+        "With automatic frees a graph is launched again although its memory is not freed."),
+    rule!(captured_allocations_become_nodes, "cuMemAllocAsync", "An allocation and a free in a capture become nodes."),
+    rule!(captures_free_no_pools_memory, "cuMemFreeAsync",
+        "In a capture memory of a pool cannot be freed; trying invalidates the capture."),
+    rule!(only_high_watermarks_are_reset, "cuDeviceSetGraphMemAttribute",
+        "The high watermarks can be set to zero, and nothing else can be set."),
+    rule!(cannot_be_cloned, "cuGraphClone", "A graph with allocation nodes cannot be cloned."),
 ];
 
 fn parameters(scene: &Scene) -> MemAllocNodeParams {

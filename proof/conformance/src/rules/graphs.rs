@@ -11,112 +11,35 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "graphs";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        flags_must_be_zero,
-        "cuGraphCreate",
-        "Creating a graph takes no flags."
-    ),
-    rule!(
-        new_graph_is_empty,
-        "cuGraphGetNodes",
-        "A new graph has no nodes, no roots and no edges."
-    ),
-    rule!(
-        nodes_are_counted_without_a_buffer,
-        "cuGraphGetNodes",
-        "Without a buffer the call returns the number of nodes."
-    ),
-    rule!(
-        a_small_buffer_is_filled,
-        "cuGraphGetNodes",
-        "A buffer smaller than needed gets as many nodes as it has room for."
-    ),
-    rule!(
-        rest_of_a_large_buffer_is_null,
-        "cuGraphGetNodes",
-        "A buffer larger than needed is filled up with null, and the count is that of the nodes."
-    ),
-    rule!(
-        nodes_know_their_type,
-        "cuGraphNodeGetType",
-        "A node has the type it was added as."
-    ),
-    rule!(
-        nodes_without_dependencies_are_roots,
-        "cuGraphGetRootNodes",
-        "The roots are the nodes without dependencies."
-    ),
-    rule!(
-        edges_are_pairs,
-        "cuGraphGetEdges",
-        "An edge goes from the node depended on to the node that depends."
-    ),
-    rule!(
-        neighbours_are_named,
-        "cuGraphNodeGetDependencies",
-        "A node names the nodes it depends on, and those that depend on it."
-    ),
-    rule!(
-        edges_can_be_added_and_removed,
-        "cuGraphAddDependencies",
-        "Edges are added and removed after the nodes were."
-    ),
-    rule!(
-        an_edge_exists_once,
-        "cuGraphAddDependencies",
-        "Adding an edge that exists is refused."
-    ),
-    rule!(
-        missing_edge_is_not_removed,
-        "cuGraphRemoveDependencies",
-        "Removing an edge that does not exist is refused."
-    ),
-    rule!(
-        edges_join_two_nodes_of_the_graph,
-        "cuGraphAddDependencies",
-        "An edge from a node to itself, or to a node of another graph, is refused."
-    ),
-    rule!(
-        a_cycle_is_refused,
-        "cuGraphInstantiateWithParams",
-        "A graph with edges in a circle is not instantiated, and the result says that its structure is invalid."
-    ),
-    rule!(
-        dependencies_are_of_the_same_graph,
-        "cuGraphAddEmptyNode",
-        "A node cannot depend on a node of another graph."
-    ),
-    rule!(
-        dependencies_are_listed_once,
-        "cuGraphAddEmptyNode",
-        "A list of dependencies with a node twice is refused."
-    ),
-    rule!(
-        destroyed_node_takes_its_edges_along,
-        "cuGraphDestroyNode",
-        "A destroyed node is gone, and so are its edges."
-    ),
-    rule!(
-        clone_has_nodes_of_its_own,
-        "cuGraphClone",
-        "A clone has as many nodes and edges, and each is found by the original's."
-    ),
-    rule!(
-        clone_stays_as_it_was,
-        "cuGraphClone",
-        "Changing the original does not change a clone."
-    ),
-    rule!(
-        child_graph_is_copied,
-        "cuGraphAddChildGraphNode",
-        "Changing a graph after it was added as a child does not change the child."
-    ),
-    rule!(
-        kernel_parameters_are_kept,
-        "cuGraphKernelNodeGetParams",
-        "A kernel node's shape and kernel can be asked for."
-    ),
+    rule!(flags_must_be_zero, "cuGraphCreate", "Creating a graph takes no flags."),
+    rule!(new_graph_is_empty, "cuGraphGetNodes", "A new graph has no nodes, no roots and no edges."),
+    rule!(nodes_are_counted_without_a_buffer, "cuGraphGetNodes", "Without a buffer the call returns the number of nodes."),
+    rule!(a_small_buffer_is_filled, "cuGraphGetNodes", "A buffer smaller than needed gets as many nodes as it has room for."),
+    rule!(rest_of_a_large_buffer_is_null, "cuGraphGetNodes",
+        "A buffer larger than needed is filled up with null, and the count is that of the nodes."),
+    rule!(nodes_know_their_type, "cuGraphNodeGetType", "A node has the type it was added as."),
+    rule!(nodes_without_dependencies_are_roots, "cuGraphGetRootNodes", "The roots are the nodes without dependencies."),
+    rule!(edges_are_pairs, "cuGraphGetEdges", "An edge goes from the node depended on to the node that depends."),
+    rule!(neighbours_are_named, "cuGraphNodeGetDependencies",
+        "A node names the nodes it depends on, and those that depend on it."),
+    rule!(edges_can_be_added_and_removed, "cuGraphAddDependencies", "Edges are added and removed after the nodes were."),
+    rule!(an_edge_exists_once, "cuGraphAddDependencies", "Adding an edge that exists is refused."),
+    rule!(missing_edge_is_not_removed, "cuGraphRemoveDependencies", "Removing an edge that does not exist is refused."),
+    rule!(edges_join_two_nodes_of_the_graph, "cuGraphAddDependencies",
+        "An edge from a node to itself, or to a node of another graph, is refused."),
+    rule!(a_cycle_is_refused, "cuGraphInstantiateWithParams",
+        "A graph with edges in a circle is not instantiated, and the result says that its structure is invalid."),
+    rule!(dependencies_are_of_the_same_graph, "cuGraphAddEmptyNode", "A node cannot depend on a node of another graph."),
+    rule!(dependencies_are_listed_once, "cuGraphAddEmptyNode", "A list of dependencies with a node twice is refused."),
+    rule!(destroyed_node_takes_its_edges_along, "cuGraphDestroyNode", "A destroyed node is gone, and so are its edges."),
+    rule!(clone_has_nodes_of_its_own, "cuGraphClone",
+        "A clone has as many nodes and edges, and each is found by the original's."),
+    rule!(clone_stays_as_it_was, "cuGraphClone", "Changing the original does not change a clone."),
+    rule!(child_graph_is_copied, "cuGraphAddChildGraphNode",
+        "Changing a graph after it was added as a child does not change the child."),
+    rule!(kernel_parameters_are_kept, "cuGraphKernelNodeGetParams", "A kernel node's shape and kernel can be asked for."),
 ];
 
 /// `CU_GRAPH_NODE_TYPE_*`.

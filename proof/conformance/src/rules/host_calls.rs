@@ -14,32 +14,13 @@ use crate::{cu, ok, rule, same};
 const FAMILY: &str = "host_calls";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        no_stream_creation,
-        "cuLaunchHostFunc",
-        "A host function may not create a stream."
-    ),
-    rule!(
-        no_free,
-        "cuLaunchHostFunc",
-        "A host function may not free memory."
-    ),
-    rule!(
-        no_context_synchronisation,
-        "cuLaunchHostFunc",
-        "A host function may not wait for the context."
-    ),
-    rule!(
-        no_copy_in_a_callback,
-        "cuStreamAddCallback",
-        "A callback may not enqueue a copy."
-    ),
-    rule!(
-        codes_have_names_inside,
-        "cuGetErrorName",
-        "A host function may ask for the name of a code."
-    ),
+    rule!(no_stream_creation, "cuLaunchHostFunc", "A host function may not create a stream."),
+    rule!(no_free, "cuLaunchHostFunc", "A host function may not free memory."),
+    rule!(no_context_synchronisation, "cuLaunchHostFunc", "A host function may not wait for the context."),
+    rule!(no_copy_in_a_callback, "cuStreamAddCallback", "A callback may not enqueue a copy."),
+    rule!(codes_have_names_inside, "cuGetErrorName", "A host function may ask for the name of a code."),
 ];
 
 /// What a host function tries, and what the driver answers.

@@ -15,94 +15,32 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "host_functions";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        null_is_refused,
-        "cuLaunchHostFunc",
-        "A null function is refused."
-    ),
-    rule!(
-        launching_does_not_wait,
-        "cuLaunchHostFunc",
-        "Launching a host function returns at once; the stream calls the function after its earlier work."
-    ),
-    rule!(
-        called_after_earlier_work,
-        "cuLaunchHostFunc",
-        "A host function sees the values that the preceding kernel stored in page-locked memory."
-    ),
-    rule!(
-        later_work_waits_for_it,
-        "cuLaunchHostFunc",
-        "Work behind a host function starts when the function has returned."
-    ),
-    rule!(
-        called_in_order,
-        "cuLaunchHostFunc",
-        "Host functions of one stream are called in order, one after the other."
-    ),
-    rule!(
-        called_once_with_its_data,
-        "cuLaunchHostFunc",
-        "A host function is called once, with the pointer that it was launched with."
-    ),
-    rule!(
-        called_on_another_thread,
-        "cuLaunchHostFunc",
-        "A host function is called on a thread of the driver's."
-    ),
-    rule!(
-        synchronize_waits_for_it,
-        "cuLaunchHostFunc",
-        "When a synchronisation returns, so has the host function."
-    ),
-    rule!(
-        event_behind_it_waits_for_it,
-        "cuLaunchHostFunc",
-        "An event recorded behind a host function is reached when the function has returned."
-    ),
-    rule!(
-        it_keeps_the_legacy_order,
-        "cuLaunchHostFunc",
-        "A host function in a blocking stream is called after earlier work in the legacy stream."
-    ),
-    rule!(
-        no_calls_inside,
-        "cuLaunchHostFunc",
-        "A call to the driver from within a host function is not permitted."
-    ),
-    rule!(
-        callback_gets_stream_and_success,
-        "cuStreamAddCallback",
-        "A callback gets its stream, the status success and its data."
-    ),
-    rule!(
-        callback_flags_must_be_zero,
-        "cuStreamAddCallback",
-        "Callbacks take no flags."
-    ),
-    rule!(
-        callback_in_order,
-        "cuStreamAddCallback",
-        "A callback is called after earlier work, and later work waits for it."
-    ),
-    rule!(
-        no_calls_inside_a_callback,
-        "cuStreamAddCallback",
-        "A call to the driver from within a callback is not permitted."
-    ),
-    rule!(
-        not_called_after_a_failure,
-        "cuLaunchHostFunc",
-        "A host function behind a failed kernel is not called."
-    )
-    .in_process(),
-    rule!(
-        callback_gets_the_failure,
-        "cuStreamAddCallback",
-        "A callback behind a failed kernel is called with its error."
-    )
-    .in_process(),
+    rule!(null_is_refused, "cuLaunchHostFunc", "A null function is refused."),
+    rule!(launching_does_not_wait, "cuLaunchHostFunc",
+        "Launching a host function returns at once; the stream calls the function after its earlier work."),
+    rule!(called_after_earlier_work, "cuLaunchHostFunc",
+        "A host function sees the values that the preceding kernel stored in page-locked memory."),
+    rule!(later_work_waits_for_it, "cuLaunchHostFunc", "Work behind a host function starts when the function has returned."),
+    rule!(called_in_order, "cuLaunchHostFunc", "Host functions of one stream are called in order, one after the other."),
+    rule!(called_once_with_its_data, "cuLaunchHostFunc",
+        "A host function is called once, with the pointer that it was launched with."),
+    rule!(called_on_another_thread, "cuLaunchHostFunc", "A host function is called on a thread of the driver's."),
+    rule!(synchronize_waits_for_it, "cuLaunchHostFunc", "When a synchronisation returns, so has the host function."),
+    rule!(event_behind_it_waits_for_it, "cuLaunchHostFunc",
+        "An event recorded behind a host function is reached when the function has returned."),
+    rule!(it_keeps_the_legacy_order, "cuLaunchHostFunc",
+        "A host function in a blocking stream is called after earlier work in the legacy stream."),
+    rule!(no_calls_inside, "cuLaunchHostFunc", "A call to the driver from within a host function is not permitted."),
+    rule!(callback_gets_stream_and_success, "cuStreamAddCallback",
+        "A callback gets its stream, the status success and its data."),
+    rule!(callback_flags_must_be_zero, "cuStreamAddCallback", "Callbacks take no flags."),
+    rule!(callback_in_order, "cuStreamAddCallback", "A callback is called after earlier work, and later work waits for it."),
+    rule!(no_calls_inside_a_callback, "cuStreamAddCallback", "A call to the driver from within a callback is not permitted."),
+    rule!(not_called_after_a_failure, "cuLaunchHostFunc", "A host function behind a failed kernel is not called.").in_process(),
+    rule!(callback_gets_the_failure, "cuStreamAddCallback",
+        "A callback behind a failed kernel is called with its error.").in_process(),
 ];
 
 /// What a function called by the driver leaves behind.

@@ -10,132 +10,52 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "launch_attributes";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        blocks_meet,
-        "cuLaunchCooperativeKernel",
-        "All blocks of a cooperative launch run at once: they can wait for each other."
-    ),
-    rule!(
-        grid_must_fit_at_once,
-        "cuLaunchCooperativeKernel",
-        "A cooperative grid of more blocks than fit at once is refused."
-    ),
-    rule!(
-        largest_grid_fits,
-        "cuLaunchCooperativeKernel",
-        "A cooperative grid of as many blocks as fit at once runs."
-    ),
-    rule!(
-        cooperative_by_attribute,
-        "CU_LAUNCH_ATTRIBUTE_COOPERATIVE",
-        "The attribute makes a launch cooperative."
-    ),
-    rule!(
-        attribute_to_ignore,
-        "CU_LAUNCH_ATTRIBUTE_IGNORE",
-        "An attribute to ignore changes nothing."
-    ),
-    rule!(
-        priority_by_attribute,
-        "CU_LAUNCH_ATTRIBUTE_PRIORITY",
-        "A launch may have a priority of its own."
-    ),
-    rule!(
-        programmatic_event_waits_for_the_blocks,
-        "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
-        "An event of a launch is reached when all blocks have triggered it, at the latest at their ends."
-    ),
-    rule!(
-        launch_completion_event_waits_for_earlier_work,
-        "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT",
-        "An event of a launch's beginning is not reached while earlier work keeps the kernel from beginning."
-    ),
-    rule!(
-        events_of_launches_keep_no_time,
-        "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
-        "Events of launches must be created without timing, and are not recorded with the external flag."
-    ),
-    rule!(
-        window_misses_do_not_persist,
-        "CUaccessPolicyWindow",
-        "Hits of a window may persist in the L2 cache, misses may not."
-    ),
-    rule!(
-        domains_are_the_devices,
-        "CUlaunchMemSyncDomainMap",
-        "A launch is mapped to memory synchronisation domains below the device's count."
-    ),
-    rule!(
-        blocks_form_clusters,
-        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
-        "Blocks see clusters of the size that the attribute asks for."
-    ),
-    rule!(
-        blocks_know_their_rank,
-        "PTX ISA, %cluster_ctarank",
-        "The blocks of a cluster of four have the ranks 0 to 3, in the order of the grid."
-    ),
-    rule!(
-        without_attribute_clusters_are_single,
-        "PTX ISA, %cluster_nctarank",
-        "Without the attribute a block is its own cluster."
-    ),
-    rule!(
-        grid_is_made_of_whole_clusters,
-        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
-        "A grid that is no multiple of the cluster is refused."
-    ),
-    rule!(
-        eight_blocks_are_portable,
-        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
-        "Clusters of eight blocks run on every device with clusters."
-    ),
-    rule!(
-        sixteen_blocks_must_be_allowed,
-        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
-        "Clusters of more than eight blocks are refused unless the kernel allows them, and then up to sixteen."
-    ),
-    rule!(
-        kernels_demand_their_clusters,
-        "PTX ISA, .reqnctapercluster",
-        "A kernel that names its cluster is launched in such clusters only, and the attributes cannot be set."
-    ),
-    rule!(
-        clusters_are_left_to_the_launch,
-        "PTX ISA, .explicitcluster",
-        "A kernel may demand that each launch names a cluster, and bound its size."
-    ),
-    rule!(
-        required_cluster_is_set_at_run_time,
-        "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH",
-        "A kernel whose required cluster is set is launched in such clusters."
-    ),
-    rule!(
-        wishes_change_nothing,
-        "CUlaunchAttributeID",
-        "Attributes about scheduling, memory domains and the carveout leave results alone."
-    ),
-    rule!(
-        largest_cluster_is_known,
-        "cuOccupancyMaxPotentialClusterSize",
-        "The largest cluster has eight blocks, and more when the kernel allows them."
-    ),
-    rule!(
-        a_multicast_reaches_its_blocks,
-        "PTX ISA, cp.async.bulk",
-        "A multicast copy writes into each block's shared memory and tells each block's mbarrier object."
-    ),
-    rule!(
-        blocks_arrive_at_each_others_objects,
-        "PTX ISA, mbarrier.arrive",
-        "Arrivals of other blocks of the cluster complete a phase."
-    ),
-    rule!(
-        clusters_fit_on_the_device,
-        "cuOccupancyMaxActiveClusters",
-        "At least one cluster of two blocks fits on the device at once; clusters that are too large have no number."
-    ),
+    rule!(blocks_meet, "cuLaunchCooperativeKernel",
+        "All blocks of a cooperative launch run at once: they can wait for each other."),
+    rule!(grid_must_fit_at_once, "cuLaunchCooperativeKernel", "A cooperative grid of more blocks than fit at once is refused."),
+    rule!(largest_grid_fits, "cuLaunchCooperativeKernel", "A cooperative grid of as many blocks as fit at once runs."),
+    rule!(cooperative_by_attribute, "CU_LAUNCH_ATTRIBUTE_COOPERATIVE", "The attribute makes a launch cooperative."),
+    rule!(attribute_to_ignore, "CU_LAUNCH_ATTRIBUTE_IGNORE", "An attribute to ignore changes nothing."),
+    rule!(priority_by_attribute, "CU_LAUNCH_ATTRIBUTE_PRIORITY", "A launch may have a priority of its own."),
+    rule!(programmatic_event_waits_for_the_blocks, "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
+        "An event of a launch is reached when all blocks have triggered it, at the latest at their ends."),
+    rule!(launch_completion_event_waits_for_earlier_work, "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT",
+        "An event of a launch's beginning is not reached while earlier work keeps the kernel from beginning."),
+    rule!(events_of_launches_keep_no_time, "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
+        "Events of launches must be created without timing, and are not recorded with the external flag."),
+    rule!(window_misses_do_not_persist, "CUaccessPolicyWindow", "Hits of a window may persist in the L2 cache, misses may not."),
+    rule!(domains_are_the_devices, "CUlaunchMemSyncDomainMap",
+        "A launch is mapped to memory synchronisation domains below the device's count."),
+    rule!(blocks_form_clusters, "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        "Blocks see clusters of the size that the attribute asks for."),
+    rule!(blocks_know_their_rank, "PTX ISA, %cluster_ctarank",
+        "The blocks of a cluster of four have the ranks 0 to 3, in the order of the grid."),
+    rule!(without_attribute_clusters_are_single, "PTX ISA, %cluster_nctarank",
+        "Without the attribute a block is its own cluster."),
+    rule!(grid_is_made_of_whole_clusters, "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        "A grid that is no multiple of the cluster is refused."),
+    rule!(eight_blocks_are_portable, "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        "Clusters of eight blocks run on every device with clusters."),
+    rule!(sixteen_blocks_must_be_allowed, "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
+        "Clusters of more than eight blocks are refused unless the kernel allows them, and then up to sixteen."),
+    rule!(kernels_demand_their_clusters, "PTX ISA, .reqnctapercluster",
+        "A kernel that names its cluster is launched in such clusters only, and the attributes cannot be set."),
+    rule!(clusters_are_left_to_the_launch, "PTX ISA, .explicitcluster",
+        "A kernel may demand that each launch names a cluster, and bound its size."),
+    rule!(required_cluster_is_set_at_run_time, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH",
+        "A kernel whose required cluster is set is launched in such clusters."),
+    rule!(wishes_change_nothing, "CUlaunchAttributeID",
+        "Attributes about scheduling, memory domains and the carveout leave results alone."),
+    rule!(largest_cluster_is_known, "cuOccupancyMaxPotentialClusterSize",
+        "The largest cluster has eight blocks, and more when the kernel allows them."),
+    rule!(a_multicast_reaches_its_blocks, "PTX ISA, cp.async.bulk",
+        "A multicast copy writes into each block's shared memory and tells each block's mbarrier object."),
+    rule!(blocks_arrive_at_each_others_objects, "PTX ISA, mbarrier.arrive",
+        "Arrivals of other blocks of the cluster complete a phase."),
+    rule!(clusters_fit_on_the_device, "cuOccupancyMaxActiveClusters",
+        "At least one cluster of two blocks fits on the device at once; clusters that are too large have no number."),
 ];
 
 /// `CU_LAUNCH_ATTRIBUTE_*`.

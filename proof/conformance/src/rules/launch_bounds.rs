@@ -10,57 +10,23 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "launch_bounds";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        maxntid_bounds_the_product,
-        "PTX ISA, .maxntid",
-        "A block of another shape than .maxntid names is launched if it has no more threads."
-    ),
-    rule!(
-        maxntid_counts_all_extents,
-        "PTX ISA, .maxntid",
-        "More threads than .maxntid allows are refused in any shape."
-    ),
-    rule!(
-        reqntid_is_a_shape,
-        "PTX ISA, .reqntid",
-        "As many threads as .reqntid names in another shape are refused."
-    ),
-    rule!(
-        bounds_hold_for_configured_launches,
-        "cuLaunchKernelEx",
-        "A launch by configuration with more threads than .maxntid allows is refused."
-    ),
-    rule!(
-        bounds_hold_for_cooperative_launches,
-        "cuLaunchCooperativeKernel",
-        "A cooperative launch with more threads than .maxntid allows is refused."
-    ),
-    rule!(
-        bounds_hold_in_graphs,
-        "cuGraphAddKernelNode",
-        "A kernel node with more threads than .maxntid allows is refused, at the latest at the launch."
-    ),
-    rule!(
-        occupancy_does_not_ask_for_the_bound,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "Blocks with more threads than .maxntid allows are counted by their resources (seen on an H200)."
-    ),
-    rule!(
-        broken_bound_spoils_nothing,
-        "cuLaunchKernel",
-        "After a refused launch the stream and the kernel work on."
-    ),
-    rule!(
-        unknown_launch_attribute_is_refused,
-        "cuLaunchKernelEx",
-        "A number that is no launch attribute is refused."
-    ),
-    rule!(
-        empty_configuration_is_refused,
-        "cuLaunchKernelEx",
-        "A configuration without blocks is refused."
-    ),
+    rule!(maxntid_bounds_the_product, "PTX ISA, .maxntid",
+        "A block of another shape than .maxntid names is launched if it has no more threads."),
+    rule!(maxntid_counts_all_extents, "PTX ISA, .maxntid", "More threads than .maxntid allows are refused in any shape."),
+    rule!(reqntid_is_a_shape, "PTX ISA, .reqntid", "As many threads as .reqntid names in another shape are refused."),
+    rule!(bounds_hold_for_configured_launches, "cuLaunchKernelEx",
+        "A launch by configuration with more threads than .maxntid allows is refused."),
+    rule!(bounds_hold_for_cooperative_launches, "cuLaunchCooperativeKernel",
+        "A cooperative launch with more threads than .maxntid allows is refused."),
+    rule!(bounds_hold_in_graphs, "cuGraphAddKernelNode",
+        "A kernel node with more threads than .maxntid allows is refused, at the latest at the launch."),
+    rule!(occupancy_does_not_ask_for_the_bound, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "Blocks with more threads than .maxntid allows are counted by their resources (seen on an H200)."),
+    rule!(broken_bound_spoils_nothing, "cuLaunchKernel", "After a refused launch the stream and the kernel work on."),
+    rule!(unknown_launch_attribute_is_refused, "cuLaunchKernelEx", "A number that is no launch attribute is refused."),
+    rule!(empty_configuration_is_refused, "cuLaunchKernelEx", "A configuration without blocks is refused."),
 ];
 
 fn launch(scene: &mut Scene, kernel: &str, block: [u32; 3]) -> Outcome<Code> {

@@ -11,127 +11,40 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "launches";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        zero_extents_are_refused,
-        "cuLaunchKernel",
-        "A grid or block of zero in any extent is refused."
-    ),
-    rule!(
-        large_blocks_are_refused,
-        "cuLaunchKernel",
-        "More threads in a block than the device allows are refused, in an extent and in all."
-    ),
-    rule!(
-        large_grids_are_refused,
-        "cuLaunchKernel",
-        "More blocks in y or z than the device allows are refused."
-    ),
-    rule!(
-        refused_launch_does_nothing,
-        "cuLaunchKernel",
-        "A refused launch executes nothing, and the stream remains usable."
-    ),
-    rule!(
-        null_kernel_is_refused,
-        "cuLaunchKernel",
-        "A null kernel is refused."
-    ),
-    rule!(
-        kernel_and_stream_of_one_context,
-        "cuLaunchKernel",
-        "A kernel is launched in streams of its own context only."
-    ),
-    rule!(
-        every_thread_runs_once,
-        "CUDA programming guide, thread hierarchy",
-        "Every thread of every block runs once."
-    ),
-    rule!(
-        kernels_see_their_shape,
-        "PTX ISA, special registers",
-        "A kernel sees the extents of its grid and of its blocks."
-    ),
-    rule!(
-        arguments_of_every_size,
-        "cuLaunchKernel",
-        "Arguments of one, two, four and eight bytes arrive as passed."
-    ),
-    rule!(
-        arguments_are_taken_at_the_call,
-        "cuLaunchKernel",
-        "A launch copies its arguments: changing the variables after the call has no effect."
-    ),
-    rule!(
-        arguments_in_one_buffer,
-        "CU_LAUNCH_PARAM_BUFFER_POINTER",
-        "Arguments may be passed packed in one buffer."
-    ),
-    rule!(
-        one_form_of_arguments,
-        "cuLaunchKernel",
-        "Arguments in both forms at once are refused."
-    ),
-    rule!(
-        maxntid_is_a_limit,
-        "PTX ISA, .maxntid",
-        "A launch with more threads than .maxntid declares is refused."
-    ),
-    rule!(
-        reqntid_is_the_only_shape,
-        "PTX ISA, .reqntid",
-        "A launch with another block than .reqntid declares is refused."
-    ),
-    rule!(
-        shared_memory_has_a_limit,
-        "cuLaunchKernel",
-        "More dynamic shared memory than the default limit is refused."
-    ),
-    rule!(
-        shared_memory_limit_can_be_raised,
-        "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
-        "With the attribute set, a kernel has dynamic shared memory up to the device's limit."
-    ),
-    rule!(
-        shared_memory_limit_has_a_limit,
-        "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
-        "The attribute cannot exceed the device's limit."
-    ),
-    rule!(
-        kernels_see_their_shared_memory,
-        "PTX ISA, %dynamic_smem_size",
-        "A kernel sees how much dynamic shared memory it was launched with."
-    ),
-    rule!(
-        attribute_threads,
-        "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK",
-        "The most threads of a block are the device's, or what .maxntid declares."
-    ),
-    rule!(
-        attribute_shared,
-        "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES",
-        "A kernel's static shared memory is the declared amount, without dynamic memory."
-    ),
-    rule!(
-        attribute_versions,
-        "CU_FUNC_ATTRIBUTE_PTX_VERSION",
-        "A kernel names the architecture of its PTX and of the code made of it."
-    ),
-    rule!(
-        attribute_registers,
-        "CU_FUNC_ATTRIBUTE_NUM_REGS",
-        "A kernel uses registers, and no more than 255."
-    ),
-    rule!(
-        unknown_attribute_is_refused,
-        "cuFuncGetAttribute",
-        "A number that is no attribute is refused."
-    ),
-    rule!(
-        configured_launch,
-        "cuLaunchKernelEx",
-        "A launch by configuration without attributes is a plain launch."
-    ),
+    rule!(zero_extents_are_refused, "cuLaunchKernel", "A grid or block of zero in any extent is refused."),
+    rule!(large_blocks_are_refused, "cuLaunchKernel",
+        "More threads in a block than the device allows are refused, in an extent and in all."),
+    rule!(large_grids_are_refused, "cuLaunchKernel", "More blocks in y or z than the device allows are refused."),
+    rule!(refused_launch_does_nothing, "cuLaunchKernel", "A refused launch executes nothing, and the stream remains usable."),
+    rule!(null_kernel_is_refused, "cuLaunchKernel", "A null kernel is refused."),
+    rule!(kernel_and_stream_of_one_context, "cuLaunchKernel", "A kernel is launched in streams of its own context only."),
+    rule!(every_thread_runs_once, "CUDA programming guide, thread hierarchy", "Every thread of every block runs once."),
+    rule!(kernels_see_their_shape, "PTX ISA, special registers", "A kernel sees the extents of its grid and of its blocks."),
+    rule!(arguments_of_every_size, "cuLaunchKernel", "Arguments of one, two, four and eight bytes arrive as passed."),
+    rule!(arguments_are_taken_at_the_call, "cuLaunchKernel",
+        "A launch copies its arguments: changing the variables after the call has no effect."),
+    rule!(arguments_in_one_buffer, "CU_LAUNCH_PARAM_BUFFER_POINTER", "Arguments may be passed packed in one buffer."),
+    rule!(one_form_of_arguments, "cuLaunchKernel", "Arguments in both forms at once are refused."),
+    rule!(maxntid_is_a_limit, "PTX ISA, .maxntid", "A launch with more threads than .maxntid declares is refused."),
+    rule!(reqntid_is_the_only_shape, "PTX ISA, .reqntid", "A launch with another block than .reqntid declares is refused."),
+    rule!(shared_memory_has_a_limit, "cuLaunchKernel", "More dynamic shared memory than the default limit is refused."),
+    rule!(shared_memory_limit_can_be_raised, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
+        "With the attribute set, a kernel has dynamic shared memory up to the device's limit."),
+    rule!(shared_memory_limit_has_a_limit, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
+        "The attribute cannot exceed the device's limit."),
+    rule!(kernels_see_their_shared_memory, "PTX ISA, %dynamic_smem_size",
+        "A kernel sees how much dynamic shared memory it was launched with."),
+    rule!(attribute_threads, "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK",
+        "The most threads of a block are the device's, or what .maxntid declares."),
+    rule!(attribute_shared, "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES",
+        "A kernel's static shared memory is the declared amount, without dynamic memory."),
+    rule!(attribute_versions, "CU_FUNC_ATTRIBUTE_PTX_VERSION",
+        "A kernel names the architecture of its PTX and of the code made of it."),
+    rule!(attribute_registers, "CU_FUNC_ATTRIBUTE_NUM_REGS", "A kernel uses registers, and no more than 255."),
+    rule!(unknown_attribute_is_refused, "cuFuncGetAttribute", "A number that is no attribute is refused."),
+    rule!(configured_launch, "cuLaunchKernelEx", "A launch by configuration without attributes is a plain launch."),
 ];
 
 /// The code of a launch of the kernel that does nothing.

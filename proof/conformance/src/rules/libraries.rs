@@ -11,97 +11,34 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "libraries";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        kernels_run_in_the_current_context,
-        "cuKernelGetFunction",
-        "A library's kernel has a function in the current context, which is launched."
-    ),
-    rule!(
-        kernels_are_launched_directly,
-        "cuLaunchKernel",
-        "A library's kernel may be launched by its own handle."
-    ),
-    rule!(
-        occupancy_is_known_of_kernels,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "A library's kernel may stand for its function in the current context."
-    ),
-    rule!(
-        missing_kernel_is_not_found,
-        "cuLibraryGetKernel",
-        "A name that is no kernel is not found."
-    ),
-    rule!(
-        kernels_are_counted_and_listed,
-        "cuLibraryEnumerateKernels",
-        "The list has as many kernels as the count says, all different."
-    ),
-    rule!(
-        kernel_knows_library_and_name,
-        "cuKernelGetLibrary",
-        "A kernel names its library and its name."
-    ),
-    rule!(
-        kernel_is_the_same_each_time,
-        "cuLibraryGetKernel",
-        "A kernel is found by its name, each time with the same handle."
-    ),
-    rule!(
-        module_has_the_same_functions,
-        "cuLibraryGetModule",
-        "The library's module in the current context has the kernel's function."
-    ),
-    rule!(
-        null_image_is_refused,
-        "cuLibraryLoadData",
-        "A null image is refused."
-    ),
-    rule!(
-        wrong_ptx_is_refused,
-        "cuLibraryLoadData",
-        "PTX with an error in it does not compile."
-    ),
-    rule!(
-        missing_file_is_not_found,
-        "cuLibraryLoadFromFile",
-        "A missing file gives the code 'file not found'."
-    ),
-    rule!(
-        contexts_have_their_own_variables,
-        "cuLibraryGetGlobal",
-        "A variable has another address in another context, and starts as declared there."
-    ),
-    rule!(
-        missing_variable_is_not_found,
-        "cuLibraryGetGlobal",
-        "A name that is no variable is not found."
-    ),
-    rule!(
-        attributes_are_of_a_device,
-        "cuKernelGetAttribute",
-        "A kernel's attribute is asked for by device, without a context."
-    ),
-    rule!(
-        attributes_reach_the_functions,
-        "cuKernelSetAttribute",
-        "An attribute that is set of a kernel is that of its function; those of the code cannot be set."
-    ),
-    rule!(
-        kernels_know_their_parameters,
-        "cuKernelGetParamInfo",
-        "Each parameter has the offset and the size of its type; an index behind the last one is refused."
-    ),
-    rule!(
-        library_outlives_the_context,
-        "cuLibraryLoadData",
-        "A library loaded while one context was current works in another when the first is destroyed."
-    ),
-    rule!(
-        loading_needs_no_context,
-        "cuLibraryLoadData",
-        "A library is loaded while no context is current."
-    ),
+    rule!(kernels_run_in_the_current_context, "cuKernelGetFunction",
+        "A library's kernel has a function in the current context, which is launched."),
+    rule!(kernels_are_launched_directly, "cuLaunchKernel", "A library's kernel may be launched by its own handle."),
+    rule!(occupancy_is_known_of_kernels, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "A library's kernel may stand for its function in the current context."),
+    rule!(missing_kernel_is_not_found, "cuLibraryGetKernel", "A name that is no kernel is not found."),
+    rule!(kernels_are_counted_and_listed, "cuLibraryEnumerateKernels",
+        "The list has as many kernels as the count says, all different."),
+    rule!(kernel_knows_library_and_name, "cuKernelGetLibrary", "A kernel names its library and its name."),
+    rule!(kernel_is_the_same_each_time, "cuLibraryGetKernel", "A kernel is found by its name, each time with the same handle."),
+    rule!(module_has_the_same_functions, "cuLibraryGetModule",
+        "The library's module in the current context has the kernel's function."),
+    rule!(null_image_is_refused, "cuLibraryLoadData", "A null image is refused."),
+    rule!(wrong_ptx_is_refused, "cuLibraryLoadData", "PTX with an error in it does not compile."),
+    rule!(missing_file_is_not_found, "cuLibraryLoadFromFile", "A missing file gives the code 'file not found'."),
+    rule!(contexts_have_their_own_variables, "cuLibraryGetGlobal",
+        "A variable has another address in another context, and starts as declared there."),
+    rule!(missing_variable_is_not_found, "cuLibraryGetGlobal", "A name that is no variable is not found."),
+    rule!(attributes_are_of_a_device, "cuKernelGetAttribute", "A kernel's attribute is asked for by device, without a context."),
+    rule!(attributes_reach_the_functions, "cuKernelSetAttribute",
+        "An attribute that is set of a kernel is that of its function; those of the code cannot be set."),
+    rule!(kernels_know_their_parameters, "cuKernelGetParamInfo",
+        "Each parameter has the offset and the size of its type; an index behind the last one is refused."),
+    rule!(library_outlives_the_context, "cuLibraryLoadData",
+        "A library loaded while one context was current works in another when the first is destroyed."),
+    rule!(loading_needs_no_context, "cuLibraryLoadData", "A library is loaded while no context is current."),
 ];
 
 /// Loads an image: the code, and the library.

@@ -13,72 +13,26 @@ use crate::{cu, holds, ok, rule, same};
 const FAMILY: &str = "links";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        one_text_becomes_an_image,
-        "cuLinkComplete",
-        "The image linked of one PTX text loads as a module with its kernels."
-    ),
-    rule!(
-        functions_of_another_text_are_called,
-        "cuLinkAddData",
-        "A kernel calls a function that another text defines."
-    ),
-    rule!(
-        variables_of_another_text_are_read,
-        "cuLinkAddData",
-        "A kernel reads a variable that another text defines."
-    ),
-    rule!(
-        local_symbols_stay_apart,
-        "PTX ISA, linking directives",
-        "Symbols of one name that are not visible belong to their own texts."
-    ),
-    rule!(
-        weak_definitions_give_way,
-        "PTX ISA, .weak",
-        "A weak definition gives way to one that is not weak."
-    ),
-    rule!(
-        image_is_a_library,
-        "cuLibraryLoadData",
-        "The image that was linked loads as a library."
-    ),
-    rule!(
-        files_are_added,
-        "cuLinkAddFile",
-        "A file is added as its text is; a missing file gives the code 'file not found'."
-    ),
-    rule!(
-        missing_function_is_an_error,
-        "cuLinkComplete",
-        "A function that no text defines is an error, at the latest when the link is completed."
-    ),
-    rule!(
-        second_definition_is_an_error,
-        "cuLinkAddData",
-        "A symbol that two texts define is an error, at the latest when the link is completed."
-    ),
-    rule!(
-        wrong_ptx_is_refused,
-        "cuLinkAddData",
-        "PTX with an error in it is refused when it is added."
-    ),
-    rule!(
-        unknown_kind_of_input_is_refused,
-        "cuLinkAddData",
-        "A number that is no kind of input is refused."
-    ),
-    rule!(
-        log_says_what_is_wrong,
-        "CU_JIT_ERROR_LOG_BUFFER",
-        "A buffer for the error log receives text when PTX does not compile."
-    ),
-    rule!(
-        log_stays_in_its_buffer,
-        "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",
-        "A log that is longer than its buffer is cut off, and ends with a zero."
-    ),
+    rule!(one_text_becomes_an_image, "cuLinkComplete", "The image linked of one PTX text loads as a module with its kernels."),
+    rule!(functions_of_another_text_are_called, "cuLinkAddData", "A kernel calls a function that another text defines."),
+    rule!(variables_of_another_text_are_read, "cuLinkAddData", "A kernel reads a variable that another text defines."),
+    rule!(local_symbols_stay_apart, "PTX ISA, linking directives",
+        "Symbols of one name that are not visible belong to their own texts."),
+    rule!(weak_definitions_give_way, "PTX ISA, .weak", "A weak definition gives way to one that is not weak."),
+    rule!(image_is_a_library, "cuLibraryLoadData", "The image that was linked loads as a library."),
+    rule!(files_are_added, "cuLinkAddFile", "A file is added as its text is; a missing file gives the code 'file not found'."),
+    rule!(missing_function_is_an_error, "cuLinkComplete",
+        "A function that no text defines is an error, at the latest when the link is completed."),
+    rule!(second_definition_is_an_error, "cuLinkAddData",
+        "A symbol that two texts define is an error, at the latest when the link is completed."),
+    rule!(wrong_ptx_is_refused, "cuLinkAddData", "PTX with an error in it is refused when it is added."),
+    rule!(unknown_kind_of_input_is_refused, "cuLinkAddData", "A number that is no kind of input is refused."),
+    rule!(log_says_what_is_wrong, "CU_JIT_ERROR_LOG_BUFFER",
+        "A buffer for the error log receives text when PTX does not compile."),
+    rule!(log_stays_in_its_buffer, "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",
+        "A log that is longer than its buffer is cut off, and ends with a zero."),
 ];
 
 /// `CU_JIT_INPUT_PTX`.

@@ -11,147 +11,45 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "memory";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        zero_bytes_are_refused,
-        "cuMemAlloc",
-        "Allocating zero bytes is refused."
-    ),
-    rule!(
-        a_place_for_the_address_is_needed,
-        "cuMemAlloc",
-        "Allocating without a place for the address is refused."
-    ),
-    rule!(
-        addresses_are_aligned_to_256,
-        "CUDA programming guide, device memory accesses",
-        "Every allocation starts at a multiple of 256 bytes."
-    ),
-    rule!(
-        allocations_do_not_overlap,
-        "cuMemAlloc",
-        "Allocations that live at the same time share no byte."
-    ),
-    rule!(
-        more_than_there_is_is_refused,
-        "cuMemAlloc",
-        "Allocating more than the device has is out of memory, and the context works on."
-    ),
-    rule!(
-        absurd_size_is_refused,
-        "cuMemAlloc",
-        "Allocating 2^60 bytes is out of memory."
-    ),
-    rule!(
-        free_memory_falls,
-        "cuMemGetInfo",
-        "An allocation takes at least its bytes from the device's free memory."
-    ),
-    rule!(
-        null_is_freed_in_vain,
-        "cuMemFree",
-        "Freeing null does nothing."
-    ),
-    rule!(
-        freeing_twice_is_refused,
-        "cuMemFree",
-        "Freeing memory twice is refused."
-    ),
-    rule!(
-        freeing_waits_for_all_streams,
-        "CUDA programming guide, stream-ordered memory allocator",
-        "Freeing memory waits for the work of all streams, whether or not they use it."
-    ),
-    rule!(
-        freeing_the_middle_is_refused,
-        "cuMemFree",
-        "Only the start of an allocation frees it."
-    ),
-    rule!(
-        host_memory_is_not_freed_as_device_memory,
-        "cuMemFree",
-        "Freeing page-locked memory as device memory is refused."
-    ),
-    rule!(
-        range_of_an_inner_address,
-        "cuMemGetAddressRange",
-        "An address inside an allocation names its start and the bytes that were asked for."
-    ),
-    rule!(
-        range_outputs_are_optional,
-        "cuMemGetAddressRange",
-        "Either of the two outputs may be left out."
-    ),
-    rule!(
-        range_of_no_allocation_is_not_found,
-        "cuMemGetAddressRange",
-        "An address outside every allocation is not found."
-    ),
-    rule!(
-        pitch_holds_the_row,
-        "cuMemAllocPitch",
-        "The pitch is at least the row's width, and every row starts at an aligned address."
-    ),
-    rule!(
-        pitch_needs_an_element_size,
-        "cuMemAllocPitch",
-        "An element size that is not 4, 8 or 16 is refused."
-    ),
-    rule!(
-        pitch_of_nothing_is_refused,
-        "cuMemAllocPitch",
-        "Rows of zero bytes are refused."
-    ),
-    rule!(
-        freed_memory_cannot_be_copied,
-        "cuMemFree",
-        "Copying from memory that was freed is refused."
-    ),
-    rule!(
-        device_pointers_say_so,
-        "cuPointerGetAttribute",
-        "Device memory has the memory type device, and its own address as device pointer."
-    ),
-    rule!(
-        device_memory_has_no_host_pointer,
-        "cuPointerGetAttribute",
-        "Asking device memory for a host pointer is refused."
-    ),
-    rule!(
-        pointer_names_its_context_and_device,
-        "cuPointerGetAttribute",
-        "An address names the context and the device it was allocated in."
-    ),
-    rule!(
-        pointer_names_its_range,
-        "cuPointerGetAttribute",
-        "An inner address names the start and the size of its allocation."
-    ),
-    rule!(
-        buffer_ids_are_unique,
-        "cuPointerGetAttribute",
-        "Every allocation has an identifier of its own, also at an address used before."
-    ),
-    rule!(
-        plain_memory_is_not_managed,
-        "cuPointerGetAttribute",
-        "Memory of cuMemAlloc is not managed."
-    ),
-    rule!(
-        unknown_pointer_is_refused,
-        "cuPointerGetAttribute",
-        "An address that CUDA does not know is refused."
-    ),
-    rule!(
-        unknown_pointer_attributes_are_zero,
-        "cuPointerGetAttributes",
-        "Several attributes of an address that CUDA does not know are zero, without an error."
-    ),
-    rule!(
-        unknown_pointer_attribute_is_refused,
-        "cuPointerGetAttribute",
-        "A number that is no attribute is refused."
-    ),
+    rule!(zero_bytes_are_refused, "cuMemAlloc", "Allocating zero bytes is refused."),
+    rule!(a_place_for_the_address_is_needed, "cuMemAlloc", "Allocating without a place for the address is refused."),
+    rule!(addresses_are_aligned_to_256, "CUDA programming guide, device memory accesses",
+        "Every allocation starts at a multiple of 256 bytes."),
+    rule!(allocations_do_not_overlap, "cuMemAlloc", "Allocations that live at the same time share no byte."),
+    rule!(more_than_there_is_is_refused, "cuMemAlloc",
+        "Allocating more than the device has is out of memory, and the context works on."),
+    rule!(absurd_size_is_refused, "cuMemAlloc", "Allocating 2^60 bytes is out of memory."),
+    rule!(free_memory_falls, "cuMemGetInfo", "An allocation takes at least its bytes from the device's free memory."),
+    rule!(null_is_freed_in_vain, "cuMemFree", "Freeing null does nothing."),
+    rule!(freeing_twice_is_refused, "cuMemFree", "Freeing memory twice is refused."),
+    rule!(freeing_waits_for_all_streams, "CUDA programming guide, stream-ordered memory allocator",
+        "Freeing memory waits for the work of all streams, whether or not they use it."),
+    rule!(freeing_the_middle_is_refused, "cuMemFree", "Only the start of an allocation frees it."),
+    rule!(host_memory_is_not_freed_as_device_memory, "cuMemFree", "Freeing page-locked memory as device memory is refused."),
+    rule!(range_of_an_inner_address, "cuMemGetAddressRange",
+        "An address inside an allocation names its start and the bytes that were asked for."),
+    rule!(range_outputs_are_optional, "cuMemGetAddressRange", "Either of the two outputs may be left out."),
+    rule!(range_of_no_allocation_is_not_found, "cuMemGetAddressRange", "An address outside every allocation is not found."),
+    rule!(pitch_holds_the_row, "cuMemAllocPitch",
+        "The pitch is at least the row's width, and every row starts at an aligned address."),
+    rule!(pitch_needs_an_element_size, "cuMemAllocPitch", "An element size that is not 4, 8 or 16 is refused."),
+    rule!(pitch_of_nothing_is_refused, "cuMemAllocPitch", "Rows of zero bytes are refused."),
+    rule!(freed_memory_cannot_be_copied, "cuMemFree", "Copying from memory that was freed is refused."),
+    rule!(device_pointers_say_so, "cuPointerGetAttribute",
+        "Device memory has the memory type device, and its own address as device pointer."),
+    rule!(device_memory_has_no_host_pointer, "cuPointerGetAttribute", "Asking device memory for a host pointer is refused."),
+    rule!(pointer_names_its_context_and_device, "cuPointerGetAttribute",
+        "An address names the context and the device it was allocated in."),
+    rule!(pointer_names_its_range, "cuPointerGetAttribute", "An inner address names the start and the size of its allocation."),
+    rule!(buffer_ids_are_unique, "cuPointerGetAttribute",
+        "Every allocation has an identifier of its own, also at an address used before."),
+    rule!(plain_memory_is_not_managed, "cuPointerGetAttribute", "Memory of cuMemAlloc is not managed."),
+    rule!(unknown_pointer_is_refused, "cuPointerGetAttribute", "An address that CUDA does not know is refused."),
+    rule!(unknown_pointer_attributes_are_zero, "cuPointerGetAttributes",
+        "Several attributes of an address that CUDA does not know are zero, without an error."),
+    rule!(unknown_pointer_attribute_is_refused, "cuPointerGetAttribute", "A number that is no attribute is refused."),
 ];
 
 fn allocate(bytes: usize) -> Outcome<Address> {

@@ -6,6 +6,7 @@ mod box_limits;
 mod boxes;
 mod capture;
 mod capture_limits;
+mod capture_modes;
 mod capture_nodes;
 mod context_threads;
 mod contexts;
@@ -20,6 +21,7 @@ mod faults;
 mod graph_launches;
 mod graph_memory;
 mod graph_nodes;
+mod graph_updates;
 mod graphs;
 mod host_calls;
 mod host_functions;
@@ -91,10 +93,12 @@ const FAMILIES: &[&[Rule]] = &[
     pool_order::RULES,
     capture::RULES,
     capture_limits::RULES,
+    capture_modes::RULES,
     capture_nodes::RULES,
     graphs::RULES,
     graph_launches::RULES,
     graph_nodes::RULES,
+    graph_updates::RULES,
     graph_memory::RULES,
     tensors::RULES,
 ];

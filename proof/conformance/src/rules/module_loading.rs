@@ -8,57 +8,23 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "module_loading";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        mode_is_what_the_environment_asks_for,
-        "cuModuleGetLoadingMode",
-        "With CUDA_MODULE_LOADING=EAGER in the environment the mode is eager."
-    ),
-    rule!(
-        eager_kernels_are_loaded,
-        "cuFuncIsLoaded",
-        "A kernel of a module loaded eagerly is loaded, and may be asked for again."
-    ),
-    rule!(
-        kernels_are_listed,
-        "cuModuleEnumerateFunctions",
-        "The list has the requested number of kernels, all different."
-    ),
-    rule!(
-        kernels_have_names,
-        "cuFuncGetName",
-        "A kernel of the list is found by its name."
-    ),
-    rule!(
-        file_without_ptx_is_refused,
-        "cuModuleLoad",
-        "A file that is there but holds no code is refused."
-    ),
-    rule!(
-        file_loads_as_data_does,
-        "cuModuleLoad",
-        "PTX in a file becomes a module."
-    ),
-    rule!(
-        unloaded_module_is_gone,
-        "cuModuleUnload",
-        "Unloading frees the module's variables: their addresses are no longer valid."
-    ),
-    rule!(
-        module_belongs_to_its_context,
-        "cuModuleLoadData",
-        "The same text loaded in two contexts gives kernels that run in their own contexts."
-    ),
-    rule!(
-        info_log_and_options_are_taken,
-        "cuModuleLoadDataEx",
-        "Options for optimisation and for the information log are taken."
-    ),
-    rule!(
-        text_without_kernels_loads,
-        "cuModuleLoadData",
-        "PTX without kernels gives a module without kernels."
-    ),
+    rule!(mode_is_what_the_environment_asks_for, "cuModuleGetLoadingMode",
+        "With CUDA_MODULE_LOADING=EAGER in the environment the mode is eager."),
+    rule!(eager_kernels_are_loaded, "cuFuncIsLoaded",
+        "A kernel of a module loaded eagerly is loaded, and may be asked for again."),
+    rule!(kernels_are_listed, "cuModuleEnumerateFunctions", "The list has the requested number of kernels, all different."),
+    rule!(kernels_have_names, "cuFuncGetName", "A kernel of the list is found by its name."),
+    rule!(file_without_ptx_is_refused, "cuModuleLoad", "A file that is there but holds no code is refused."),
+    rule!(file_loads_as_data_does, "cuModuleLoad", "PTX in a file becomes a module."),
+    rule!(unloaded_module_is_gone, "cuModuleUnload",
+        "Unloading frees the module's variables: their addresses are no longer valid."),
+    rule!(module_belongs_to_its_context, "cuModuleLoadData",
+        "The same text loaded in two contexts gives kernels that run in their own contexts."),
+    rule!(info_log_and_options_are_taken, "cuModuleLoadDataEx",
+        "Options for optimisation and for the information log are taken."),
+    rule!(text_without_kernels_loads, "cuModuleLoadData", "PTX without kernels gives a module without kernels."),
 ];
 
 const HEADER: &str = ".version 6.3\n.target sm_70\n.address_size 64\n";

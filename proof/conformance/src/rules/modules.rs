@@ -11,117 +11,34 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "modules";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        wrong_ptx_is_refused,
-        "cuModuleLoadData",
-        "PTX with an error in it does not compile."
-    ),
-    rule!(
-        newer_ptx_is_refused,
-        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-        "PTX of a version that the driver does not know is refused."
-    ),
-    rule!(
-        null_image_is_refused,
-        "cuModuleLoadData",
-        "A null image is refused."
-    ),
-    rule!(
-        missing_file_is_not_found,
-        "cuModuleLoad",
-        "A missing file gives the code 'file not found'."
-    ),
-    rule!(
-        the_log_says_why,
-        "cuModuleLoadDataEx",
-        "A buffer for the error log receives text when PTX does not compile."
-    ),
-    rule!(
-        kernels_are_found_by_name,
-        "cuModuleGetFunction",
-        "A kernel is found by its name, each time with the same handle."
-    ),
-    rule!(
-        missing_kernel_is_not_found,
-        "cuModuleGetFunction",
-        "A name that is no kernel is not found."
-    ),
-    rule!(
-        variable_is_no_kernel,
-        "cuModuleGetFunction",
-        "The name of a variable is no kernel's."
-    ),
-    rule!(
-        null_name_is_refused,
-        "cuModuleGetFunction",
-        "A null name is refused."
-    ),
-    rule!(
-        kernels_are_counted,
-        "cuModuleGetFunctionCount",
-        "The count is that of the module's kernels."
-    ),
-    rule!(
-        kernel_knows_its_module,
-        "cuFuncGetModule",
-        "A kernel names the module it belongs to."
-    ),
-    rule!(
-        variables_have_address_and_size,
-        "cuModuleGetGlobal",
-        "A variable is found by its name, with the size it was declared with."
-    ),
-    rule!(
-        either_output_may_be_left_out,
-        "cuModuleGetGlobal",
-        "Address and size may each be left out."
-    ),
-    rule!(
-        missing_variable_is_not_found,
-        "cuModuleGetGlobal",
-        "A name that is no variable is not found."
-    ),
-    rule!(
-        variables_start_as_declared,
-        "PTX ISA, initializers",
-        "A variable holds its initial value, or zero."
-    ),
-    rule!(
-        variables_hold_addresses,
-        "PTX ISA, initializers",
-        "A variable starts with the address of another; an array has zeros behind its declared values."
-    ),
-    rule!(
-        constants_are_variables_too,
-        "cuModuleGetGlobal",
-        "A variable of the constant space is found and holds its value."
-    ),
-    rule!(
-        kernels_use_their_variables,
-        "cuModuleGetGlobal",
-        "A kernel changes the variable that the host reads."
-    ),
-    rule!(
-        every_load_has_its_own_variables,
-        "cuModuleLoadData",
-        "The same text loaded twice gives two sets of variables and kernels."
-    ),
-    rule!(
-        variables_are_not_freed,
-        "cuMemFree",
-        "A variable of a module is not the program's to free."
-    ),
-    rule!(
-        parameters_have_offset_and_size,
-        "cuFuncGetParamInfo",
-        "Each parameter has the offset and the size of its type."
-    ),
-    rule!(
-        no_more_parameters,
-        "cuFuncGetParamInfo",
-        "An index behind the last parameter is refused."
-    ),
+    rule!(wrong_ptx_is_refused, "cuModuleLoadData", "PTX with an error in it does not compile."),
+    rule!(newer_ptx_is_refused, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+        "PTX of a version that the driver does not know is refused."),
+    rule!(null_image_is_refused, "cuModuleLoadData", "A null image is refused."),
+    rule!(missing_file_is_not_found, "cuModuleLoad", "A missing file gives the code 'file not found'."),
+    rule!(the_log_says_why, "cuModuleLoadDataEx", "A buffer for the error log receives text when PTX does not compile."),
+    rule!(kernels_are_found_by_name, "cuModuleGetFunction", "A kernel is found by its name, each time with the same handle."),
+    rule!(missing_kernel_is_not_found, "cuModuleGetFunction", "A name that is no kernel is not found."),
+    rule!(variable_is_no_kernel, "cuModuleGetFunction", "The name of a variable is no kernel's."),
+    rule!(null_name_is_refused, "cuModuleGetFunction", "A null name is refused."),
+    rule!(kernels_are_counted, "cuModuleGetFunctionCount", "The count is that of the module's kernels."),
+    rule!(kernel_knows_its_module, "cuFuncGetModule", "A kernel names the module it belongs to."),
+    rule!(variables_have_address_and_size, "cuModuleGetGlobal",
+        "A variable is found by its name, with the size it was declared with."),
+    rule!(either_output_may_be_left_out, "cuModuleGetGlobal", "Address and size may each be left out."),
+    rule!(missing_variable_is_not_found, "cuModuleGetGlobal", "A name that is no variable is not found."),
+    rule!(variables_start_as_declared, "PTX ISA, initializers", "A variable holds its initial value, or zero."),
+    rule!(variables_hold_addresses, "PTX ISA, initializers",
+        "A variable starts with the address of another; an array has zeros behind its declared values."),
+    rule!(constants_are_variables_too, "cuModuleGetGlobal", "A variable of the constant space is found and holds its value."),
+    rule!(kernels_use_their_variables, "cuModuleGetGlobal", "A kernel changes the variable that the host reads."),
+    rule!(every_load_has_its_own_variables, "cuModuleLoadData",
+        "The same text loaded twice gives two sets of variables and kernels."),
+    rule!(variables_are_not_freed, "cuMemFree", "A variable of a module is not the program's to free."),
+    rule!(parameters_have_offset_and_size, "cuFuncGetParamInfo", "Each parameter has the offset and the size of its type."),
+    rule!(no_more_parameters, "cuFuncGetParamInfo", "An index behind the last parameter is refused."),
 ];
 
 fn load(text: &str) -> Code {

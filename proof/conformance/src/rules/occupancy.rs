@@ -8,52 +8,25 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "occupancy";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        threads_limit_the_blocks,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "Blocks of 1024 threads fit as often as the multiprocessor's threads allow."
-    ),
-    rule!(
-        small_blocks_are_limited_too,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "Blocks of one warp fit no more often than the multiprocessor's limit of blocks."
-    ),
-    rule!(
-        shared_memory_limits_the_blocks,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "With dynamic shared memory fewer blocks fit, and together they do not exceed the multiprocessor's memory."
-    ),
-    rule!(
-        block_of_zero_threads_is_refused,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "A block of zero threads is refused."
-    ),
-    rule!(
-        unknown_flags_are_refused,
-        "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-        "Flags that do not exist are refused."
-    ),
-    rule!(
-        suggestion_fills_the_device,
-        "cuOccupancyMaxPotentialBlockSize",
-        "The suggested grid is the number of blocks of the suggested size that all multiprocessors hold at once."
-    ),
-    rule!(
-        suggestion_keeps_the_limit,
-        "cuOccupancyMaxPotentialBlockSize",
-        "The suggested block is no larger than the limit given."
-    ),
-    rule!(
-        suggestion_keeps_the_kernels_bound,
-        "cuOccupancyMaxPotentialBlockSize",
-        "The suggested block is no larger than .maxntid allows."
-    ),
-    rule!(
-        available_shared_memory_fits,
-        "cuOccupancyAvailableDynamicSMemPerBlock",
-        "With the reported available shared memory, the requested number of blocks fits."
-    ),
+    rule!(threads_limit_the_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "Blocks of 1024 threads fit as often as the multiprocessor's threads allow."),
+    rule!(small_blocks_are_limited_too, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "Blocks of one warp fit no more often than the multiprocessor's limit of blocks."),
+    rule!(shared_memory_limits_the_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "With dynamic shared memory fewer blocks fit, and together they do not exceed the multiprocessor's memory."),
+    rule!(block_of_zero_threads_is_refused, "cuOccupancyMaxActiveBlocksPerMultiprocessor", "A block of zero threads is refused."),
+    rule!(unknown_flags_are_refused, "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        "Flags that do not exist are refused."),
+    rule!(suggestion_fills_the_device, "cuOccupancyMaxPotentialBlockSize",
+        "The suggested grid is the number of blocks of the suggested size that all multiprocessors hold at once."),
+    rule!(suggestion_keeps_the_limit, "cuOccupancyMaxPotentialBlockSize",
+        "The suggested block is no larger than the limit given."),
+    rule!(suggestion_keeps_the_kernels_bound, "cuOccupancyMaxPotentialBlockSize",
+        "The suggested block is no larger than .maxntid allows."),
+    rule!(available_shared_memory_fits, "cuOccupancyAvailableDynamicSMemPerBlock",
+        "With the reported available shared memory, the requested number of blocks fits."),
 ];
 
 fn active(function: Handle, threads: i32, shared_bytes: usize) -> Outcome<i32> {

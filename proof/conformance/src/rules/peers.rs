@@ -8,153 +8,52 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "peers";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        own_memory_is_no_peers,
-        "cuDeviceCanAccessPeer",
-        "A device is no peer of its own."
-    ),
-    rule!(
-        own_context_is_no_peer,
-        "cuCtxEnablePeerAccess",
-        "A context cannot enable access to itself."
-    ),
-    rule!(
-        twin_context_is_no_peer,
-        "cuCtxEnablePeerAccess",
-        "A context cannot enable access to another context of its own device."
-    ),
-    rule!(
-        peers_are_devices,
-        "cuDeviceCanAccessPeer",
-        "Asking about a device that does not exist is refused."
-    ),
-    rule!(
-        copies_between_contexts,
-        "cuMemcpyPeer",
-        "cuMemcpyPeer copies between two contexts of one device; both are needed."
-    ),
-    rule!(
-        boxes_between_contexts,
-        "cuMemcpy3DPeer",
-        "A box is copied between contexts, and the bytes around it stay."
-    ),
-    rule!(
-        synchronous_copies_take_their_turn,
-        "cuMemcpyPeer",
-        "cuMemcpyPeer comes after the earlier work of both contexts' streams, and before their later work."
-    ),
-    rule!(
-        devices_differ,
-        "cuDeviceGetUuid",
-        "Two devices have different UUIDs, and each is found by its bus identifier."
-    ),
-    rule!(
-        primary_contexts_are_of_their_device,
-        "cuDevicePrimaryCtxRetain",
-        "Each device has a primary context of its own, and counts its retains."
-    ),
-    rule!(
-        contexts_are_of_their_device,
-        "cuCtxGetDevice",
-        "A context made on the second device says so, and so does memory allocated in it."
-    ),
-    rule!(
-        copies_between_devices,
-        "cuMemcpyPeer",
-        "cuMemcpyPeer copies between devices, whether access is enabled or not."
-    ),
-    rule!(
-        unified_copies_between_devices,
-        "cuMemcpy",
-        "cuMemcpy copies between devices by their addresses."
-    ),
-    rule!(
-        events_order_devices,
-        "cuStreamWaitEvent",
-        "A stream of one device waits for an event of another."
-    ),
-    rule!(
-        events_are_recorded_on_their_device,
-        "cuEventRecord",
-        "An event is not recorded in a stream of another device."
-    ),
-    rule!(
-        access_is_enabled_once,
-        "cuCtxEnablePeerAccess",
-        "Enabling access that is enabled is refused, and so is disabling access that is not."
-    ),
-    rule!(
-        access_takes_no_flags,
-        "cuCtxEnablePeerAccess",
-        "Enabling access takes no flags."
-    ),
-    rule!(
-        kernels_reach_peer_memory,
-        "cuCtxEnablePeerAccess",
-        "With access enabled a kernel stores into the memory of another device."
-    ),
-    rule!(
-        asynchronous_copies_between_devices,
-        "cuMemcpyPeerAsync",
-        "cuMemcpyPeerAsync keeps the order of its stream and does not wait."
-    ),
-    rule!(
-        copies_between_devices_refuse_null,
-        "cuMemcpyPeer",
-        "A copy between devices from a null address is refused."
-    ),
-    rule!(
-        attributes_need_two_devices,
-        "cuDeviceGetP2PAttribute",
-        "Asking for an attribute between a device and itself is refused."
-    ),
-    rule!(
-        access_is_of_one_direction,
-        "cuCtxEnablePeerAccess",
-        "Access enabled from one context to another is not enabled the other way."
-    ),
-    rule!(
-        streams_are_of_their_device,
-        "cuLaunchKernel",
-        "A kernel of one device is not launched in a stream of another."
-    ),
-    rule!(
-        pool_grants_access,
-        "cuMemPoolSetAccess",
-        "A pool is accessed by another device from when it grants that until it takes that back."
-    ),
-    rule!(
-        granted_pools_are_reached,
-        "cuMemPoolSetAccess",
-        "A kernel stores into a pool of another device that has granted access, without access between contexts."
-    ),
-    rule!(
-        access_opens_no_pools,
-        "cuMemPoolSetAccess",
-        "Access between contexts does not let a kernel store into a pool that has not granted access."
-    ).in_process(),
-    rule!(
-        streams_device_serves,
-        "cuMemAllocAsync",
-        "Memory is taken from the pool of the stream's device, whichever context is current."
-    ),
-    rule!(
-        a_device_takes_its_own_pools,
-        "cuDeviceSetMemPool",
-        "A pool of another device cannot be a device's current pool."
-    ),
-    rule!(
-        without_access_kernels_fail,
-        "cuCtxEnablePeerAccess",
-        "Without access enabled a kernel that stores into the memory of another device fails."
-    )
-    .in_process(),
-    rule!(
-        disabled_access_ends,
-        "cuCtxDisablePeerAccess",
-        "After access is disabled a kernel that stores into the memory of another device fails."
-    ).in_process(),
+    rule!(own_memory_is_no_peers, "cuDeviceCanAccessPeer", "A device is no peer of its own."),
+    rule!(own_context_is_no_peer, "cuCtxEnablePeerAccess", "A context cannot enable access to itself."),
+    rule!(twin_context_is_no_peer, "cuCtxEnablePeerAccess",
+        "A context cannot enable access to another context of its own device."),
+    rule!(peers_are_devices, "cuDeviceCanAccessPeer", "Asking about a device that does not exist is refused."),
+    rule!(copies_between_contexts, "cuMemcpyPeer", "cuMemcpyPeer copies between two contexts of one device; both are needed."),
+    rule!(boxes_between_contexts, "cuMemcpy3DPeer", "A box is copied between contexts, and the bytes around it stay."),
+    rule!(synchronous_copies_take_their_turn, "cuMemcpyPeer",
+        "cuMemcpyPeer comes after the earlier work of both contexts' streams, and before their later work."),
+    rule!(devices_differ, "cuDeviceGetUuid", "Two devices have different UUIDs, and each is found by its bus identifier."),
+    rule!(primary_contexts_are_of_their_device, "cuDevicePrimaryCtxRetain",
+        "Each device has a primary context of its own, and counts its retains."),
+    rule!(contexts_are_of_their_device, "cuCtxGetDevice",
+        "A context made on the second device says so, and so does memory allocated in it."),
+    rule!(copies_between_devices, "cuMemcpyPeer", "cuMemcpyPeer copies between devices, whether access is enabled or not."),
+    rule!(unified_copies_between_devices, "cuMemcpy", "cuMemcpy copies between devices by their addresses."),
+    rule!(events_order_devices, "cuStreamWaitEvent", "A stream of one device waits for an event of another."),
+    rule!(events_are_recorded_on_their_device, "cuEventRecord", "An event is not recorded in a stream of another device."),
+    rule!(access_is_enabled_once, "cuCtxEnablePeerAccess",
+        "Enabling access that is enabled is refused, and so is disabling access that is not."),
+    rule!(access_takes_no_flags, "cuCtxEnablePeerAccess", "Enabling access takes no flags."),
+    rule!(kernels_reach_peer_memory, "cuCtxEnablePeerAccess",
+        "With access enabled a kernel stores into the memory of another device."),
+    rule!(asynchronous_copies_between_devices, "cuMemcpyPeerAsync",
+        "cuMemcpyPeerAsync keeps the order of its stream and does not wait."),
+    rule!(copies_between_devices_refuse_null, "cuMemcpyPeer", "A copy between devices from a null address is refused."),
+    rule!(attributes_need_two_devices, "cuDeviceGetP2PAttribute",
+        "Asking for an attribute between a device and itself is refused."),
+    rule!(access_is_of_one_direction, "cuCtxEnablePeerAccess",
+        "Access enabled from one context to another is not enabled the other way."),
+    rule!(streams_are_of_their_device, "cuLaunchKernel", "A kernel of one device is not launched in a stream of another."),
+    rule!(pool_grants_access, "cuMemPoolSetAccess",
+        "A pool is accessed by another device from when it grants that until it takes that back."),
+    rule!(granted_pools_are_reached, "cuMemPoolSetAccess",
+        "A kernel stores into a pool of another device that has granted access, without access between contexts."),
+    rule!(access_opens_no_pools, "cuMemPoolSetAccess",
+        "Access between contexts does not let a kernel store into a pool that has not granted access.").in_process(),
+    rule!(streams_device_serves, "cuMemAllocAsync",
+        "Memory is taken from the pool of the stream's device, whichever context is current."),
+    rule!(a_device_takes_its_own_pools, "cuDeviceSetMemPool", "A pool of another device cannot be a device's current pool."),
+    rule!(without_access_kernels_fail, "cuCtxEnablePeerAccess",
+        "Without access enabled a kernel that stores into the memory of another device fails.").in_process(),
+    rule!(disabled_access_ends, "cuCtxDisablePeerAccess",
+        "After access is disabled a kernel that stores into the memory of another device fails.").in_process(),
 ];
 
 fn create(device: i32) -> Outcome<Handle> {

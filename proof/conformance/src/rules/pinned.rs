@@ -11,107 +11,33 @@ use crate::{cu, gives, ok, rule, same};
 const FAMILY: &str = "pinned";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        zero_bytes_are_no_error,
-        "cuMemAllocHost",
-        "Allocating zero bytes of page-locked memory succeeds, and gives null."
-    ),
-    rule!(
-        more_than_there_is_is_refused,
-        "cuMemHostAlloc",
-        "Allocating 2^50 bytes of page-locked memory is out of memory."
-    ),
-    rule!(
-        unknown_flags_are_refused,
-        "cuMemHostAlloc",
-        "Flags that do not exist are refused."
-    ),
-    rule!(
-        flags_are_kept,
-        "cuMemHostGetFlags",
-        "The flags of an allocation are among those reported for it."
-    ),
-    rule!(
-        flags_of_other_memory_are_refused,
-        "cuMemHostGetFlags",
-        "Memory that is not page-locked has no flags."
-    ),
-    rule!(
-        device_uses_the_host_address,
-        "cuMemHostGetDevicePointer",
-        "Under unified addressing the device pointer is the host pointer."
-    ),
-    rule!(
-        device_pointer_flags_must_be_zero,
-        "cuMemHostGetDevicePointer",
-        "The call takes no flags."
-    ),
-    rule!(
-        kernels_write_it,
-        "CUDA programming guide, mapped memory",
-        "A kernel stores into page-locked memory, and the host sees it after synchronising."
-    ),
-    rule!(
-        kernels_read_it,
-        "CUDA programming guide, mapped memory",
-        "A kernel reads the values that the host stored before the launch."
-    ),
-    rule!(
-        freeing_twice_is_refused,
-        "cuMemFreeHost",
-        "Freeing page-locked memory twice is refused."
-    ),
-    rule!(
-        freeing_the_middle_is_refused,
-        "cuMemFreeHost",
-        "Only the start of an allocation frees it."
-    ),
-    rule!(
-        device_memory_is_not_freed_as_host_memory,
-        "cuMemFreeHost",
-        "Freeing device memory as page-locked memory is refused."
-    ),
-    rule!(
-        pointer_is_of_the_host,
-        "cuPointerGetAttribute",
-        "Page-locked memory has the memory type host, and its own address as host pointer."
-    ),
-    rule!(
-        registered_memory_is_used_by_kernels,
-        "cuMemHostRegister",
-        "A kernel stores into memory that the program registered."
-    ),
-    rule!(
-        registering_twice_is_refused,
-        "cuMemHostRegister",
-        "Registering memory that is registered is refused."
-    ),
-    rule!(
-        registering_nothing_is_refused,
-        "cuMemHostRegister",
-        "Registering zero bytes is refused."
-    ),
-    rule!(
-        registering_null_is_refused,
-        "cuMemHostRegister",
-        "Registering null is refused."
-    ),
-    rule!(
-        unregistered_memory_registers_again,
-        "cuMemHostUnregister",
-        "Memory that was unregistered can be registered again."
-    ),
-    rule!(
-        unregistering_other_memory_is_refused,
-        "cuMemHostUnregister",
-        "Unregistering memory that is not registered is refused."
-    ),
-    rule!(
-        registered_memory_is_not_freed,
-        "cuMemFreeHost",
-        "Memory that the program registered is not the driver's to free."
-    ),
+    rule!(zero_bytes_are_no_error, "cuMemAllocHost", "Allocating zero bytes of page-locked memory succeeds, and gives null."),
+    rule!(more_than_there_is_is_refused, "cuMemHostAlloc", "Allocating 2^50 bytes of page-locked memory is out of memory."),
+    rule!(unknown_flags_are_refused, "cuMemHostAlloc", "Flags that do not exist are refused."),
+    rule!(flags_are_kept, "cuMemHostGetFlags", "The flags of an allocation are among those reported for it."),
+    rule!(flags_of_other_memory_are_refused, "cuMemHostGetFlags", "Memory that is not page-locked has no flags."),
+    rule!(device_uses_the_host_address, "cuMemHostGetDevicePointer",
+        "Under unified addressing the device pointer is the host pointer."),
+    rule!(device_pointer_flags_must_be_zero, "cuMemHostGetDevicePointer", "The call takes no flags."),
+    rule!(kernels_write_it, "CUDA programming guide, mapped memory",
+        "A kernel stores into page-locked memory, and the host sees it after synchronising."),
+    rule!(kernels_read_it, "CUDA programming guide, mapped memory",
+        "A kernel reads the values that the host stored before the launch."),
+    rule!(freeing_twice_is_refused, "cuMemFreeHost", "Freeing page-locked memory twice is refused."),
+    rule!(freeing_the_middle_is_refused, "cuMemFreeHost", "Only the start of an allocation frees it."),
+    rule!(device_memory_is_not_freed_as_host_memory, "cuMemFreeHost", "Freeing device memory as page-locked memory is refused."),
+    rule!(pointer_is_of_the_host, "cuPointerGetAttribute",
+        "Page-locked memory has the memory type host, and its own address as host pointer."),
+    rule!(registered_memory_is_used_by_kernels, "cuMemHostRegister", "A kernel stores into memory that the program registered."),
+    rule!(registering_twice_is_refused, "cuMemHostRegister", "Registering memory that is registered is refused."),
+    rule!(registering_nothing_is_refused, "cuMemHostRegister", "Registering zero bytes is refused."),
+    rule!(registering_null_is_refused, "cuMemHostRegister", "Registering null is refused."),
+    rule!(unregistered_memory_registers_again, "cuMemHostUnregister", "Memory that was unregistered can be registered again."),
+    rule!(unregistering_other_memory_is_refused, "cuMemHostUnregister",
+        "Unregistering memory that is not registered is refused."),
+    rule!(registered_memory_is_not_freed, "cuMemFreeHost", "Memory that the program registered is not the driver's to free."),
 ];
 
 const WRITE_COMBINED: u32 = 4;

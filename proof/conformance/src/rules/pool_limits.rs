@@ -12,107 +12,39 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "pool_limits";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        pool_of_no_device_is_refused,
-        "cuMemPoolCreate",
-        "A pool on a device that does not exist is refused."
-    ),
-    rule!(
-        location_must_have_a_kind,
-        "cuMemPoolCreate",
-        "A pool at a location without a kind is refused."
-    ),
-    rule!(
-        a_place_for_the_pool_is_needed,
-        "cuMemPoolCreate",
-        "Creating a pool without a place for its handle is refused."
-    ),
-    rule!(
-        private_pool_is_not_exported,
-        "cuMemPoolExportToShareableHandle",
-        "A pool made without a kind of handle is not exported."
-    ),
-    rule!(
-        own_access_cannot_be_revoked,
-        "cuMemPoolSetAccess",
-        "The access of a pool's own device cannot be taken away."
-    ),
-    rule!(
-        own_access_may_be_granted,
-        "cuMemPoolSetAccess",
-        "Granting the pool's own device access again has no effect."
-    ),
-    rule!(
-        access_of_no_device_is_refused,
-        "cuMemPoolSetAccess",
-        "Granting access to a device that does not exist is refused."
-    ),
-    rule!(
-        nothing_is_allocated_in_vain,
-        "cuMemAllocFromPoolAsync",
-        "Allocating zero bytes from a pool succeeds, and the returned address can be freed."
-    ),
-    rule!(
-        null_is_freed_in_vain,
-        "cuMemFreeAsync",
-        "Freeing null in stream order does nothing."
-    ),
-    rule!(
-        host_memory_is_not_freed_in_order,
-        "cuMemFreeAsync",
-        "Freeing page-locked memory in stream order is refused."
-    ),
-    rule!(
-        range_of_pool_memory,
-        "cuMemGetAddressRange",
-        "An address inside of pool memory names its start and the bytes that were asked for, and may be read and written."
-    ),
-    rule!(
-        policies_take_zero_and_one,
-        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
-        "The reuse policies are switched off and on again."
-    ),
-    rule!(
-        without_policies_a_pending_free_is_not_reused,
-        "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
-        "With all policies off another stream gets other memory while the free is pending, and does not wait."
-    ),
-    rule!(
-        same_stream_reuses_without_policies,
-        "CUDA programming guide, memory reuse policies",
-        "With all policies off the stream that freed memory gets it again at once."
-    ),
-    rule!(
-        events_let_reuse_with_their_policy_alone,
-        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
-        "With that policy alone, a stream that waits for an event behind the free gets the memory while it is pending."
-    ),
-    rule!(
-        an_event_before_the_free_lets_no_reuse,
-        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
-        "A stream that waits for an event recorded before the free gets other memory while the free is pending."
-    ),
-    rule!(
-        synchronised_frees_are_reused,
-        "CUDA programming guide, memory reuse policies",
-        "With all policies off, memory whose free the host has waited for is used by every stream."
-    ),
-    rule!(
-        completed_frees_are_reused,
-        "CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC",
-        "With that policy alone, memory whose free is over is used by another stream without an order."
-    ),
-    rule!(
-        size_of_a_pool_is_limited,
-        "CUmemPoolProps",
-        "More than the largest size of a pool is out of memory."
-    ),
-    rule!(
-        a_full_pool_makes_the_stream_wait,
-        "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
-        "With that policy, a stream waits for the pending free of a pool that cannot grow; without, it is out of memory."
-    ),
+    rule!(pool_of_no_device_is_refused, "cuMemPoolCreate", "A pool on a device that does not exist is refused."),
+    rule!(location_must_have_a_kind, "cuMemPoolCreate", "A pool at a location without a kind is refused."),
+    rule!(a_place_for_the_pool_is_needed, "cuMemPoolCreate", "Creating a pool without a place for its handle is refused."),
+    rule!(private_pool_is_not_exported, "cuMemPoolExportToShareableHandle",
+        "A pool made without a kind of handle is not exported."),
+    rule!(own_access_cannot_be_revoked, "cuMemPoolSetAccess", "The access of a pool's own device cannot be taken away."),
+    rule!(own_access_may_be_granted, "cuMemPoolSetAccess", "Granting the pool's own device access again has no effect."),
+    rule!(access_of_no_device_is_refused, "cuMemPoolSetAccess", "Granting access to a device that does not exist is refused."),
+    rule!(nothing_is_allocated_in_vain, "cuMemAllocFromPoolAsync",
+        "Allocating zero bytes from a pool succeeds, and the returned address can be freed."),
+    rule!(null_is_freed_in_vain, "cuMemFreeAsync", "Freeing null in stream order does nothing."),
+    rule!(host_memory_is_not_freed_in_order, "cuMemFreeAsync", "Freeing page-locked memory in stream order is refused."),
+    rule!(range_of_pool_memory, "cuMemGetAddressRange",
+        "An address inside of pool memory names its start and the bytes that were asked for, and may be read and written."),
+    rule!(policies_take_zero_and_one, "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "The reuse policies are switched off and on again."),
+    rule!(without_policies_a_pending_free_is_not_reused, "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
+        "With all policies off another stream gets other memory while the free is pending, and does not wait."),
+    rule!(same_stream_reuses_without_policies, "CUDA programming guide, memory reuse policies",
+        "With all policies off the stream that freed memory gets it again at once."),
+    rule!(events_let_reuse_with_their_policy_alone, "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "With that policy alone, a stream that waits for an event behind the free gets the memory while it is pending."),
+    rule!(an_event_before_the_free_lets_no_reuse, "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "A stream that waits for an event recorded before the free gets other memory while the free is pending."),
+    rule!(synchronised_frees_are_reused, "CUDA programming guide, memory reuse policies",
+        "With all policies off, memory whose free the host has waited for is used by every stream."),
+    rule!(completed_frees_are_reused, "CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC",
+        "With that policy alone, memory whose free is over is used by another stream without an order."),
+    rule!(size_of_a_pool_is_limited, "CUmemPoolProps", "More than the largest size of a pool is out of memory."),
+    rule!(a_full_pool_makes_the_stream_wait, "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
+        "With that policy, a stream waits for the pending free of a pool that cannot grow; without, it is out of memory."),
 ];
 
 fn pool_of_no_device_is_refused(scene: &mut Scene) -> Outcome {

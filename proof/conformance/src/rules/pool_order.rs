@@ -11,112 +11,43 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "pool_order";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        zero_bytes_are_allocated_in_vain,
-        "cuMemAllocAsync",
-        "Allocating zero bytes succeeds, and the returned address can be freed."
-    ),
-    rule!(
-        more_than_there_is_is_refused,
-        "cuMemAllocAsync",
-        "Allocating more than the device has is out of memory, and the stream works on."
-    ),
-    rule!(
-        addresses_are_aligned_to_256,
-        "CUDA programming guide, device memory accesses",
-        "Allocations in stream order start at multiples of 256 bytes too."
-    ),
-    rule!(
-        used_between_allocation_and_free,
-        "CUDA programming guide, stream ordered memory allocator",
-        "Work in the stream between allocation and free uses the memory."
-    ),
-    rule!(
-        allocating_does_not_wait,
-        "cuMemAllocAsync",
-        "Allocating in a busy stream returns at once."
-    ),
-    rule!(
-        freeing_does_not_wait,
-        "cuMemFreeAsync",
-        "Freeing in a busy stream returns at once, and the work before it finds the memory."
-    ),
-    rule!(
-        another_stream_uses_it_behind_an_event,
-        "CUDA programming guide, stream ordered memory allocator",
-        "A stream that waits for an event behind the allocation uses the memory."
-    ),
-    rule!(
-        another_stream_may_free,
-        "cuMemFreeAsync",
-        "The memory may be freed in another stream than it was allocated in."
-    ),
-    rule!(
-        live_allocations_do_not_overlap,
-        "cuMemAllocAsync",
-        "Allocations that live at the same time share no byte."
-    ),
-    rule!(
-        a_pending_free_is_not_reused_unordered,
-        "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
-        "While a free is pending, another stream gets other memory, or waits for it."
-    ),
-    rule!(
-        the_same_stream_reuses_at_once,
-        "CUDA programming guide, stream ordered memory allocator",
-        "An allocation behind a free in the same stream needs no more memory."
-    ),
-    rule!(
-        event_order_lets_reuse,
-        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
-        "A stream that waits for an event behind a free may get that memory while the free is pending."
-    ),
-    rule!(
-        freeing_twice_is_refused,
-        "cuMemFreeAsync",
-        "Freeing memory twice is refused."
-    ),
-    rule!(
-        freeing_the_middle_is_refused,
-        "cuMemFreeAsync",
-        "Only the start of an allocation frees it, and nothing frees what is no allocation."
-    ),
-    rule!(
-        plain_free_of_pool_memory_does_not_wait,
-        "cuMemFree",
-        "cuMemFree of memory of cuMemAllocAsync does not wait for the device."
-    ),
-    rule!(
-        a_place_and_a_pool_are_needed,
-        "cuMemAllocFromPoolAsync",
-        "Allocating without a place for the address, or from a null pool, is refused."
-    ),
-    rule!(
-        plain_free_takes_pool_memory,
-        "cuMemFree",
-        "cuMemFree frees memory of cuMemAllocAsync."
-    ),
-    rule!(
-        ordered_free_takes_plain_memory,
-        "cuMemFreeAsync",
-        "cuMemFreeAsync frees memory of cuMemAlloc."
-    ),
-    rule!(
-        memory_outlives_its_stream,
-        "cuMemAllocAsync",
-        "The memory stays when the stream it was allocated in is destroyed."
-    ),
-    rule!(
-        pointer_names_its_pool,
-        "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE",
-        "An address has the attribute of the pool that it was allocated from; memory of cuMemAlloc has no pool."
-    ),
-    rule!(
-        legacy_stream_orders_allocations,
-        "Stream synchronization behavior, legacy default stream",
-        "Memory allocated in the legacy stream is used by blocking streams afterwards."
-    ),
+    rule!(zero_bytes_are_allocated_in_vain, "cuMemAllocAsync",
+        "Allocating zero bytes succeeds, and the returned address can be freed."),
+    rule!(more_than_there_is_is_refused, "cuMemAllocAsync",
+        "Allocating more than the device has is out of memory, and the stream works on."),
+    rule!(addresses_are_aligned_to_256, "CUDA programming guide, device memory accesses",
+        "Allocations in stream order start at multiples of 256 bytes too."),
+    rule!(used_between_allocation_and_free, "CUDA programming guide, stream ordered memory allocator",
+        "Work in the stream between allocation and free uses the memory."),
+    rule!(allocating_does_not_wait, "cuMemAllocAsync", "Allocating in a busy stream returns at once."),
+    rule!(freeing_does_not_wait, "cuMemFreeAsync",
+        "Freeing in a busy stream returns at once, and the work before it finds the memory."),
+    rule!(another_stream_uses_it_behind_an_event, "CUDA programming guide, stream ordered memory allocator",
+        "A stream that waits for an event behind the allocation uses the memory."),
+    rule!(another_stream_may_free, "cuMemFreeAsync", "The memory may be freed in another stream than it was allocated in."),
+    rule!(live_allocations_do_not_overlap, "cuMemAllocAsync", "Allocations that live at the same time share no byte."),
+    rule!(a_pending_free_is_not_reused_unordered, "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
+        "While a free is pending, another stream gets other memory, or waits for it."),
+    rule!(the_same_stream_reuses_at_once, "CUDA programming guide, stream ordered memory allocator",
+        "An allocation behind a free in the same stream needs no more memory."),
+    rule!(event_order_lets_reuse, "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "A stream that waits for an event behind a free may get that memory while the free is pending."),
+    rule!(freeing_twice_is_refused, "cuMemFreeAsync", "Freeing memory twice is refused."),
+    rule!(freeing_the_middle_is_refused, "cuMemFreeAsync",
+        "Only the start of an allocation frees it, and nothing frees what is no allocation."),
+    rule!(plain_free_of_pool_memory_does_not_wait, "cuMemFree",
+        "cuMemFree of memory of cuMemAllocAsync does not wait for the device."),
+    rule!(a_place_and_a_pool_are_needed, "cuMemAllocFromPoolAsync",
+        "Allocating without a place for the address, or from a null pool, is refused."),
+    rule!(plain_free_takes_pool_memory, "cuMemFree", "cuMemFree frees memory of cuMemAllocAsync."),
+    rule!(ordered_free_takes_plain_memory, "cuMemFreeAsync", "cuMemFreeAsync frees memory of cuMemAlloc."),
+    rule!(memory_outlives_its_stream, "cuMemAllocAsync", "The memory stays when the stream it was allocated in is destroyed."),
+    rule!(pointer_names_its_pool, "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE",
+        "An address has the attribute of the pool that it was allocated from; memory of cuMemAlloc has no pool."),
+    rule!(legacy_stream_orders_allocations, "Stream synchronization behavior, legacy default stream",
+        "Memory allocated in the legacy stream is used by blocking streams afterwards."),
 ];
 
 fn allocate(bytes: usize, stream: Handle) -> Outcome<Address> {

@@ -10,152 +10,51 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "pools";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        default_pool_is_current,
-        "cuDeviceGetMemPool",
-        "The current pool of a device is its default pool until another is set."
-    ),
-    rule!(
-        current_pool_can_be_set,
-        "cuDeviceSetMemPool",
-        "The pool that was set is the current one, and serves cuMemAllocAsync."
-    ),
-    rule!(
-        pools_are_found_by_location,
-        "cuMemGetMemPool",
-        "The functions that name a location find a device's default and current pool, and set the current one."
-    ),
-    rule!(
-        default_pool_cannot_be_destroyed,
-        "cuMemPoolDestroy",
-        "The default pool of a device cannot be destroyed."
-    ),
-    rule!(
-        destroying_the_current_pool_sets_the_default,
-        "cuMemPoolDestroy",
-        "When the current pool is destroyed, the default pool is current again."
-    ),
-    rule!(
-        allocation_type_must_be_pinned,
-        "cuMemPoolCreate",
-        "Another allocation type than pinned is refused."
-    ),
-    rule!(
-        threshold_is_zero_at_first,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "The release threshold of a new pool is 0, and keeps what it is set to."
-    ),
-    rule!(
-        reuse_is_allowed_at_first,
-        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
-        "A new pool allows all three kinds of reuse; each can be forbidden."
-    ),
-    rule!(
-        new_pool_is_empty,
-        "CU_MEMPOOL_ATTR_USED_MEM_CURRENT",
-        "A new pool has nothing reserved and nothing used."
-    ),
-    rule!(
-        used_follows_allocations,
-        "CU_MEMPOOL_ATTR_USED_MEM_CURRENT",
-        "The used memory grows with an allocation, and is zero again after its free."
-    ),
-    rule!(
-        reserved_covers_used,
-        "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT",
-        "The reserved memory is at least the used memory."
-    ),
-    rule!(
-        high_marks_stay,
-        "CU_MEMPOOL_ATTR_USED_MEM_HIGH",
-        "The high-water mark holds the peak of the used memory."
-    ),
-    rule!(
-        high_marks_are_reset_by_zero,
-        "CU_MEMPOOL_ATTR_USED_MEM_HIGH",
-        "Setting a high mark to zero resets it."
-    ),
-    rule!(
-        high_marks_take_zero_only,
-        "CU_MEMPOOL_ATTR_USED_MEM_HIGH",
-        "Setting a high mark to another value is refused."
-    ),
-    rule!(
-        current_marks_cannot_be_set,
-        "CU_MEMPOOL_ATTR_USED_MEM_CURRENT",
-        "The current use cannot be set."
-    ),
-    rule!(
-        unknown_attribute_is_refused,
-        "cuMemPoolGetAttribute",
-        "A number that is no attribute can be neither read nor set."
-    ),
-    rule!(
-        pools_count_for_themselves,
-        "cuMemAllocFromPoolAsync",
-        "An allocation from one pool does not count in another."
-    ),
-    rule!(
-        synchronising_releases_above_the_threshold,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "At a synchronisation memory above the threshold goes back: with 0, all that is free."
-    ),
-    rule!(
-        lower_threshold_keeps_nothing,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "A pool with more reserved than the threshold gives back the memory of its only allocation, which is unused, as a whole."
-    ),
-    rule!(
-        threshold_that_is_reached_keeps_all,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "A pool that has reserved no more than the threshold gives nothing back."
-    ),
-    rule!(
-        threshold_bounds_unused_memory,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "Of two unused allocations no more than the threshold stays reserved."
-    ),
-    rule!(
-        synchronising_keeps_used_memory,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "Memory in use stays, whatever the threshold is."
-    ),
-    rule!(
-        threshold_keeps_memory,
-        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
-        "Memory up to the threshold stays reserved through synchronisations."
-    ),
-    rule!(
-        trimming_releases_free_memory,
-        "cuMemPoolTrimTo",
-        "Trimming to zero releases all that is free."
-    ),
-    rule!(
-        trimming_keeps_used_memory,
-        "cuMemPoolTrimTo",
-        "Trimming does not release allocated memory."
-    ),
-    rule!(
-        trimming_keeps_pending_frees,
-        "cuMemPoolTrimTo",
-        "Memory whose free is still to come counts as used when the pool is trimmed."
-    ),
-    rule!(
-        trimming_keeps_what_is_asked,
-        "cuMemPoolTrimTo",
-        "Trimming leaves at least the requested number of bytes reserved."
-    ),
-    rule!(
-        own_device_has_access,
-        "cuMemPoolGetAccess",
-        "The device that a pool belongs to reads and writes it."
-    ),
-    rule!(
-        destroyed_pool_keeps_its_allocations,
-        "cuMemPoolDestroy",
-        "An allocation from a destroyed pool is usable until it is freed."
-    ),
+    rule!(default_pool_is_current, "cuDeviceGetMemPool",
+        "The current pool of a device is its default pool until another is set."),
+    rule!(current_pool_can_be_set, "cuDeviceSetMemPool", "The pool that was set is the current one, and serves cuMemAllocAsync."),
+    rule!(pools_are_found_by_location, "cuMemGetMemPool",
+        "The functions that name a location find a device's default and current pool, and set the current one."),
+    rule!(default_pool_cannot_be_destroyed, "cuMemPoolDestroy", "The default pool of a device cannot be destroyed."),
+    rule!(destroying_the_current_pool_sets_the_default, "cuMemPoolDestroy",
+        "When the current pool is destroyed, the default pool is current again."),
+    rule!(allocation_type_must_be_pinned, "cuMemPoolCreate", "Another allocation type than pinned is refused."),
+    rule!(threshold_is_zero_at_first, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "The release threshold of a new pool is 0, and keeps what it is set to."),
+    rule!(reuse_is_allowed_at_first, "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "A new pool allows all three kinds of reuse; each can be forbidden."),
+    rule!(new_pool_is_empty, "CU_MEMPOOL_ATTR_USED_MEM_CURRENT", "A new pool has nothing reserved and nothing used."),
+    rule!(used_follows_allocations, "CU_MEMPOOL_ATTR_USED_MEM_CURRENT",
+        "The used memory grows with an allocation, and is zero again after its free."),
+    rule!(reserved_covers_used, "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT", "The reserved memory is at least the used memory."),
+    rule!(high_marks_stay, "CU_MEMPOOL_ATTR_USED_MEM_HIGH", "The high-water mark holds the peak of the used memory."),
+    rule!(high_marks_are_reset_by_zero, "CU_MEMPOOL_ATTR_USED_MEM_HIGH", "Setting a high mark to zero resets it."),
+    rule!(high_marks_take_zero_only, "CU_MEMPOOL_ATTR_USED_MEM_HIGH", "Setting a high mark to another value is refused."),
+    rule!(current_marks_cannot_be_set, "CU_MEMPOOL_ATTR_USED_MEM_CURRENT", "The current use cannot be set."),
+    rule!(unknown_attribute_is_refused, "cuMemPoolGetAttribute", "A number that is no attribute can be neither read nor set."),
+    rule!(pools_count_for_themselves, "cuMemAllocFromPoolAsync", "An allocation from one pool does not count in another."),
+    rule!(synchronising_releases_above_the_threshold, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "At a synchronisation memory above the threshold goes back: with 0, all that is free."),
+    rule!(lower_threshold_keeps_nothing, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "A pool with more reserved than the threshold gives back the memory of its only allocation, which is unused, as a whole."),
+    rule!(threshold_that_is_reached_keeps_all, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "A pool that has reserved no more than the threshold gives nothing back."),
+    rule!(threshold_bounds_unused_memory, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Of two unused allocations no more than the threshold stays reserved."),
+    rule!(synchronising_keeps_used_memory, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Memory in use stays, whatever the threshold is."),
+    rule!(threshold_keeps_memory, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Memory up to the threshold stays reserved through synchronisations."),
+    rule!(trimming_releases_free_memory, "cuMemPoolTrimTo", "Trimming to zero releases all that is free."),
+    rule!(trimming_keeps_used_memory, "cuMemPoolTrimTo", "Trimming does not release allocated memory."),
+    rule!(trimming_keeps_pending_frees, "cuMemPoolTrimTo",
+        "Memory whose free is still to come counts as used when the pool is trimmed."),
+    rule!(trimming_keeps_what_is_asked, "cuMemPoolTrimTo", "Trimming leaves at least the requested number of bytes reserved."),
+    rule!(own_device_has_access, "cuMemPoolGetAccess", "The device that a pool belongs to reads and writes it."),
+    rule!(destroyed_pool_keeps_its_allocations, "cuMemPoolDestroy",
+        "An allocation from a destroyed pool is usable until it is freed."),
 ];
 
 /// `CU_MEMPOOL_ATTR_*`.

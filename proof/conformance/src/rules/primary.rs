@@ -8,59 +8,24 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "primary";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        one_is_given_per_device,
-        "cuDevicePrimaryCtxRetain",
-        "Every retain of a device gives the same context."
-    ),
-    rule!(
-        retained_is_not_current,
-        "cuDevicePrimaryCtxRetain",
-        "Retaining the primary context does not make it current."
-    ),
-    rule!(
-        active_while_retained,
-        "cuDevicePrimaryCtxGetState",
-        "The primary context is active from the first retain to the last release."
-    ),
-    rule!(
-        released_too_often,
-        "cuDevicePrimaryCtxRelease",
-        "Releasing a primary context that is not retained is refused."
-    ),
-    rule!(
-        flags_are_kept,
-        "cuDevicePrimaryCtxSetFlags",
-        "Flags set before the primary context is active are its flags."
-    ),
-    rule!(
-        state_outputs_are_of_the_device,
-        "cuDevicePrimaryCtxGetState",
-        "Asking for the state of a device that does not exist is refused."
-    ),
-    rule!(
-        memory_goes_with_the_last_release,
-        "cuDevicePrimaryCtxRelease",
-        "The last release frees the context's memory: its addresses are no longer valid."
-    ),
-    rule!(
-        work_is_shared_by_all_that_retain,
-        "cuDevicePrimaryCtxRetain",
-        "Objects created after one retain can be used after another."
-    ),
-    rule!(
-        reset_makes_it_inactive,
-        "cuDevicePrimaryCtxReset",
-        "A reset destroys the primary context, however often it is retained."
-    )
-    .in_process(),
-    rule!(
-        primary_context_is_not_destroyed,
-        "cuCtxDestroy",
-        "The primary context cannot be destroyed as one that the program made."
-    )
-    .in_process(),
+    rule!(one_is_given_per_device, "cuDevicePrimaryCtxRetain", "Every retain of a device gives the same context."),
+    rule!(retained_is_not_current, "cuDevicePrimaryCtxRetain", "Retaining the primary context does not make it current."),
+    rule!(active_while_retained, "cuDevicePrimaryCtxGetState",
+        "The primary context is active from the first retain to the last release."),
+    rule!(released_too_often, "cuDevicePrimaryCtxRelease", "Releasing a primary context that is not retained is refused."),
+    rule!(flags_are_kept, "cuDevicePrimaryCtxSetFlags", "Flags set before the primary context is active are its flags."),
+    rule!(state_outputs_are_of_the_device, "cuDevicePrimaryCtxGetState",
+        "Asking for the state of a device that does not exist is refused."),
+    rule!(memory_goes_with_the_last_release, "cuDevicePrimaryCtxRelease",
+        "The last release frees the context's memory: its addresses are no longer valid."),
+    rule!(work_is_shared_by_all_that_retain, "cuDevicePrimaryCtxRetain",
+        "Objects created after one retain can be used after another."),
+    rule!(reset_makes_it_inactive, "cuDevicePrimaryCtxReset",
+        "A reset destroys the primary context, however often it is retained.").in_process(),
+    rule!(primary_context_is_not_destroyed, "cuCtxDestroy",
+        "The primary context cannot be destroyed as one that the program made.").in_process(),
 ];
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC`, and the bits of all schedules.

@@ -11,97 +11,37 @@ use crate::{cu, holds, ok, rule, same};
 const FAMILY: &str = "ptx";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        an_array_element_is_an_address,
-        "PTX ISA, Arrays as Operands",
-        "An index counts elements of the array's type."
-    ),
-    rule!(
-        an_element_is_loaded_without_brackets,
-        "PTX ISA, Arrays as Operands",
-        "A load and a store take an array element as their address."
-    ),
-    rule!(
-        registers_form_vectors,
-        "PTX ISA, Vectors",
-        "A vector of registers has components, and is read and written as a whole."
-    ),
-    rule!(
-        kernels_are_declared,
-        "PTX ISA, .entry",
-        "A kernel may be declared before it is defined."
-    ),
-    rule!(
-        contradictory_declaration_is_refused,
-        "PTX ISA, .entry",
-        "A kernel with other parameters than its declaration is refused."
-    ),
-    rule!(
-        local_memory_has_no_atomics,
-        "PTX ISA, atom",
-        "An atomic operation on local memory is refused when the module is loaded."
-    ),
-    rule!(
-        small_floats_are_rounded_to_nearest,
-        "PTX ISA, cvt",
-        "cvt.rn.satfinite to e4m3x2 and e5m2x2 rounds to nearest even and stops at the largest number."
-    ),
-    rule!(
-        small_floats_are_widened,
-        "PTX ISA, cvt",
-        "e4m3x2 and e5m2x2 become f16x2 exactly; a NaN becomes 0x7fff."
-    ),
-    rule!(
-        numbers_become_tf32,
-        "PTX ISA, cvt",
-        "cvt to tf32 rounds to 10 bits of fraction: .rna with ties away from zero, .rn to even, .rz towards zero."
-    ),
-    rule!(
-        matrices_are_multiplied,
-        "PTX ISA, mma",
-        "mma.m16n8k16 of bf16 multiplies the fragments that the instruction set describes."
-    ),
-    rule!(
-        tiles_are_transposed_on_the_way,
-        "PTX ISA, ldmatrix",
-        "ldmatrix gives each lane two neighbours of a row; with .trans, of a column."
-    ),
-    rule!(
-        ptx_is_found_in_a_fat_binary,
-        "cuModuleLoadData",
-        "A fat binary with PTX for several architectures is a module image, compressed or not."
-    ),
-    rule!(
-        fat_binary_is_loaded_from_a_file,
-        "cuModuleLoad",
-        "A file may hold a fat binary."
-    ),
-    rule!(
-        fat_binary_is_linked,
-        "CU_JIT_INPUT_FATBINARY",
-        "A fat binary is an input of a link."
-    ),
-    rule!(
-        fat_binary_is_loaded_by_its_own_function,
-        "cuModuleLoadFatBinary",
-        "A fat binary is loaded by cuModuleLoadFatBinary, too."
-    ),
-    rule!(
-        option_bounds_registers,
-        "CU_JIT_MAX_REGISTERS",
-        "A kernel loaded with a bound on registers has no more."
-    ),
-    rule!(
-        directive_bounds_registers,
-        "PTX ISA, .maxnreg",
-        "A kernel with .maxnreg has no more registers."
-    ),
-    rule!(
-        parameters_are_no_constant_memory,
-        "CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES",
-        "A kernel of a module without constant variables needs no constant memory, whatever its parameters."
-    ),
+    rule!(an_array_element_is_an_address, "PTX ISA, Arrays as Operands", "An index counts elements of the array's type."),
+    rule!(an_element_is_loaded_without_brackets, "PTX ISA, Arrays as Operands",
+        "A load and a store take an array element as their address."),
+    rule!(registers_form_vectors, "PTX ISA, Vectors",
+        "A vector of registers has components, and is read and written as a whole."),
+    rule!(kernels_are_declared, "PTX ISA, .entry", "A kernel may be declared before it is defined."),
+    rule!(contradictory_declaration_is_refused, "PTX ISA, .entry",
+        "A kernel with other parameters than its declaration is refused."),
+    rule!(local_memory_has_no_atomics, "PTX ISA, atom",
+        "An atomic operation on local memory is refused when the module is loaded."),
+    rule!(small_floats_are_rounded_to_nearest, "PTX ISA, cvt",
+        "cvt.rn.satfinite to e4m3x2 and e5m2x2 rounds to nearest even and stops at the largest number."),
+    rule!(small_floats_are_widened, "PTX ISA, cvt", "e4m3x2 and e5m2x2 become f16x2 exactly; a NaN becomes 0x7fff."),
+    rule!(numbers_become_tf32, "PTX ISA, cvt",
+        "cvt to tf32 rounds to 10 bits of fraction: .rna with ties away from zero, .rn to even, .rz towards zero."),
+    rule!(matrices_are_multiplied, "PTX ISA, mma",
+        "mma.m16n8k16 of bf16 multiplies the fragments that the instruction set describes."),
+    rule!(tiles_are_transposed_on_the_way, "PTX ISA, ldmatrix",
+        "ldmatrix gives each lane two neighbours of a row; with .trans, of a column."),
+    rule!(ptx_is_found_in_a_fat_binary, "cuModuleLoadData",
+        "A fat binary with PTX for several architectures is a module image, compressed or not."),
+    rule!(fat_binary_is_loaded_from_a_file, "cuModuleLoad", "A file may hold a fat binary."),
+    rule!(fat_binary_is_linked, "CU_JIT_INPUT_FATBINARY", "A fat binary is an input of a link."),
+    rule!(fat_binary_is_loaded_by_its_own_function, "cuModuleLoadFatBinary",
+        "A fat binary is loaded by cuModuleLoadFatBinary, too."),
+    rule!(option_bounds_registers, "CU_JIT_MAX_REGISTERS", "A kernel loaded with a bound on registers has no more."),
+    rule!(directive_bounds_registers, "PTX ISA, .maxnreg", "A kernel with .maxnreg has no more registers."),
+    rule!(parameters_are_no_constant_memory, "CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES",
+        "A kernel of a module without constant variables needs no constant memory, whatever its parameters."),
 ];
 
 const HEADER: &str = ".version 7.8\n.target sm_75\n.address_size 64\n";

@@ -8,82 +8,25 @@ use crate::{gives, holds, ok, rule, same};
 const FAMILY: &str = "sets";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        bytes_are_set,
-        "cuMemsetD8",
-        "cuMemsetD8 sets exactly the requested bytes."
-    ),
-    rule!(
-        halves_are_set,
-        "cuMemsetD16",
-        "cuMemsetD16 counts in units of two bytes."
-    ),
-    rule!(
-        words_are_set,
-        "cuMemsetD32",
-        "cuMemsetD32 counts in units of four bytes."
-    ),
-    rule!(
-        halves_must_be_aligned,
-        "cuMemsetD16",
-        "An address that is no multiple of two is refused."
-    ),
-    rule!(
-        words_must_be_aligned,
-        "cuMemsetD32",
-        "An address that is no multiple of four is refused."
-    ),
-    rule!(
-        rows_leave_the_gap_between_them,
-        "cuMemsetD2D8",
-        "A set of rows leaves the bytes between the rows alone."
-    ),
-    rule!(
-        rows_of_words,
-        "cuMemsetD2D32",
-        "The width of a row counts elements, the pitch bytes."
-    ),
-    rule!(
-        zero_elements_are_set_in_vain,
-        "cuMemsetD8",
-        "Setting zero elements succeeds and writes no memory."
-    ),
-    rule!(
-        null_is_refused,
-        "cuMemsetD8",
-        "Setting at a null address is refused."
-    ),
-    rule!(
-        pageable_memory_is_not_set,
-        "cuMemsetD8",
-        "Setting pageable memory is refused unless the device reaches that."
-    ),
-    rule!(
-        sets_must_stay_inside,
-        "cuMemsetD8",
-        "A set that would leave its allocation is refused."
-    ),
-    rule!(
-        device_memory_is_set_later,
-        "API synchronization behavior, Memset",
-        "cuMemsetD8 of device memory does not wait."
-    ),
-    rule!(
-        pinned_memory_is_set_at_once,
-        "API synchronization behavior, Memset",
-        "cuMemsetD8 of page-locked memory returns when it is set."
-    ),
-    rule!(
-        asynchronous_sets_return_at_once,
-        "API synchronization behavior, Memset",
-        "cuMemsetD8Async does not wait."
-    ),
-    rule!(
-        sets_follow_the_stream,
-        "CUDA programming guide, streams",
-        "A set starts when the kernel before it in the stream has ended."
-    ),
+    rule!(bytes_are_set, "cuMemsetD8", "cuMemsetD8 sets exactly the requested bytes."),
+    rule!(halves_are_set, "cuMemsetD16", "cuMemsetD16 counts in units of two bytes."),
+    rule!(words_are_set, "cuMemsetD32", "cuMemsetD32 counts in units of four bytes."),
+    rule!(halves_must_be_aligned, "cuMemsetD16", "An address that is no multiple of two is refused."),
+    rule!(words_must_be_aligned, "cuMemsetD32", "An address that is no multiple of four is refused."),
+    rule!(rows_leave_the_gap_between_them, "cuMemsetD2D8", "A set of rows leaves the bytes between the rows alone."),
+    rule!(rows_of_words, "cuMemsetD2D32", "The width of a row counts elements, the pitch bytes."),
+    rule!(zero_elements_are_set_in_vain, "cuMemsetD8", "Setting zero elements succeeds and writes no memory."),
+    rule!(null_is_refused, "cuMemsetD8", "Setting at a null address is refused."),
+    rule!(pageable_memory_is_not_set, "cuMemsetD8", "Setting pageable memory is refused unless the device reaches that."),
+    rule!(sets_must_stay_inside, "cuMemsetD8", "A set that would leave its allocation is refused."),
+    rule!(device_memory_is_set_later, "API synchronization behavior, Memset", "cuMemsetD8 of device memory does not wait."),
+    rule!(pinned_memory_is_set_at_once, "API synchronization behavior, Memset",
+        "cuMemsetD8 of page-locked memory returns when it is set."),
+    rule!(asynchronous_sets_return_at_once, "API synchronization behavior, Memset", "cuMemsetD8Async does not wait."),
+    rule!(sets_follow_the_stream, "CUDA programming guide, streams",
+        "A set starts when the kernel before it in the stream has ended."),
 ];
 
 fn bytes_are_set(scene: &mut Scene) -> Outcome {

@@ -8,47 +8,19 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "stream_attributes";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        synchronisation_policy_is_kept,
-        "cuStreamSetAttribute",
-        "The way in which threads wait for a stream is kept."
-    ),
-    rule!(
-        priority_is_an_attribute,
-        "CU_LAUNCH_ATTRIBUTE_PRIORITY",
-        "The attribute priority is the stream's priority."
-    ),
-    rule!(
-        memory_domain_is_kept,
-        "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN",
-        "A stream's kernels are in the default domain until another is set."
-    ),
-    rule!(
-        values_must_exist,
-        "cuStreamSetAttribute",
-        "Numbers that are no policy and no domain are refused, and so are attributes of launches alone."
-    ),
-    rule!(
-        unknown_attribute_is_refused,
-        "cuStreamGetAttribute",
-        "A number that is no attribute is refused."
-    ),
-    rule!(
-        attributes_are_copied,
-        "cuStreamCopyAttributes",
-        "A stream gets the attributes of another."
-    ),
-    rule!(
-        copying_leaves_the_flags,
-        "cuStreamCopyAttributes",
-        "Copying attributes changes neither stream's flags."
-    ),
-    rule!(
-        attributes_are_the_streams_own,
-        "cuStreamSetAttribute",
-        "Setting an attribute of one stream does not change another's."
-    ),
+    rule!(synchronisation_policy_is_kept, "cuStreamSetAttribute", "The way in which threads wait for a stream is kept."),
+    rule!(priority_is_an_attribute, "CU_LAUNCH_ATTRIBUTE_PRIORITY", "The attribute priority is the stream's priority."),
+    rule!(memory_domain_is_kept, "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN",
+        "A stream's kernels are in the default domain until another is set."),
+    rule!(values_must_exist, "cuStreamSetAttribute",
+        "Numbers that are no policy and no domain are refused, and so are attributes of launches alone."),
+    rule!(unknown_attribute_is_refused, "cuStreamGetAttribute", "A number that is no attribute is refused."),
+    rule!(attributes_are_copied, "cuStreamCopyAttributes", "A stream gets the attributes of another."),
+    rule!(copying_leaves_the_flags, "cuStreamCopyAttributes", "Copying attributes changes neither stream's flags."),
+    rule!(attributes_are_the_streams_own, "cuStreamSetAttribute",
+        "Setting an attribute of one stream does not change another's."),
 ];
 
 /// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY` and `CU_SYNC_POLICY_*`.

@@ -8,117 +8,49 @@ use crate::{holds, ok, rule, same};
 const FAMILY: &str = "stream_order";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        one_stream_is_in_order,
-        "CUDA programming guide, streams",
-        "Operations of one stream are done one after the other."
-    ),
-    rule!(
-        thousands_of_launches_are_in_order,
-        "CUDA programming guide, streams",
-        "That holds for thousands of launches."
-    ),
-    rule!(
-        blocking_streams_do_not_wait_for_each_other,
-        "CUDA programming guide, streams",
-        "Two blocking streams are not ordered."
-    ),
-    rule!(
-        legacy_waits_for_blocking,
-        "Stream synchronization behavior, legacy default stream",
-        "Work in the legacy stream waits for earlier work in blocking streams."
-    ),
-    rule!(
-        blocking_waits_for_legacy,
-        "Stream synchronization behavior, legacy default stream",
-        "Work in a blocking stream waits for earlier work in the legacy stream."
-    ),
-    rule!(
-        legacy_orders_two_blocking_streams,
-        "Stream synchronization behavior, legacy default stream",
-        "Work in the legacy stream between the work of two blocking streams orders these."
-    ),
-    rule!(
-        waits_in_legacy_for_complete_events_order_blocking_streams,
-        "Stream synchronization behavior, legacy default stream",
-        "A wait in the legacy stream orders blocking streams, even if its event is complete."
-    ),
-    rule!(
-        legacy_does_not_wait_for_non_blocking,
-        "CU_STREAM_NON_BLOCKING",
-        "Work in the legacy stream does not wait for non-blocking streams."
-    ),
-    rule!(
-        non_blocking_does_not_wait_for_legacy,
-        "CU_STREAM_NON_BLOCKING",
-        "Work in a non-blocking stream does not wait for the legacy stream."
-    ),
-    rule!(
-        non_blocking_does_not_wait_for_blocking,
-        "CUDA programming guide, streams",
-        "A non-blocking and a blocking stream are not ordered."
-    ),
-    rule!(
-        legacy_handle_behaves_as_null,
-        "CU_STREAM_LEGACY",
-        "The handle CU_STREAM_LEGACY waits for blocking streams as null does."
-    ),
-    rule!(
-        legacy_waits_for_per_thread,
-        "Stream synchronization behavior, per-thread default stream",
-        "Work in the legacy stream waits for the per-thread default stream."
-    ),
-    rule!(
-        per_thread_waits_for_legacy,
-        "Stream synchronization behavior, per-thread default stream",
-        "Work in the per-thread default stream waits for the legacy stream."
-    ),
-    rule!(
-        per_thread_does_not_wait_for_blocking,
-        "Stream synchronization behavior, per-thread default stream",
-        "The per-thread default stream does not wait for other blocking streams."
-    ),
-    rule!(
-        legacy_event_stands_for_blocking_streams,
-        "Stream synchronization behavior, legacy default stream",
-        "An event recorded in the legacy stream is reached after earlier work in blocking streams."
-    ),
-    rule!(
-        legacy_synchronize_waits_for_blocking,
-        "Stream synchronization behavior, legacy default stream",
-        "Synchronising with the legacy stream waits for blocking streams."
-    ),
-    rule!(
-        legacy_query_sees_blocking,
-        "Stream synchronization behavior, legacy default stream",
-        "The legacy stream is not ready while a blocking stream has work."
-    ),
-    rule!(
-        legacy_synchronize_ignores_non_blocking,
-        "CU_STREAM_NON_BLOCKING",
-        "Synchronising with the legacy stream does not wait for non-blocking streams."
-    ),
-    rule!(
-        legacy_waits_for_destroyed_blocking,
-        "cuStreamDestroy",
-        "Work in the legacy stream waits for the remaining work of a destroyed blocking stream."
-    ),
-    rule!(
-        event_orders_two_streams,
-        "cuStreamWaitEvent",
-        "Work behind a wait for an event starts after the work before the event's record."
-    ),
-    rule!(
-        event_chain_orders_three_streams,
-        "cuStreamWaitEvent",
-        "Waiting is transitive: a stream that waits for a stream that waits."
-    ),
-    rule!(
-        event_does_not_order_later_work,
-        "cuEventRecord",
-        "An event does not stand for work that came behind its record."
-    ),
+    rule!(one_stream_is_in_order, "CUDA programming guide, streams", "Operations of one stream are done one after the other."),
+    rule!(thousands_of_launches_are_in_order, "CUDA programming guide, streams", "That holds for thousands of launches."),
+    rule!(blocking_streams_do_not_wait_for_each_other, "CUDA programming guide, streams",
+        "Two blocking streams are not ordered."),
+    rule!(legacy_waits_for_blocking, "Stream synchronization behavior, legacy default stream",
+        "Work in the legacy stream waits for earlier work in blocking streams."),
+    rule!(blocking_waits_for_legacy, "Stream synchronization behavior, legacy default stream",
+        "Work in a blocking stream waits for earlier work in the legacy stream."),
+    rule!(legacy_orders_two_blocking_streams, "Stream synchronization behavior, legacy default stream",
+        "Work in the legacy stream between the work of two blocking streams orders these."),
+    rule!(waits_in_legacy_for_complete_events_order_blocking_streams, "Stream synchronization behavior, legacy default stream",
+        "A wait in the legacy stream orders blocking streams, even if its event is complete."),
+    rule!(legacy_does_not_wait_for_non_blocking, "CU_STREAM_NON_BLOCKING",
+        "Work in the legacy stream does not wait for non-blocking streams."),
+    rule!(non_blocking_does_not_wait_for_legacy, "CU_STREAM_NON_BLOCKING",
+        "Work in a non-blocking stream does not wait for the legacy stream."),
+    rule!(non_blocking_does_not_wait_for_blocking, "CUDA programming guide, streams",
+        "A non-blocking and a blocking stream are not ordered."),
+    rule!(legacy_handle_behaves_as_null, "CU_STREAM_LEGACY",
+        "The handle CU_STREAM_LEGACY waits for blocking streams as null does."),
+    rule!(legacy_waits_for_per_thread, "Stream synchronization behavior, per-thread default stream",
+        "Work in the legacy stream waits for the per-thread default stream."),
+    rule!(per_thread_waits_for_legacy, "Stream synchronization behavior, per-thread default stream",
+        "Work in the per-thread default stream waits for the legacy stream."),
+    rule!(per_thread_does_not_wait_for_blocking, "Stream synchronization behavior, per-thread default stream",
+        "The per-thread default stream does not wait for other blocking streams."),
+    rule!(legacy_event_stands_for_blocking_streams, "Stream synchronization behavior, legacy default stream",
+        "An event recorded in the legacy stream is reached after earlier work in blocking streams."),
+    rule!(legacy_synchronize_waits_for_blocking, "Stream synchronization behavior, legacy default stream",
+        "Synchronising with the legacy stream waits for blocking streams."),
+    rule!(legacy_query_sees_blocking, "Stream synchronization behavior, legacy default stream",
+        "The legacy stream is not ready while a blocking stream has work."),
+    rule!(legacy_synchronize_ignores_non_blocking, "CU_STREAM_NON_BLOCKING",
+        "Synchronising with the legacy stream does not wait for non-blocking streams."),
+    rule!(legacy_waits_for_destroyed_blocking, "cuStreamDestroy",
+        "Work in the legacy stream waits for the remaining work of a destroyed blocking stream."),
+    rule!(event_orders_two_streams, "cuStreamWaitEvent",
+        "Work behind a wait for an event starts after the work before the event's record."),
+    rule!(event_chain_orders_three_streams, "cuStreamWaitEvent",
+        "Waiting is transitive: a stream that waits for a stream that waits."),
+    rule!(event_does_not_order_later_work, "cuEventRecord", "An event does not stand for work that came behind its record."),
 ];
 
 /// A slow store in `first`, then a move of the stored word in `second`: what is moved shows whether `second` waited.

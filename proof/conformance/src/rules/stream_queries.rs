@@ -8,67 +8,27 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "stream_queries";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        legacy_ignores_non_blocking,
-        "cuStreamQuery",
-        "The legacy stream is complete while a non-blocking stream works."
-    ),
-    rule!(
-        legacy_handle_sees_the_same,
-        "CU_STREAM_LEGACY",
-        "Queried by its own handle the legacy stream is not ready while it works."
-    ),
-    rule!(
-        per_thread_ignores_blocking,
-        "cuStreamQuery",
-        "The per-thread default stream is complete while a blocking stream works."
-    ),
-    rule!(
-        idle_blocking_stream_is_complete,
-        "cuStreamQuery",
-        "A blocking stream without work of its own is complete while the legacy stream works."
-    ),
-    rule!(
-        idle_stream_is_complete,
-        "cuStreamQuery",
-        "A stream without work is complete while another works."
-    ),
-    rule!(
-        behind_a_wait_is_not_ready,
-        "cuStreamQuery",
-        "A stream that waits for an event of a busy stream is not ready."
-    ),
-    rule!(
-        wait_in_legacy_holds_blocking_streams,
-        "Stream synchronization behavior, legacy default stream",
-        "When the legacy stream waits for an event, later work in blocking streams waits too."
-    ),
-    rule!(
-        per_thread_synchronize_leaves_others,
-        "cuStreamSynchronize",
-        "Synchronising with the per-thread default stream does not wait for other streams."
-    ),
-    rule!(
-        event_synchronize_leaves_later_work,
-        "cuEventSynchronize",
-        "Waiting for an event leaves work behind its record running."
-    ),
-    rule!(
-        query_does_not_wait,
-        "cuStreamQuery",
-        "A hundred queries of a busy stream end before its work does."
-    ),
-    rule!(
-        unknown_flags_of_a_wait_are_refused,
-        "cuStreamWaitEvent",
-        "Flags that do not exist are refused, and the stream does not wait."
-    ),
-    rule!(
-        stream_names_its_device,
-        "cuStreamGetDevice",
-        "A stream names the device that it works on."
-    ),
+    rule!(legacy_ignores_non_blocking, "cuStreamQuery", "The legacy stream is complete while a non-blocking stream works."),
+    rule!(legacy_handle_sees_the_same, "CU_STREAM_LEGACY",
+        "Queried by its own handle the legacy stream is not ready while it works."),
+    rule!(per_thread_ignores_blocking, "cuStreamQuery",
+        "The per-thread default stream is complete while a blocking stream works."),
+    rule!(idle_blocking_stream_is_complete, "cuStreamQuery",
+        "A blocking stream without work of its own is complete while the legacy stream works."),
+    rule!(idle_stream_is_complete, "cuStreamQuery", "A stream without work is complete while another works."),
+    rule!(behind_a_wait_is_not_ready, "cuStreamQuery", "A stream that waits for an event of a busy stream is not ready."),
+    rule!(wait_in_legacy_holds_blocking_streams, "Stream synchronization behavior, legacy default stream",
+        "When the legacy stream waits for an event, later work in blocking streams waits too."),
+    rule!(per_thread_synchronize_leaves_others, "cuStreamSynchronize",
+        "Synchronising with the per-thread default stream does not wait for other streams."),
+    rule!(event_synchronize_leaves_later_work, "cuEventSynchronize",
+        "Waiting for an event leaves work behind its record running."),
+    rule!(query_does_not_wait, "cuStreamQuery", "A hundred queries of a busy stream end before its work does."),
+    rule!(unknown_flags_of_a_wait_are_refused, "cuStreamWaitEvent",
+        "Flags that do not exist are refused, and the stream does not wait."),
+    rule!(stream_names_its_device, "cuStreamGetDevice", "A stream names the device that it works on."),
 ];
 
 fn legacy_ignores_non_blocking(scene: &mut Scene) -> Outcome {

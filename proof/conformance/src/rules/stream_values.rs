@@ -10,82 +10,30 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "stream_values";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        writing_keeps_the_order,
-        "cuStreamWriteValue32",
-        "A stream writes a word when its earlier work has ended."
-    ),
-    rule!(
-        wide_words_are_written,
-        "cuStreamWriteValue64",
-        "A stream writes a word of eight bytes."
-    ),
-    rule!(
-        waiting_for_wide_words,
-        "cuStreamWaitValue64",
-        "A stream waits for a word of eight bytes."
-    ),
-    rule!(
-        waiting_holds_the_stream,
-        "cuStreamWaitValue32",
-        "A stream waits until a word is at least the value that another stream writes."
-    ),
-    rule!(
-        smaller_values_hold_the_stream,
-        "cuStreamWaitValue32",
-        "A value that is smaller than the awaited one leaves the stream waiting."
-    ),
-    rule!(
-        waiting_for_what_is_there,
-        "cuStreamWaitValue32",
-        "A stream that waits for a value that is there goes on."
-    ),
-    rule!(
-        waiting_for_equality,
-        "CU_STREAM_WAIT_VALUE_EQ",
-        "A wait for equality ends when the word has the value."
-    ),
-    rule!(
-        waiting_for_bits,
-        "CU_STREAM_WAIT_VALUE_AND",
-        "A wait for bits ends when at least one of them is set in the word."
-    ),
-    rule!(
-        kernels_count_up_to_the_value,
-        "cuStreamWaitValue32",
-        "A stream waits until kernels have counted up to the value, in device memory and in page-locked memory."
-    ),
-    rule!(
-        host_writes_the_value,
-        "cuStreamWaitValue32",
-        "A stream waits for a value that the host writes into page-locked memory."
-    ),
-    rule!(
-        another_thread_writes_the_value,
-        "cuStreamWaitValue32",
-        "A thread that does not call the driver releases the stream that another thread waits for."
-    ),
-    rule!(
-        batches_keep_their_order,
-        "cuStreamBatchMemOp",
-        "The operations of a batch are done in order."
-    ),
-    rule!(
-        unknown_operations_are_refused,
-        "cuStreamBatchMemOp",
-        "A batch with an operation that does not exist, or with flags, is refused."
-    ),
-    rule!(
-        words_must_be_aligned,
-        "cuStreamWaitValue32",
-        "An address that is no multiple of the word's size is refused, and so is null."
-    ),
-    rule!(
-        unknown_conditions_are_refused,
-        "cuStreamWaitValue32",
-        "A condition that does not exist is refused."
-    ),
+    rule!(writing_keeps_the_order, "cuStreamWriteValue32", "A stream writes a word when its earlier work has ended."),
+    rule!(wide_words_are_written, "cuStreamWriteValue64", "A stream writes a word of eight bytes."),
+    rule!(waiting_for_wide_words, "cuStreamWaitValue64", "A stream waits for a word of eight bytes."),
+    rule!(waiting_holds_the_stream, "cuStreamWaitValue32",
+        "A stream waits until a word is at least the value that another stream writes."),
+    rule!(smaller_values_hold_the_stream, "cuStreamWaitValue32",
+        "A value that is smaller than the awaited one leaves the stream waiting."),
+    rule!(waiting_for_what_is_there, "cuStreamWaitValue32", "A stream that waits for a value that is there goes on."),
+    rule!(waiting_for_equality, "CU_STREAM_WAIT_VALUE_EQ", "A wait for equality ends when the word has the value."),
+    rule!(waiting_for_bits, "CU_STREAM_WAIT_VALUE_AND", "A wait for bits ends when at least one of them is set in the word."),
+    rule!(kernels_count_up_to_the_value, "cuStreamWaitValue32",
+        "A stream waits until kernels have counted up to the value, in device memory and in page-locked memory."),
+    rule!(host_writes_the_value, "cuStreamWaitValue32",
+        "A stream waits for a value that the host writes into page-locked memory."),
+    rule!(another_thread_writes_the_value, "cuStreamWaitValue32",
+        "A thread that does not call the driver releases the stream that another thread waits for."),
+    rule!(batches_keep_their_order, "cuStreamBatchMemOp", "The operations of a batch are done in order."),
+    rule!(unknown_operations_are_refused, "cuStreamBatchMemOp",
+        "A batch with an operation that does not exist, or with flags, is refused."),
+    rule!(words_must_be_aligned, "cuStreamWaitValue32",
+        "An address that is no multiple of the word's size is refused, and so is null."),
+    rule!(unknown_conditions_are_refused, "cuStreamWaitValue32", "A condition that does not exist is refused."),
 ];
 
 /// `CU_STREAM_WAIT_VALUE_*`.

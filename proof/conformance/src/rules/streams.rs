@@ -10,122 +10,36 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "streams";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        flags_are_kept,
-        "cuStreamGetFlags",
-        "A stream's flags are those that it was created with."
-    ),
-    rule!(
-        unknown_flags_are_refused,
-        "cuStreamCreate",
-        "Flags that do not exist are refused."
-    ),
-    rule!(
-        a_place_for_the_handle_is_needed,
-        "cuStreamCreate",
-        "Creating a stream without a place for its handle is refused."
-    ),
-    rule!(
-        default_streams_have_no_flags,
-        "cuStreamGetFlags",
-        "The legacy stream has no flags."
-    ),
-    rule!(
-        priority_is_zero_by_default,
-        "cuStreamGetPriority",
-        "A stream of cuStreamCreate has priority 0, and so has the legacy stream."
-    ),
-    rule!(
-        priority_is_kept,
-        "cuStreamCreateWithPriority",
-        "A priority within the range is kept."
-    ),
-    rule!(
-        priority_is_clamped,
-        "cuStreamCreateWithPriority",
-        "A priority outside the range becomes the nearest one inside it."
-    ),
-    rule!(
-        ids_are_unique,
-        "cuStreamGetId",
-        "Every stream has an identifier of its own, the default streams included."
-    ),
-    rule!(
-        null_is_the_legacy_stream,
-        "cuStreamGetId",
-        "The null handle and CU_STREAM_LEGACY are one stream."
-    ),
-    rule!(
-        null_is_the_per_thread_stream_to_ptsz,
-        "API synchronization behavior, default stream",
-        "To the symbols that end in _ptsz the null handle is the per-thread default stream."
-    ),
-    rule!(
-        default_stream_is_of_the_current_context,
-        "cuStreamGetCtx",
-        "The legacy stream belongs to the current context."
-    ),
-    rule!(
-        new_stream_is_idle,
-        "cuStreamQuery",
-        "A stream without work is complete."
-    ),
-    rule!(
-        query_says_not_ready,
-        "cuStreamQuery",
-        "While work is left, a query says not ready, and does not wait."
-    ),
-    rule!(
-        synchronize_waits_for_the_stream,
-        "cuStreamSynchronize",
-        "cuStreamSynchronize returns when the stream's work is done."
-    ),
-    rule!(
-        synchronize_waits_for_that_stream_only,
-        "cuStreamSynchronize",
-        "cuStreamSynchronize does not wait for another stream."
-    ),
-    rule!(
-        launches_do_not_wait,
-        "CUDA programming guide, asynchronous concurrent execution",
-        "A launch returns before the kernel ends."
-    ),
-    rule!(
-        destroying_does_not_wait,
-        "cuStreamDestroy",
-        "Destroying a stream with work returns at once."
-    ),
-    rule!(
-        work_of_a_destroyed_stream_is_done,
-        "cuStreamDestroy",
-        "Work enqueued in a stream before it was destroyed completes."
-    ),
-    rule!(
-        synchronize_waits_for_destroyed_streams,
-        "cuStreamDestroy",
-        "cuCtxSynchronize waits for the work of a stream that was destroyed."
-    ),
-    rule!(
-        null_cannot_be_destroyed,
-        "cuStreamDestroy",
-        "The default stream cannot be destroyed."
-    ),
-    rule!(
-        hundreds_of_streams,
-        "cuStreamCreate",
-        "A context holds hundreds of streams, and each does its work."
-    ),
-    rule!(
-        waiting_takes_no_flags,
-        "cuStreamWaitEvent",
-        "Flags that do not exist are refused."
-    ),
-    rule!(
-        per_thread_stream_has_work_of_its_own,
-        "Stream synchronization behavior, per-thread default stream",
-        "Each thread has a default stream of its own: the work of one does not keep the other's busy."
-    ),
+    rule!(flags_are_kept, "cuStreamGetFlags", "A stream's flags are those that it was created with."),
+    rule!(unknown_flags_are_refused, "cuStreamCreate", "Flags that do not exist are refused."),
+    rule!(a_place_for_the_handle_is_needed, "cuStreamCreate", "Creating a stream without a place for its handle is refused."),
+    rule!(default_streams_have_no_flags, "cuStreamGetFlags", "The legacy stream has no flags."),
+    rule!(priority_is_zero_by_default, "cuStreamGetPriority",
+        "A stream of cuStreamCreate has priority 0, and so has the legacy stream."),
+    rule!(priority_is_kept, "cuStreamCreateWithPriority", "A priority within the range is kept."),
+    rule!(priority_is_clamped, "cuStreamCreateWithPriority", "A priority outside the range becomes the nearest one inside it."),
+    rule!(ids_are_unique, "cuStreamGetId", "Every stream has an identifier of its own, the default streams included."),
+    rule!(null_is_the_legacy_stream, "cuStreamGetId", "The null handle and CU_STREAM_LEGACY are one stream."),
+    rule!(null_is_the_per_thread_stream_to_ptsz, "API synchronization behavior, default stream",
+        "To the symbols that end in _ptsz the null handle is the per-thread default stream."),
+    rule!(default_stream_is_of_the_current_context, "cuStreamGetCtx", "The legacy stream belongs to the current context."),
+    rule!(new_stream_is_idle, "cuStreamQuery", "A stream without work is complete."),
+    rule!(query_says_not_ready, "cuStreamQuery", "While work is left, a query says not ready, and does not wait."),
+    rule!(synchronize_waits_for_the_stream, "cuStreamSynchronize", "cuStreamSynchronize returns when the stream's work is done."),
+    rule!(synchronize_waits_for_that_stream_only, "cuStreamSynchronize", "cuStreamSynchronize does not wait for another stream."),
+    rule!(launches_do_not_wait, "CUDA programming guide, asynchronous concurrent execution",
+        "A launch returns before the kernel ends."),
+    rule!(destroying_does_not_wait, "cuStreamDestroy", "Destroying a stream with work returns at once."),
+    rule!(work_of_a_destroyed_stream_is_done, "cuStreamDestroy", "Work enqueued in a stream before it was destroyed completes."),
+    rule!(synchronize_waits_for_destroyed_streams, "cuStreamDestroy",
+        "cuCtxSynchronize waits for the work of a stream that was destroyed."),
+    rule!(null_cannot_be_destroyed, "cuStreamDestroy", "The default stream cannot be destroyed."),
+    rule!(hundreds_of_streams, "cuStreamCreate", "A context holds hundreds of streams, and each does its work."),
+    rule!(waiting_takes_no_flags, "cuStreamWaitEvent", "Flags that do not exist are refused."),
+    rule!(per_thread_stream_has_work_of_its_own, "Stream synchronization behavior, per-thread default stream",
+        "Each thread has a default stream of its own: the work of one does not keep the other's busy."),
 ];
 
 fn flags(stream: Handle) -> Outcome<u32> {

@@ -8,77 +8,31 @@ use crate::{cu, gives, holds, ok, rule, same};
 const FAMILY: &str = "tensors";
 
 /// The rules of this family.
+#[rustfmt::skip]
 pub const RULES: &[Rule] = &[
-    rule!(
-        a_box_need_not_fit,
-        "cuTensorMapEncodeTiled",
-        "Boxes may be larger than the tensor and than shared memory."
-    ),
-    rule!(
-        types_and_modes_are_checked,
-        "cuTensorMapEncodeTiled",
-        "Numbers that are no type, rank, interleave, swizzle, promotion or fill are refused, and no map is written."
-    ),
-    rule!(
-        modes_of_later_devices_are_refused,
-        "cuTensorMapEncodeTiled",
-        "Devices before compute capability 10.0 refuse its types and swizzles."
-    ),
-    rule!(
-        addresses_and_strides_are_aligned,
-        "cuTensorMapEncodeTiled",
-        "Addresses and strides are multiples of 16 bytes, and of 32 for an interleave of 32 bytes."
-    ),
-    rule!(
-        extents_are_bounded,
-        "cuTensorMapEncodeTiled",
-        "Extents are 1 to 2^32, strides less than 2^40."
-    ),
-    rule!(
-        boxes_are_bounded,
-        "cuTensorMapEncodeTiled",
-        "Boxes have 1 to 256 elements in each dimension, steps of 1 to 8, and rows of whole 16 bytes."
-    ),
-    rule!(
-        swizzled_rows_fit_their_line,
-        "cuTensorMapEncodeTiled",
-        "A row of a box is no longer than the line of its swizzle."
-    ),
-    rule!(
-        nothing_looks_at_the_memory,
-        "cuTensorMapEncodeTiled",
-        "Addresses need not belong to memory (seen on an H200)."
-    ),
-    rule!(
-        null_is_refused,
-        "cuTensorMapEncodeTiled",
-        "Each pointer is needed, that to the strides also for one dimension (seen on an H200)."
-    ),
-    rule!(
-        an_address_is_replaced,
-        "cuTensorMapReplaceAddress",
-        "A map with another address is the map of that address; an address that is not aligned is refused."
-    ),
-    rule!(
-        a_swizzle_permutes_pieces,
-        "PTX ISA, Swizzling modes",
-        "Pieces of 16 bytes change places within a line of 128 bytes by the number of the line."
-    ),
-    rule!(
-        outside_is_zero,
-        "PTX ISA, Tiled mode: bounding box",
-        "Elements beyond the tensor are loaded as zero and not stored."
-    ),
-    rule!(
-        tensor_cores_add_as_recorded,
-        "PTX ISA, wgmma.mma_async and mma.sync",
-        "On compute capability 9.0, mma.sync and wgmma give the bits that were recorded on an H200."
-    ),
-    rule!(
-        architecture_specific_code_is_for_one,
-        "PTX ISA, .target",
-        "A module for sm_90a loads on compute capability 9.0 alone."
-    ),
+    rule!(a_box_need_not_fit, "cuTensorMapEncodeTiled", "Boxes may be larger than the tensor and than shared memory."),
+    rule!(types_and_modes_are_checked, "cuTensorMapEncodeTiled",
+        "Numbers that are no type, rank, interleave, swizzle, promotion or fill are refused, and no map is written."),
+    rule!(modes_of_later_devices_are_refused, "cuTensorMapEncodeTiled",
+        "Devices before compute capability 10.0 refuse its types and swizzles."),
+    rule!(addresses_and_strides_are_aligned, "cuTensorMapEncodeTiled",
+        "Addresses and strides are multiples of 16 bytes, and of 32 for an interleave of 32 bytes."),
+    rule!(extents_are_bounded, "cuTensorMapEncodeTiled", "Extents are 1 to 2^32, strides less than 2^40."),
+    rule!(boxes_are_bounded, "cuTensorMapEncodeTiled",
+        "Boxes have 1 to 256 elements in each dimension, steps of 1 to 8, and rows of whole 16 bytes."),
+    rule!(swizzled_rows_fit_their_line, "cuTensorMapEncodeTiled", "A row of a box is no longer than the line of its swizzle."),
+    rule!(nothing_looks_at_the_memory, "cuTensorMapEncodeTiled", "Addresses need not belong to memory (seen on an H200)."),
+    rule!(null_is_refused, "cuTensorMapEncodeTiled",
+        "Each pointer is needed, that to the strides also for one dimension (seen on an H200)."),
+    rule!(an_address_is_replaced, "cuTensorMapReplaceAddress",
+        "A map with another address is the map of that address; an address that is not aligned is refused."),
+    rule!(a_swizzle_permutes_pieces, "PTX ISA, Swizzling modes",
+        "Pieces of 16 bytes change places within a line of 128 bytes by the number of the line."),
+    rule!(outside_is_zero, "PTX ISA, Tiled mode: bounding box", "Elements beyond the tensor are loaded as zero and not stored."),
+    rule!(tensor_cores_add_as_recorded, "PTX ISA, wgmma.mma_async and mma.sync",
+        "On compute capability 9.0, mma.sync and wgmma give the bits that were recorded on an H200."),
+    rule!(architecture_specific_code_is_for_one, "PTX ISA, .target",
+        "A module for sm_90a loads on compute capability 9.0 alone."),
 ];
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `.._MINOR`.
