@@ -51,25 +51,25 @@ impl Comparison {
                 one.part, one.group, one.variant, other.variant
             );
         }
-        let worst = |kind| {
+        let worst = |kinds: &str, kind, limit| {
             let judged = self.lines.iter().filter(|line| line.is_judged);
             let of_kind = judged.filter(|line| line.kind == kind && !line.unclaimed);
-            units::percent(of_kind.map(Line::outside).fold(0.0, f64::max))
+            let worst = of_kind.map(Line::outside).reduce(f64::max);
+            worst.map_or(format!("no {kinds}"), |worst| {
+                let [worst, limit] = [worst, limit].map(units::percent);
+                format!("{kinds} {worst} (limit {limit})")
+            })
         };
+        let judged = self.lines.iter().filter(|line| line.limit().is_some());
         let _ = writeln!(
             text,
-            "\n{} results, {} judged, measured {} times. Furthest outside the measured range: makespans {} (limit {}), \
-             copies {} (limit {}). Pairs in another order: {}.",
+            "\n{} results, {} judged, measured {} times. Furthest outside the measured range: {}, {}. Pairs in another \
+             order: {}.",
             self.lines.len(),
-            self.lines
-                .iter()
-                .filter(|line| line.limit().is_some())
-                .count(),
+            judged.count(),
             self.runs,
-            worst(Kind::Makespan),
-            units::percent(MAKESPAN),
-            worst(Kind::Copy),
-            units::percent(COPY),
+            worst("makespans", Kind::Makespan, MAKESPAN),
+            worst("copies", Kind::Copy, COPY),
             self.contradictions().len()
         );
         text
