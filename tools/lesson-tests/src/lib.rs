@@ -74,6 +74,41 @@ impl Lesson {
     }
 }
 
+/// Runs a program of one file on the software GPU, with races as failures and with these variables.
+pub fn run_raw(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    Command::new(program)
+        .args(arguments)
+        .env_remove("SOFTWARE_GPU")
+        .env("CUDA_DRIVER", "software")
+        .env("SOFTWARE_GPU_RACES", "fail")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the program starts")
+}
+
+/// A program of one file holds on the software GPU without a report, and prints the same once more. The README shows what it
+/// prints.
+#[track_caller]
+pub fn raw_shows(program: &str, readme: &str) {
+    let output = run_raw(program, &[], &[]);
+    assert_eq!(code(&output), Some(0));
+    assert_eq!(text(&output.stderr), "");
+    let said = text(&output.stdout);
+    assert!(
+        !said.is_empty() && readme.contains(&said),
+        "README.md shows another output: put the one above into it"
+    );
+    assert_eq!(text(&run_raw(program, &[], &[]).stdout), said);
+}
+
+/// A program of one file ends with exit code 3 where these variables make a device that lacks what it needs, and names it.
+#[track_caller]
+pub fn raw_lacks(program: &str, variables: &[(&str, &str)], named: &str) {
+    let output = run_raw(program, &[], variables);
+    assert_eq!(code(&output), Some(3));
+    assert!(text(&output.stderr).contains(named));
+}
+
 /// No line is longer than 80 characters.
 #[track_caller]
 pub fn fits_80_columns(said: &str) {
