@@ -41,3 +41,8 @@ fn a_gpu_without_dependent_launches_is_told_so() {
     let output = LESSON.run(&["--gpu", "t4", "--part", "residency"]);
     assert_eq!(code(&output), Some(0));
 }
+
+#[test]
+fn raw_steps_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_steps"), include_str!("../README.md"));
+}
