@@ -44,3 +44,17 @@ fn a_gpu_whose_tensor_cores_lack_the_instructions_is_told_so() {
         assert!(text(&output.stderr).contains(lacks));
     }
 }
+
+#[test]
+fn raw_gemm_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_gemm"), include_str!("../README.md"));
+}
+
+#[test]
+fn raw_gemm_names_what_an_older_gpu_lacks() {
+    lesson_tests::raw_lacks(
+        env!("CARGO_BIN_EXE_raw_gemm"),
+        &[("SOFTWARE_GPU", "t4")],
+        "compute capability 8.0",
+    );
+}
