@@ -2,7 +2,7 @@
 # Runs on a machine with an NVIDIA GPU: every example, the checks of the kernels' results, and, if nvcc is
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. All output goes to results/.
 #
-#   run.sh [STEP..]      all steps, or those named: examples chapter figures labs conformance twins sanitizer software calibrate compare
+#   run.sh [STEP..]      all steps, or those named: examples chapter figures raw labs conformance twins sanitizer software calibrate compare
 #
 # ROUNDS sets how often twins starts each program in Rust and in C++; the default is 5.
 set -uo pipefail
@@ -11,7 +11,7 @@ results=${RESULTS:-results}
 mkdir -p "$results"
 failed=()
 skipped=()
-all=(examples chapter figures labs conformance twins sanitizer software calibrate compare)
+all=(examples chapter figures raw labs conformance twins sanitizer software calibrate compare)
 
 step() { # name, command..
     local name=$1
@@ -53,6 +53,14 @@ figures() {
         # shellcheck disable=SC2086
         step "$name" "bin/$example" --device nvidia $arguments </dev/null
     done < <(declared run)
+}
+
+# The programs of one file.
+raw() {
+    local program
+    for program in bin/raw*; do
+        CUDA_DRIVER=nvidia step "$(basename "$program")" "$program" </dev/null
+    done
 }
 
 # Each lab's solution has full points on this GPU, by the limits for GPUs.
