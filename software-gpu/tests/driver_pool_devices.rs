@@ -5,9 +5,10 @@ mod pool_support;
 
 use std::ffi::{c_int, c_uint};
 
+use driver_support::copies::{Copy2D, DEVICE, Side2D, copy_2d, copy_2d_async};
 use driver_support::*;
 use pool_support::*;
-use software_gpu::driver::entry_point;
+use software_gpu::driver::{entry_point, last_fault};
 
 const ILLEGAL_ADDRESS: Error = 700;
 
@@ -146,6 +147,111 @@ fn a_pool_is_reached_by_those_that_were_given_access() {
         pair.on(1).synchronize().unwrap();
         pool.destroy().unwrap();
     }
+}
+
+/// A kernel's fault names the memory and the call that gives access to it: `cuMemPoolSetAccess` for a pool's memory,
+/// `cuCtxEnablePeerAccess` for other memory.
+#[test]
+fn a_fault_in_memory_of_another_device_names_the_call_that_gives_access() {
+    for of_pool in [true, false] {
+        let pair = Pair::new();
+        let pool = pool_on(1);
+        if of_pool {
+            let peer = pair.contexts[1];
+            cu!(cuCtxEnablePeerAccess(peer => Handle, 0 => c_uint)).unwrap();
+        }
+        let memory = match of_pool {
+            true => pool.allocate(512, pair.streams[1]).unwrap(),
+            false => pair.on(1).allocate(512).unwrap(),
+        };
+        let module = pair.on(0).module(STORE).unwrap();
+        let store = pair.driver.function(module, "store").unwrap();
+        let address = memory + 8;
+        pair.driver
+            .launch(store, 1, 1, pair.streams[0], &[&address])
+            .unwrap();
+        let outcome = pair.driver.stream_synchronize(pair.streams[0]);
+        assert_eq!(outcome, Err(ILLEGAL_ADDRESS));
+        let expected = match of_pool {
+            true => {
+                "in memory of another device, to which the kernel's device has no access\n  \
+                 it is offset 8 of an allocation of 512 bytes of a memory pool of device 1: cuMemPoolSetAccess gives \
+                 device 0 access to the pool, cuCtxEnablePeerAccess does not"
+            }
+            false => {
+                "in memory of another device, to which the kernel's device has no access\n  \
+                 it is memory of device 1: cuCtxEnablePeerAccess gives a context of device 0 access to it"
+            }
+        };
+        let text = last_fault().unwrap();
+        assert!(text.ends_with(expected), "{text}");
+        pair.on(1);
+        if of_pool {
+            free(memory, pair.streams[1]).unwrap();
+            pair.on(1).synchronize().unwrap();
+        }
+        pool.destroy().unwrap();
+    }
+}
+
+/// Copies and memsets of a stream reach a pool of another device once the pool grants access, and `cuMemcpyPeer` always.
+#[test]
+fn copies_and_memsets_need_the_access_that_a_pool_grants() {
+    let pair = Pair::new();
+    let pool = pool_on(1);
+    let [own_stream, other_stream] = pair.streams;
+    let memory = pool.allocate(512, other_stream).unwrap();
+    pair.on(1).stream_synchronize(other_stream).unwrap();
+    let own = pair.on(0).allocate(512).unwrap();
+    let mut host = [0_u8; 512];
+    let at_host = host.as_mut_ptr();
+    let row = |device| Side2D {
+        memory_type: DEVICE,
+        device,
+        pitch: 512,
+        ..Side2D::default()
+    };
+    let rectangle = Copy2D {
+        from: row(memory),
+        to: row(own),
+        width: 512,
+        height: 1,
+    };
+    type Call<'a> = &'a dyn Fn() -> Result<(), Error>;
+    let calls: [Call<'_>; 12] = [
+        &|| cu!(cuMemsetD8_v2(memory => Address, 1 => u8, 512 => usize)),
+        &|| cu!(cuMemsetD8Async(memory => Address, 1 => u8, 512 => usize, own_stream => Handle)),
+        &|| cu!(cuMemcpy(own => Address, memory => Address, 512 => usize)),
+        &|| cu!(cuMemcpy(memory => Address, own => Address, 512 => usize)),
+        &|| cu!(cuMemcpyAsync(own => Address, memory => Address, 512 => usize, own_stream => Handle)),
+        &|| cu!(cuMemcpyDtoD_v2(own => Address, memory => Address, 512 => usize)),
+        &|| cu!(cuMemcpyDtoDAsync_v2(own => Address, memory => Address, 512 => usize, own_stream => Handle)),
+        &|| cu!(cuMemcpyDtoH_v2(at_host => *mut u8, memory => Address, 512 => usize)),
+        &|| cu!(cuMemcpyDtoHAsync_v2(at_host => *mut u8, memory => Address, 512 => usize, own_stream => Handle)),
+        &|| cu!(cuMemcpyHtoD_v2(memory => Address, at_host => *const u8, 512 => usize)),
+        &|| copy_2d(&rectangle),
+        &|| copy_2d_async(&rectangle, own_stream),
+    ];
+    let [own_context, other_context] = pair.contexts;
+    let always: [Call<'_>; 3] = [
+        &|| cu!(cuMemsetD8Async(memory => Address, 1 => u8, 512 => usize, other_stream => Handle)),
+        &|| cu!(cuMemcpyDtoHAsync_v2(at_host => *mut u8, memory => Address, 512 => usize, other_stream => Handle)),
+        &|| cu!(cuMemcpyPeer(own => Address, own_context => Handle, memory => Address, other_context => Handle, 512 => usize)),
+    ];
+    for (granted, expected) in [(false, Err(INVALID_VALUE)), (true, Ok(()))] {
+        if granted {
+            give_access(pool, 0, 3).unwrap();
+        }
+        let always = always.iter().map(|call| (call, Ok(())));
+        let all = always.chain(calls.iter().map(|call| (call, expected)));
+        for (number, (call, expected)) in all.enumerate() {
+            assert_eq!(call(), expected, "access granted: {granted}, call {number}");
+            pair.synchronize();
+        }
+    }
+    free(memory, other_stream).unwrap();
+    pair.synchronize();
+    pool.destroy().unwrap();
 }
 
 /// Access can be taken away again, but not from the pool's own device.

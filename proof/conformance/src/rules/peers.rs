@@ -100,6 +100,32 @@ pub const RULES: &[Rule] = &[
         "A pool is accessed by another device when it grants that, and not before."
     ),
     rule!(
+        copies_need_the_pools_access,
+        "cuMemPoolSetAccess",
+        "Until a pool grants a device access, copies of its contexts from the pool's memory are refused."
+    ),
+    rule!(
+        peer_copies_need_no_access_to_pools,
+        "cuMemcpyPeer",
+        "cuMemcpyPeer and cuMemcpyPeerAsync copy from a pool that does not grant access."
+    ),
+    rule!(
+        copies_reach_pools_that_grant_access,
+        "cuMemPoolSetAccess",
+        "When a pool grants a device access, copies of its contexts reach the pool's memory."
+    ),
+    rule!(
+        kernels_reach_pools_that_grant_access,
+        "cuMemPoolSetAccess",
+        "When a pool grants a device access, its kernels store into the pool's memory, without peer access."
+    ),
+    rule!(
+        peer_access_is_none_to_pools,
+        "cuCtxEnablePeerAccess",
+        "Peer access does not cover pools: a kernel that stores into memory of a pool that does not grant access fails."
+    )
+    .in_process(),
+    rule!(
         without_access_kernels_fail,
         "cuCtxEnablePeerAccess",
         "Without access enabled a kernel that stores into the memory of another device fails."
@@ -226,15 +252,21 @@ fn events_are_recorded_on_their_device(scene: &mut Scene) -> Outcome {
     })
 }
 
-/// As [`with_other`], on devices that can access each other's memory.
-fn with_peer(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome) -> Outcome {
+/// The second device, if the first one can access its memory.
+fn peer_device(scene: &Scene) -> Outcome<i32> {
     let other = scene.other_device()?;
     let can: i32 = out(|can| cu!(cuDeviceCanAccessPeer(can, scene.device, other)))?;
-    if can == 0 {
-        return Err(Failure::device(
+    match can {
+        0 => Err(Failure::device(
             "the devices cannot access each other's memory",
-        ));
+        )),
+        _ => Ok(other),
     }
+}
+
+/// As [`with_other`], on devices that can access each other's memory.
+fn with_peer(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome) -> Outcome {
+    peer_device(scene)?;
     with_other(scene, body)
 }
 
@@ -346,6 +378,103 @@ fn pool_grants_access(scene: &mut Scene) -> Outcome {
             Ok(())
         })
     })
+}
+
+/// Hands `body` one word of a pool of the scene's device, 67. A context on the second device is current meanwhile.
+fn with_foreign_pool(
+    scene: &mut Scene,
+    body: impl FnOnce(&mut Scene, Handle, [Handle; 2], Address) -> Outcome,
+) -> Outcome {
+    with_peer(scene, |scene, other| {
+        super::pools::with_pool(scene, |scene, pool| {
+            let contexts = [scene.context, other];
+            let address = at_home(scene, |_| {
+                let address = super::pools::allocate(pool, 4)?;
+                ok!(cuMemsetD32_v2(address, 67, 1));
+                ok!(cuCtxSynchronize());
+                Ok(address)
+            })?;
+            body(scene, pool, contexts, address)?;
+            ok!(cuCtxSynchronize());
+            at_home(scene, |_| super::pools::free(address))
+        })
+    })
+}
+
+/// Lets the second device read and write the memory of a pool.
+fn grant(scene: &Scene, pool: Handle) -> Outcome {
+    let granted = MemAccessDesc {
+        location: MemLocation {
+            kind: 1,
+            id: scene.other_device()?,
+        },
+        flags: 3,
+    };
+    ok!(cuMemPoolSetAccess(pool, &granted, 1));
+    Ok(())
+}
+
+fn copies_need_the_pools_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, _, from| {
+        let (to, stream, host) = (scene.device(4)?, scene.stream()?, scene.pinned(4)?);
+        gives!(INVALID_VALUE, cuMemcpyDtoD_v2(to, from, 4));
+        gives!(INVALID_VALUE, cuMemcpy(to, from, 4));
+        gives!(INVALID_VALUE, cuMemcpyAsync(to, from, 4, stream));
+        gives!(INVALID_VALUE, cuMemcpyDtoH_v2(host.pointer(), from, 4));
+        gives!(
+            INVALID_VALUE,
+            cuMemcpyDtoHAsync_v2(host.pointer(), from, 4, stream)
+        );
+        Ok(())
+    })
+}
+
+fn peer_copies_need_no_access_to_pools(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, [home, other], from| {
+        let (first, second, stream) = (scene.device(4)?, scene.device(4)?, scene.stream()?);
+        ok!(cuMemcpyPeer(first, other, from, home, 4));
+        ok!(cuMemcpyPeerAsync(second, other, from, home, 4, stream));
+        same!((scene.word(first)?, scene.word(second)?), (67, 67));
+        Ok(())
+    })
+}
+
+fn copies_reach_pools_that_grant_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, pool, _, from| {
+        grant(scene, pool)?;
+        let (to, stream) = (scene.device(8)?, scene.stream()?);
+        ok!(cuMemcpyDtoD_v2(to, from, 4));
+        ok!(cuMemcpyAsync(to + 4, from, 4, stream));
+        same!((scene.word(to)?, scene.word(to + 4)?), (67, 67));
+        same!(scene.word(from)?, 67);
+        Ok(())
+    })
+}
+
+fn kernels_reach_pools_that_grant_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, pool, _, address| {
+        grant(scene, pool)?;
+        scene.reload()?;
+        scene.store(address, 68, 0)?;
+        ok!(cuCtxSynchronize());
+        same!(at_home(scene, |scene| scene.word(address))?, 68);
+        Ok(())
+    })
+}
+
+/// After the fault, nothing can be released.
+fn peer_access_is_none_to_pools(scene: &mut Scene) -> Outcome {
+    let (other, home) = (peer_device(scene)?, scene.context);
+    let properties = super::pools::properties(scene);
+    let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
+    let address = super::pools::allocate(pool, 4)?;
+    ok!(cuCtxSynchronize());
+    create(other)?;
+    ok!(cuCtxEnablePeerAccess(home, 0));
+    scene.reload()?;
+    scene.store(address, 69, 0)?;
+    gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
+    Ok(())
 }
 
 fn without_access_kernels_fail(scene: &mut Scene) -> Outcome {
