@@ -175,12 +175,12 @@ fn a_fault_in_memory_of_another_device_names_the_call_that_gives_access() {
         let expected = match of_pool {
             true => {
                 "in memory of another device, to which the kernel's device has no access\n  \
-                 it is offset 8 of an allocation of 512 bytes of a memory pool of device 1: cuMemPoolSetAccess gives \
+                 it lies at offset 8 of an allocation of 512 bytes of a memory pool of device 1: cuMemPoolSetAccess gives \
                  device 0 access to the pool, cuCtxEnablePeerAccess does not"
             }
             false => {
                 "in memory of another device, to which the kernel's device has no access\n  \
-                 it is memory of device 1: cuCtxEnablePeerAccess gives a context of device 0 access to it"
+                 it lies in memory of device 1: cuCtxEnablePeerAccess gives a context of device 0 access to it"
             }
         };
         let text = last_fault().unwrap();

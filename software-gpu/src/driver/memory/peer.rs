@@ -298,19 +298,19 @@ impl Simulator {
         if self.pools.accessible_from(address, reader).is_some() {
             let pool = match self.pools.allocation_at(address) {
                 Some((base, allocation)) => format!(
-                    "offset {} of an allocation of {} bytes of a memory pool",
+                    "at offset {} of an allocation of {} bytes of a memory pool",
                     address - base,
                     allocation.bytes
                 ),
-                None => "memory of a memory pool".to_owned(),
+                None => "in a memory pool".to_owned(),
             };
             return format!(
-                "\n  it is {pool} of device {owner}: cuMemPoolSetAccess gives device {reader} access to the pool, \
+                "\n  it lies {pool} of device {owner}: cuMemPoolSetAccess gives device {reader} access to the pool, \
                  cuCtxEnablePeerAccess does not"
             );
         }
         format!(
-            "\n  it is memory of device {owner}: cuCtxEnablePeerAccess gives a context of device {reader} access to it"
+            "\n  it lies in memory of device {owner}: cuCtxEnablePeerAccess gives a context of device {reader} access to it"
         )
     }
 }
