@@ -136,6 +136,23 @@ pub struct GraphExecUpdateResultInfo {
     pub error_from_node: Handle,
 }
 
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GraphInstantiateParams {
+    /// `CUgraphInstantiate_flags`.
+    pub flags: u64,
+    /// Where the graph is uploaded, if a flag says so.
+    pub upload_stream: Handle,
+    /// The node that cannot be instantiated.
+    pub error_node: Handle,
+    /// `CUgraphInstantiateResult`; 0 is success.
+    pub result: u32,
+}
+
+/// `CUgraphNodeParams`: the type in the first four bytes, the parameters from byte 16 on.
+pub type GraphNodeParams = [u64; 32];
+
 /// One side of `CUDA_MEMCPY2D`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -228,6 +245,22 @@ pub struct MemAllocNodeParams {
     pub bytes: usize,
     /// Where the memory will be: set by the call.
     pub address: Address,
+}
+
+/// `CUstreamBatchMemOpParams`: a union of 48 bytes, of which the operations on values use this much.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchMemOp {
+    /// `CUstreamBatchMemOpType`.
+    pub operation: u32,
+    /// Where the value is.
+    pub address: Address,
+    /// The value; the low word for operations of 32 bits.
+    pub value: u64,
+    /// `CUstreamWaitValue_flags` or `CUstreamWriteValue_flags`.
+    pub flags: u32,
+    /// The rest of the union.
+    pub rest: [u64; 2],
 }
 
 /// `CUstreamAttrValue`: a union of 64 bytes.

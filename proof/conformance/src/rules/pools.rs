@@ -22,6 +22,11 @@ pub const RULES: &[Rule] = &[
         "The pool that was set is the current one, and serves cuMemAllocAsync."
     ),
     rule!(
+        pools_are_found_by_location,
+        "cuMemGetMemPool",
+        "The functions that name a location find a device's default and current pool, and set the current one."
+    ),
+    rule!(
         default_pool_cannot_be_destroyed,
         "cuMemPoolDestroy",
         "The default pool of a device cannot be destroyed."
@@ -84,7 +89,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         unknown_attribute_is_refused,
         "cuMemPoolGetAttribute",
-        "A number that is no attribute is refused."
+        "A number that is no attribute can be neither read nor set."
     ),
     rule!(
         pools_count_for_themselves,
@@ -132,6 +137,11 @@ pub const RULES: &[Rule] = &[
         "Trimming does not release allocated memory."
     ),
     rule!(
+        trimming_keeps_pending_frees,
+        "cuMemPoolTrimTo",
+        "Memory whose free is still to come counts as used when the pool is trimmed."
+    ),
+    rule!(
         trimming_keeps_what_is_asked,
         "cuMemPoolTrimTo",
         "Trimming leaves at least the requested number of bytes reserved."
@@ -153,6 +163,7 @@ pub(super) const REUSE: [u32; 3] = [1, 2, 3];
 pub(super) const RELEASE_THRESHOLD: u32 = 4;
 pub(super) const RESERVED_CURRENT: u32 = 5;
 pub(super) const USED_CURRENT: u32 = 7;
+const RESERVED_HIGH: u32 = 6;
 const USED_HIGH: u32 = 8;
 
 pub(super) const MIB: usize = 1 << 20;
@@ -242,6 +253,27 @@ fn current_pool_can_be_set(scene: &mut Scene) -> Outcome {
     })
 }
 
+fn pools_are_found_by_location(scene: &mut Scene) -> Outcome {
+    /// `CU_MEM_ALLOCATION_TYPE_PINNED`.
+    const PINNED: u32 = 1;
+    let default = default_pool(scene)?;
+    with_pool(scene, |scene, pool| {
+        let location = properties(scene).location;
+        same!(
+            out(|pool| cu!(cuMemGetDefaultMemPool(pool, &location, PINNED)))?,
+            default
+        );
+        ok!(cuMemSetMemPool(&location, PINNED, pool));
+        let current = out(|pool| cu!(cuMemGetMemPool(pool, &location, PINNED)))?;
+        ok!(cuMemSetMemPool(&location, PINNED, default));
+        same!(current, pool);
+        let (nowhere, mut none) = (MemLocation { kind: 1, id: 1000 }, 0);
+        let code = cu!(cuMemGetMemPool(&mut none, &nowhere, PINNED));
+        holds!([INVALID_VALUE, INVALID_DEVICE].contains(&code));
+        Ok(())
+    })
+}
+
 fn default_pool_cannot_be_destroyed(scene: &mut Scene) -> Outcome {
     let default = default_pool(scene)?;
     gives!(INVALID_VALUE, cuMemPoolDestroy(default));
@@ -326,6 +358,9 @@ fn high_marks_are_reset_by_zero(scene: &mut Scene) -> Outcome {
         free(allocate(pool, 5 * MIB)?)?;
         same!(set(pool, USED_HIGH, 0), SUCCESS);
         same!(get(pool, USED_HIGH)?, 0);
+        holds!(get(pool, RESERVED_HIGH)? >= 5 * MIB as u64);
+        same!(set(pool, RESERVED_HIGH, 0), SUCCESS);
+        same!(get(pool, RESERVED_HIGH)?, get(pool, RESERVED_CURRENT)?);
         free(allocate(pool, 2 * MIB)?)?;
         same!(get(pool, USED_HIGH)?, 2 * MIB as u64);
         Ok(())
@@ -335,6 +370,7 @@ fn high_marks_are_reset_by_zero(scene: &mut Scene) -> Outcome {
 fn high_marks_take_zero_only(scene: &mut Scene) -> Outcome {
     with_pool(scene, |_, pool| {
         same!(set(pool, USED_HIGH, 1), INVALID_VALUE);
+        same!(set(pool, RESERVED_HIGH, 1), INVALID_VALUE);
         Ok(())
     })
 }
@@ -354,6 +390,7 @@ fn unknown_attribute_is_refused(scene: &mut Scene) -> Outcome {
             INVALID_VALUE,
             cuMemPoolGetAttribute(pool, 1000, (&raw mut value).cast())
         );
+        same!(set(pool, 1000, 0), INVALID_VALUE);
         Ok(())
     })
 }
@@ -471,6 +508,19 @@ fn trimming_keeps_used_memory(scene: &mut Scene) -> Outcome {
         holds!(get(pool, RESERVED_CURRENT)? >= MIB as u64);
         same!(scene.word(address)?, 5);
         free(address)
+    })
+}
+
+fn trimming_keeps_pending_frees(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        let address = allocate(pool, 40 * MIB)?;
+        scene.busy(0)?;
+        ok!(cuMemFreeAsync(address, 0));
+        ok!(cuMemPoolTrimTo(pool, 0));
+        let reserved = get(pool, RESERVED_CURRENT)?;
+        ok!(cuStreamSynchronize(0));
+        holds!(reserved >= 40 * MIB as u64);
+        Ok(())
     })
 }
 

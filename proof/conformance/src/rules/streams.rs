@@ -57,6 +57,11 @@ pub const RULES: &[Rule] = &[
         "The null handle and CU_STREAM_LEGACY are one stream."
     ),
     rule!(
+        null_is_the_per_thread_stream_to_ptsz,
+        "API synchronization behavior, default stream",
+        "To the symbols that end in _ptsz the null handle is the per-thread default stream."
+    ),
+    rule!(
         default_stream_is_of_the_current_context,
         "cuStreamGetCtx",
         "The legacy stream belongs to the current context."
@@ -211,6 +216,17 @@ fn ids_are_unique(scene: &mut Scene) -> Outcome {
 
 fn null_is_the_legacy_stream(_: &mut Scene) -> Outcome {
     same!(id(0)?, id(LEGACY)?);
+    Ok(())
+}
+
+fn null_is_the_per_thread_stream_to_ptsz(scene: &mut Scene) -> Outcome {
+    same!(out(|id| cu!(cuStreamGetId_ptsz(0, id)))?, id(PER_THREAD)?);
+    let (blocking, address) = (scene.stream()?, scene.device(4)?);
+    scene.busy(blocking)?;
+    ok!(cuMemsetD8Async_ptsz(address, 1, 4, 0));
+    ok!(cuStreamSynchronize(PER_THREAD));
+    holds!(is_busy(blocking)?);
+    same!(scene.word(address)?, 0x0101_0101);
     Ok(())
 }
 
