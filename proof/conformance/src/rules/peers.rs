@@ -145,6 +145,21 @@ pub const RULES: &[Rule] = &[
         "A pool of another device cannot be a device's current pool."
     ),
     rule!(
+        copies_need_the_pools_access,
+        "cuMemPoolSetAccess",
+        "Until a pool grants a device access, copies of its contexts from the pool's memory are refused."
+    ),
+    rule!(
+        peer_copies_need_no_access_to_pools,
+        "cuMemcpyPeer",
+        "cuMemcpyPeer and cuMemcpyPeerAsync copy from a pool that does not grant access."
+    ),
+    rule!(
+        copies_reach_pools_that_grant_access,
+        "cuMemPoolSetAccess",
+        "When a pool grants a device access, copies of its contexts reach the pool's memory."
+    ),
+    rule!(
         without_access_kernels_fail,
         "cuCtxEnablePeerAccess",
         "Without access enabled a kernel that stores into the memory of another device fails."
@@ -564,6 +579,77 @@ fn a_device_takes_its_own_pools(scene: &mut Scene) -> Outcome {
     let other = scene.other_device()?;
     super::pools::with_pool(scene, |_, pool| {
         gives!(INVALID_VALUE, cuDeviceSetMemPool(other, pool));
+        Ok(())
+    })
+}
+
+/// Hands `body` one word of a pool of the scene's device, 67. A context on the second device is current meanwhile.
+fn with_foreign_pool(
+    scene: &mut Scene,
+    body: impl FnOnce(&mut Scene, Handle, [Handle; 2], Address) -> Outcome,
+) -> Outcome {
+    with_peer(scene, |scene, other| {
+        super::pools::with_pool(scene, |scene, pool| {
+            let contexts = [scene.context, other];
+            let address = at_home(scene, |_| {
+                let address = super::pools::allocate(pool, 4)?;
+                ok!(cuMemsetD32_v2(address, 67, 1));
+                ok!(cuCtxSynchronize());
+                Ok(address)
+            })?;
+            body(scene, pool, contexts, address)?;
+            ok!(cuCtxSynchronize());
+            at_home(scene, |_| super::pools::free(address))
+        })
+    })
+}
+
+/// Lets the second device read and write the memory of a pool.
+fn grant(scene: &Scene, pool: Handle) -> Outcome {
+    let granted = MemAccessDesc {
+        location: MemLocation {
+            kind: 1,
+            id: scene.other_device()?,
+        },
+        flags: 3,
+    };
+    ok!(cuMemPoolSetAccess(pool, &granted, 1));
+    Ok(())
+}
+
+fn copies_need_the_pools_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, _, from| {
+        let (to, stream, host) = (scene.device(4)?, scene.stream()?, scene.pinned(4)?);
+        gives!(INVALID_VALUE, cuMemcpyDtoD_v2(to, from, 4));
+        gives!(INVALID_VALUE, cuMemcpy(to, from, 4));
+        gives!(INVALID_VALUE, cuMemcpyAsync(to, from, 4, stream));
+        gives!(INVALID_VALUE, cuMemcpyDtoH_v2(host.pointer(), from, 4));
+        gives!(
+            INVALID_VALUE,
+            cuMemcpyDtoHAsync_v2(host.pointer(), from, 4, stream)
+        );
+        Ok(())
+    })
+}
+
+fn peer_copies_need_no_access_to_pools(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, [home, other], from| {
+        let (first, second, stream) = (scene.device(4)?, scene.device(4)?, scene.stream()?);
+        ok!(cuMemcpyPeer(first, other, from, home, 4));
+        ok!(cuMemcpyPeerAsync(second, other, from, home, 4, stream));
+        same!((scene.word(first)?, scene.word(second)?), (67, 67));
+        Ok(())
+    })
+}
+
+fn copies_reach_pools_that_grant_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, pool, _, from| {
+        grant(scene, pool)?;
+        let (to, stream) = (scene.device(8)?, scene.stream()?);
+        ok!(cuMemcpyDtoD_v2(to, from, 4));
+        ok!(cuMemcpyAsync(to + 4, from, 4, stream));
+        same!((scene.word(to)?, scene.word(to + 4)?), (67, 67));
+        same!(scene.word(from)?, 67);
         Ok(())
     })
 }
