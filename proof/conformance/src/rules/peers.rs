@@ -35,6 +35,11 @@ pub const RULES: &[Rule] = &[
         "cuMemcpyPeer copies between two contexts of one device; both are needed."
     ),
     rule!(
+        copies_between_contexts_stay_inside,
+        "cuMemcpyPeer",
+        "A copy between contexts that leaves its allocation is refused."
+    ),
+    rule!(
         boxes_between_contexts,
         "cuMemcpy3DPeer",
         "A box is copied between contexts, and the bytes around it stay."
@@ -220,6 +225,16 @@ fn copies_between_contexts(scene: &mut Scene) -> Outcome {
     ok!(cuMemcpyPeer(to, scene.context, from, other, 0));
     ok!(cuCtxDestroy_v2(other));
     same!(scene.word(to)?, 61);
+    Ok(())
+}
+
+fn copies_between_contexts_stay_inside(scene: &mut Scene) -> Outcome {
+    /// So much that no allocator rounds up to more.
+    const LARGE: usize = 32 << 20;
+    let (from, to, own) = (scene.device(LARGE)?, scene.device(LARGE)?, scene.context);
+    let end = LARGE as u64 - 32;
+    gives!(INVALID_VALUE, cuMemcpyPeer(to + end, own, from, own, 64));
+    gives!(INVALID_VALUE, cuMemcpyPeer(to, own, from + end, own, 64));
     Ok(())
 }
 
