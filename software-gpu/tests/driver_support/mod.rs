@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod attributes;
+pub mod child;
 pub mod copies;
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};

@@ -1,10 +1,9 @@
 //! Contexts: created and primary ones, and each thread's stack of them.
 
 use std::ptr::null_mut;
-use std::thread;
 
 use crate::api::*;
-use crate::rule::{Failure, Outcome, Rule, out};
+use crate::rule::{Outcome, Rule, on_thread, out};
 use crate::scene::{Scene, is_busy};
 use crate::{cu, gives, holds, ok, rule, same};
 
@@ -103,6 +102,21 @@ pub const RULES: &[Rule] = &[
         "The current context names its device."
     ),
     rule!(
+        handles_name_contexts,
+        "cuCtxSynchronize_v2",
+        "A context that is not current is asked for its device, and waited for, by its handle."
+    ),
+    rule!(
+        results_need_a_place,
+        "cuCtxGetCurrent",
+        "Asking for the current context, its device or its flags without a place for the answer is refused."
+    ),
+    rule!(
+        profiler_is_switched,
+        "cuProfilerStart",
+        "Switching the profiler on and off succeeds without one, and so does giving up persisting lines of L2."
+    ),
+    rule!(
         ids_differ,
         "cuCtxGetId",
         "Every context has an identifier of its own; null asks for the current one's."
@@ -135,7 +149,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         cache_config_is_kept,
         "cuCtxSetCacheConfig",
-        "The preferred cache configuration starts as none and is kept when set."
+        "The preferred cache configuration starts as none, is kept when set, and must exist."
     ),
     rule!(
         priorities_go_down_from_zero,
@@ -171,12 +185,6 @@ fn another(scene: &Scene) -> Outcome<Handle> {
     out(|context| cu!(cuCtxCreate_v2(context, 0, scene.device)))
 }
 
-/// Runs `body` on a thread to which no context is current.
-fn on_new_thread<T: Send>(body: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
-    thread::scope(|scope| scope.spawn(body).join())
-        .unwrap_or_else(|_| Err(Failure::skipped("a thread of the check panicked")))
-}
-
 fn created_context_is_current(scene: &mut Scene) -> Outcome {
     same!(current()?, scene.context);
     let other = another(scene)?;
@@ -195,7 +203,7 @@ fn destroyed_context_is_popped(scene: &mut Scene) -> Outcome {
 
 fn destroyed_elsewhere_it_stays_current(scene: &mut Scene) -> Outcome {
     let other = another(scene)?;
-    on_new_thread(|| {
+    on_thread(|| {
         ok!(cuCtxDestroy_v2(other));
         Ok(())
     })?;
@@ -264,12 +272,12 @@ fn set_current_null_on_nothing_succeeds(scene: &mut Scene) -> Outcome {
 }
 
 fn threads_start_without_a_context(_: &mut Scene) -> Outcome {
-    same!(on_new_thread(current)?, 0);
+    same!(on_thread(current)?, 0);
     Ok(())
 }
 
 fn calls_need_a_context(_: &mut Scene) -> Outcome {
-    on_new_thread(|| {
+    on_thread(|| {
         let (mut address, mut handle, mut device) = (0, 0, 0);
         gives!(INVALID_CONTEXT, cuMemAlloc_v2(&mut address, 4));
         gives!(INVALID_CONTEXT, cuStreamCreate(&mut handle, 0));
@@ -282,7 +290,7 @@ fn calls_need_a_context(_: &mut Scene) -> Outcome {
 
 fn a_context_serves_several_threads(scene: &mut Scene) -> Outcome {
     let (context, address) = (scene.context, scene.device(4)?);
-    on_new_thread(|| {
+    on_thread(|| {
         ok!(cuCtxSetCurrent(context));
         ok!(cuMemsetD32_v2(address, 7, 1));
         ok!(cuCtxSynchronize());
@@ -329,6 +337,31 @@ fn flags_are_kept(scene: &mut Scene) -> Outcome {
 fn device_of_the_current_context(scene: &mut Scene) -> Outcome {
     let device: i32 = out(|device| cu!(cuCtxGetDevice(device)))?;
     same!(device, scene.device);
+    Ok(())
+}
+
+fn handles_name_contexts(scene: &mut Scene) -> Outcome {
+    let stream = scene.stream()?;
+    scene.busy(stream)?;
+    let other = another(scene)?;
+    let device: i32 = out(|device| cu!(cuCtxGetDevice_v2(device, scene.context)))?;
+    ok!(cuCtxSynchronize_v2(scene.context));
+    same!((device, is_busy(stream)?), (scene.device, false));
+    ok!(cuCtxDestroy_v2(other));
+    Ok(())
+}
+
+fn results_need_a_place(_: &mut Scene) -> Outcome {
+    gives!(INVALID_VALUE, cuCtxGetCurrent(null_mut()));
+    gives!(INVALID_VALUE, cuCtxGetDevice(null_mut()));
+    gives!(INVALID_VALUE, cuCtxGetFlags(null_mut()));
+    Ok(())
+}
+
+fn profiler_is_switched(_: &mut Scene) -> Outcome {
+    ok!(cuProfilerStart());
+    ok!(cuProfilerStop());
+    ok!(cuCtxResetPersistingL2Cache());
     Ok(())
 }
 
@@ -401,6 +434,7 @@ fn cache_config_is_kept(_: &mut Scene) -> Outcome {
     same!(out(|config| cu!(cuCtxGetCacheConfig(config)))?, PREFER_NONE);
     ok!(cuCtxSetCacheConfig(PREFER_L1));
     same!(out(|config| cu!(cuCtxGetCacheConfig(config)))?, PREFER_L1);
+    gives!(INVALID_VALUE, cuCtxSetCacheConfig(4));
     Ok(())
 }
 

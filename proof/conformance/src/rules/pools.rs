@@ -102,6 +102,26 @@ pub const RULES: &[Rule] = &[
         "At a synchronisation memory above the threshold goes back: with 0, all that is free."
     ),
     rule!(
+        lower_threshold_keeps_nothing,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "A pool with more reserved than the threshold gives back the memory of its only allocation, which is unused, as a whole."
+    ),
+    rule!(
+        threshold_that_is_reached_keeps_all,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "A pool that has reserved no more than the threshold gives nothing back."
+    ),
+    rule!(
+        threshold_bounds_unused_memory,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Of two unused allocations no more than the threshold stays reserved."
+    ),
+    rule!(
+        synchronising_keeps_used_memory,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Memory in use stays, whatever the threshold is."
+    ),
+    rule!(
         threshold_keeps_memory,
         "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
         "Memory up to the threshold stays reserved through synchronisations."
@@ -393,6 +413,69 @@ fn synchronising_releases_above_the_threshold(scene: &mut Scene) -> Outcome {
         ok!(cuCtxSynchronize());
         same!(get(pool, RESERVED_CURRENT)?, 0);
         Ok(())
+    })
+}
+
+/// What the pool has reserved after an allocation, and after its free and a synchronisation.
+fn reserved_and_kept(pool: Handle, bytes: usize) -> Outcome<[u64; 2]> {
+    let address = allocate(pool, bytes)?;
+    let reserved = get(pool, RESERVED_CURRENT)?;
+    free(address)?;
+    ok!(cuCtxSynchronize());
+    Ok([reserved, get(pool, RESERVED_CURRENT)?])
+}
+
+fn lower_threshold_keeps_nothing(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let [reserved, _] = reserved_and_kept(pool, 16 * MIB)?;
+        for threshold in [0, 1, MIB as u64, reserved - 1] {
+            same!(set(pool, RELEASE_THRESHOLD, threshold), SUCCESS);
+            same!(
+                (threshold, reserved_and_kept(pool, 16 * MIB)?[1]),
+                (threshold, 0)
+            );
+        }
+        Ok(())
+    })
+}
+
+fn threshold_that_is_reached_keeps_all(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let [reserved, _] = reserved_and_kept(pool, 16 * MIB)?;
+        for threshold in [reserved, 2 * reserved, u64::MAX] {
+            same!(set(pool, RELEASE_THRESHOLD, threshold), SUCCESS);
+            let kept = reserved_and_kept(pool, 16 * MIB)?[1];
+            same!((threshold, kept), (threshold, reserved));
+        }
+        Ok(())
+    })
+}
+
+fn threshold_bounds_unused_memory(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        for quarters in 0..4 {
+            let addresses = [allocate(pool, 32 * MIB)?, allocate(pool, 32 * MIB)?];
+            let threshold = get(pool, RESERVED_CURRENT)? / 4 * quarters;
+            same!(set(pool, RELEASE_THRESHOLD, threshold), SUCCESS);
+            for address in addresses {
+                ok!(cuMemFreeAsync(address, 0));
+            }
+            ok!(cuCtxSynchronize());
+            holds!(get(pool, RESERVED_CURRENT)? <= threshold);
+        }
+        Ok(())
+    })
+}
+
+fn synchronising_keeps_used_memory(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        let [used, unused] = [allocate(pool, 32 * MIB)?, allocate(pool, 32 * MIB)?];
+        scene.store(used, 8, 0)?;
+        free(unused)?;
+        ok!(cuCtxSynchronize());
+        holds!(get(pool, RESERVED_CURRENT)? >= 32 * MIB as u64);
+        same!(scene.word(used)?, 8);
+        free(used)
     })
 }
 

@@ -93,7 +93,7 @@ fn capability(scene: &Scene) -> Outcome<[i32; 2]> {
 fn has_tensor_maps(scene: &Scene) -> Outcome {
     match capability(scene)?[0] {
         9.. => Ok(()),
-        _ => Err(Failure::skipped("the device has no tensor maps")),
+        _ => Err(Failure::device("the device has no tensor maps")),
     }
 }
 
@@ -355,7 +355,7 @@ const ELEMENTS: usize = 40 * 96;
 fn move_box(scene: &mut Scene, swizzle: u32, [x, y]: [i32; 2]) -> Outcome<[Vec<u16>; 2]> {
     has_tensor_maps(scene)?;
     if capability(scene)? != [9, 0] {
-        return Err(Failure::skipped("the kernel is for compute capability 9.0"));
+        return Err(Failure::device("the kernel is for compute capability 9.0"));
     }
     let (from, to, seen) = (
         scene.device(2 * ELEMENTS)?,
@@ -461,9 +461,7 @@ fn upload(scene: &Scene, words: &[u32]) -> Outcome<Address> {
 /// Eight sums for each block: the row and the column of the same number.
 fn tensor_cores_add_as_recorded(scene: &mut Scene) -> Outcome {
     if capability(scene)? != [9, 0] {
-        return Err(Failure::skipped(
-            "it was recorded on compute capability 9.0",
-        ));
+        return Err(Failure::device("it was recorded on compute capability 9.0"));
     }
     for format in ["bf16", "f16"] {
         let sums = recorded(format);
