@@ -35,6 +35,11 @@ pub const RULES: &[Rule] = &[
         "cuMemcpyPeer copies between two contexts of one device; both are needed."
     ),
     rule!(
+        copies_between_contexts_stay_inside,
+        "cuMemcpyPeer",
+        "A copy between contexts that leaves its allocation is refused."
+    ),
+    rule!(
         boxes_between_contexts,
         "cuMemcpy3DPeer",
         "A box is copied between contexts, and the bytes around it stay."
@@ -125,16 +130,6 @@ pub const RULES: &[Rule] = &[
         "A pool is accessed by another device from when it grants that until it takes that back."
     ),
     rule!(
-        granted_pools_are_reached,
-        "cuMemPoolSetAccess",
-        "A kernel stores into a pool of another device that has granted access, without access between contexts."
-    ),
-    rule!(
-        access_opens_no_pools,
-        "cuMemPoolSetAccess",
-        "Access between contexts does not let a kernel store into a pool that has not granted access."
-    ).in_process(),
-    rule!(
         streams_device_serves,
         "cuMemAllocAsync",
         "Memory is taken from the pool of the stream's device, whichever context is current."
@@ -169,7 +164,8 @@ pub const RULES: &[Rule] = &[
         disabled_access_ends,
         "cuCtxDisablePeerAccess",
         "After access is disabled a kernel that stores into the memory of another device fails."
-    ).in_process(),
+    )
+    .in_process(),
 ];
 
 fn create(device: i32) -> Outcome<Handle> {
@@ -240,6 +236,16 @@ fn copies_between_contexts(scene: &mut Scene) -> Outcome {
     ok!(cuMemcpyPeer(to, scene.context, from, other, 0));
     ok!(cuCtxDestroy_v2(other));
     same!(scene.word(to)?, 61);
+    Ok(())
+}
+
+fn copies_between_contexts_stay_inside(scene: &mut Scene) -> Outcome {
+    /// So much that no allocator rounds up to more.
+    const LARGE: usize = 32 << 20;
+    let (from, to, own) = (scene.device(LARGE)?, scene.device(LARGE)?, scene.context);
+    let end = LARGE as u64 - 32;
+    gives!(INVALID_VALUE, cuMemcpyPeer(to + end, own, from, own, 64));
+    gives!(INVALID_VALUE, cuMemcpyPeer(to, own, from + end, own, 64));
     Ok(())
 }
 
@@ -507,52 +513,6 @@ fn pool_grants_access(scene: &mut Scene) -> Outcome {
             };
             ok!(cuMemPoolSetAccess(pool, &revoked, 1));
             same!(flags()?, 0);
-            Ok(())
-        })
-    })
-}
-
-/// Hands `body` memory of a pool of the second device, which has granted the first one access or not.
-fn with_memory_of_a_pool(
-    scene: &mut Scene,
-    granted: bool,
-    body: impl FnOnce(&mut Scene, Handle, Address) -> Outcome,
-) -> Outcome {
-    let location = |id| MemLocation { kind: 1, id };
-    with_peer(scene, |scene, other| {
-        let mut properties = super::pools::properties(scene);
-        properties.location = location(scene.other_device()?);
-        let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
-        if granted {
-            let access = MemAccessDesc {
-                location: location(scene.device),
-                flags: 3,
-            };
-            ok!(cuMemPoolSetAccess(pool, &access, 1));
-        }
-        let address = super::pools::allocate(pool, 512)?;
-        ok!(cuStreamSynchronize(0));
-        body(scene, other, address)?;
-        super::pools::free(address)?;
-        ok!(cuMemPoolDestroy(pool));
-        Ok(())
-    })
-}
-
-fn granted_pools_are_reached(scene: &mut Scene) -> Outcome {
-    with_memory_of_a_pool(scene, true, |scene, _, address| {
-        at_home(scene, |scene| scene.store(address, 69, 0))?;
-        same!(at_home(scene, |scene| scene.word(address))?, 69);
-        Ok(())
-    })
-}
-
-fn access_opens_no_pools(scene: &mut Scene) -> Outcome {
-    with_memory_of_a_pool(scene, false, |scene, other, address| {
-        at_home(scene, |scene| {
-            ok!(cuCtxEnablePeerAccess(other, 0));
-            scene.store(address, 70, 0)?;
-            gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
             Ok(())
         })
     })

@@ -1,6 +1,6 @@
 //! What a memory pool refuses, whose access it takes, and when freed memory is reused.
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use super::memory::{RANGE_SIZE, RANGE_START, attribute};
 use super::pools::{MIB, RELEASE_THRESHOLD, REUSE, allocate, free, properties, set, with_pool};
@@ -26,7 +26,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         a_place_for_the_pool_is_needed,
         "cuMemPoolCreate",
-        "Creating a pool without a place for its handle is refused."
+        "Creating a pool without a place for its handle or without properties is refused."
     ),
     rule!(
         private_pool_is_not_exported,
@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         access_of_no_device_is_refused,
         "cuMemPoolSetAccess",
-        "Granting access to a device that does not exist is refused."
+        "Granting access to a device that does not exist is refused, and so is a null list."
     ),
     rule!(
         nothing_is_allocated_in_vain,
@@ -135,6 +135,7 @@ fn a_place_for_the_pool_is_needed(scene: &mut Scene) -> Outcome {
         INVALID_VALUE,
         cuMemPoolCreate(null_mut(), &properties(scene))
     );
+    gives!(INVALID_VALUE, cuMemPoolCreate(&mut 0, null()));
     Ok(())
 }
 
@@ -183,6 +184,7 @@ fn access_of_no_device_is_refused(scene: &mut Scene) -> Outcome {
     with_pool(scene, |_, pool| {
         let code = cu!(cuMemPoolSetAccess(pool, &access(1000, 3), 1));
         holds!([INVALID_VALUE, INVALID_DEVICE].contains(&code));
+        gives!(INVALID_VALUE, cuMemPoolSetAccess(pool, null(), 1));
         Ok(())
     })
 }
