@@ -27,8 +27,11 @@ book-check: ## build the book, and compare it with the programs
 	scripts/check-book
 
 test: ## run every test of the workspace; needs no GPU
-	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
+	rm -f target/left-out
+	mkdir -p target
+	LEFT_OUT=$(CURDIR)/target/left-out SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p chapter-results --features schema --test schema
+	@scripts/left-out target/left-out
 
 labs: ## verify the labs: exercises, solutions, wrong solutions
 	$(CARGO) lab verify
