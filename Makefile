@@ -24,13 +24,16 @@ book: ## build the book
 	scripts/build-book
 
 book-check: ## build the book, and compare it with the programs
+	$(CARGO) test --quiet --locked -p chapter-book
 	scripts/check-book
 
-test: ## run every test of the workspace; needs no GPU
-	rm -f target/left-out
+# Where the last command but one fails after an intended change: cargo chapter run --device software --update-expectations
+test: ## run every test, and all lessons on the software GPU
 	mkdir -p target
+	rm -f target/left-out
 	LEFT_OUT=$(CURDIR)/target/left-out SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p chapter-results --features schema --test schema
+	$(CARGO) chapter run --device software --races fail --strict
 	@scripts/left-out target/left-out
 
 labs: ## verify the labs: exercises, solutions, wrong solutions
@@ -66,9 +69,9 @@ conformance: ## check the driver API's rules on the software GPU
 mutants: ## break each lesson in many ways; each must notice
 	proof/mutants/run
 
-# Every commit takes the next mutation of each part.
-mutants-quick: ## break each part once, as CI does
-	proof/mutants/run --quick $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+# Every commit takes the next mutation of each part. The claims of the unchanged parts are those of the last `make test`.
+mutants-quick: ## break each part once, as CI does; after `make test`
+	proof/mutants/run --quick $(shell git rev-list --count HEAD 2>/dev/null || echo 0) --results $${CARGO_TARGET_DIR:-target}/chapter
 
 model-check: ## compare the models of an H200 and an H100 with their page
 	scripts/check-model

@@ -1,6 +1,7 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
 use left_out::Missing;
+use lesson_tests::Lesson;
 use serde_json::Value;
 use std::{
     fs,
@@ -8,15 +9,8 @@ use std::{
     process::{Command, Output},
 };
 
-const PARTS: [&str; 7] = [
-    "kernels",
-    "cpu-overlap",
-    "three-way",
-    "default-stream",
-    "issue-order",
-    "pinned",
-    "connections",
-];
+const LESSON: Lesson =
+    Lesson { program: env!("CARGO_BIN_EXE_basic_streams"), readme: include_str!("../README.md") };
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basic_streams"));
@@ -47,38 +41,8 @@ fn code(output: &Output) -> Option<i32> {
 }
 
 #[test]
-fn every_part_holds_on_the_software_gpu() {
-    let output = on_software_gpu(&[]);
-    assert_eq!(code(&output), Some(0));
-    let said = text(&output.stdout);
-    let first = said.lines().next().unwrap_or_default();
-    assert!(first.contains("oftware GPU") && first.contains("modelled"), "{first}");
-    for part in PARTS {
-        assert!(said.contains(&format!("\n{part}: ")), "{part} did not run");
-    }
-}
-
-#[test]
-fn output_is_the_same_in_every_run_and_with_one_core() {
-    let first = on_software_gpu(&[]);
-    assert_eq!(code(&first), Some(0));
-    assert_eq!(text(&on_software_gpu(&[]).stdout), text(&first.stdout));
-    let one_core = program(&["--device", "software"])
-        .env("RAYON_NUM_THREADS", "1")
-        .output()
-        .expect("the program starts");
-    assert_eq!(text(&one_core.stdout), text(&first.stdout));
-}
-
-#[test]
 fn the_readme_shows_what_is_printed() {
-    let output = on_software_gpu(&["--part", "kernels"]);
-    assert_eq!(code(&output), Some(0));
-    let readme = include_str!("../README.md");
-    assert!(
-        readme.contains(&text(&output.stdout)),
-        "README.md shows another output: put the one above into it"
-    );
+    LESSON.readme_shows("kernels");
 }
 
 #[test]

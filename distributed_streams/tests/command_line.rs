@@ -1,11 +1,15 @@
 //! What the program says and how it ends, on a machine without a GPU: as one process with several software GPUs, and as
 //! several processes.
 
+use lesson_tests::Lesson;
 use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const PARTS: [&str; 5] = ["one-host", "all-reduce", "pipeline", "halo", "processes"];
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_distributed_streams"),
+    readme: include_str!("../README.md"),
+};
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_distributed_streams"));
@@ -43,18 +47,6 @@ fn said(command: &mut Command, code: i32) -> (String, String) {
 }
 
 #[test]
-fn every_part_holds_without_races_and_prints_the_same_with_one_core() {
-    let (first, err) = said(&mut on_software_gpus(&[]), 0);
-    assert_eq!(err, "");
-    assert!(first.starts_with("2 software GPUs, modelled on NVIDIA H200"), "{first}");
-    for part in PARTS {
-        assert!(first.contains(&format!("\n{part}: ")), "{part} did not run");
-    }
-    let one_core = on_software_gpus(&[]).env("RAYON_NUM_THREADS", "1").output();
-    assert_eq!(texts(&one_core.expect("the program starts"), 0).0, first);
-}
-
-#[test]
 fn four_gpus_give_the_same_results() {
     let mut command =
         on_software_gpus(&["--part", "all-reduce", "--part", "pipeline", "--part", "halo"]);
@@ -87,11 +79,7 @@ fn one_gpu_is_too_few() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let (out, _) = said(&mut program(&["--device", "software", "--part", "pipeline"]), 0);
-    assert!(
-        include_str!("../README.md").contains(&out),
-        "README.md shows another output: put this one into it\n{out}"
-    );
+    LESSON.readme_shows("pipeline");
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
+use lesson_tests::Lesson;
 use std::process::{Command, Output};
 
-const PARTS: [&str; 4] = ["warp-specialised", "event-chain", "host-callback", "hand-over"];
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_multi_stream_pipeline"),
+    readme: include_str!("../README.md"),
+};
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multi_stream_pipeline"));
@@ -31,23 +35,8 @@ fn texts(output: &Output, code: i32) -> (String, String) {
 }
 
 #[test]
-fn every_part_holds_without_races_and_prints_the_same_with_one_core() {
-    let first = said(program(&["--races", "fail"]), 0);
-    for part in PARTS {
-        assert!(first.contains(&format!("\n{part}: ")), "{part} did not run");
-    }
-    let mut one_core = program(&["--races", "fail"]);
-    one_core.env("RAYON_NUM_THREADS", "1");
-    assert_eq!(said(one_core, 0), first);
-}
-
-#[test]
 fn the_readme_shows_what_is_printed() {
-    let printed = said(program(&["--part", "event-chain"]), 0);
-    assert!(
-        include_str!("../README.md").contains(&printed),
-        "README.md shows another output: put this one into it\n{printed}"
-    );
+    LESSON.readme_shows("event-chain");
 }
 
 #[test]

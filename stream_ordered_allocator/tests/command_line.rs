@@ -1,8 +1,12 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
+use lesson_tests::Lesson;
 use std::process::{Command, Output};
 
-const PARTS: [&str; 4] = ["cost", "pool", "llm-scratch", "lifetime"];
+const LESSON: Lesson = Lesson {
+    program: env!("CARGO_BIN_EXE_stream_ordered_allocator"),
+    readme: include_str!("../README.md"),
+};
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stream_ordered_allocator"));
@@ -30,22 +34,6 @@ fn said(arguments: &[&str], code: i32) -> String {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
     out
-}
-
-#[test]
-fn every_part_holds_and_prints_the_same_again_and_with_one_core() {
-    let all = said(&["--races", "fail", "--verbose"], 0);
-    for part in PARTS {
-        assert!(all.contains(&format!("\n{part}: ")), "{part} did not run: {all}");
-    }
-    assert!(all.contains("modelled"), "{all}");
-    let own = "ok      8 streams, 16 MiB: the allocator's share of the loop, each stream with its own memory";
-    assert!(all.contains(own), "{all}");
-    let one_core = program(&["--device", "software", "--races", "fail", "--verbose"])
-        .env("RAYON_NUM_THREADS", "1")
-        .output()
-        .expect("the program starts");
-    assert_eq!(text(&one_core.stdout), all);
 }
 
 #[test]
@@ -94,12 +82,7 @@ fn other_sizes_and_other_devices_hold_too() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let printed = said(&["--part", "pool"], 0);
-    let readme = include_str!("../README.md");
-    assert!(
-        readme.contains(&printed),
-        "README.md shows another output: put this one into it: {printed}"
-    );
+    LESSON.readme_shows("pool");
 }
 
 #[test]

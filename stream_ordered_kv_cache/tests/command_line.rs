@@ -4,14 +4,8 @@ use lesson_tests::{Lesson, code, text};
 
 const LESSON: Lesson = Lesson {
     program: env!("CARGO_BIN_EXE_stream_ordered_kv_cache"),
-    parts: &["append", "prefetch", "growth"],
     readme: include_str!("../README.md"),
 };
-
-#[test]
-fn every_part_holds_without_a_race_and_prints_the_same_twice() {
-    LESSON.holds_and_repeats();
-}
 
 #[test]
 fn other_parameters_are_measured_and_right() {

@@ -18,6 +18,7 @@ pub mod inputs;
 pub mod rule;
 pub mod rules;
 pub mod scene;
+pub mod summary;
 pub mod supervisor;
 pub mod vectors;
 pub mod worker;

@@ -1,6 +1,5 @@
 //! `conformance`: checks the rules on the device that `CUDA_DRIVER` selects.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -8,13 +7,15 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 use conformance::rule::Rule;
-use conformance::supervisor::{Supervisor, Verdict};
+use conformance::summary::Summary;
+use conformance::supervisor::Supervisor;
 use conformance::{device, rules, worker};
 use libcuda::SelectError;
 
 /// Check rules of the CUDA driver API on the device that CUDA_DRIVER selects: software (the default), nvidia or auto.
 ///
-/// Exit codes: 0 every rule holds, 1 a rule is broken, 2 bad usage, 3 the device is not available.
+/// Exit codes: 0 every rule that the device allows to check holds, 1 a rule is broken or skipped unexpectedly, 2 bad
+/// usage, 3 the device is not available.
 #[derive(Parser)]
 #[command(version, max_term_width = 80)]
 struct Options {
@@ -129,61 +130,14 @@ fn try_rules(options: &Options, chosen: &[&'static Rule]) -> Result<ExitCode> {
     let mut summary = Summary::default();
     supervisor
         .run_beside(options.jobs.into(), chosen, |rule, verdict| {
-            summary.add(rule, &verdict)
+            line(summary.add(rule, verdict))
         })
         .context("start a worker")?;
-    Ok(summary.print())
-}
-
-/// Verdicts so far, by family: passed, failed, skipped.
-#[derive(Default)]
-struct Summary {
-    families: BTreeMap<&'static str, [usize; 3]>,
-}
-
-impl Summary {
-    fn add(&mut self, rule: &'static Rule, verdict: &Verdict) {
-        let path = rule.path();
-        let counts = self.families.entry(rule.family).or_default();
-        match verdict {
-            Verdict::Passed => {
-                counts[0] += 1;
-                line(format!("{path}: passed"));
-            }
-            Verdict::Failed(text) => {
-                counts[1] += 1;
-                line(format!(
-                    "{path}: FAILED\n    {}\n    [{}]\n    {text}",
-                    rule.statement, rule.source
-                ));
-            }
-            Verdict::Skipped(reason) => {
-                counts[2] += 1;
-                line(format!("{path}: skipped, {reason}"));
-            }
-        }
-    }
-
-    fn print(&self) -> ExitCode {
-        line("");
-        let mut total = [0; 3];
-        for (family, [passed, failed, skipped]) in &self.families {
-            line(format!(
-                "{family:<16} {passed:>4} passed {failed:>4} failed {skipped:>4} skipped"
-            ));
-            total = [total[0] + passed, total[1] + failed, total[2] + skipped];
-        }
-        let [passed, failed, skipped] = total;
-        line(format!(
-            "{:<16} {passed:>4} passed {failed:>4} failed {skipped:>4} skipped",
-            "all"
-        ));
-        if failed == 0 {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(BROKEN)
-        }
-    }
+    line(&summary);
+    Ok(match summary.is_good() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(BROKEN),
+    })
 }
 
 /// Writes a line, if anybody still reads: the exit code is the same.

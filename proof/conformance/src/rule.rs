@@ -1,9 +1,14 @@
 //! What a rule is, and how it says that the driver broke it.
 
 use std::fmt::{self, Debug};
+use std::panic::resume_unwind;
+use std::thread;
 
 use crate::api::{Code, SUCCESS};
 use crate::scene::Scene;
+
+/// The version of CUDA whose `cuda.h` has every function that the rules call.
+pub const API_VERSION: i32 = 13_000;
 
 /// One rule of the driver API or of stream semantics.
 #[derive(Clone, Copy)]
@@ -48,8 +53,58 @@ pub enum Failure {
         /// The line of the rule's source file.
         line: u32,
     },
-    /// The device lacks what the rule is about.
-    Skipped(String),
+    /// The check panicked: the message.
+    Panicked(String),
+    /// The rule cannot be checked here.
+    Skipped(Reason),
+}
+
+/// Why a rule cannot be checked on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The rule needs two devices.
+    OneDevice,
+    /// The driver is older than the functions that the rules call.
+    OldDriver {
+        /// The function that it lacks.
+        function: &'static str,
+        /// Its version, as `cuDriverGetVersion` returns it.
+        version: i32,
+    },
+    /// The device lacks a property: a sentence.
+    Device(&'static str),
+    /// Anything else. No machine explains it, so the run fails.
+    Unexpected(String),
+}
+
+impl Reason {
+    /// The driver lacks `function`. Every driver of [`API_VERSION`] has the functions that the rules call.
+    pub fn missing(function: &'static str, version: i32) -> Self {
+        if version < API_VERSION {
+            Self::OldDriver { function, version }
+        } else {
+            Self::Unexpected(format!("the driver has no {function}"))
+        }
+    }
+
+    /// Whether the machine explains the skip.
+    pub fn is_expected(&self) -> bool {
+        !matches!(self, Self::Unexpected(_))
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneDevice => f.write_str("there is one device only"),
+            Self::OldDriver { function, version } => {
+                let (major, minor) = (version / 1000, version % 1000 / 10);
+                write!(f, "the driver, of CUDA {major}.{minor}, has no {function}")
+            }
+            Self::Device(sentence) => f.write_str(sentence),
+            Self::Unexpected(reason) => f.write_str(reason),
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -61,15 +116,21 @@ impl fmt::Display for Failure {
                 came,
                 line,
             } => write!(f, "{what}: expected {expected}, came {came} (line {line})"),
-            Self::Skipped(reason) => f.write_str(reason),
+            Self::Panicked(message) => write!(f, "the check panicked: {message}"),
+            Self::Skipped(reason) => write!(f, "{reason}"),
         }
     }
 }
 
 impl Failure {
-    /// The device lacks `what`.
-    pub fn skipped(what: &str) -> Self {
-        Self::Skipped(what.to_owned())
+    /// The rule is skipped since the device lacks a property: `sentence` says which.
+    pub fn device(sentence: &'static str) -> Self {
+        Self::Skipped(Reason::Device(sentence))
+    }
+
+    /// The rule is skipped for a reason that no machine explains: the run fails.
+    pub fn skipped(reason: &str) -> Self {
+        Self::Skipped(Reason::Unexpected(reason.to_owned()))
     }
 }
 
@@ -131,6 +192,11 @@ macro_rules! holds {
     ($condition:expr $(,)?) => {
         $crate::rule::same(&$condition, &true, stringify!($condition))?
     };
+}
+
+/// Runs `body` on a thread of its own, to which no context is current. A panic of that thread is one of the rule.
+pub fn on_thread<T: Send>(body: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
+    thread::scope(|scope| scope.spawn(body).join()).unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Compares the code of a call.

@@ -5,7 +5,7 @@ use std::ptr::{self, null_mut};
 use std::time::Duration;
 
 use crate::api::{self, Address, Code, Handle, NOT_READY, SUCCESS};
-use crate::rule::{Failure, Outcome, out, same};
+use crate::rule::{Failure, Outcome, Reason, out, same};
 use crate::{cu, ok};
 
 /// The kernels of the scene: `spin`, `slow_store`, `store`, `move_word`, `count`, and those that single rules need.
@@ -248,7 +248,7 @@ impl Scene {
     pub fn other_device(&self) -> Outcome<i32> {
         let count: i32 = out(|count| cu!(cuDeviceGetCount(count)))?;
         if count < 2 {
-            return Err(Failure::skipped("there is one device only"));
+            return Err(Failure::Skipped(Reason::OneDevice));
         }
         out(|device| cu!(cuDeviceGet(device, 1)))
     }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::rule::{Place, Rule};
-use crate::worker::{FAILED, PASSED, SKIPPED};
+use crate::worker::{FAILED, PASSED, SKIPPED, UNEXPECTED};
 
 /// A rule that takes longer counts as broken.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -20,8 +20,10 @@ pub enum Verdict {
     Passed,
     /// The driver breaks it: what was expected and what came.
     Failed(String),
-    /// The device lacks what the rule is about.
+    /// It cannot be checked on this machine: the reason.
     Skipped(String),
+    /// It was not checked, and no property of the machine explains that: the reason.
+    SkippedUnexpectedly(String),
 }
 
 /// Tries rules in worker processes.
@@ -171,6 +173,7 @@ fn verdict(line: &str) -> Verdict {
         Some((PASSED, _)) => Verdict::Passed,
         Some((FAILED, text)) => Verdict::Failed(text.to_owned()),
         Some((SKIPPED, text)) => Verdict::Skipped(text.to_owned()),
+        Some((UNEXPECTED, text)) => Verdict::SkippedUnexpectedly(text.to_owned()),
         _ => Verdict::Failed(format!("its process wrote {line:?}")),
     }
 }
@@ -201,6 +204,10 @@ mod tests {
         assert_eq!(
             verdict("S\tone device"),
             Verdict::Skipped("one device".to_owned())
+        );
+        assert_eq!(
+            verdict("U\tno cuInit"),
+            Verdict::SkippedUnexpectedly("no cuInit".to_owned())
         );
         assert_eq!(verdict("F\tx"), Verdict::Failed("x".to_owned()));
         assert!(matches!(verdict("passed"), Verdict::Failed(_)));

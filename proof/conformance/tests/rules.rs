@@ -32,6 +32,39 @@ fn the_software_gpu_keeps_every_rule() {
     assert_eq!(tried, count);
 }
 
+/// The end of a run names the skipped rules with the reason: here those that need a second device.
+#[test]
+fn the_end_names_each_skipped_rule() {
+    let output = conformance(&["--family", "peers"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let text = text(&output);
+    let (verdicts, end) = text
+        .split_once("\nskipped, there is one device only:\n")
+        .expect("a list of skipped rules");
+    let of_verdicts: Vec<_> = verdicts
+        .lines()
+        .filter_map(|line| line.strip_suffix(": skipped, there is one device only"))
+        .collect();
+    let of_end: Vec<_> = end
+        .lines()
+        .map_while(|line| line.strip_prefix("    "))
+        .collect();
+    assert!(!of_end.is_empty());
+    assert_eq!(of_end, of_verdicts);
+}
+
+#[test]
+fn a_broken_rule_is_exit_code_1() {
+    let output = Command::new(env!("CARGO_BIN_EXE_conformance"))
+        .args(["--filter", "every_thread_runs_once"])
+        .env("CUDA_DRIVER", "software")
+        .env("SOFTWARE_GPU_INSTRUCTION_BUDGET", "1")
+        .output()
+        .expect("the program starts");
+    assert!(text(&output).contains(": FAILED"), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
 /// With two devices no rule is skipped.
 #[test]
 fn two_software_gpus_keep_the_rules_of_peers() {

@@ -1,6 +1,8 @@
 //! A thin, safe-to-read harness over the C entry points: each method is one `cu*` call, found by name.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod attributes;
+pub mod child;
 pub mod copies;
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
@@ -223,6 +225,13 @@ impl Driver {
             name.as_ptr() => *const c_char,
         ))
         .map(|()| function)
+    }
+
+    /// A kernel of PTX text that is known to be right.
+    #[track_caller]
+    pub fn kernel(&self, ptx: &str, name: &str) -> Handle {
+        let module = self.module(ptx).expect("loads");
+        self.function(module, name).expect("exists")
     }
 
     pub fn launch(

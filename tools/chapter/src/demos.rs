@@ -1,7 +1,7 @@
 //! `demos`: runs one part by its demo name, with further arguments.
 
-use crate::program::DeviceOptions;
-use crate::selection;
+use crate::contents;
+use crate::selection::Named;
 use crate::targets::Targets;
 use crate::targets::member::{Demo, Example};
 use anyhow::{Context, Result};
@@ -69,20 +69,22 @@ fn find<'a>(targets: &'a Targets, name: &str) -> Result<(&'a str, &'a Demo), Usa
 /// Each demo with the question that its part answers.
 fn list(targets: &Targets) -> Result<Exit> {
     let demos = all(targets);
-    let parts = demos
-        .iter()
-        .map(|(target, demo)| format!("{target}:{}", demo.part));
-    let parts: Vec<String> = parts.collect();
-    let selected = selection::select(targets, &parts, &DeviceOptions::default(), false)?;
-    let question = |target: &str, part: &str| {
-        let one = selected.iter().find(|one| one.program.name == target)?;
-        let part = one.parts().find(|one| one.name == part)?;
-        Some(part.question.clone())
-    };
-    for ((target, demo), part) in demos.iter().zip(&parts) {
-        let question = question(target, &demo.part).unwrap_or_default();
+    let mut names: Vec<String> = demos.iter().map(|(target, _)| target.to_string()).collect();
+    names.dedup();
+    let examples = contents::of(targets, &names)?;
+    for (target, demo) in &demos {
+        let example = examples.iter().find(|example| example.name == *target);
+        let example = example.with_context(|| format!("{target} has another name"))?;
+        let named = Named {
+            target: example.name.clone(),
+            parts: vec![demo.part.clone()],
+        };
+        named.check(&example.parts)?;
+        let part = example.parts.iter().find(|part| named.wants(part));
+        let question = part.map_or("", |part| &part.question);
         let name = style::bold(format!("{:16}", demo.name));
         wrap::print(format!("{name}  {question}"), 18);
+        let part = format!("{target}:{}", demo.part);
         output::line(format!("{:16}  {}", "", style::quiet(part)));
     }
     Ok(Exit::LessonHolds)

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod contents;
 mod demos;
 mod doctor;
 mod expectations;

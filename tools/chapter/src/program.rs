@@ -20,6 +20,11 @@ pub struct DeviceOptions {
 }
 
 impl DeviceOptions {
+    /// Whether the command line chooses a device.
+    pub fn are_given(&self) -> bool {
+        self.device.is_some() || self.gpu.is_some()
+    }
+
     /// As the examples' command lines have it.
     pub fn arguments(&self) -> Vec<String> {
         let device = self.device.iter().map(|name| format!("--device={name}"));

@@ -46,6 +46,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iterations: Option<u32>,
 
+    /// What the software GPU's checkers do with what they find [default: $SOFTWARE_GPU_RACES, else report]
+    #[arg(long, value_name = "off|report|fail", value_parser = ["off", "report", "fail"], hide_possible_values = true)]
+    races: Option<String>,
+
     /// Give the software GPU as much data as a GPU gets, to compare the two: takes minutes
     #[arg(long)]
     gpu_sizes: bool,
@@ -132,8 +136,9 @@ fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), 
     if arguments.iterations.is_none() {
         return Ok(());
     }
-    let ignoring =
-        |one: &&Selected| !one.named.is_empty() && !one.parts().all(|part| part.uses_iterations());
+    let ignoring = |one: &&Selected| {
+        !one.named.parts.is_empty() && !one.parts().all(|part| part.uses_iterations())
+    };
     let who = if let Some(one) = selected.iter().find(ignoring) {
         format!("a selected part of {} does", one.program.name)
     } else if selected
@@ -189,6 +194,7 @@ impl Run<'_> {
                     .iterations
                     .filter(|_| able.iter().any(|part| part.uses_iterations())),
                 gpu_sizes: self.arguments.gpu_sizes,
+                races: self.arguments.races.as_deref(),
             };
             let ended = self.start(one, &order)?;
             summary.exit_code = ended.status.code();
@@ -203,7 +209,7 @@ impl Run<'_> {
         for part in &summary.skipped {
             let outcome = Outcome::Skipped(format!("the device lacks {}", part.lacking));
             self.tell(&format!("{}:{}", summary.name, part.part), &outcome);
-            self.tally.named_skipped |= !one.named.is_empty();
+            self.tally.named_skipped |= !one.named.parts.is_empty();
         }
         self.done += one.parts().count();
         Ok(summary)

@@ -12,30 +12,51 @@ pub struct Selected {
     pub program: Program,
     /// What it consists of.
     pub description: Description,
-    /// The parts named on the command line; none when it names the whole target.
-    pub named: Vec<String>,
+    /// As the command line names it.
+    pub named: Named,
 }
 
 impl Selected {
-    /// Whether the command line names the part, or the whole target.
-    pub fn wants(&self, part: &PartDescription) -> bool {
-        self.named.is_empty() || self.named.contains(&part.name)
-    }
-
     /// The selected parts, in their order.
     pub fn parts(&self) -> impl Iterator<Item = &PartDescription> {
         self.description
             .parts
             .iter()
-            .filter(|part| self.wants(part))
+            .filter(|part| self.named.wants(part))
     }
 }
 
 /// A target and parts of it, as the command line names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Asked {
-    target: String,
-    parts: Vec<String>,
+pub struct Named {
+    /// The target.
+    pub target: String,
+    /// Some of its parts; none for the whole target.
+    pub parts: Vec<String>,
+}
+
+impl Named {
+    /// Refuses a name that none of the target's parts has.
+    ///
+    /// # Errors
+    /// The parts lack one that is named.
+    pub fn check(&self, parts: &[PartDescription]) -> Result<(), UsageError> {
+        let is_known = |name: &&String| parts.iter().any(|part| part.name == **name);
+        let Some(unknown) = self.parts.iter().find(|name| !is_known(name)) else {
+            return Ok(());
+        };
+        let target = &self.target;
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        Err(UsageError(format!(
+            "{target} has no part `{unknown}`; its parts are: {}",
+            names.join(", ")
+        )))
+    }
+
+    /// Whether the command line names the part, or the whole target.
+    pub fn wants(&self, part: &PartDescription) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part.name)
+    }
 }
 
 /// Finds what `names` (`TARGET` or `TARGET:PART`) mean, in the chapter's order; no names mean everything.
@@ -48,26 +69,27 @@ pub fn select(
     device: &DeviceOptions,
     release: bool,
 ) -> anyhow::Result<Vec<Selected>> {
-    let asked = merge(names, targets.names())?;
-    let names: Vec<String> = asked.iter().map(|asked| asked.target.clone()).collect();
+    let named = merge(names, targets.names())?;
+    let names: Vec<String> = named.iter().map(|named| named.target.clone()).collect();
     let programs = targets.programs(&names, release)?;
     let mut selected = Vec::new();
-    for (program, asked) in programs.into_iter().zip(asked) {
+    for (program, named) in programs.into_iter().zip(named) {
         let description = program.describe(device)?;
-        for part in &asked.parts {
-            known_part(&description, part)?;
-        }
+        named.check(&description.parts)?;
         selected.push(Selected {
             program,
             description,
-            named: asked.parts,
+            named,
         });
     }
     Ok(selected)
 }
 
 /// Puts the named targets into the chapter's order, each once. A target named without a part is selected whole.
-fn merge(names: &[String], known: &[String]) -> Result<Vec<Asked>, UsageError> {
+///
+/// # Errors
+/// A target is unknown.
+pub fn merge(names: &[String], known: &[String]) -> Result<Vec<Named>, UsageError> {
     let split = |name: &String| match name.split_once(':') {
         Some((target, part)) => (target.to_owned(), Some(part.to_owned())),
         None => (name.clone(), None),
@@ -79,35 +101,19 @@ fn merge(names: &[String], known: &[String]) -> Result<Vec<Asked>, UsageError> {
             known.join(", ")
         )));
     }
-    let asked = known.iter().filter_map(|target| {
+    let named = known.iter().filter_map(|target| {
         let of_target = || split.iter().filter(|(name, _)| name == target);
         if !split.is_empty() && of_target().next().is_none() {
             return None;
         }
         let whole = of_target().any(|(_, part)| part.is_none());
         let parts = of_target().filter_map(|(_, part)| part.clone());
-        Some(Asked {
+        Some(Named {
             target: target.clone(),
             parts: if whole { Vec::new() } else { parts.collect() },
         })
     });
-    Ok(asked.collect())
-}
-
-fn known_part(description: &Description, part: &str) -> Result<(), UsageError> {
-    let names: Vec<&str> = description
-        .parts
-        .iter()
-        .map(|part| part.name.as_str())
-        .collect();
-    if names.contains(&part) {
-        return Ok(());
-    }
-    let target = &description.name;
-    Err(UsageError(format!(
-        "{target} has no part `{part}`; its parts are: {}",
-        names.join(", ")
-    )))
+    Ok(named.collect())
 }
 
 #[cfg(test)]
@@ -121,11 +127,11 @@ mod tests {
                 .map(|&name| name.to_owned())
                 .collect::<Vec<_>>()
         };
-        let asked = merge(&owned(names), &owned(&["first", "second", "third"]));
-        let asked = asked.map_err(|error| error.0)?;
-        Ok(asked
+        let named = merge(&owned(names), &owned(&["first", "second", "third"]));
+        let named = named.map_err(|error| error.0)?;
+        Ok(named
             .into_iter()
-            .map(|asked| (asked.target, asked.parts))
+            .map(|named| (named.target, named.parts))
             .collect())
     }
 

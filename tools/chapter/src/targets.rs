@@ -33,6 +33,8 @@ enum Home {
         cargo: OsString,
         manifest: PathBuf,
         target: PathBuf,
+        /// Those of the examples' packages, in the chapter's order.
+        folders: Vec<PathBuf>,
     },
     /// Programs in a folder.
     Folder(PathBuf),
@@ -98,8 +100,8 @@ impl Targets {
             ))
         })?;
         let members = workspace.packages.iter().filter_map(of_package);
-        let mut members: Vec<(u64, Example)> = members.collect::<Result<_, _>>()?;
-        members.sort_by(|(a, first), (b, second)| (a, &first.name).cmp(&(b, &second.name)));
+        let mut members: Vec<Member> = members.collect::<Result<_, _>>()?;
+        members.sort_by(|one, other| one.position().cmp(&other.position()));
         let manifest = workspace.workspace_root.join("Cargo.toml");
         if members.is_empty() {
             let reason = format!(
@@ -108,13 +110,15 @@ impl Targets {
             );
             return Err(UsageError(reason).into());
         }
+        let members = members.into_iter().map(|one| (one.example, one.folder));
+        let (examples, folders) = members.unzip();
         let home = Home::Workspace {
             cargo,
             manifest,
             target: workspace.target_directory,
+            folders,
         };
-        let examples = members.into_iter().map(|(_, example)| example);
-        Ok(Self::new(home, examples.collect()))
+        Ok(Self::new(home, examples))
     }
 
     /// What each example says of itself, in the chapter's order.
@@ -131,6 +135,15 @@ impl Targets {
     pub fn workspace(&self) -> Option<&Path> {
         match &self.home {
             Home::Workspace { manifest, .. } => manifest.parent(),
+            Home::Folder(_) => None,
+        }
+    }
+
+    /// The folder of this example's package, where there is a workspace.
+    pub fn package(&self, name: &str) -> Option<&Path> {
+        let place = self.names.iter().position(|known| known == name)?;
+        match &self.home {
+            Home::Workspace { folders, .. } => folders.get(place).map(PathBuf::as_path),
             Home::Folder(_) => None,
         }
     }
@@ -182,14 +195,34 @@ impl Targets {
     }
 }
 
-/// The package's place in the chapter and what it says of itself; none for a package that is no example.
-fn of_package(package: &Package) -> Option<Result<(u64, Example), UsageError>> {
+/// An example of a workspace.
+struct Member {
+    place: u64,
+    example: Example,
+    /// Its package's.
+    folder: PathBuf,
+}
+
+impl Member {
+    /// What the chapter's order is by.
+    fn position(&self) -> (u64, &str) {
+        (self.place, &self.example.name)
+    }
+}
+
+/// The example that the package declares to be; none for a package that is no example.
+fn of_package(package: &Package) -> Option<Result<Member, UsageError>> {
     let table = package.metadata.get("chapter")?;
+    let manifest = &package.manifest_path;
     let metadata = Metadata::deserialize(table).map_err(|error| {
-        let manifest = package.manifest_path.display();
+        let manifest = manifest.display();
         UsageError(format!("{manifest}: package.metadata.chapter: {error}"))
     });
-    Some(metadata.map(|metadata| (metadata.place, metadata.into_example(&package.name))))
+    Some(metadata.map(|metadata| Member {
+        place: metadata.place,
+        example: metadata.into_example(&package.name),
+        folder: manifest.parent().unwrap_or(Path::new(".")).to_owned(),
+    }))
 }
 
 fn in_folder(folder: &Path, name: &str) -> Program {

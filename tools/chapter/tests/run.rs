@@ -68,6 +68,21 @@ fn parts_can_be_asked_for_and_replace_the_results_of_the_last_run() {
 }
 
 #[test]
+fn the_programs_get_the_mode_of_the_checkers() {
+    let script = example("first", &[("overlap", true, None)]);
+    let with_check = script.replacen(
+        "all=1;",
+        "case \" $* \" in *\" --races=fail \"*) ;; *) exit 1;; esac\nall=1;",
+        1,
+    );
+    let chapter = Chapter::new(&[("first", with_check)]);
+    assert_eq!(chapter.ends(&["run", "--races", "fail"]).0, 0);
+    assert_eq!(chapter.ends(&["run"]).0, 1);
+    let (code, _, err) = chapter.ends(&["run", "--races", "sometimes"]);
+    assert_eq!(code, 2, "{err}");
+}
+
+#[test]
 fn what_is_unknown_is_bad_usage_and_what_exists_is_named() {
     let chapter = two();
     for (name, reason) in [

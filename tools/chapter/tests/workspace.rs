@@ -68,6 +68,13 @@ fn help_and_lists_fit_80_columns() {
     }
 }
 
+/// `cargo chapter list --update` writes the files.
+#[test]
+fn the_list_is_what_the_programs_say() {
+    let (code, said, err) = chapter(&["list", "--check"]);
+    assert_eq!(code, 0, "{said}{err}");
+}
+
 #[test]
 fn every_demo_is_a_part_and_an_unknown_one_is_refused() {
     let (code, said, err) = chapter(&["demos", "list"]);

@@ -8,8 +8,6 @@ use std::process::{Command, Output};
 pub struct Lesson {
     /// The program: `env!("CARGO_BIN_EXE_…")` of the lesson's package.
     pub program: &'static str,
-    /// The names of its parts.
-    pub parts: &'static [&'static str],
     /// The text of its README.
     pub readme: &'static str,
 }
@@ -17,39 +15,38 @@ pub struct Lesson {
 impl Lesson {
     /// Runs the program on the software GPU, whatever the environment says of devices, races and widths.
     pub fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(self.program)
-            .args(["--device", "software"])
-            .args(arguments)
-            .env_remove("COLUMNS")
-            .env_remove("CUDA_DRIVER")
-            .env_remove("SOFTWARE_GPU")
-            .env_remove("SOFTWARE_GPU_RACES")
+        self.command(arguments)
             .output()
             .expect("the program starts")
     }
 
-    /// Every part runs and holds with races as failures, says nothing on standard error, and prints the same once more.
-    /// Returns what it prints.
-    #[track_caller]
-    pub fn holds_and_repeats(&self) -> String {
-        let output = self.run(&["--races", "fail"]);
-        assert_eq!(code(&output), Some(0));
-        assert_eq!(text(&output.stderr), "");
-        let said = text(&output.stdout);
-        for part in self.parts {
-            assert!(said.contains(&format!("\n{part}: ")), "{part} did not run");
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command.args(["--device", "software"]).args(arguments);
+        for name in [
+            "COLUMNS",
+            "CUDA_DRIVER",
+            "SOFTWARE_GPU",
+            "SOFTWARE_GPU_RACES",
+        ] {
+            command.env_remove(name);
         }
-        assert_eq!(text(&self.run(&["--races", "fail"]).stdout), said);
-        said
+        command
     }
 
-    /// The README shows what this part prints.
+    /// The README shows what this part prints, in lines of at most 80 characters, and the part reports no race.
+    ///
+    /// The part runs on one core. `cargo chapter run --races fail --strict` runs all parts on all cores, and compares their times and
+    /// timelines with the recorded ones.
     #[track_caller]
     pub fn readme_shows(&self, part: &str) {
-        let output = self.run(&["--part", part]);
+        let output = one_core(self.command(&["--part", part, "--races", "fail"]));
         assert_eq!(code(&output), Some(0));
+        assert_eq!(text(&output.stderr), "");
+        let printed = text(&output.stdout);
+        fits_80_columns(&printed);
         assert!(
-            self.readme.contains(&text(&output.stdout)),
+            self.readme.contains(&printed),
             "README.md shows another output: put the one above into it"
         );
     }
@@ -72,6 +69,14 @@ impl Lesson {
             assert!(text(&output.stderr).contains(named), "{arguments:?}");
         }
     }
+}
+
+/// What the program prints and how it ends when its kernels run on one core.
+pub fn one_core(mut command: Command) -> Output {
+    command
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("the program starts")
 }
 
 /// No line is longer than 80 characters.

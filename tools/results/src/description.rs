@@ -62,6 +62,7 @@ pub struct NeedDescription {
     /// The property, with how much of it.
     pub property: String,
     /// Whether the device has it; unknown without a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<bool>,
 }
 

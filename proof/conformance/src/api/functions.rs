@@ -6,13 +6,13 @@ use super::structures::*;
 use super::{Address, Code, Handle, HostFunction, StreamCallback};
 
 macro_rules! functions {
-    ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?);)*) => {
+    ($($(#[$meta:meta])* fn $name:ident($($parameter:ident: $type:ty),* $(,)?);)*) => {
         #[allow(missing_docs, reason = "documented in the CUDA driver API reference")]
         mod declared {
             use super::*;
 
             unsafe extern "C" {
-                $(pub fn $name($($parameter: $type),*) -> Code;)*
+                $($(#[$meta])* pub fn $name($($parameter: $type),*) -> Code;)*
             }
         }
         pub use declared::*;
@@ -118,6 +118,7 @@ functions! {
     fn cuMemcpyDtoDAsync_v2(dst_device: Address, src_device: Address, byte_count: usize, h_stream: Handle);
     fn cuMemsetD8_v2(dst_device: Address, uc: u8, n: usize);
     fn cuMemsetD8Async(dst_device: Address, uc: u8, n: usize, h_stream: Handle);
+    fn cuMemsetD8Async_ptsz(dst_device: Address, uc: u8, n: usize, h_stream: Handle);
     fn cuMemsetD2D8_v2(dst_device: Address, dst_pitch: usize, uc: u8, width: usize, height: usize);
     fn cuMemsetD2D8Async(
         dst_device: Address, dst_pitch: usize, uc: u8, width: usize, height: usize, h_stream: Handle
@@ -138,6 +139,7 @@ functions! {
     fn cuStreamGetFlags(h_stream: Handle, flags: *mut u32);
     fn cuStreamGetCtx(h_stream: Handle, pctx: *mut Handle);
     fn cuStreamGetId(h_stream: Handle, stream_id: *mut u64);
+    fn cuStreamGetId_ptsz(h_stream: Handle, stream_id: *mut u64);
     fn cuEventCreate(ph_event: *mut Handle, flags: u32);
     fn cuEventDestroy_v2(h_event: Handle);
     fn cuEventRecord(h_event: Handle, h_stream: Handle);
@@ -158,6 +160,7 @@ functions! {
     fn cuStreamWriteValue32_v2(stream: Handle, addr: Address, value: u32, flags: u32);
     fn cuStreamWaitValue64_v2(stream: Handle, addr: Address, value: u64, flags: u32);
     fn cuStreamWriteValue64_v2(stream: Handle, addr: Address, value: u64, flags: u32);
+    fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, operations: *const BatchMemOp, flags: u32);
     fn cuLaunchHostFunc(h_stream: Handle, function: HostFunction, user_data: *mut c_void);
     fn cuStreamAddCallback(h_stream: Handle, callback: StreamCallback, user_data: *mut c_void, flags: u32);
     fn cuMemAllocAsync(dptr: *mut Address, bytesize: usize, h_stream: Handle);
@@ -170,6 +173,9 @@ functions! {
     fn cuMemPoolGetAttribute(pool: Handle, attr: u32, value: *mut c_void);
     fn cuMemPoolSetAccess(pool: Handle, map: *const MemAccessDesc, count: usize);
     fn cuMemPoolGetAccess(flags: *mut u32, mem_pool: Handle, location: *mut MemLocation);
+    fn cuMemGetDefaultMemPool(pool_out: *mut Handle, location: *const MemLocation, kind: u32);
+    fn cuMemGetMemPool(pool: *mut Handle, location: *const MemLocation, kind: u32);
+    fn cuMemSetMemPool(location: *const MemLocation, kind: u32, pool: Handle);
     fn cuDeviceGetDefaultMemPool(pool_out: *mut Handle, dev: i32);
     fn cuDeviceGetMemPool(pool: *mut Handle, dev: i32);
     fn cuDeviceSetMemPool(dev: i32, pool: Handle);
@@ -257,6 +263,8 @@ functions! {
         dst_device: Address, dst_context: Handle, src_device: Address, src_context: Handle, byte_count:
         usize, h_stream: Handle
     );
+    /// Where a side of `Memcpy3D` has `reserved`, the structure of this function has the side's context.
+    fn cuMemcpy3DPeer(p_copy: *const Memcpy3D);
     fn cuGraphInstantiateWithFlags(ph_graph_exec: *mut Handle, h_graph: Handle, flags: u64);
     fn cuGraphGetEdges_v2(
         h_graph: Handle, from: *mut Handle, to: *mut Handle, edge_data: *mut c_void, num_edges: *mut usize
@@ -278,6 +286,10 @@ functions! {
         library: *mut Handle, code: *const c_void, jit_options: *mut u32, jit_options_values: *mut *mut c_void,
         num_jit_options: u32, library_options: *mut u32, library_option_values: *mut *mut c_void, num_library_options: u32
     );
+    fn cuLibraryLoadFromFile(
+        library: *mut Handle, file_name: *const c_char, jit_options: *mut u32, jit_options_values: *mut *mut c_void,
+        num_jit_options: u32, library_options: *mut u32, library_option_values: *mut *mut c_void, num_library_options: u32
+    );
     fn cuLibraryUnload(library: Handle);
     fn cuLibraryGetKernel(p_kernel: *mut Handle, library: Handle, name: *const c_char);
     fn cuLibraryGetKernelCount(count: *mut u32, lib: Handle);
@@ -288,11 +300,15 @@ functions! {
     fn cuKernelGetLibrary(p_lib: *mut Handle, kernel: Handle);
     fn cuKernelGetName(name: *mut *const c_char, hfunc: Handle);
     fn cuKernelGetAttribute(pi: *mut i32, attrib: u32, kernel: Handle, dev: i32);
+    fn cuKernelGetParamInfo(kernel: Handle, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
     fn cuKernelSetAttribute(attrib: u32, val: i32, kernel: Handle, dev: i32);
     fn cuLinkCreate_v2(num_options: u32, options: *mut u32, option_values: *mut *mut c_void, state_out: *mut Handle);
     fn cuLinkAddData_v2(
         state: Handle, kind: u32, data: *mut c_void, size: usize, name: *const c_char, num_options: u32,
         options: *mut u32, option_values: *mut *mut c_void
+    );
+    fn cuLinkAddFile_v2(
+        state: Handle, kind: u32, path: *const c_char, num_options: u32, options: *mut u32, option_values: *mut *mut c_void
     );
     fn cuLinkComplete(state: Handle, cubin_out: *mut *mut c_void, size_out: *mut usize);
     fn cuLinkDestroy(state: Handle);

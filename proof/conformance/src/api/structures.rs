@@ -230,5 +230,21 @@ pub struct MemAllocNodeParams {
     pub address: Address,
 }
 
+/// `CUstreamBatchMemOpParams`: a union of 48 bytes, of which the operations on values use this much.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchMemOp {
+    /// `CUstreamBatchMemOpType`.
+    pub operation: u32,
+    /// Where the value is.
+    pub address: Address,
+    /// The value; the low word for operations of 32 bits.
+    pub value: u64,
+    /// `CUstreamWaitValue_flags` or `CUstreamWriteValue_flags`.
+    pub flags: u32,
+    /// The rest of the union.
+    pub rest: [u64; 2],
+}
+
 /// `CUstreamAttrValue`: a union of 64 bytes.
 pub type AttributeValue = [u64; 8];

@@ -70,6 +70,11 @@ pub const RULES: &[Rule] = &[
         "A set of rows wider than the pitch is refused."
     ),
     rule!(
+        set_rows_must_be_aligned,
+        "cuMemsetD2D16",
+        "A pitch between rows of two-byte elements that is no multiple of two is refused."
+    ),
+    rule!(
         set_rows_are_set_in_stream_order,
         "cuMemsetD2D32Async",
         "An asynchronous set of rows does not wait, and keeps the stream's order."
@@ -229,6 +234,12 @@ fn set_rows_must_fit_into_the_pitch(scene: &mut Scene) -> Outcome {
     let address = scene.device(64)?;
     gives!(INVALID_VALUE, cuMemsetD2D8_v2(address, 4, 1, 8, 2));
     same!(scene.bytes(address, 64)?, vec![0; 64]);
+    Ok(())
+}
+
+fn set_rows_must_be_aligned(scene: &mut Scene) -> Outcome {
+    let address = scene.device(64)?;
+    gives!(INVALID_VALUE, cuMemsetD2D16_v2(address, 5, 1, 2, 3));
     Ok(())
 }
 

@@ -2,10 +2,9 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::thread;
 
 use crate::api::*;
-use crate::rule::{Failure, Outcome, Rule, out};
+use crate::rule::{Outcome, Rule, on_thread, out};
 use crate::scene::Scene;
 use crate::{cu, gives, ok, rule, same};
 
@@ -161,14 +160,10 @@ const INVALIDATED: (Code, bool) = (STREAM_CAPTURE_INVALIDATED, false);
 /// Runs `body` on another thread with the scene's context.
 fn elsewhere<T: Send>(scene: &Scene, body: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
     let context = scene.context;
-    let ran = thread::scope(|scope| {
-        let ran = scope.spawn(|| {
-            ok!(cuCtxSetCurrent(context));
-            body()
-        });
-        ran.join()
-    });
-    ran.unwrap_or_else(|_| Err(Failure::skipped("a thread of the check panicked")))
+    on_thread(|| {
+        ok!(cuCtxSetCurrent(context));
+        body()
+    })
 }
 
 fn legacy_stream_cannot_capture(_: &mut Scene) -> Outcome {

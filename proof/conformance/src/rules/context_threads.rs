@@ -1,9 +1,7 @@
 //! One context in several threads, and several contexts in one.
 
-use std::thread;
-
 use crate::api::*;
-use crate::rule::{Failure, Outcome, Rule, out};
+use crate::rule::{Outcome, Rule, out};
 use crate::scene::{Scene, is_busy};
 use crate::{cu, gives, holds, ok, rule, same};
 
@@ -79,12 +77,10 @@ fn another(scene: &Scene) -> Outcome<Handle> {
 
 /// Runs `body` on a thread with the scene's context current.
 fn on_thread<T: Send>(context: Handle, body: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
-    let run = || {
+    rule::on_thread(|| {
         ok!(cuCtxSetCurrent(context));
         body()
-    };
-    thread::scope(|scope| scope.spawn(run).join())
-        .unwrap_or_else(|_| Err(Failure::skipped("a thread of the check panicked")))
+    })
 }
 
 fn each_thread_has_its_own_stack(scene: &mut Scene) -> Outcome {

@@ -1,10 +1,9 @@
 //! Contexts: created and primary ones, and each thread's stack of them.
 
 use std::ptr::null_mut;
-use std::thread;
 
 use crate::api::*;
-use crate::rule::{Failure, Outcome, Rule, out};
+use crate::rule::{Outcome, Rule, on_thread, out};
 use crate::scene::{Scene, is_busy};
 use crate::{cu, gives, holds, ok, rule, same};
 
@@ -171,12 +170,6 @@ fn another(scene: &Scene) -> Outcome<Handle> {
     out(|context| cu!(cuCtxCreate_v2(context, 0, scene.device)))
 }
 
-/// Runs `body` on a thread to which no context is current.
-fn on_new_thread<T: Send>(body: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
-    thread::scope(|scope| scope.spawn(body).join())
-        .unwrap_or_else(|_| Err(Failure::skipped("a thread of the check panicked")))
-}
-
 fn created_context_is_current(scene: &mut Scene) -> Outcome {
     same!(current()?, scene.context);
     let other = another(scene)?;
@@ -195,7 +188,7 @@ fn destroyed_context_is_popped(scene: &mut Scene) -> Outcome {
 
 fn destroyed_elsewhere_it_stays_current(scene: &mut Scene) -> Outcome {
     let other = another(scene)?;
-    on_new_thread(|| {
+    on_thread(|| {
         ok!(cuCtxDestroy_v2(other));
         Ok(())
     })?;
@@ -264,12 +257,12 @@ fn set_current_null_on_nothing_succeeds(scene: &mut Scene) -> Outcome {
 }
 
 fn threads_start_without_a_context(_: &mut Scene) -> Outcome {
-    same!(on_new_thread(current)?, 0);
+    same!(on_thread(current)?, 0);
     Ok(())
 }
 
 fn calls_need_a_context(_: &mut Scene) -> Outcome {
-    on_new_thread(|| {
+    on_thread(|| {
         let (mut address, mut handle, mut device) = (0, 0, 0);
         gives!(INVALID_CONTEXT, cuMemAlloc_v2(&mut address, 4));
         gives!(INVALID_CONTEXT, cuStreamCreate(&mut handle, 0));
@@ -282,7 +275,7 @@ fn calls_need_a_context(_: &mut Scene) -> Outcome {
 
 fn a_context_serves_several_threads(scene: &mut Scene) -> Outcome {
     let (context, address) = (scene.context, scene.device(4)?);
-    on_new_thread(|| {
+    on_thread(|| {
         ok!(cuCtxSetCurrent(context));
         ok!(cuMemsetD32_v2(address, 7, 1));
         ok!(cuCtxSynchronize());

@@ -86,7 +86,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         bus_id_leads_back_to_the_device,
         "cuDeviceGetByPCIBusId",
-        "The bus identifier of a device names the same device."
+        "The bus identifier of a device has the device's numbers, and names the same device."
     ),
     rule!(
         uuid_stays_the_same,
@@ -240,6 +240,11 @@ fn name_ends_with_a_zero(scene: &mut Scene) -> Outcome {
 fn bus_id_leads_back_to_the_device(scene: &mut Scene) -> Outcome {
     let mut text: [c_char; 32] = [0; 32];
     ok!(cuDeviceGetPCIBusId(text.as_mut_ptr(), 32, scene.device));
+    let [domain, bus, number] = [50, 33, 34].map(|attribute| scene.attribute(attribute));
+    let expected = format!("{:04x}:{:02x}:{:02x}.0", domain?, bus?, number?);
+    let said = text.map(|byte| byte as u8 as char);
+    let said: String = said.iter().take_while(|byte| **byte != '\0').collect();
+    same!(said.to_lowercase(), expected);
     let mut device = -1;
     ok!(cuDeviceGetByPCIBusId(&mut device, text.as_ptr()));
     same!(device, scene.device);

@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use crate::api::*;
 use crate::rule::{Failure, Outcome, Rule, out};
-use crate::scene::Scene;
+use crate::scene::{BUSY, Scene, is_pending};
 use crate::{cu, holds, ok, rule, same};
 
 const FAMILY: &str = "launch_attributes";
@@ -40,6 +40,31 @@ pub const RULES: &[Rule] = &[
         priority_by_attribute,
         "CU_LAUNCH_ATTRIBUTE_PRIORITY",
         "A launch may have a priority of its own."
+    ),
+    rule!(
+        programmatic_event_waits_for_the_blocks,
+        "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
+        "An event of a launch is reached when all blocks have triggered it, at the latest at their ends."
+    ),
+    rule!(
+        launch_completion_event_waits_for_earlier_work,
+        "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT",
+        "An event of a launch's beginning is not reached while earlier work keeps the kernel from beginning."
+    ),
+    rule!(
+        events_of_launches_keep_no_time,
+        "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
+        "Events of launches must be created without timing, and are not recorded with the external flag."
+    ),
+    rule!(
+        window_misses_do_not_persist,
+        "CUaccessPolicyWindow",
+        "Hits of a window may persist in the L2 cache, misses may not."
+    ),
+    rule!(
+        domains_are_the_devices,
+        "CUlaunchMemSyncDomainMap",
+        "A launch is mapped to memory synchronisation domains below the device's count."
     ),
     rule!(
         blocks_form_clusters,
@@ -88,6 +113,10 @@ const IGNORE: u32 = 0;
 const COOPERATIVE: u32 = 2;
 const CLUSTER_DIMENSION: u32 = 4;
 const PRIORITY: u32 = 8;
+const ACCESS_POLICY_WINDOW: u32 = 1;
+const PROGRAMMATIC_EVENT: u32 = 7;
+const MEM_SYNC_DOMAIN_MAP: u32 = 9;
+const LAUNCH_COMPLETION_EVENT: u32 = 12;
 
 fn attribute(id: u32, words: &[u32]) -> LaunchAttribute {
     let mut value = [0; 16];
@@ -207,6 +236,72 @@ fn priority_by_attribute(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
+/// The attribute of a launch that records an event.
+fn recording(id: u32, event: Handle, flags: u32) -> LaunchAttribute {
+    attribute(id, &[event as u32, (event >> 32) as u32, flags])
+}
+
+fn programmatic_event_waits_for_the_blocks(scene: &mut Scene) -> Outcome {
+    let (function, event) = (scene.kernel("spin")?, scene.event_with(DISABLE_TIMING)?);
+    let attributes = [recording(PROGRAMMATIC_EVENT, event, 0)];
+    let nanoseconds = BUSY.as_nanos() as u64;
+    same!(launch(function, nanoseconds, 2, &attributes), SUCCESS);
+    holds!(is_pending(event)?);
+    ok!(cuEventSynchronize(event));
+    holds!(!is_pending(event)?);
+    Ok(())
+}
+
+fn launch_completion_event_waits_for_earlier_work(scene: &mut Scene) -> Outcome {
+    let (address, function) = (scene.device(4)?, scene.kernel("count")?);
+    let event = scene.event_with(DISABLE_TIMING)?;
+    scene.busy(0)?;
+    let attributes = [recording(LAUNCH_COMPLETION_EVENT, event, 0)];
+    same!(launch(function, address, 2, &attributes), SUCCESS);
+    holds!(is_pending(event)?);
+    ok!(cuEventSynchronize(event));
+    same!(scene.word(address)?, 64);
+    Ok(())
+}
+
+fn events_of_launches_keep_no_time(scene: &mut Scene) -> Outcome {
+    const EXTERNAL: u32 = 1;
+    let (address, function) = (scene.device(4)?, scene.kernel("count")?);
+    let (timed, untimed) = (scene.event()?, scene.event_with(DISABLE_TIMING)?);
+    for id in [PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT] {
+        for attribute in [recording(id, timed, 0), recording(id, untimed, EXTERNAL)] {
+            same!(launch(function, address, 1, &[attribute]), INVALID_VALUE);
+        }
+    }
+    same!(scene.word(address)?, 0);
+    Ok(())
+}
+
+fn window_misses_do_not_persist(scene: &mut Scene) -> Outcome {
+    const STREAMING: u32 = 1;
+    const PERSISTING: u32 = 2;
+    let (address, function) = (scene.device(4096)?, scene.kernel("count")?);
+    let [low, high] = [address as u32, (address >> 32) as u32];
+    for (on_miss, code) in [(STREAMING, SUCCESS), (PERSISTING, INVALID_VALUE)] {
+        let window = [low, high, 4096, 0, 0.5_f32.to_bits(), PERSISTING, on_miss];
+        let attributes = [attribute(ACCESS_POLICY_WINDOW, &window)];
+        same!(launch(function, address, 1, &attributes), code);
+    }
+    Ok(())
+}
+
+fn domains_are_the_devices(scene: &mut Scene) -> Outcome {
+    /// `CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT`.
+    const DOMAINS: u32 = 126;
+    let (address, function) = (scene.device(4)?, scene.kernel("count")?);
+    let count = scene.attribute(DOMAINS)?.cast_unsigned();
+    for (remote, code) in [(count - 1, SUCCESS), (count, INVALID_VALUE)] {
+        let attributes = [attribute(MEM_SYNC_DOMAIN_MAP, &[remote << 8])];
+        same!(launch(function, address, 1, &attributes), code);
+    }
+    Ok(())
+}
+
 /// A kernel for clusters.
 ///
 /// # Errors
@@ -215,7 +310,7 @@ fn cluster_kernel(scene: &mut Scene, kernel: &str) -> Outcome<Handle> {
     /// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
     const CLUSTER_LAUNCH: u32 = 120;
     if scene.attribute(CLUSTER_LAUNCH)? == 0 {
-        return Err(Failure::skipped("the device has no clusters"));
+        return Err(Failure::device("the device has no clusters"));
     }
     let module = scene.load(include_str!("../../ptx/cluster.ptx"))?;
     scene.kernel_of(module, kernel)

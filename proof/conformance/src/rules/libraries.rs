@@ -1,6 +1,6 @@
 //! Libraries: code that belongs to no context.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
 use crate::api::*;
@@ -58,6 +58,16 @@ pub const RULES: &[Rule] = &[
         "A null image is refused."
     ),
     rule!(
+        wrong_ptx_is_refused,
+        "cuLibraryLoadData",
+        "PTX with an error in it does not compile."
+    ),
+    rule!(
+        missing_file_is_not_found,
+        "cuLibraryLoadFromFile",
+        "A missing file gives the code 'file not found'."
+    ),
+    rule!(
         contexts_have_their_own_variables,
         "cuLibraryGetGlobal",
         "A variable has another address in another context, and starts as declared there."
@@ -73,6 +83,16 @@ pub const RULES: &[Rule] = &[
         "A kernel's attribute is asked for by device, without a context."
     ),
     rule!(
+        attributes_reach_the_functions,
+        "cuKernelSetAttribute",
+        "An attribute that is set of a kernel is that of its function; those of the code cannot be set."
+    ),
+    rule!(
+        kernels_know_their_parameters,
+        "cuKernelGetParamInfo",
+        "Each parameter has the offset and the size of its type; an index behind the last one is refused."
+    ),
+    rule!(
         library_outlives_the_context,
         "cuLibraryLoadData",
         "A library loaded while one context was current works in another when the first is destroyed."
@@ -84,11 +104,12 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-fn load() -> Outcome<Handle> {
-    let (text, mut library) = (c_string(PTX), 0);
-    ok!(cuLibraryLoadData(
+/// Loads an image: the code, and the library.
+pub(super) fn try_load(image: *const c_void) -> (Code, Handle) {
+    let mut library = 0;
+    let code = cu!(cuLibraryLoadData(
         &mut library,
-        text.as_ptr().cast(),
+        image,
         null_mut(),
         null_mut(),
         0,
@@ -96,6 +117,13 @@ fn load() -> Outcome<Handle> {
         null_mut(),
         0
     ));
+    (code, library)
+}
+
+fn load() -> Outcome<Handle> {
+    let text = c_string(PTX);
+    let (code, library) = try_load(text.as_ptr().cast());
+    gives(SUCCESS, code, "cuLibraryLoadData")?;
     Ok(library)
 }
 
@@ -212,12 +240,24 @@ fn module_has_the_same_functions(scene: &mut Scene) -> Outcome {
 }
 
 fn null_image_is_refused(_: &mut Scene) -> Outcome {
+    same!(try_load(null()).0, INVALID_VALUE);
+    Ok(())
+}
+
+fn wrong_ptx_is_refused(_: &mut Scene) -> Outcome {
+    let text =
+        c".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry broken() { no such instruction; }";
+    same!(try_load(text.as_ptr().cast()).0, INVALID_PTX);
+    Ok(())
+}
+
+fn missing_file_is_not_found(_: &mut Scene) -> Outcome {
     let mut library = 0;
     gives!(
-        INVALID_VALUE,
-        cuLibraryLoadData(
+        FILE_NOT_FOUND,
+        cuLibraryLoadFromFile(
             &mut library,
-            null(),
+            c"no/such/file.ptx".as_ptr(),
             null_mut(),
             null_mut(),
             0,
@@ -281,6 +321,55 @@ fn attributes_are_of_a_device(scene: &mut Scene) -> Outcome {
             ))
         })?;
         same!(threads, 64);
+        Ok(())
+    })
+}
+
+fn attributes_reach_the_functions(scene: &mut Scene) -> Outcome {
+    /// `CU_FUNC_ATTRIBUTE_NUM_REGS` and `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+    const NUM_REGS: u32 = 4;
+    const MAX_DYNAMIC_SHARED: u32 = 8;
+    const BYTES: i32 = 60_000;
+    with_library(scene, |scene, library| {
+        let (kernel, device) = (kernel(library, "dynamic_shared")?, scene.device);
+        ok!(cuKernelSetAttribute(
+            MAX_DYNAMIC_SHARED,
+            BYTES,
+            kernel,
+            device
+        ));
+        let function = function(kernel)?;
+        let of_kernel = out(|value| {
+            cu!(cuKernelGetAttribute(
+                value,
+                MAX_DYNAMIC_SHARED,
+                kernel,
+                device
+            ))
+        })?;
+        let of_function =
+            out(|value| cu!(cuFuncGetAttribute(value, MAX_DYNAMIC_SHARED, function)))?;
+        same!((of_kernel, of_function), (BYTES, BYTES));
+        gives!(
+            INVALID_VALUE,
+            cuKernelSetAttribute(NUM_REGS, 1, kernel, device)
+        );
+        Ok(())
+    })
+}
+
+fn kernels_know_their_parameters(scene: &mut Scene) -> Outcome {
+    with_library(scene, |_, library| {
+        let kernel = kernel(library, "sum_parameters")?;
+        let (mut offset, mut bytes) = (99, 99);
+        for (index, expected) in [(0, (0, 8)), (1, (8, 1)), (3, (12, 4)), (4, (16, 8))] {
+            ok!(cuKernelGetParamInfo(kernel, index, &mut offset, &mut bytes));
+            same!((offset, bytes), expected);
+        }
+        gives!(
+            INVALID_VALUE,
+            cuKernelGetParamInfo(kernel, 5, &mut offset, &mut bytes)
+        );
         Ok(())
     })
 }

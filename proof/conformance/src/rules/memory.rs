@@ -43,6 +43,11 @@ pub const RULES: &[Rule] = &[
         "Allocating 2^60 bytes is out of memory."
     ),
     rule!(
+        free_memory_falls,
+        "cuMemGetInfo",
+        "An allocation takes at least its bytes from the device's free memory."
+    ),
+    rule!(
         null_is_freed_in_vain,
         "cuMemFree",
         "Freeing null does nothing."
@@ -198,6 +203,19 @@ fn absurd_size_is_refused(_: &mut Scene) -> Outcome {
     Ok(())
 }
 
+fn free_memory_falls(_: &mut Scene) -> Outcome {
+    const BYTES: usize = 256 << 20;
+    let free = || {
+        let (mut free, mut total) = (0, 0);
+        ok!(cuMemGetInfo_v2(&mut free, &mut total));
+        Ok(free)
+    };
+    let before = free()?;
+    allocate(BYTES)?;
+    holds!(free()? + BYTES <= before);
+    Ok(())
+}
+
 fn null_is_freed_in_vain(_: &mut Scene) -> Outcome {
     ok!(cuMemFree_v2(0));
     Ok(())
@@ -302,13 +320,13 @@ const HOST_POINTER: u32 = 4;
 const BUFFER_ID: u32 = 7;
 const IS_MANAGED: u32 = 8;
 const DEVICE_ORDINAL: u32 = 9;
-const RANGE_START: u32 = 11;
-const RANGE_SIZE: u32 = 12;
+pub(super) const RANGE_START: u32 = 11;
+pub(super) const RANGE_SIZE: u32 = 12;
 /// `CU_MEMORYTYPE_DEVICE`.
 const DEVICE: u64 = 2;
 
 /// An attribute of any size up to eight bytes.
-fn attribute(attribute: u32, address: Address) -> Outcome<u64> {
+pub(super) fn attribute(attribute: u32, address: Address) -> Outcome<u64> {
     let mut value = 0_u64;
     ok!(cuPointerGetAttribute(
         (&raw mut value).cast(),

@@ -114,7 +114,7 @@ fn kernels_have_names(scene: &mut Scene) -> Outcome {
 }
 
 /// A file of the rule's own with `content`, removed afterwards.
-fn with_file(name: &str, content: &str, body: impl FnOnce(&str) -> Outcome) -> Outcome {
+pub(super) fn with_file(name: &str, content: &str, body: impl FnOnce(&str) -> Outcome) -> Outcome {
     let name = format!("conformance-{}-{name}", std::process::id());
     let path = std::env::temp_dir().join(name);
     holds!(std::fs::write(&path, content).is_ok());

@@ -88,6 +88,11 @@ pub const RULES: &[Rule] = &[
         "A variable holds its initial value, or zero."
     ),
     rule!(
+        variables_hold_addresses,
+        "PTX ISA, initializers",
+        "A variable starts with the address of another; an array has zeros behind its declared values."
+    ),
+    rule!(
         constants_are_variables_too,
         "cuModuleGetGlobal",
         "A variable of the constant space is found and holds its value."
@@ -273,6 +278,16 @@ fn variables_start_as_declared(scene: &mut Scene) -> Outcome {
     let module = scene.module()?;
     same!(scene.word(global(module, "counter")?.0)?, 42);
     same!(scene.bytes(global(module, "zeroed")?.0, 24)?, vec![0; 24]);
+    Ok(())
+}
+
+fn variables_hold_addresses(scene: &mut Scene) -> Outcome {
+    let module = scene.module()?;
+    let ((table, bytes), (places, _)) = (global(module, "table")?, global(module, "places")?);
+    let expected = [1_u32, 2, 3, 0].map(u32::to_le_bytes).concat();
+    same!(scene.bytes(table, bytes)?, expected);
+    let expected = [table + 4, table + 8].map(u64::to_le_bytes).concat();
+    same!(scene.bytes(places, 16)?, expected);
     Ok(())
 }
 

@@ -20,9 +20,29 @@ pub const RULES: &[Rule] = &[
         "A context cannot enable access to itself."
     ),
     rule!(
+        twin_context_is_no_peer,
+        "cuCtxEnablePeerAccess",
+        "A context cannot enable access to another context of its own device."
+    ),
+    rule!(
+        peers_are_devices,
+        "cuDeviceCanAccessPeer",
+        "Asking about a device that does not exist is refused."
+    ),
+    rule!(
         copies_between_contexts,
         "cuMemcpyPeer",
-        "cuMemcpyPeer copies between two contexts of one device."
+        "cuMemcpyPeer copies between two contexts of one device; both are needed."
+    ),
+    rule!(
+        boxes_between_contexts,
+        "cuMemcpy3DPeer",
+        "A box is copied between contexts, and the bytes around it stay."
+    ),
+    rule!(
+        synchronous_copies_take_their_turn,
+        "cuMemcpyPeer",
+        "cuMemcpyPeer comes after the earlier work of both contexts' streams, and before their later work."
     ),
     rule!(
         devices_differ,
@@ -97,7 +117,27 @@ pub const RULES: &[Rule] = &[
     rule!(
         pool_grants_access,
         "cuMemPoolSetAccess",
-        "A pool is accessed by another device when it grants that, and not before."
+        "A pool is accessed by another device from when it grants that until it takes that back."
+    ),
+    rule!(
+        granted_pools_are_reached,
+        "cuMemPoolSetAccess",
+        "A kernel stores into a pool of another device that has granted access, without access between contexts."
+    ),
+    rule!(
+        access_opens_no_pools,
+        "cuMemPoolSetAccess",
+        "Access between contexts does not let a kernel store into a pool that has not granted access."
+    ).in_process(),
+    rule!(
+        streams_device_serves,
+        "cuMemAllocAsync",
+        "Memory is taken from the pool of the stream's device, whichever context is current."
+    ),
+    rule!(
+        a_device_takes_its_own_pools,
+        "cuDeviceSetMemPool",
+        "A pool of another device cannot be a device's current pool."
     ),
     rule!(
         without_access_kernels_fail,
@@ -105,6 +145,11 @@ pub const RULES: &[Rule] = &[
         "Without access enabled a kernel that stores into the memory of another device fails."
     )
     .in_process(),
+    rule!(
+        disabled_access_ends,
+        "cuCtxDisablePeerAccess",
+        "After access is disabled a kernel that stores into the memory of another device fails."
+    ).in_process(),
 ];
 
 fn create(device: i32) -> Outcome<Handle> {
@@ -142,6 +187,27 @@ fn own_context_is_no_peer(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
+fn twin_context_is_no_peer(scene: &mut Scene) -> Outcome {
+    let twin = create(scene.device)?;
+    let code = at_home(scene, |_| Ok(cu!(cuCtxEnablePeerAccess(twin, 0))));
+    ok!(cuCtxDestroy_v2(twin));
+    same!(code?, PEER_ACCESS_UNSUPPORTED);
+    Ok(())
+}
+
+fn peers_are_devices(scene: &mut Scene) -> Outcome {
+    let (mut can, nowhere) = (0, 1000);
+    gives!(
+        INVALID_DEVICE,
+        cuDeviceCanAccessPeer(&mut can, scene.device, nowhere)
+    );
+    gives!(
+        INVALID_DEVICE,
+        cuDeviceGetP2PAttribute(&mut can, 2, scene.device, nowhere)
+    );
+    Ok(())
+}
+
 fn copies_between_contexts(scene: &mut Scene) -> Outcome {
     let to = scene.device(4)?;
     let other = create(scene.device)?;
@@ -150,8 +216,53 @@ fn copies_between_contexts(scene: &mut Scene) -> Outcome {
     ok!(cuCtxSynchronize());
     ok!(cuMemcpyPeer(to, scene.context, from, other, 4));
     ok!(cuCtxSynchronize());
+    gives!(INVALID_CONTEXT, cuMemcpyPeer(to, 0, from, other, 4));
+    ok!(cuMemcpyPeer(to, scene.context, from, other, 0));
     ok!(cuCtxDestroy_v2(other));
     same!(scene.word(to)?, 61);
+    Ok(())
+}
+
+fn boxes_between_contexts(scene: &mut Scene) -> Outcome {
+    let side = |device, context| Side3D {
+        kind: 2,
+        device,
+        reserved: context,
+        pitch: 8,
+        height: 4,
+        ..Side3D::default()
+    };
+    let to = scene.device(64)?;
+    let other = create(scene.device)?;
+    let from = scene.device(64)?;
+    ok!(cuMemsetD8_v2(from, 5, 64));
+    let copy = Memcpy3D {
+        from: side(from, other),
+        to: side(to, scene.context),
+        width: 3,
+        height: 2,
+        depth: 2,
+    };
+    ok!(cuMemcpy3DPeer(&copy));
+    ok!(cuCtxSynchronize());
+    ok!(cuCtxDestroy_v2(other));
+    let inside = |at: usize| at % 8 < 3 && at / 8 % 4 < 2;
+    let expected: Vec<u8> = (0..64).map(|at| 5 * u8::from(inside(at))).collect();
+    same!(scene.bytes(to, 64)?, expected);
+    Ok(())
+}
+
+fn synchronous_copies_take_their_turn(scene: &mut Scene) -> Outcome {
+    let (from, home) = (scene.device(4)?, scene.non_blocking()?);
+    scene.slow_store(from, 67, home)?;
+    let other = create(scene.device)?;
+    let (between, to, far) = (scene.device(4)?, scene.device(4)?, scene.non_blocking()?);
+    ok!(cuMemcpyPeer(between, other, from, scene.context, 4));
+    ok!(cuMemcpyDtoDAsync_v2(to, between, 4, far));
+    ok!(cuMemsetD32Async(from, 68, 1, home));
+    let word = scene.word(to);
+    ok!(cuCtxDestroy_v2(other));
+    same!(word?, 67);
     Ok(())
 }
 
@@ -231,7 +342,7 @@ fn with_peer(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome
     let other = scene.other_device()?;
     let can: i32 = out(|can| cu!(cuDeviceCanAccessPeer(can, scene.device, other)))?;
     if can == 0 {
-        return Err(Failure::skipped(
+        return Err(Failure::device(
             "the devices cannot access each other's memory",
         ));
     }
@@ -343,8 +454,85 @@ fn pool_grants_access(scene: &mut Scene) -> Outcome {
             };
             ok!(cuMemPoolSetAccess(pool, &granted, 1));
             same!(flags()?, 3);
+            let revoked = MemAccessDesc {
+                flags: 0,
+                ..granted
+            };
+            ok!(cuMemPoolSetAccess(pool, &revoked, 1));
+            same!(flags()?, 0);
             Ok(())
         })
+    })
+}
+
+/// Hands `body` memory of a pool of the second device, which has granted the first one access or not.
+fn with_memory_of_a_pool(
+    scene: &mut Scene,
+    granted: bool,
+    body: impl FnOnce(&mut Scene, Handle, Address) -> Outcome,
+) -> Outcome {
+    let location = |id| MemLocation { kind: 1, id };
+    with_peer(scene, |scene, other| {
+        let mut properties = super::pools::properties(scene);
+        properties.location = location(scene.other_device()?);
+        let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
+        if granted {
+            let access = MemAccessDesc {
+                location: location(scene.device),
+                flags: 3,
+            };
+            ok!(cuMemPoolSetAccess(pool, &access, 1));
+        }
+        let address = super::pools::allocate(pool, 512)?;
+        ok!(cuStreamSynchronize(0));
+        body(scene, other, address)?;
+        super::pools::free(address)?;
+        ok!(cuMemPoolDestroy(pool));
+        Ok(())
+    })
+}
+
+fn granted_pools_are_reached(scene: &mut Scene) -> Outcome {
+    with_memory_of_a_pool(scene, true, |scene, _, address| {
+        at_home(scene, |scene| scene.store(address, 69, 0))?;
+        same!(at_home(scene, |scene| scene.word(address))?, 69);
+        Ok(())
+    })
+}
+
+fn access_opens_no_pools(scene: &mut Scene) -> Outcome {
+    with_memory_of_a_pool(scene, false, |scene, other, address| {
+        at_home(scene, |scene| {
+            ok!(cuCtxEnablePeerAccess(other, 0));
+            scene.store(address, 70, 0)?;
+            gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
+            Ok(())
+        })
+    })
+}
+
+fn streams_device_serves(scene: &mut Scene) -> Outcome {
+    /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+    const DEVICE_ORDINAL: u32 = 9;
+    let expected = scene.other_device()?;
+    with_other(scene, |scene, _| {
+        let stream = scene.stream()?;
+        let address = at_home(scene, |_| {
+            out(|address| cu!(cuMemAllocAsync(address, 4, stream)))
+        })?;
+        let device = super::memory::attribute(DEVICE_ORDINAL, address);
+        ok!(cuMemFreeAsync(address, stream));
+        ok!(cuStreamSynchronize(stream));
+        same!(device? as i32, expected);
+        Ok(())
+    })
+}
+
+fn a_device_takes_its_own_pools(scene: &mut Scene) -> Outcome {
+    let other = scene.other_device()?;
+    super::pools::with_pool(scene, |_, pool| {
+        gives!(INVALID_VALUE, cuDeviceSetMemPool(other, pool));
+        Ok(())
     })
 }
 
@@ -352,6 +540,19 @@ fn without_access_kernels_fail(scene: &mut Scene) -> Outcome {
     with_peer(scene, |scene, _| {
         let address = scene.device(4)?;
         at_home(scene, |scene| {
+            scene.store(address, 66, 0)?;
+            gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
+            Ok(())
+        })
+    })
+}
+
+fn disabled_access_ends(scene: &mut Scene) -> Outcome {
+    with_peer(scene, |scene, other| {
+        let address = scene.device(4)?;
+        at_home(scene, |scene| {
+            ok!(cuCtxEnablePeerAccess(other, 0));
+            ok!(cuCtxDisablePeerAccess(other));
             scene.store(address, 66, 0)?;
             gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
             Ok(())

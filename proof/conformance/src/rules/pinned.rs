@@ -18,6 +18,11 @@ pub const RULES: &[Rule] = &[
         "Allocating zero bytes of page-locked memory succeeds, and gives null."
     ),
     rule!(
+        more_than_there_is_is_refused,
+        "cuMemHostAlloc",
+        "Allocating 2^50 bytes of page-locked memory is out of memory."
+    ),
+    rule!(
         unknown_flags_are_refused,
         "cuMemHostAlloc",
         "Flags that do not exist are refused."
@@ -141,6 +146,12 @@ fn zero_bytes_are_no_error(_: &mut Scene) -> Outcome {
     ok!(cuMemAllocHost_v2(&mut first, 0));
     ok!(cuMemHostAlloc(&mut second, 0, 0));
     same!((first, second), (null_mut(), null_mut()));
+    Ok(())
+}
+
+fn more_than_there_is_is_refused(_: &mut Scene) -> Outcome {
+    let mut start = null_mut();
+    gives!(OUT_OF_MEMORY, cuMemHostAlloc(&mut start, 1 << 50, 0));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::ptr::null_mut;
 
+use super::memory::{RANGE_SIZE, RANGE_START, attribute};
 use super::pools::{MIB, RELEASE_THRESHOLD, REUSE, allocate, free, properties, set, with_pool};
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
@@ -65,7 +66,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         range_of_pool_memory,
         "cuMemGetAddressRange",
-        "An address inside of pool memory names its start and the bytes that were asked for."
+        "An address inside of pool memory names its start and the bytes that were asked for, and may be read and written."
     ),
     rule!(
         policies_take_zero_and_one,
@@ -86,6 +87,31 @@ pub const RULES: &[Rule] = &[
         events_let_reuse_with_their_policy_alone,
         "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
         "With that policy alone, a stream that waits for an event behind the free gets the memory while it is pending."
+    ),
+    rule!(
+        an_event_before_the_free_lets_no_reuse,
+        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+        "A stream that waits for an event recorded before the free gets other memory while the free is pending."
+    ),
+    rule!(
+        synchronised_frees_are_reused,
+        "CUDA programming guide, memory reuse policies",
+        "With all policies off, memory whose free the host has waited for is used by every stream."
+    ),
+    rule!(
+        completed_frees_are_reused,
+        "CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC",
+        "With that policy alone, memory whose free is over is used by another stream without an order."
+    ),
+    rule!(
+        size_of_a_pool_is_limited,
+        "CUmemPoolProps",
+        "More than the largest size of a pool is out of memory."
+    ),
+    rule!(
+        a_full_pool_makes_the_stream_wait,
+        "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
+        "With that policy, a stream waits for the pending free of a pool that cannot grow; without, it is out of memory."
     ),
 ];
 
@@ -177,6 +203,9 @@ fn host_memory_is_not_freed_in_order(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
+/// `CU_POINTER_ATTRIBUTE_ACCESS_FLAGS`.
+const ACCESS_FLAGS: u32 = 16;
+
 fn range_of_pool_memory(scene: &mut Scene) -> Outcome {
     with_pool(scene, |_, pool| {
         let address = allocate(pool, 3 * MIB)?;
@@ -186,8 +215,12 @@ fn range_of_pool_memory(scene: &mut Scene) -> Outcome {
             &mut bytes,
             address + 100
         ));
+        let said =
+            [RANGE_START, RANGE_SIZE, ACCESS_FLAGS].map(|name| attribute(name, address + 100));
         free(address)?;
         same!((start, bytes), (address, 3 * MIB));
+        let [start, bytes, access] = said;
+        same!((start?, bytes?, access?), (address, 3 << 20, 3));
         Ok(())
     })
 }
@@ -205,20 +238,30 @@ fn policies_take_zero_and_one(scene: &mut Scene) -> Outcome {
     })
 }
 
+const FOLLOW_EVENTS: u32 = REUSE[0];
+const OPPORTUNISTIC: u32 = REUSE[1];
+const INTERNAL_DEPENDENCIES: u32 = REUSE[2];
+
+/// Leaves one policy on, or none.
+fn only(pool: Handle, on: Option<u32>) -> Outcome {
+    for policy in REUSE {
+        same!(set(pool, policy, u64::from(on == Some(policy))), SUCCESS);
+    }
+    Ok(())
+}
+
 /// Switches all policies off, keeps memory, and warms the pool up so that nothing needs to grow.
 fn strict(pool: Handle) -> Outcome {
-    for policy in REUSE {
-        same!(set(pool, policy, 0), SUCCESS);
-    }
+    only(pool, None)?;
     same!(set(pool, RELEASE_THRESHOLD, u64::MAX), SUCCESS);
     let warm = [allocate(pool, 2 * MIB)?, allocate(pool, 2 * MIB)?];
     warm.into_iter().try_for_each(free)
 }
 
 /// Memory of the pool, freed in a stream that is busy before the free.
-fn pending_free(scene: &mut Scene, pool: Handle, stream: Handle) -> Outcome<Address> {
+fn pending_free(scene: &mut Scene, pool: Handle, stream: Handle, bytes: usize) -> Outcome<Address> {
     let address: Address =
-        out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, stream)))?;
+        out(|address| cu!(cuMemAllocFromPoolAsync(address, bytes, pool, stream)))?;
     scene.busy(stream)?;
     ok!(cuMemFreeAsync(address, stream));
     Ok(address)
@@ -228,7 +271,7 @@ fn without_policies_a_pending_free_is_not_reused(scene: &mut Scene) -> Outcome {
     with_pool(scene, |scene, pool| {
         strict(pool)?;
         let (first, second) = (scene.non_blocking()?, scene.non_blocking()?);
-        let freed = pending_free(scene, pool, first)?;
+        let freed = pending_free(scene, pool, first, 2 * MIB)?;
         let address: Address =
             out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, second)))?;
         ok!(cuStreamSynchronize(second));
@@ -244,7 +287,7 @@ fn same_stream_reuses_without_policies(scene: &mut Scene) -> Outcome {
     with_pool(scene, |scene, pool| {
         strict(pool)?;
         let stream = scene.non_blocking()?;
-        let freed = pending_free(scene, pool, stream)?;
+        let freed = pending_free(scene, pool, stream, 2 * MIB)?;
         let address: Address =
             out(|address| cu!(cuMemAllocFromPoolAsync(address, 2 * MIB, pool, stream)))?;
         holds!(is_busy(stream)?);
@@ -258,10 +301,8 @@ fn same_stream_reuses_without_policies(scene: &mut Scene) -> Outcome {
 fn events_let_reuse_with_their_policy_alone(scene: &mut Scene) -> Outcome {
     with_pool(scene, |scene, pool| {
         let (first, second) = (scene.non_blocking()?, scene.non_blocking()?);
-        for policy in REUSE {
-            same!(set(pool, policy, u64::from(policy == REUSE[0])), SUCCESS);
-        }
-        let freed = pending_free(scene, pool, first)?;
+        only(pool, Some(FOLLOW_EVENTS))?;
+        let freed = pending_free(scene, pool, first, 2 * MIB)?;
         let event = scene.recorded(first)?;
         ok!(cuStreamWaitEvent(second, event, 0));
         let address: Address =
@@ -272,4 +313,115 @@ fn events_let_reuse_with_their_policy_alone(scene: &mut Scene) -> Outcome {
         ok!(cuCtxSynchronize());
         Ok(())
     })
+}
+
+/// A size that two of do not fit into what is reserved for one.
+const LARGE: usize = 64 * MIB;
+
+/// Whether a second stream gets what a busy first one has freed, with one policy on or none, after `between`.
+fn is_reused(
+    scene: &mut Scene,
+    policy: Option<u32>,
+    between: impl FnOnce(&mut Scene, Handle, Handle) -> Outcome,
+) -> Outcome<bool> {
+    let mut is_reused = false;
+    with_pool(scene, |scene, pool| {
+        only(pool, policy)?;
+        same!(set(pool, RELEASE_THRESHOLD, u64::MAX), SUCCESS);
+        let (first, second) = (scene.non_blocking()?, scene.non_blocking()?);
+        let event = scene.event()?;
+        let freed = out(|address| cu!(cuMemAllocFromPoolAsync(address, LARGE, pool, first)))?;
+        scene.busy(first)?;
+        ok!(cuEventRecord(event, first));
+        ok!(cuMemFreeAsync(freed, first));
+        ok!(cuStreamWaitEvent(second, event, 0));
+        between(scene, first, second)?;
+        let address = out(|address| cu!(cuMemAllocFromPoolAsync(address, LARGE, pool, second)))?;
+        is_reused = address == freed;
+        ok!(cuMemFreeAsync(address, second));
+        ok!(cuCtxSynchronize());
+        Ok(())
+    })?;
+    Ok(is_reused)
+}
+
+fn an_event_before_the_free_lets_no_reuse(scene: &mut Scene) -> Outcome {
+    let reused = is_reused(scene, Some(FOLLOW_EVENTS), |_, first, _| {
+        holds!(is_busy(first)?);
+        Ok(())
+    })?;
+    holds!(!reused);
+    Ok(())
+}
+
+fn synchronised_frees_are_reused(scene: &mut Scene) -> Outcome {
+    for wait in 0..3 {
+        let reused = is_reused(scene, None, |scene, first, _| {
+            match wait {
+                0 => ok!(cuStreamSynchronize(first)),
+                1 => ok!(cuEventSynchronize(scene.recorded(first)?)),
+                _ => ok!(cuCtxSynchronize()),
+            }
+            Ok(())
+        })?;
+        same!((wait, reused), (wait, true));
+    }
+    Ok(())
+}
+
+fn completed_frees_are_reused(scene: &mut Scene) -> Outcome {
+    let reused = is_reused(scene, Some(OPPORTUNISTIC), |_, first, _| {
+        while is_busy(first)? {}
+        Ok(())
+    })?;
+    holds!(reused);
+    Ok(())
+}
+
+/// A pool that cannot have more than [`LARGE`].
+fn with_limited_pool(
+    scene: &mut Scene,
+    body: impl FnOnce(&mut Scene, Handle) -> Outcome,
+) -> Outcome {
+    let mut properties = properties(scene);
+    properties.max_size = LARGE;
+    let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
+    let outcome = body(scene, pool);
+    ok!(cuMemPoolDestroy(pool));
+    outcome
+}
+
+fn size_of_a_pool_is_limited(scene: &mut Scene) -> Outcome {
+    with_limited_pool(scene, |_, pool| {
+        let mut address = 0;
+        gives!(
+            OUT_OF_MEMORY,
+            cuMemAllocFromPoolAsync(&mut address, LARGE + 1, pool, 0)
+        );
+        free(allocate(pool, LARGE)?)
+    })
+}
+
+fn a_full_pool_makes_the_stream_wait(scene: &mut Scene) -> Outcome {
+    for (policy, code) in [
+        (Some(INTERNAL_DEPENDENCIES), SUCCESS),
+        (None, OUT_OF_MEMORY),
+    ] {
+        with_limited_pool(scene, |scene, pool| {
+            only(pool, policy)?;
+            let (first, second) = (scene.non_blocking()?, scene.non_blocking()?);
+            let freed = pending_free(scene, pool, first, LARGE)?;
+            let mut address = 0;
+            let came = cu!(cuMemAllocFromPoolAsync(&mut address, LARGE, pool, second));
+            let waits = is_busy(second)?;
+            if came == SUCCESS {
+                ok!(cuMemFreeAsync(address, second));
+            }
+            ok!(cuCtxSynchronize());
+            same!((came, waits), (code, code == SUCCESS));
+            holds!(came != SUCCESS || address == freed);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }

@@ -1,5 +1,8 @@
 //! Allocating and freeing in stream order.
 
+use std::ptr::null_mut;
+
+use super::pools::{MIB, RESERVED_CURRENT, get, with_pool};
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
 use crate::scene::{Scene, is_busy};
@@ -75,6 +78,21 @@ pub const RULES: &[Rule] = &[
         "Freeing memory twice is refused."
     ),
     rule!(
+        freeing_the_middle_is_refused,
+        "cuMemFreeAsync",
+        "Only the start of an allocation frees it, and nothing frees what is no allocation."
+    ),
+    rule!(
+        plain_free_of_pool_memory_does_not_wait,
+        "cuMemFree",
+        "cuMemFree of memory of cuMemAllocAsync does not wait for the device."
+    ),
+    rule!(
+        a_place_and_a_pool_are_needed,
+        "cuMemAllocFromPoolAsync",
+        "Allocating without a place for the address, or from a null pool, is refused."
+    ),
+    rule!(
         plain_free_takes_pool_memory,
         "cuMemFree",
         "cuMemFree frees memory of cuMemAllocAsync."
@@ -101,8 +119,6 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-const MIB: usize = 1 << 20;
-
 fn allocate(bytes: usize, stream: Handle) -> Outcome<Address> {
     out(|address| cu!(cuMemAllocAsync(address, bytes, stream)))
 }
@@ -118,10 +134,9 @@ fn zero_bytes_are_allocated_in_vain(scene: &mut Scene) -> Outcome {
 fn more_than_there_is_is_refused(scene: &mut Scene) -> Outcome {
     let total: usize = out(|bytes| cu!(cuDeviceTotalMem_v2(bytes, scene.device)))?;
     let (stream, mut address) = (scene.stream()?, 0);
-    gives!(
-        OUT_OF_MEMORY,
-        cuMemAllocAsync(&mut address, total + (1 << 30), stream)
-    );
+    for bytes in [total + (1 << 30), usize::MAX - 511, usize::MAX] {
+        gives!(OUT_OF_MEMORY, cuMemAllocAsync(&mut address, bytes, stream));
+    }
     scene.launch("nothing", stream, &[])?;
     ok!(cuStreamSynchronize(stream));
     Ok(())
@@ -226,38 +241,6 @@ fn a_pending_free_is_not_reused_unordered(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// A pool whose high mark of reserved memory shows whether memory was reused.
-fn with_pool(scene: &mut Scene, body: impl FnOnce(&mut Scene, Handle) -> Outcome) -> Outcome {
-    let properties = MemPoolProps {
-        allocation_type: 1,
-        handle_types: 0,
-        location: MemLocation {
-            kind: 1,
-            id: scene.device,
-        },
-        security_attributes: 0,
-        max_size: 0,
-        usage: 0,
-        reserved: [0; 54],
-    };
-    let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
-    let outcome = body(scene, pool);
-    ok!(cuMemPoolDestroy(pool));
-    outcome
-}
-
-fn reserved(pool: Handle) -> Outcome<u64> {
-    /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`.
-    const RESERVED_CURRENT: u32 = 5;
-    let mut value = 0_u64;
-    ok!(cuMemPoolGetAttribute(
-        pool,
-        RESERVED_CURRENT,
-        (&raw mut value).cast()
-    ));
-    Ok(value)
-}
-
 /// A size that two of do not fit into what is reserved for one.
 const LARGE: usize = 64 * MIB;
 
@@ -267,10 +250,10 @@ fn the_same_stream_reuses_at_once(scene: &mut Scene) -> Outcome {
         let allocate = || out(|address| cu!(cuMemAllocFromPoolAsync(address, LARGE, pool, stream)));
         let first: Address = allocate()?;
         scene.busy(stream)?;
-        let before = reserved(pool)?;
+        let before = get(pool, RESERVED_CURRENT)?;
         ok!(cuMemFreeAsync(first, stream));
         let second: Address = allocate()?;
-        let after = reserved(pool)?;
+        let after = get(pool, RESERVED_CURRENT)?;
         ok!(cuMemFreeAsync(second, stream));
         ok!(cuStreamSynchronize(stream));
         same!(after, before);
@@ -286,11 +269,11 @@ fn event_order_lets_reuse(scene: &mut Scene) -> Outcome {
         let freed: Address = allocate(first)?;
         scene.busy(first)?;
         ok!(cuMemFreeAsync(freed, first));
-        let before = reserved(pool)?;
+        let before = get(pool, RESERVED_CURRENT)?;
         let event = scene.recorded(first)?;
         ok!(cuStreamWaitEvent(second, event, 0));
         let taken: Address = allocate(second)?;
-        let after = reserved(pool)?;
+        let after = get(pool, RESERVED_CURRENT)?;
         ok!(cuMemFreeAsync(taken, second));
         ok!(cuCtxSynchronize());
         same!(after, before);
@@ -303,6 +286,35 @@ fn freeing_twice_is_refused(scene: &mut Scene) -> Outcome {
     let address = allocate(MIB, stream)?;
     ok!(cuMemFreeAsync(address, stream));
     gives!(INVALID_VALUE, cuMemFreeAsync(address, stream));
+    Ok(())
+}
+
+fn freeing_the_middle_is_refused(scene: &mut Scene) -> Outcome {
+    let stream = scene.stream()?;
+    let (pooled, plain) = (allocate(MIB, stream)?, scene.device(MIB)?);
+    for wrong in [pooled + 512, plain + 512, 64] {
+        gives!(INVALID_VALUE, cuMemFreeAsync(wrong, stream));
+    }
+    ok!(cuMemFreeAsync(pooled, stream));
+    Ok(())
+}
+
+fn plain_free_of_pool_memory_does_not_wait(scene: &mut Scene) -> Outcome {
+    let stream = scene.non_blocking()?;
+    let address = allocate(MIB, stream)?;
+    scene.busy(stream)?;
+    ok!(cuMemFree_v2(address));
+    holds!(is_busy(stream)?);
+    Ok(())
+}
+
+fn a_place_and_a_pool_are_needed(scene: &mut Scene) -> Outcome {
+    let (stream, mut address) = (scene.stream()?, 0);
+    gives!(INVALID_VALUE, cuMemAllocAsync(null_mut(), 4, stream));
+    gives!(
+        INVALID_VALUE,
+        cuMemAllocFromPoolAsync(&mut address, 4, 0, stream)
+    );
     Ok(())
 }
 

@@ -22,6 +22,11 @@ pub const RULES: &[Rule] = &[
         "The pool that was set is the current one, and serves cuMemAllocAsync."
     ),
     rule!(
+        pools_are_found_by_location,
+        "cuMemGetMemPool",
+        "The functions that name a location find a device's default and current pool, and set the current one."
+    ),
+    rule!(
         default_pool_cannot_be_destroyed,
         "cuMemPoolDestroy",
         "The default pool of a device cannot be destroyed."
@@ -84,7 +89,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         unknown_attribute_is_refused,
         "cuMemPoolGetAttribute",
-        "A number that is no attribute is refused."
+        "A number that is no attribute can be neither read nor set."
     ),
     rule!(
         pools_count_for_themselves,
@@ -95,6 +100,26 @@ pub const RULES: &[Rule] = &[
         synchronising_releases_above_the_threshold,
         "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
         "At a synchronisation memory above the threshold goes back: with 0, all that is free."
+    ),
+    rule!(
+        lower_threshold_keeps_nothing,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "A pool with more reserved than the threshold gives back the memory of its only allocation, which is unused, as a whole."
+    ),
+    rule!(
+        threshold_that_is_reached_keeps_all,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "A pool that has reserved no more than the threshold gives nothing back."
+    ),
+    rule!(
+        threshold_bounds_unused_memory,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Of two unused allocations no more than the threshold stays reserved."
+    ),
+    rule!(
+        synchronising_keeps_used_memory,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
+        "Memory in use stays, whatever the threshold is."
     ),
     rule!(
         threshold_keeps_memory,
@@ -110,6 +135,11 @@ pub const RULES: &[Rule] = &[
         trimming_keeps_used_memory,
         "cuMemPoolTrimTo",
         "Trimming does not release allocated memory."
+    ),
+    rule!(
+        trimming_keeps_pending_frees,
+        "cuMemPoolTrimTo",
+        "Memory whose free is still to come counts as used when the pool is trimmed."
     ),
     rule!(
         trimming_keeps_what_is_asked,
@@ -133,6 +163,7 @@ pub(super) const REUSE: [u32; 3] = [1, 2, 3];
 pub(super) const RELEASE_THRESHOLD: u32 = 4;
 pub(super) const RESERVED_CURRENT: u32 = 5;
 pub(super) const USED_CURRENT: u32 = 7;
+const RESERVED_HIGH: u32 = 6;
 const USED_HIGH: u32 = 8;
 
 pub(super) const MIB: usize = 1 << 20;
@@ -222,6 +253,27 @@ fn current_pool_can_be_set(scene: &mut Scene) -> Outcome {
     })
 }
 
+fn pools_are_found_by_location(scene: &mut Scene) -> Outcome {
+    /// `CU_MEM_ALLOCATION_TYPE_PINNED`.
+    const PINNED: u32 = 1;
+    let default = default_pool(scene)?;
+    with_pool(scene, |scene, pool| {
+        let location = properties(scene).location;
+        same!(
+            out(|pool| cu!(cuMemGetDefaultMemPool(pool, &location, PINNED)))?,
+            default
+        );
+        ok!(cuMemSetMemPool(&location, PINNED, pool));
+        let current = out(|pool| cu!(cuMemGetMemPool(pool, &location, PINNED)))?;
+        ok!(cuMemSetMemPool(&location, PINNED, default));
+        same!(current, pool);
+        let (nowhere, mut none) = (MemLocation { kind: 1, id: 1000 }, 0);
+        let code = cu!(cuMemGetMemPool(&mut none, &nowhere, PINNED));
+        holds!([INVALID_VALUE, INVALID_DEVICE].contains(&code));
+        Ok(())
+    })
+}
+
 fn default_pool_cannot_be_destroyed(scene: &mut Scene) -> Outcome {
     let default = default_pool(scene)?;
     gives!(INVALID_VALUE, cuMemPoolDestroy(default));
@@ -306,6 +358,9 @@ fn high_marks_are_reset_by_zero(scene: &mut Scene) -> Outcome {
         free(allocate(pool, 5 * MIB)?)?;
         same!(set(pool, USED_HIGH, 0), SUCCESS);
         same!(get(pool, USED_HIGH)?, 0);
+        holds!(get(pool, RESERVED_HIGH)? >= 5 * MIB as u64);
+        same!(set(pool, RESERVED_HIGH, 0), SUCCESS);
+        same!(get(pool, RESERVED_HIGH)?, get(pool, RESERVED_CURRENT)?);
         free(allocate(pool, 2 * MIB)?)?;
         same!(get(pool, USED_HIGH)?, 2 * MIB as u64);
         Ok(())
@@ -315,6 +370,7 @@ fn high_marks_are_reset_by_zero(scene: &mut Scene) -> Outcome {
 fn high_marks_take_zero_only(scene: &mut Scene) -> Outcome {
     with_pool(scene, |_, pool| {
         same!(set(pool, USED_HIGH, 1), INVALID_VALUE);
+        same!(set(pool, RESERVED_HIGH, 1), INVALID_VALUE);
         Ok(())
     })
 }
@@ -334,6 +390,7 @@ fn unknown_attribute_is_refused(scene: &mut Scene) -> Outcome {
             INVALID_VALUE,
             cuMemPoolGetAttribute(pool, 1000, (&raw mut value).cast())
         );
+        same!(set(pool, 1000, 0), INVALID_VALUE);
         Ok(())
     })
 }
@@ -356,6 +413,69 @@ fn synchronising_releases_above_the_threshold(scene: &mut Scene) -> Outcome {
         ok!(cuCtxSynchronize());
         same!(get(pool, RESERVED_CURRENT)?, 0);
         Ok(())
+    })
+}
+
+/// What the pool has reserved after an allocation, and after its free and a synchronisation.
+fn reserved_and_kept(pool: Handle, bytes: usize) -> Outcome<[u64; 2]> {
+    let address = allocate(pool, bytes)?;
+    let reserved = get(pool, RESERVED_CURRENT)?;
+    free(address)?;
+    ok!(cuCtxSynchronize());
+    Ok([reserved, get(pool, RESERVED_CURRENT)?])
+}
+
+fn lower_threshold_keeps_nothing(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let [reserved, _] = reserved_and_kept(pool, 16 * MIB)?;
+        for threshold in [0, 1, MIB as u64, reserved - 1] {
+            same!(set(pool, RELEASE_THRESHOLD, threshold), SUCCESS);
+            same!(
+                (threshold, reserved_and_kept(pool, 16 * MIB)?[1]),
+                (threshold, 0)
+            );
+        }
+        Ok(())
+    })
+}
+
+fn threshold_that_is_reached_keeps_all(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        let [reserved, _] = reserved_and_kept(pool, 16 * MIB)?;
+        for threshold in [reserved, 2 * reserved, u64::MAX] {
+            same!(set(pool, RELEASE_THRESHOLD, threshold), SUCCESS);
+            let kept = reserved_and_kept(pool, 16 * MIB)?[1];
+            same!((threshold, kept), (threshold, reserved));
+        }
+        Ok(())
+    })
+}
+
+fn threshold_bounds_unused_memory(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |_, pool| {
+        for quarters in 0..4 {
+            let addresses = [allocate(pool, 32 * MIB)?, allocate(pool, 32 * MIB)?];
+            let threshold = get(pool, RESERVED_CURRENT)? / 4 * quarters;
+            same!(set(pool, RELEASE_THRESHOLD, threshold), SUCCESS);
+            for address in addresses {
+                ok!(cuMemFreeAsync(address, 0));
+            }
+            ok!(cuCtxSynchronize());
+            holds!(get(pool, RESERVED_CURRENT)? <= threshold);
+        }
+        Ok(())
+    })
+}
+
+fn synchronising_keeps_used_memory(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        let [used, unused] = [allocate(pool, 32 * MIB)?, allocate(pool, 32 * MIB)?];
+        scene.store(used, 8, 0)?;
+        free(unused)?;
+        ok!(cuCtxSynchronize());
+        holds!(get(pool, RESERVED_CURRENT)? >= 32 * MIB as u64);
+        same!(scene.word(used)?, 8);
+        free(used)
     })
 }
 
@@ -388,6 +508,19 @@ fn trimming_keeps_used_memory(scene: &mut Scene) -> Outcome {
         holds!(get(pool, RESERVED_CURRENT)? >= MIB as u64);
         same!(scene.word(address)?, 5);
         free(address)
+    })
+}
+
+fn trimming_keeps_pending_frees(scene: &mut Scene) -> Outcome {
+    with_pool(scene, |scene, pool| {
+        let address = allocate(pool, 40 * MIB)?;
+        scene.busy(0)?;
+        ok!(cuMemFreeAsync(address, 0));
+        ok!(cuMemPoolTrimTo(pool, 0));
+        let reserved = get(pool, RESERVED_CURRENT)?;
+        ok!(cuStreamSynchronize(0));
+        holds!(reserved >= 40 * MIB as u64);
+        Ok(())
     })
 }
 

@@ -182,12 +182,12 @@ fn local_memory_has_no_atomics(_: &mut Scene) -> Outcome {
 }
 
 /// Skips a rule on devices before the one that brought what it is about.
-fn needs(scene: &Scene, capability: i32, what: &str) -> Outcome {
+fn needs(scene: &Scene, capability: i32, what: &'static str) -> Outcome {
     const MAJOR: u32 = 75;
     const MINOR: u32 = 76;
     match scene.attribute(MAJOR)? * 10 + scene.attribute(MINOR)? >= capability {
         true => Ok(()),
-        false => Err(Failure::skipped(what)),
+        false => Err(Failure::device(what)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use crate::api::*;
-use crate::rule::{Outcome, Rule, out};
+use crate::rule::{Outcome, Rule, on_thread, out};
 use crate::scene::{Scene, is_busy, is_pending};
 use crate::{cu, gives, holds, ok, rule, same};
 
@@ -55,6 +55,11 @@ pub const RULES: &[Rule] = &[
         null_is_the_legacy_stream,
         "cuStreamGetId",
         "The null handle and CU_STREAM_LEGACY are one stream."
+    ),
+    rule!(
+        null_is_the_per_thread_stream_to_ptsz,
+        "API synchronization behavior, default stream",
+        "To the symbols that end in _ptsz the null handle is the per-thread default stream."
     ),
     rule!(
         default_stream_is_of_the_current_context,
@@ -214,6 +219,17 @@ fn null_is_the_legacy_stream(_: &mut Scene) -> Outcome {
     Ok(())
 }
 
+fn null_is_the_per_thread_stream_to_ptsz(scene: &mut Scene) -> Outcome {
+    same!(out(|id| cu!(cuStreamGetId_ptsz(0, id)))?, id(PER_THREAD)?);
+    let (blocking, address) = (scene.stream()?, scene.device(4)?);
+    scene.busy(blocking)?;
+    ok!(cuMemsetD8Async_ptsz(address, 1, 4, 0));
+    ok!(cuStreamSynchronize(PER_THREAD));
+    holds!(is_busy(blocking)?);
+    same!(scene.word(address)?, 0x0101_0101);
+    Ok(())
+}
+
 fn default_stream_is_of_the_current_context(scene: &mut Scene) -> Outcome {
     let context: Handle = out(|context| cu!(cuStreamGetCtx(0, context)))?;
     same!(context, scene.context);
@@ -322,14 +338,11 @@ fn waiting_takes_no_flags(scene: &mut Scene) -> Outcome {
 fn per_thread_stream_has_work_of_its_own(scene: &mut Scene) -> Outcome {
     let context = scene.context;
     scene.busy(PER_THREAD)?;
-    let other = std::thread::scope(|scope| {
-        let asked = scope.spawn(|| {
-            ok!(cuCtxSetCurrent(context));
-            is_busy(PER_THREAD)
-        });
-        asked.join()
+    let other = on_thread(|| {
+        ok!(cuCtxSetCurrent(context));
+        is_busy(PER_THREAD)
     });
     holds!(is_busy(PER_THREAD)?);
-    holds!(matches!(other, Ok(Ok(false))));
+    holds!(!other?);
     Ok(())
 }

@@ -17,7 +17,12 @@ pub const RULES: &[Rule] = &[
     rule!(
         types_and_modes_are_checked,
         "cuTensorMapEncodeTiled",
-        "Numbers that are no type, rank, interleave, swizzle, promotion or fill are refused."
+        "Numbers that are no type, rank, interleave, swizzle, promotion or fill are refused, and no map is written."
+    ),
+    rule!(
+        modes_of_later_devices_are_refused,
+        "cuTensorMapEncodeTiled",
+        "Devices before compute capability 10.0 refuse its types and swizzles."
     ),
     rule!(
         addresses_and_strides_are_aligned,
@@ -88,7 +93,7 @@ fn capability(scene: &Scene) -> Outcome<[i32; 2]> {
 fn has_tensor_maps(scene: &Scene) -> Outcome {
     match capability(scene)?[0] {
         9.. => Ok(()),
-        _ => Err(Failure::skipped("the device has no tensor maps")),
+        _ => Err(Failure::device("the device has no tensor maps")),
     }
 }
 
@@ -168,8 +173,10 @@ fn try_changes(scene: &Scene, accepted: &[Change], refused: &[Change]) -> Outcom
         for (number, change) in changes.iter().enumerate() {
             let mut tiled = Tiled::new(address);
             change(&mut tiled);
-            let came = tiled.encode(&mut Map([0; 16]));
+            let mut map = Map([7; 16]);
+            let came = tiled.encode(&mut map);
             same!((number, came), (number, code));
+            holds!(code == SUCCESS || map == Map([7; 16]));
         }
     }
     Ok(())
@@ -185,8 +192,9 @@ fn a_box_need_not_fit(scene: &mut Scene) -> Outcome {
 }
 
 fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 7] = [
+    let accepted: [Change; 8] = [
         |t| t.kind = 12,
+        |t| (t.interleave, t.rank, t.swizzle, t.boxes[0]) = (2, 3, 1, 16),
         |t| t.rank = 1,
         |t| t.rank = 5,
         |t| (t.interleave, t.rank, t.boxes[0]) = (1, 3, 8),
@@ -194,8 +202,9 @@ fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
         |t| t.promotion = 3,
         |t| t.fill = 1,
     ];
-    let refused: [Change; 9] = [
+    let refused: [Change; 10] = [
         |t| t.kind = 99,
+        |t| t.rank = u32::MAX,
         |t| t.rank = 0,
         |t| t.rank = 6,
         |t| (t.interleave, t.rank) = (3, 3),
@@ -208,10 +217,22 @@ fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
     try_changes(scene, &accepted, &refused)
 }
 
+fn modes_of_later_devices_are_refused(scene: &mut Scene) -> Outcome {
+    if capability(scene)?[0] > 9 {
+        return Err(Failure::skipped("the device has these types and swizzles"));
+    }
+    try_changes(
+        scene,
+        &[],
+        &[|t| t.kind = 13, |t| (t.swizzle, t.boxes[0]) = (4, 8)],
+    )
+}
+
 fn addresses_and_strides_are_aligned(scene: &mut Scene) -> Outcome {
     let accepted: [Change; 2] = [|t| t.address += 16, |t| t.strides[1] = 1];
-    let refused: [Change; 6] = [
+    let refused: [Change; 7] = [
         |t| t.address += 1,
+        |t| (t.interleave, t.rank, t.strides[0]) = (2, 3, 208),
         |t| t.address += 8,
         |t| t.strides[0] = 8,
         |t| t.strides[0] = 200,
@@ -241,8 +262,10 @@ fn extents_are_bounded(scene: &mut Scene) -> Outcome {
 
 fn boxes_are_bounded(scene: &mut Scene) -> Outcome {
     let accepted: [Change; 2] = [|t| t.boxes[0] = 8, |t| t.steps = [8, 8, 1, 1, 1]];
-    let refused: [Change; 9] = [
+    let refused: [Change; 11] = [
         |t| t.boxes[0] = 0,
+        |t| t.boxes[0] = 1,
+        |t| t.steps[0] = 9,
         |t| t.boxes[0] = 4,
         |t| t.boxes[0] = 12,
         |t| t.boxes[0] = 257,
@@ -332,7 +355,7 @@ const ELEMENTS: usize = 40 * 96;
 fn move_box(scene: &mut Scene, swizzle: u32, [x, y]: [i32; 2]) -> Outcome<[Vec<u16>; 2]> {
     has_tensor_maps(scene)?;
     if capability(scene)? != [9, 0] {
-        return Err(Failure::skipped("the kernel is for compute capability 9.0"));
+        return Err(Failure::device("the kernel is for compute capability 9.0"));
     }
     let (from, to, seen) = (
         scene.device(2 * ELEMENTS)?,
@@ -438,9 +461,7 @@ fn upload(scene: &Scene, words: &[u32]) -> Outcome<Address> {
 /// Eight sums for each block: the row and the column of the same number.
 fn tensor_cores_add_as_recorded(scene: &mut Scene) -> Outcome {
     if capability(scene)? != [9, 0] {
-        return Err(Failure::skipped(
-            "it was recorded on compute capability 9.0",
-        ));
+        return Err(Failure::device("it was recorded on compute capability 9.0"));
     }
     for format in ["bf16", "f16"] {
         let sums = recorded(format);

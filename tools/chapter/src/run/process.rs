@@ -20,6 +20,8 @@ pub struct Order<'a> {
     pub iterations: Option<u32>,
     /// As much data as on a GPU.
     pub gpu_sizes: bool,
+    /// What the software GPU's checkers do with what they find.
+    pub races: Option<&'a str>,
 }
 
 /// How it ended.
@@ -51,6 +53,7 @@ impl Order<'_> {
         arguments.extend(self.parts.iter().map(|part| format!("--part={part}")));
         arguments.extend(self.iterations.map(|n| format!("--iterations={n}")));
         arguments.extend(self.gpu_sizes.then(|| "--gpu-sizes".to_owned()));
+        arguments.extend(self.races.map(|mode| format!("--races={mode}")));
         arguments
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader, IsTerminal as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,7 +62,8 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> anyhow::Result<T> {
     serde_json::from_slice(json).context("cargo's messages")
 }
 
-/// Builds members and returns the programs that they gave, by name.
+/// Builds members and returns the programs that they gave, by name. What is built, and cargo's progress, goes to standard error,
+/// also where that is no terminal.
 ///
 /// # Errors
 /// One does not build; cargo has said why on standard error.
@@ -72,11 +73,14 @@ pub fn build(
     names: &[String],
     release: bool,
 ) -> anyhow::Result<Vec<(String, PathBuf)>> {
-    // At a terminal, cargo shows its progress.
-    let quiet = (!std::io::stderr().is_terminal()).then_some("--quiet");
+    let what = match names {
+        [name] => name.clone(),
+        several => format!("{} programs", several.len()),
+    };
+    // A closed standard error is no reason to stop.
+    let _ = writeln!(std::io::stderr(), "Building {what} ...");
     let mut child = Command::new(cargo)
         .args(["build", "--locked"])
-        .args(quiet)
         .arg("--message-format=json-render-diagnostics")
         .arg("--manifest-path")
         .arg(manifest)

@@ -43,7 +43,7 @@ entry_points! {
             }
             call.pools.get_mut(pool)?.destroyed = true;
             call.pools.current.retain(|_, current| *current != pool);
-            let chunks = call.pools.pools.get_mut(pool)?.memory.release(0);
+            let chunks = call.pools.pools.get_mut(pool)?.memory.release_above(0);
             let released = call.unmap(&chunks);
             call.give_back(released);
             call.forget_finished_pools();
@@ -55,7 +55,7 @@ entry_points! {
         call(Cost::Other, |call| {
             let pool = call.pools.get_mut(pool)?;
             if pool.can_release() {
-                let chunks = pool.memory.release(keep as u64);
+                let chunks = pool.memory.trim(keep as u64);
                 let released = call.unmap(&chunks);
                 call.give_back(released);
             }

@@ -288,7 +288,7 @@ impl Simulator {
                 pool.memory.see(|by| reach.covers(by));
             }
             if pool.can_release() {
-                chunks.extend(pool.memory.release(pool.kept_at_synchronisation()));
+                chunks.extend(pool.memory.release_above(pool.releases_above()));
             }
         }
         let released = self.unmap(&chunks);

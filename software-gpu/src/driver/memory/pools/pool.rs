@@ -193,8 +193,8 @@ impl Pool {
         self.used_high = self.used_high.max(self.memory.used());
     }
 
-    /// Bytes to hold on to when the pool gives memory back at a synchronisation.
-    pub(in crate::driver) fn kept_at_synchronisation(&self) -> u64 {
+    /// A synchronisation makes the pool give memory back while it has reserved more than this many bytes.
+    pub(in crate::driver) fn releases_above(&self) -> u64 {
         if self.destroyed {
             0
         } else {

@@ -180,14 +180,23 @@ impl Segments {
         }
     }
 
-    /// Gives up chunks that are not in use, newest first, as long as `keep` bytes stay reserved. Returns their
-    /// addresses.
-    pub(in crate::driver) fn release(&mut self, keep: u64) -> Vec<u64> {
+    /// Gives up chunks that are not in use as long as `keep` bytes stay reserved. Returns their addresses.
+    pub(in crate::driver) fn trim(&mut self, keep: u64) -> Vec<u64> {
+        self.release(|reserved, chunk| reserved - chunk >= keep)
+    }
+
+    /// Gives up chunks that are not in use until at most `limit` bytes are reserved. Returns their addresses.
+    pub(in crate::driver) fn release_above(&mut self, limit: u64) -> Vec<u64> {
+        self.release(|reserved, _| reserved > limit)
+    }
+
+    /// Gives up chunks that are not in use, newest first, if `goes` is true of the bytes reserved and those of the chunk.
+    fn release(&mut self, goes: impl Fn(u64, u64) -> bool) -> Vec<u64> {
         let newest_first = self.chunks.iter().rev();
         let mut left = self.reserved;
         let mut released = Vec::new();
         for (address, bytes) in newest_first {
-            if left - bytes >= keep && self.is_unused(*address, *bytes) {
+            if goes(left, *bytes) && self.is_unused(*address, *bytes) {
                 left -= bytes;
                 released.push(*address);
             }
@@ -389,17 +398,32 @@ mod tests {
         segments.add_chunk(other, GRANULE);
         let [a] = free_points();
         let memory = BASE + take(&mut segments, 2 * GRANULE, None).expect("fits");
-        assert_eq!(segments.release(1), [other]);
+        assert_eq!(segments.trim(1), [other]);
         segments.free(memory, Some(a));
-        assert_eq!(segments.release(0), []);
+        assert_eq!(segments.trim(0), []);
         segments.see(|_| true);
-        assert_eq!(segments.release(1), []);
+        assert_eq!(segments.trim(1), []);
         assert!(
             segments.contains(BASE + 2 * GRANULE - 1) && !segments.contains(BASE + 2 * GRANULE)
         );
-        assert_eq!(segments.release(0), [BASE]);
+        assert_eq!(segments.trim(0), [BASE]);
         assert_eq!((segments.reserved(), segments.used()), (0, 0));
         assert_eq!(take(&mut segments, GRANULE, None), None);
+    }
+
+    #[test]
+    fn chunks_above_a_limit_go_newest_first_unless_they_are_in_use() {
+        let mut segments = Segments::default();
+        let chunks = [0, 1, 2, 3].map(|number| BASE + number * 64 * GRANULE);
+        for chunk in chunks {
+            segments.add_chunk(chunk, GRANULE);
+        }
+        assert_eq!(segments.release_above(4 * GRANULE), []);
+        assert_eq!(segments.release_above(4 * GRANULE - 1), [chunks[3]]);
+        let used = BASE + take(&mut segments, GRANULE, None).expect("fits");
+        assert_eq!(used, chunks[0]);
+        assert_eq!(segments.release_above(1), [chunks[2], chunks[1]]);
+        assert_eq!(segments.reserved(), GRANULE);
     }
 
     #[test]

@@ -1,0 +1,91 @@
+# How `.ci/run` runs its steps: each prints its seconds, and those that nothing has changed for are left out.
+# shellcheck shell=bash
+
+# The steps that passed in the last green run on this machine, one per line: hash of its inputs, commit, date, name.
+record=${CI_RECORD:-${XDG_CACHE_HOME:-$HOME/.cache}/cuda-streams-ci/green}
+passed_before=$(cat "$record" 2>/dev/null || true)
+new_record=
+rows=()
+step_name=
+started=$SECONDS
+cpu_started=0
+
+# Processor seconds of all commands that have ended so far: fields 16 and 17 of proc_pid_stat(5).
+cpu_seconds() {
+    local stat
+    read -r -a stat <"/proc/$$/stat"
+    echo $(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
+}
+
+begin_step() { # name
+    step_name=$1
+    started=$SECONDS
+    cpu_started=$(cpu_seconds)
+    printf '\n== %s   (disk: %s free)\n' "$1" "$(df -h --output=avail . | tail -1 | tr -d ' ')"
+}
+
+end_step() { # result
+    [ -n "$step_name" ] || return 0
+    local seconds=$((SECONDS - started)) cpu=$(($(cpu_seconds) - cpu_started))
+    rows+=("$(printf '%7d %6d  %-8s %s' "$seconds" "$cpu" "$1" "$step_name")")
+    printf -- '-- %s: %s after %d s, %d s of processor time\n' "$step_name" "$1" "$seconds" "$cpu"
+    step_name=
+}
+
+# step NAME COMMAND..: a step of every run.
+step() {
+    begin_step "$1"
+    "${@:2}"
+    end_step passed
+}
+
+# step_for NAME "INPUT.." COMMAND..: a step that is left out when its inputs are those of the last green run on this machine.
+# An input is a package of the workspace, with all packages that it depends on, or a path.
+step_for() {
+    local hash before
+    # shellcheck disable=SC2086
+    hash=$(.ci/inputs $2)
+    before=$(awk -F'\t' -v hash="$hash" -v name="$1" '$1 == hash && $4 == name' <<<"$passed_before")
+    if [ -n "$before" ] && [ -z "${CI_ALL:-}" ]; then
+        local commit date
+        IFS=$'\t' read -r _ commit date _ <<<"$before"
+        printf '\n== %s\nleft out: its inputs are those of commit %s, which passed on %s; CI_ALL=1 runs it\n' "$1" "$commit" "$date"
+        rows+=("$(printf '%7d %6d  %-8s %s' 0 0 'left out' "$1 (inputs of ${commit:0:8}, $date)")")
+        new_record+="$before"$'\n'
+        return
+    fi
+    step "$1" "${@:3}"
+    new_record+="$hash"$'\t'"$(git rev-parse HEAD)"$'\t'"$(date +%F)"$'\t'"$1"$'\n'
+}
+
+print_table() {
+    printf '\nseconds    CPU  result   step\n'
+    printf '%s\n' "${rows[@]}"
+    printf '%7d         all steps\n' "$SECONDS"
+}
+
+# The table is printed whatever happens; only a green run is recorded.
+finish() {
+    local code=$?
+    [ "$code" = 0 ] || end_step FAILED
+    print_table
+    if [ "$code" = 0 ]; then
+        mkdir -p "$(dirname "$record")"
+        printf '%s' "$new_record" >"$record.new"
+        mv "$record.new" "$record"
+        printf '\nCI: all checks passed\n'
+    fi
+}
+trap finish EXIT
+
+# What a step built for itself: a fresh machine's disk may be small.
+spent() { rm -rf "$@"; }
+
+need() { # command, Debian package
+    command -v "$1" >/dev/null && return
+    if [ -z "${apt_updated:-}" ]; then
+        apt-get update -qq
+        apt_updated=1
+    fi
+    apt-get install -y -qq --no-install-recommends "$2"
+}

@@ -1,0 +1,58 @@
+//! What only the software GPU can be asked of the driver API: modelled costs, reports, properties, what is left out. Rules that
+//! hold on every device are in `proof/conformance`.
+//!
+//! One program for all: tests take turns by `Driver`, and those that need a process of their own start it with `child`.
+
+#[path = "../driver_support/mod.rs"]
+mod driver_support;
+#[path = "../graph_support/mod.rs"]
+mod graph_support;
+#[path = "../pool_support/mod.rs"]
+mod pool_support;
+
+mod atomic_values;
+mod attributes;
+mod callback_costs;
+mod capture;
+mod contexts;
+mod cooperative;
+mod copies_2d;
+mod copies_random;
+mod copy_rules;
+mod costs;
+mod endless;
+mod events;
+mod functions;
+mod gemm;
+mod graph_costs;
+mod graph_memory;
+mod graph_order;
+mod graph_properties;
+mod graph_updates;
+mod graphs;
+mod host;
+mod images;
+mod kernels;
+mod launch_attributes;
+mod linking;
+mod memory;
+mod memory_checker;
+mod model_page;
+mod order;
+mod pool_lifetimes;
+mod pool_properties;
+mod pool_reports;
+mod pool_unlinked;
+mod pools;
+mod profiles;
+mod programs;
+mod properties;
+mod reductions;
+mod refusals;
+mod robustness;
+mod stream_names;
+mod stream_values;
+mod streams;
+mod tensor_maps;
+mod tensor_rate;
+mod unsupported_kernels;

@@ -1,0 +1,58 @@
+//! Streams: what happens to data where nothing orders two of them.
+
+use crate::driver_support::*;
+
+/// Long enough for its copy (75 µs) to be under way when the next call returns.
+const LONG: usize = 4 * MIB;
+
+/// `cuMemcpyHtoDAsync`: the bytes are not there before the copy's time has come.
+#[test]
+fn another_stream_reads_stale_data_without_an_event() {
+    let driver = Driver::new();
+    let (data, host, seen) = (
+        driver.allocate(LONG).unwrap(),
+        driver.pinned(LONG),
+        driver.pinned(LONG),
+    );
+    host.fill(7);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    driver.to_device(data, host.pointer(), LONG, a).unwrap();
+    driver.to_host(seen.pointer(), data, LONG, b).unwrap();
+    driver.synchronize().unwrap();
+    assert_eq!((seen.byte(0), seen.byte(LONG - 1)), (0, 0));
+}
+
+/// `cuMemcpyHtoDAsync` from page-locked memory reads its source when it runs, not when it is called.
+#[test]
+fn a_source_that_is_changed_too_early_is_copied_changed() {
+    let driver = Driver::new();
+    let (data, host) = (driver.allocate(LONG).unwrap(), driver.pinned(LONG));
+    host.fill(1);
+    let stream = driver.stream(NON_BLOCKING);
+    driver
+        .to_device(data, host.pointer(), LONG, stream)
+        .unwrap();
+    host.fill(2);
+    assert_eq!(driver.read(data, 1), [2]);
+}
+
+/// `cuMemcpyDtoDAsync` reads its source when it starts: what lands there later does not matter.
+#[test]
+fn a_copy_reads_its_source_when_it_starts() {
+    let driver = Driver::new();
+    let bytes = 64 * MIB;
+    let (from, to) = (
+        driver.allocate(bytes).unwrap(),
+        driver.allocate(bytes).unwrap(),
+    );
+    let seen = driver.pinned(bytes);
+    driver.fill(from, 1, bytes);
+    let (a, b) = (driver.stream(NON_BLOCKING), driver.stream(NON_BLOCKING));
+    // The copy over the link takes a millisecond, the memset a few microseconds.
+    driver.to_host(seen.pointer(), from, bytes, a).unwrap();
+    driver.set(from, 2, bytes, b).unwrap();
+    driver.within_device(to, from, bytes, b).unwrap();
+    driver.synchronize().unwrap();
+    assert_eq!((seen.byte(0), seen.byte(bytes - 1)), (1, 1));
+    assert_eq!(driver.read(to, 1), [2]);
+}

@@ -1,0 +1,12 @@
+//! The rules of the ordering checker, one test each.
+
+mod graphs;
+mod hosts;
+mod learned;
+mod legacy;
+mod lifetimes;
+mod overlaps;
+mod program;
+mod properties;
+mod robustness;
+mod streams;
