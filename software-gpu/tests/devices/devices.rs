@@ -1,10 +1,9 @@
 //! Several software GPUs in one process.
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 
 use crate::driver_support::{
-    Address, Driver, Error, Handle, INVALID_CONTEXT, INVALID_DEVICE, MIB, NON_BLOCKING, NOT_READY,
-    Pinned, cu,
+    Address, Driver, Error, Handle, INVALID_DEVICE, MIB, NON_BLOCKING, NOT_READY, Pinned, cu,
 };
 use software_gpu::driver::entry_point;
 
@@ -24,32 +23,10 @@ fn attribute(device: c_int, attribute: c_int) -> Result<c_int, Error> {
         .map(|()| value)
 }
 
-fn bus_id(device: c_int) -> [u8; 32] {
-    let mut text = [0; 32];
-    cu!(cuDeviceGetPCIBusId(text.as_mut_ptr() => *mut u8, 32 => c_int, device => c_int))
-        .expect("cuDeviceGetPCIBusId");
-    text
-}
-
 fn memory() -> (usize, usize) {
     let (mut free, mut total) = (0, 0);
     cu!(cuMemGetInfo_v2(&mut free => *mut usize, &mut total => *mut usize)).expect("cuMemGetInfo");
     (free, total)
-}
-
-fn retain(device: c_int) -> Handle {
-    let mut context = 0;
-    cu!(cuDevicePrimaryCtxRetain(&mut context => *mut Handle, device => c_int)).expect("retain");
-    context
-}
-
-fn is_active(device: c_int) -> bool {
-    let (mut flags, mut active) = (0, 0);
-    cu!(cuDevicePrimaryCtxGetState(
-        device => c_int, &mut flags => *mut c_uint, &mut active => *mut c_int,
-    ))
-    .expect("cuDevicePrimaryCtxGetState");
-    active == 1
 }
 
 #[test]
@@ -67,67 +44,6 @@ fn the_environment_says_how_many_there_are() {
         assert_eq!(got, Err(INVALID_DEVICE));
         assert_eq!(attribute(ordinal, 16), Err(INVALID_DEVICE));
     }
-}
-
-#[test]
-fn devices_are_told_apart() {
-    const PCI_DEVICE_ID: c_int = 34;
-    let _driver = driver();
-    let uuid = |device: c_int| {
-        let mut uuid = [0_u8; 16];
-        cu!(cuDeviceGetUuid_v2(uuid.as_mut_ptr() => *mut u8, device => c_int)).expect("uuid");
-        uuid
-    };
-    assert_ne!(uuid(0), uuid(1));
-    assert_ne!(attribute(0, PCI_DEVICE_ID), attribute(1, PCI_DEVICE_ID));
-    assert_ne!(bus_id(0), bus_id(1));
-    for ordinal in [0, 1] {
-        let (text, mut device) = (bus_id(ordinal), -1);
-        cu!(cuDeviceGetByPCIBusId(
-            &mut device => *mut c_int, text.as_ptr().cast() => *const c_char,
-        ))
-        .expect("cuDeviceGetByPCIBusId");
-        assert_eq!(device, ordinal);
-    }
-    let mut uuid = [0_u8; 16];
-    let refused = cu!(cuDeviceGetUuid(uuid.as_mut_ptr() => *mut u8, 300 => c_int));
-    assert_eq!(refused, Err(INVALID_DEVICE));
-}
-
-#[test]
-fn a_context_is_on_its_device() {
-    let driver = driver();
-    let other = driver.context_on(1);
-    let device = || {
-        let mut device = -1;
-        cu!(cuCtxGetDevice(&mut device => *mut c_int)).expect("cuCtxGetDevice");
-        device
-    };
-    assert_eq!(device(), 1);
-    driver.set_current(driver.context);
-    assert_eq!(device(), 0);
-    destroy(other);
-    let mut context = 0;
-    let refused = cu!(cuCtxCreate_v2(&mut context => *mut Handle, 0 => c_uint, 2 => c_int));
-    assert_eq!(refused, Err(INVALID_DEVICE));
-}
-
-#[test]
-fn each_device_has_a_primary_context_and_counts_its_users() {
-    let _driver = driver();
-    let contexts = [0, 1].map(retain);
-    assert_ne!(contexts[0], contexts[1]);
-    assert_eq!(retain(1), contexts[1]);
-    assert!(is_active(0) && is_active(1));
-    let release = |device: c_int| cu!(cuDevicePrimaryCtxRelease_v2(device => c_int));
-    assert_eq!(release(0), Ok(()));
-    assert_eq!(release(0), Err(INVALID_CONTEXT));
-    assert!(!is_active(0) && is_active(1));
-    assert_eq!(release(1), Ok(()));
-    assert!(is_active(1));
-    assert_eq!(release(1), Ok(()));
-    assert!(!is_active(1));
-    assert_eq!(release(2), Err(INVALID_DEVICE));
 }
 
 #[test]
@@ -186,26 +102,6 @@ fn devices_work_side_by_side() {
     // The first engine has served another stream before, which costs it 2 %.
     assert!((own[1] / own[0] - 1.0).abs() < 0.03, "{own:?}");
     assert!(shared[1] > 1.9 * own[1], "{shared:?} {own:?}");
-    driver.set_current(driver.context);
-    destroy(other);
-}
-
-#[test]
-fn a_stream_waits_for_an_event_of_another_device() {
-    let driver = driver();
-    let data = driver.allocate(64 * MIB).expect("fits");
-    let stream = driver.stream(NON_BLOCKING);
-    let host = driver.pinned(64 * MIB);
-    let event = driver.event();
-    driver
-        .to_device(data, host.pointer(), 64 * MIB, stream)
-        .expect("cuMemcpyHtoDAsync");
-    driver.record(event, stream).expect("cuEventRecord");
-    let other = driver.context_on(1);
-    let far = driver.stream(NON_BLOCKING);
-    driver.wait(far, event).expect("cuStreamWaitEvent");
-    driver.stream_synchronize(far).expect("synchronizes");
-    assert_eq!(driver.event_query(event), Ok(()));
     driver.set_current(driver.context);
     destroy(other);
 }

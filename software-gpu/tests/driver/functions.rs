@@ -1,6 +1,6 @@
 //! What functions need, and what bounds it: registers, constant memory, occupancy; and the limits of a context.
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
 use crate::driver_support::*;
 use software_gpu::driver::entry_point;
@@ -172,6 +172,68 @@ fn occupancy_is_known_of_a_kernel_without_a_context() {
     assert!(size > 0);
 }
 
+/// `CUlaunchConfig` of a row of blocks of 1024 threads with this `CUlaunchAttribute`.
+fn config(blocks: u64, attribute: &[u64; 9]) -> [u64; 7] {
+    let address = attribute.as_ptr().addr() as u64;
+    [
+        1 << 32 | blocks,
+        1024 << 32 | 1,
+        1 << 32 | 1,
+        0,
+        0,
+        address,
+        1,
+    ]
+}
+
+/// Clusters lie within groups of multiprocessors, of which the profile has eight.
+#[test]
+fn clusters_that_fit_are_those_of_the_profile() {
+    const INVALID_CLUSTER_SIZE: Error = 912;
+    const CLUSTER_DIMENSION: u64 = 4;
+    let driver = Driver::new();
+    let module = driver
+        .module(&kernel("", 4).replace("sm_70", "sm_90"))
+        .unwrap();
+    let k = driver.function(module, "k").unwrap();
+    let active = |[x, y, z]: [u64; 3]| {
+        let attribute = [CLUSTER_DIMENSION, y << 32 | x, z, 0, 0, 0, 0, 0, 0];
+        let mut count = -1;
+        cu!(cuOccupancyMaxActiveClusters(
+            &mut count => *mut c_int, k => Handle, &config(x, &attribute) => *const [u64; 7]
+        ))
+        .map(|()| count)
+    };
+    for (blocks, clusters) in [(1, 264), (2, 132), (8, 32)] {
+        assert_eq!(active([blocks, 1, 1]), Ok(clusters));
+    }
+    assert_eq!(active([u32::MAX.into(); 3]), Err(INVALID_CLUSTER_SIZE));
+}
+
+/// A synchronisation policy is no launch's, and kernels are not updated by the device; schedules of NVLink are ignored.
+#[test]
+fn launches_refuse_attributes_that_they_cannot_have() {
+    let driver = Driver::new();
+    let module = driver.module(&kernel("", 4)).unwrap();
+    let (k, out) = (
+        driver.function(module, "k").unwrap(),
+        driver.allocate(64).unwrap(),
+    );
+    driver.fill(out, 0, 64);
+    let launch = |attribute: u64| {
+        let arguments = [out.pointer()];
+        cu!(cuLaunchKernelEx(
+            &config(1, &[attribute, 1, 0, 0, 0, 0, 0, 0, 0]) => *const [u64; 7], k => Handle,
+            arguments.as_ptr() => *const *const c_void, std::ptr::null() => *const *const c_void,
+        ))
+    };
+    assert_eq!(
+        [3, 13, 16].map(launch),
+        [Err(INVALID_VALUE), Err(NOT_SUPPORTED), Ok(())]
+    );
+    driver.synchronize().unwrap();
+}
+
 /// A kernel that calls through a pointer has the stack that its context allows.
 #[test]
 fn the_stack_is_what_the_context_allows() {
@@ -214,20 +276,4 @@ fn newer_limits_are_known() {
         (Err(UNSUPPORTED_LIMIT), Err(UNSUPPORTED_LIMIT))
     );
     assert_eq!(get(10), Err(INVALID_VALUE));
-}
-
-/// "This flag cannot be used in conjunction with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH."
-#[test]
-fn a_graph_for_the_device_frees_nothing_by_itself() {
-    const AUTO_FREE_ON_LAUNCH: c_ulonglong = 1;
-    const DEVICE_LAUNCH: c_ulonglong = 4;
-    let _driver = Driver::new();
-    let (mut graph, mut exec) = (0, 0);
-    cu!(cuGraphCreate(&mut graph => *mut Handle, 0 => c_uint)).unwrap();
-    let mut instantiate = |flags: c_ulonglong| cu!(cuGraphInstantiateWithFlags(&mut exec => *mut Handle, graph => Handle, flags => c_ulonglong));
-    assert_eq!(
-        instantiate(AUTO_FREE_ON_LAUNCH | DEVICE_LAUNCH),
-        Err(INVALID_VALUE)
-    );
-    assert_eq!(instantiate(DEVICE_LAUNCH), Err(NOT_SUPPORTED));
 }

@@ -7,6 +7,8 @@ use software_gpu::host;
 use software_gpu::timeline::Profile;
 
 const BYTES: usize = 4096;
+/// Bytes whose copy takes longer than the launch of a graph.
+const LONG: usize = 4 * MIB;
 /// Operations of a graph.
 const MANY: usize = 20;
 
@@ -38,7 +40,7 @@ impl Scene {
         Self {
             stream: driver.stream(NON_BLOCKING),
             host: driver.pinned(BYTES),
-            memory: driver.allocate(BYTES).expect("fits"),
+            memory: driver.allocate(2 * LONG).expect("fits"),
             driver,
         }
     }
@@ -163,4 +165,24 @@ fn a_graph_that_was_changed_begins_later_once() {
         cu!(cuGraphExecDestroy(exec => Handle)).expect("cuGraphExecDestroy");
     });
     near(time, figures.host.graph_destroy_us.value);
+}
+
+/// Branches run side by side: an up and a down copy take the time of the longer one.
+#[test]
+fn independent_branches_overlap() {
+    let scene = Scene::new();
+    let copies = [scene.memory, scene.memory + LONG as Address].map(CopySide::device);
+    let page_locked = [(); 2].map(|()| scene.driver.pinned(LONG));
+    let [from, to] = [0, 1].map(|side| CopySide::host(page_locked[side].pointer()));
+    let time = |chained: bool| {
+        let graph = graph();
+        let up = CopyParams::row(copies[0], from, LONG);
+        let first = copy_node(graph, &[], &up).expect("a node");
+        let after = &[first][..usize::from(chained)];
+        copy_node(graph, after, &CopyParams::row(to, copies[1], LONG)).expect("a node");
+        let exec = instantiate(graph).expect("an instance");
+        scene.elapsed(|| scene.launch(exec))
+    };
+    let (chain, branches) = (time(true), time(false));
+    assert!(chain > 1.6 * branches, "{chain} {branches}");
 }

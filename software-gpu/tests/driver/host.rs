@@ -1,8 +1,6 @@
 //! The modelled host: its clock, its threads, host functions, and the activity log.
 
-use std::ffi::c_void;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::driver_support::*;
@@ -32,64 +30,24 @@ fn work_and_copies_overlap() {
     assert!(host::now() - start < Duration::from_micros(1020));
 }
 
-/// `cuLaunchHostFunc`: in stream order, at its modelled time; CUDA calls inside are not permitted.
+/// `cuEventQuery` takes virtual time, so that polling ends.
 #[test]
-fn a_host_function_takes_its_turn() {
-    static SEEN: AtomicU32 = AtomicU32::new(0);
-    static INSIDE: AtomicU32 = AtomicU32::new(0);
-    unsafe extern "C" fn look(data: *mut c_void) {
-        host::work(Duration::from_micros(500));
-        // SAFETY: the test passes a pointer to memory that it keeps.
-        SEEN.store(
-            u32::from(unsafe { data.cast::<u8>().read_volatile() }),
-            Ordering::SeqCst,
-        );
-        INSIDE.store(cu!(cuCtxSynchronize()).err().unwrap_or(0), Ordering::SeqCst);
-    }
+fn polling_an_event_ends() {
     let driver = Driver::new();
-    let (data, host, seen) = (
+    let (data, host, stream) = (
         driver.allocate(LONG).unwrap(),
         driver.pinned(LONG),
-        driver.pinned(LONG),
+        driver.stream(NON_BLOCKING),
     );
-    host.fill(8);
-    let (stream, start, end) = (driver.stream(NON_BLOCKING), driver.event(), driver.event());
-    driver.record(start, stream).unwrap();
+    let event = driver.event();
     driver
         .to_device(data, host.pointer(), LONG, stream)
         .unwrap();
-    driver.to_host(seen.pointer(), data, LONG, stream).unwrap();
-    driver
-        .host_function(stream, look, seen.at(LONG - 1).cast())
-        .unwrap();
-    driver.record(end, stream).unwrap();
-    assert_eq!(SEEN.load(Ordering::SeqCst), 0);
-    driver.stream_synchronize(stream).unwrap();
-    assert_eq!(
-        (SEEN.load(Ordering::SeqCst), INSIDE.load(Ordering::SeqCst)),
-        (8, NOT_PERMITTED)
-    );
-    assert!(driver.elapsed(start, end).unwrap() > 0.64);
-}
-
-/// `cuStreamAddCallback` passes the stream and the status.
-#[test]
-fn a_callback_learns_the_status() {
-    static STATUS: Mutex<Option<(Handle, u32)>> = Mutex::new(None);
-    unsafe extern "C" fn called(stream: Handle, status: u32, _data: *mut c_void) {
-        *STATUS.lock().unwrap() = Some((stream, status));
-    }
-    let driver = Driver::new();
-    let stream = driver.stream(0);
-    cu!(cuStreamAddCallback(
-        stream => Handle,
-        called => unsafe extern "C" fn(Handle, u32, *mut c_void),
-        std::ptr::null_mut() => *mut c_void,
-        0 => u32,
-    ))
-    .unwrap();
-    driver.stream_synchronize(stream).unwrap();
-    assert_eq!(*STATUS.lock().unwrap(), Some((stream, 0)));
+    driver.record(event, stream).unwrap();
+    let polls = (0..100_000)
+        .take_while(|_| driver.event_query(event) == Err(NOT_READY))
+        .count();
+    assert!((10..10_000).contains(&polls), "{polls} polls");
 }
 
 /// Four host threads that copy at their own pace, each on its own stream, and what they and the device saw.
@@ -155,20 +113,6 @@ fn the_caller_waits_for_the_slowest_thread() {
     assert_eq!(indices, [0, 1, 2]);
     // The profile's threads take 90 µs to start.
     assert_eq!(host::now() - start, Duration::from_micros(90 + 30));
-}
-
-/// Each host thread has its own `CU_STREAM_PER_THREAD`.
-#[test]
-fn per_thread_streams_are_per_thread() {
-    let driver = Driver::new();
-    let context = driver.context;
-    let ids = host::threads(3, |_| {
-        cu!(cuCtxSetCurrent(context => Handle)).unwrap();
-        let mut id = 0_u64;
-        cu!(cuStreamGetId(PER_THREAD => Handle, &mut id => *mut u64)).unwrap();
-        id
-    });
-    assert!(ids[0] < ids[1] && ids[1] < ids[2], "{ids:?}");
 }
 
 /// A new host thread has no context.

@@ -30,39 +30,25 @@ fn assert_silent(found: &[Report]) {
 }
 
 /// The documentation counts cudaStreamWaitEvent among the actions in the legacy stream, which waits for the blocking
-/// streams' work, and which that waits for.
+/// streams' work, and which that waits for. A wait for an event that was never recorded does nothing.
 #[test]
 fn a_wait_in_the_legacy_stream_for_a_complete_event_orders_blocking_streams() {
-    let driver = Driver::new();
-    let (data, seen) = (driver.allocate(LARGE).unwrap(), driver.pinned(LARGE));
-    driver.fill(data, 0, LARGE);
-    let (a, b, event) = (driver.stream(0), driver.stream(0), driver.event());
-    driver.record(event, a).unwrap();
-    driver.event_synchronize(event).unwrap();
-    let ((), found) = reports::collect(|| {
-        driver.set(data, 7, LARGE, a).unwrap();
-        driver.wait(LEGACY, event).unwrap();
-        driver.to_host(seen.pointer(), data, LARGE, b).unwrap();
-        driver.synchronize().unwrap();
-    });
-    assert_eq!((seen.byte(0), seen.byte(LARGE - 1)), (7, 7));
-    assert_silent(&found);
-}
-
-/// An event that was never recorded makes the wait a no-op, here as there.
-#[test]
-fn a_wait_in_the_legacy_stream_for_an_event_without_a_record_orders_nothing() {
-    let driver = Driver::new();
-    let data = driver.allocate(LARGE).unwrap();
-    driver.fill(data, 0, LARGE);
-    let (a, b, event) = (driver.stream(0), driver.stream(0), driver.event());
-    let ((), found) = reports::collect(|| {
-        driver.set(data, 7, LARGE, a).unwrap();
-        driver.wait(LEGACY, event).unwrap();
-        driver.set(data, 8, LARGE, b).unwrap();
-        driver.synchronize().unwrap();
-    });
-    assert_eq!(found.len(), 1, "{found:#?}");
+    for recorded in [true, false] {
+        let driver = Driver::new();
+        let data = driver.allocate(LARGE).unwrap();
+        let (a, b, event) = (driver.stream(0), driver.stream(0), driver.event());
+        if recorded {
+            driver.record(event, a).unwrap();
+            driver.event_synchronize(event).unwrap();
+        }
+        let ((), found) = reports::collect(|| {
+            driver.set(data, 7, LARGE, a).unwrap();
+            driver.wait(LEGACY, event).unwrap();
+            driver.set(data, 8, LARGE, b).unwrap();
+            driver.synchronize().unwrap();
+        });
+        assert_eq!(found.len(), usize::from(!recorded), "{found:#?}");
+    }
 }
 
 /// Two streams and a flag in device memory.
@@ -103,52 +89,26 @@ impl Flag {
     }
 }
 
-#[test]
-fn a_wait_for_a_value_may_be_submitted_before_the_write() {
-    let flag = Flag::new();
-    let found = flag.found(|| {
-        wait_value(flag.b, flag.flag, 1, EQ);
-        flag.set(flag.b, 2);
-        flag.set(flag.a, 1);
-        write_value(flag.a, flag.flag, 1);
-    });
-    assert_silent(&found);
-    assert_eq!(flag.driver.read(flag.data, 1), [2]);
-}
-
+/// However many writes have come before and since.
 #[test]
 fn a_wait_for_a_value_comes_after_the_first_write_that_satisfies_it() {
-    let flag = Flag::new();
-    for (awaited, races) in [(1, 1), (2, 0)] {
-        flag.driver.fill(flag.flag, 0, 4);
-        let found = flag.found(|| {
-            write_value(flag.a, flag.flag, 1);
-            flag.set(flag.a, 1);
-            write_value(flag.a, flag.flag, 2);
-            wait_value(flag.b, flag.flag, awaited, GEQ);
-            flag.set(flag.b, 2);
-        });
-        assert_eq!(found.len(), races, "waiting for {awaited}: {found:#?}");
-    }
-}
-
-/// However many writes have come since.
-#[test]
-fn a_wait_for_a_value_remembers_the_write_that_satisfied_it_first() {
     const BITS: c_uint = 2;
     let flag = Flag::new();
-    for (awaited, condition, races) in [
-        (1, GEQ, 1),
-        (500, GEQ, 1),
-        (501, GEQ, 0),
-        (1 << 9, BITS, 0),
-        (1001, EQ, 0),
+    for (writes, awaited, condition, races) in [
+        (2, 1, GEQ, 1),
+        (2, 2, GEQ, 0),
+        (1001, 1, GEQ, 1),
+        (1001, 500, GEQ, 1),
+        (1001, 501, GEQ, 0),
+        (1001, 1 << 9, BITS, 0),
+        (1001, 1001, EQ, 0),
     ] {
         flag.driver.fill(flag.flag, 0, 4);
         let found = flag.found(|| {
-            (1..=500).for_each(|value| write_value(flag.a, flag.flag, value));
+            let half = writes / 2;
+            (1..=half).for_each(|value| write_value(flag.a, flag.flag, value));
             flag.set(flag.a, 1);
-            (501..=1001).for_each(|value| write_value(flag.a, flag.flag, value));
+            (half + 1..=writes).for_each(|value| write_value(flag.a, flag.flag, value));
             wait_value(flag.b, flag.flag, awaited, condition);
             flag.set(flag.b, 2);
         });
@@ -156,11 +116,11 @@ fn a_wait_for_a_value_remembers_the_write_that_satisfied_it_first() {
     }
 }
 
-/// The value comes with a memset, a copy or a kernel.
+/// The value comes with a memset, a copy, a kernel or a write of values, after the stream was given the wait.
 #[test]
 fn anything_may_write_the_value_that_is_waited_for() {
     const ONES: u32 = 0x0101_0101;
-    for writer in 0..3 {
+    for writer in 0..4 {
         let flag = Flag::new();
         let driver = &flag.driver;
         let ones = driver.pinned(4);
@@ -175,12 +135,14 @@ fn anything_may_write_the_value_that_is_waited_for() {
                 1 => driver
                     .to_device(flag.flag, ones.pointer(), 4, flag.a)
                     .unwrap(),
+                2 => write_value(flag.a, flag.flag, ONES),
                 _ => driver
                     .launch(store, 1, 1, flag.a, &[&flag.flag, &ONES, &10_u32])
                     .unwrap(),
             }
         });
         assert_silent(&found);
+        assert_eq!(driver.read(flag.data, 1), [2]);
     }
 }
 
@@ -211,23 +173,18 @@ fn the_write_of_a_value_is_an_access() {
     let flag = Flag::new();
     let driver = &flag.driver;
     let seen = driver.pinned(4);
-    let found = flag.found(|| {
-        write_value(flag.a, flag.flag, 1);
-        driver.set(flag.flag, 0, 4, flag.b).unwrap();
-    });
-    assert_eq!(found.len(), 1, "against a memset: {found:#?}");
-    let found = flag.found(|| {
-        write_value(flag.a, flag.flag, 1);
-        driver
-            .to_host(seen.pointer(), flag.flag, 4, flag.b)
-            .unwrap();
-    });
-    assert_eq!(found.len(), 1, "against a copy: {found:#?}");
-    let found = flag.found(|| {
-        write_value(flag.a, flag.flag, 1);
-        write_value(flag.b, flag.flag, 2);
-    });
-    assert_silent(&found);
+    for other in 0..3 {
+        let found = flag.found(|| {
+            write_value(flag.a, flag.flag, 1);
+            let to = flag.flag;
+            match other {
+                0 => driver.set(to, 0, 4, flag.b).unwrap(),
+                1 => driver.to_host(seen.pointer(), to, 4, flag.b).unwrap(),
+                _ => write_value(flag.b, to, 2),
+            }
+        });
+        assert_eq!(found.len(), usize::from(other < 2), "{other}: {found:#?}");
+    }
 }
 
 #[test]
@@ -242,21 +199,6 @@ fn the_write_of_a_value_to_freed_memory_is_found() {
     assert!(!found.is_empty());
 }
 
-/// Success means that both events are complete.
-#[test]
-fn the_time_between_two_events_is_a_wait() {
-    let flag = Flag::new();
-    let events = [0; 2].map(|_| flag.driver.event());
-    let found = flag.found(|| {
-        flag.driver.record(events[0], flag.a).unwrap();
-        flag.set(flag.a, 1);
-        flag.driver.record(events[1], flag.a).unwrap();
-        while flag.driver.elapsed(events[0], events[1]).is_err() {}
-        flag.set(flag.b, 2);
-    });
-    assert_silent(&found);
-}
-
 const KERNELS: &str = "
 .version 8.0
 .target sm_90
@@ -264,12 +206,6 @@ const KERNELS: &str = "
 .visible .entry plain(.param .u64 out)
 {
     .reg .b64 %rd; ld.param.u64 %rd, [out]; st.global.u32 [%rd], 7; ret;
-}
-.visible .entry waits(.param .u64 out)
-{
-    .reg .b64 %rd; ld.param.u64 %rd, [out];
-    griddepcontrol.wait;
-    st.global.u32 [%rd], 8; ret;
 }
 .visible .entry one_waits(.param .u64 out)
 {
@@ -284,37 +220,22 @@ met:
     st.global.u32 [%rd], 9;
 done:
     ret;
-}
-.visible .entry waits_late(.param .u64 out)
-{
-    .reg .b64 %rd; ld.param.u64 %rd, [out];
-    st.global.u32 [%rd], 10;
-    griddepcontrol.wait;
-    ret;
 }";
 
+/// One thread's wait stands for its block, which meets at a barrier.
 #[test]
 fn a_programmatic_launch_without_a_wait_in_the_kernel_is_a_race() {
     let flag = Flag::new();
-    let module = flag.driver.module(KERNELS).unwrap();
-    let function = |name| flag.driver.function(module, name).unwrap();
-    let plain = function("plain");
-    for (name, races) in [
-        ("plain", 1),
-        ("waits", 0),
-        ("one_waits", 0),
-        ("waits_late", 1),
-    ] {
+    let [plain, one_waits] = ["plain", "one_waits"].map(|name| flag.driver.kernel(KERNELS, name));
+    for (function, races) in [(plain, 1), (one_waits, 0)] {
         let found = flag.found(|| {
-            flag.driver
-                .launch(plain, 1, 1, flag.a, &[&flag.data])
-                .unwrap();
+            let out: &dyn Argument = &flag.data;
+            flag.driver.launch(plain, 1, 1, flag.a, &[out]).unwrap();
             // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
             let programmatic = [attribute(6, &[1])];
-            let (function, out) = (function(name), &flag.data);
             launch_with(function, [1, 64, 0], flag.a, &programmatic, &[out]).unwrap();
         });
-        assert_eq!(found.len(), races, "{name}: {found:#?}");
+        assert_eq!(found.len(), races, "{found:#?}");
     }
 }
 
@@ -417,35 +338,27 @@ fn copies_of_pageable_memory_order_the_same_at_every_size() {
     driver.fill(device, 0, LARGE);
     let [a, b] = [0; 2].map(|_| driver.stream(NON_BLOCKING));
     for bytes in [1 << 10, 64 << 10, (64 << 10) + 4, 4 * MIB] {
-        let mut host = vec![1_u8; bytes];
-        let mut races = |copy: &mut dyn FnMut(&mut [u8])| {
+        let mut memory = vec![1_u8; bytes];
+        let host = memory.as_mut_ptr();
+        for (way, races) in [1, 1, 1, 0].into_iter().enumerate() {
             let ((), found) = reports::collect(|| {
-                copy(&mut host);
+                match way {
+                    0 => driver.to_device(device, host, bytes, a),
+                    1 => driver.to_host(host, device, bytes, a),
+                    2 => to_device_now(device, host, bytes),
+                    _ => cu!(cuMemcpyDtoH_v2(host => *mut u8, device => Address, bytes => usize)),
+                }
+                .unwrap();
                 driver.set(device, 2, bytes, b).unwrap();
                 driver.synchronize().unwrap();
             });
-            found.len()
-        };
-        let later_in = races(&mut |host| {
-            driver.to_device(device, host.as_ptr(), bytes, a).unwrap();
-        });
-        let later_out = races(&mut |host| {
-            driver.to_host(host.as_mut_ptr(), device, bytes, a).unwrap();
-        });
-        let at_once_in = races(&mut |host| {
-            cu!(cuMemcpyHtoD_v2(device => Address, host.as_ptr() => *const u8, bytes => usize))
-                .unwrap();
-        });
-        let at_once_out = races(&mut |host| {
-            cu!(cuMemcpyDtoH_v2(host.as_mut_ptr() => *mut u8, device => Address, bytes => usize))
-                .unwrap();
-        });
-        assert_eq!(
-            [later_in, later_out, at_once_in, at_once_out],
-            [1, 1, 1, 0],
-            "{bytes} bytes"
-        );
+            assert_eq!(found.len(), races, "way {way}, {bytes} bytes");
+        }
     }
+}
+
+fn to_device_now(to: Address, from: *const u8, bytes: usize) -> Result<(), Error> {
+    cu!(cuMemcpyHtoD_v2(to => Address, from => *const u8, bytes => usize))
 }
 
 /// The stream sync before the copy is a promise, whether or not there was anything to wait for.
@@ -466,8 +379,7 @@ fn a_synchronous_copy_from_pageable_memory_waits_for_its_stream() {
             for _ in 0..100 {
                 driver.event_query(event).unwrap();
             }
-            cu!(cuMemcpyHtoD_v2(other => Address, host.as_ptr() => *const u8, bytes => usize))
-                .unwrap();
+            to_device_now(other, host.as_ptr(), bytes).unwrap();
             driver.set(data, 2, 64, free).unwrap();
             driver.synchronize().unwrap();
         });
@@ -535,60 +447,30 @@ fn copies_meet_in_pageable_memory() {
         let [a, b] = [(); 2].map(|()| driver.allocate(bytes).unwrap());
         driver.fill(a, 1, bytes);
         driver.fill(b, 2, bytes);
-        let mut host = vec![0_u8; bytes];
-        let host = host.as_mut_ptr();
-        let comes_out = |from: Address, stream: Handle| {
-            cu!(cuMemcpyDtoHAsync_v2(
-                host => *mut u8, from => Address, bytes => usize, stream => Handle
-            ))
-            .unwrap();
+        let mut memory = vec![0_u8; bytes];
+        let host = memory.as_mut_ptr();
+        let copy = |way, device, stream| match way {
+            "out" => driver.to_host(host, device, bytes, stream),
+            "in" => driver.to_device(device, host, bytes, stream),
+            _ => to_device_now(device, host, bytes),
         };
-        let goes_in = |to: Address, stream: Handle| {
-            cu!(cuMemcpyHtoDAsync_v2(
-                to => Address, host => *const u8, bytes => usize, stream => Handle
-            ))
-            .unwrap();
-        };
-        let goes_in_at_once = || {
-            cu!(cuMemcpyHtoD_v2(a => Address, host => *const u8, bytes => usize)).unwrap();
-        };
-        let races = |work: &dyn Fn()| {
-            let ((), found) = reports::collect(work);
+        for (first, waits, second, races) in [
+            ("out", false, "out", 1),
+            ("out", true, "out", 0),
+            ("in", false, "out", 1),
+            ("in", false, "in", 0),
+            ("in at once", false, "out", 0),
+        ] {
+            let ((), found) = reports::collect(|| {
+                copy(first, a, one).unwrap();
+                if waits {
+                    driver.stream_synchronize(one).unwrap();
+                }
+                copy(second, b, other).unwrap();
+            });
             driver.synchronize().unwrap();
-            found.len()
-        };
-        let out_and_out = races(&|| {
-            comes_out(a, one);
-            comes_out(b, other);
-        });
-        let with_a_wait = races(&|| {
-            comes_out(a, one);
-            driver.stream_synchronize(one).unwrap();
-            comes_out(b, other);
-        });
-        let in_and_out = races(&|| {
-            goes_in(a, one);
-            comes_out(b, other);
-        });
-        let in_and_in = races(&|| {
-            goes_in(a, one);
-            goes_in(b, other);
-        });
-        let taken_and_out = races(&|| {
-            goes_in_at_once();
-            comes_out(b, other);
-        });
-        assert_eq!(
-            [
-                out_and_out,
-                with_a_wait,
-                in_and_out,
-                in_and_in,
-                taken_and_out
-            ],
-            [1, 0, 1, 0, 0],
-            "{bytes} bytes"
-        );
+            assert_eq!(found.len(), races, "{first}, {second}: {bytes} bytes");
+        }
     }
 }
 

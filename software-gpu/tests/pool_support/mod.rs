@@ -53,22 +53,6 @@ pub fn create(properties: &Properties) -> Result<Pool, Error> {
         .map(|()| Pool(pool))
 }
 
-pub fn default_pool() -> Pool {
-    let mut pool = 0;
-    cu!(cuDeviceGetDefaultMemPool(&mut pool => *mut Handle, 0 => c_int)).expect("default pool");
-    Pool(pool)
-}
-
-pub fn current_pool() -> Pool {
-    let mut pool = 0;
-    cu!(cuDeviceGetMemPool(&mut pool => *mut Handle, 0 => c_int)).expect("current pool");
-    Pool(pool)
-}
-
-pub fn set_current(pool: Pool) -> Result<(), Error> {
-    cu!(cuDeviceSetMemPool(0 => c_int, pool.0 => Handle))
-}
-
 /// `cuMemAllocAsync`.
 pub fn allocate(bytes: usize, stream: Handle) -> Result<Address, Error> {
     let mut address = 0;
@@ -140,18 +124,6 @@ impl Pool {
         cu!(cuMemPoolSetAttribute(self.0 => Handle, attribute => c_uint, &value => *const u64))
     }
 
-    /// An attribute of 4 bytes.
-    pub fn get_switch(self, attribute: c_uint) -> Result<c_int, Error> {
-        let mut value = -1;
-        cu!(cuMemPoolGetAttribute(self.0 => Handle, attribute => c_uint, &mut value => *mut c_int))
-            .map(|()| value)
-    }
-
-    /// As [`get_switch`](Self::get_switch).
-    pub fn set_switch(self, attribute: c_uint, value: c_int) -> Result<(), Error> {
-        cu!(cuMemPoolSetAttribute(self.0 => Handle, attribute => c_uint, &value => *const c_int))
-    }
-
     /// Leaves on, of the three policies of reuse, those alone.
     pub fn only(self, policies: &[c_uint]) -> Self {
         for policy in [
@@ -160,7 +132,8 @@ impl Pool {
             ALLOW_INTERNAL_DEPENDENCIES,
         ] {
             let on = c_int::from(policies.contains(&policy));
-            self.set_switch(policy, on).expect("cuMemPoolSetAttribute");
+            cu!(cuMemPoolSetAttribute(self.0 => Handle, policy => c_uint, &on => *const c_int))
+                .expect("cuMemPoolSetAttribute");
         }
         self
     }

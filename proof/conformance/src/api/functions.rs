@@ -316,6 +316,18 @@ functions! {
         ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, num_dependencies: usize,
         node_params: *mut MemAllocNodeParams
     );
+    fn cuGraphMemAllocNodeGetParams(h_node: Handle, params_out: *mut MemAllocNodeParams);
+    fn cuGraphMemFreeNodeGetParams(h_node: Handle, dptr_out: *mut Address);
+    fn cuDeviceGetGraphMemAttribute(device: i32, attr: u32, value: *mut c_void);
+    fn cuDeviceSetGraphMemAttribute(device: i32, attr: u32, value: *mut c_void);
+    fn cuDeviceGraphMemTrim(device: i32);
+    fn cuGraphAddNode_v2(
+        ph_graph_node: *mut Handle, h_graph: Handle, dependencies: *const Handle, dependency_data: *const c_void,
+        num_dependencies: usize, node_params: *mut GraphNodeParams
+    );
+    fn cuGraphInstantiateWithParams(
+        ph_graph_exec: *mut Handle, h_graph: Handle, instantiate_params: *mut GraphInstantiateParams
+    );
     fn cuGraphMemsetNodeGetParams(h_node: Handle, node_params: *mut MemsetNodeParams);
     fn cuGraphMemsetNodeSetParams(h_node: Handle, node_params: *const MemsetNodeParams);
     fn cuGraphMemcpyNodeGetParams(h_node: Handle, node_params: *mut Memcpy3D);
@@ -352,6 +364,11 @@ functions! {
     fn cuFuncLoad(function: Handle);
     fn cuFuncIsLoaded(state: *mut u32, function: Handle);
     fn cuCtxSetFlags(flags: u32);
+    fn cuCtxGetDevice_v2(device: *mut i32, ctx: Handle);
+    fn cuCtxSynchronize_v2(ctx: Handle);
+    fn cuCtxResetPersistingL2Cache();
+    fn cuProfilerStart();
+    fn cuProfilerStop();
     fn cuMemsetD2D16Async(
         dst_device: Address, dst_pitch: usize, us: u16, width: usize, height: usize, h_stream: Handle
     );

@@ -136,6 +136,23 @@ pub struct GraphExecUpdateResultInfo {
     pub error_from_node: Handle,
 }
 
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GraphInstantiateParams {
+    /// `CUgraphInstantiate_flags`.
+    pub flags: u64,
+    /// Where the graph is uploaded, if a flag says so.
+    pub upload_stream: Handle,
+    /// The node that cannot be instantiated.
+    pub error_node: Handle,
+    /// `CUgraphInstantiateResult`; 0 is success.
+    pub result: u32,
+}
+
+/// `CUgraphNodeParams`: the type in the first four bytes, the parameters from byte 16 on.
+pub type GraphNodeParams = [u64; 32];
+
 /// One side of `CUDA_MEMCPY2D`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

@@ -25,6 +25,16 @@ pub const RULES: &[Rule] = &[
         "A rectangle from or to a null address is refused."
     ),
     rule!(
+        levels_and_reserved_fields_are_zero,
+        "CUDA_MEMCPY3D",
+        "Levels of detail and reserved fields must be zero."
+    ),
+    rule!(
+        one_slice_needs_no_height,
+        "cuMemcpy3D",
+        "For a single slice the height from slice to slice does not matter."
+    ),
+    rule!(
         sides_need_a_kind,
         "cuMemcpy2D",
         "A side of a memory type that does not exist is refused."
@@ -157,6 +167,29 @@ fn null_sides_are_refused(scene: &mut Scene) -> Outcome {
     let mut copy = flat(address, address, 8, 4, 2);
     copy.from.kind = HOST;
     gives!(INVALID_VALUE, cuMemcpy2D_v2(&copy));
+    gives!(INVALID_VALUE, cuMemcpy2D_v2(std::ptr::null()));
+    Ok(())
+}
+
+fn levels_and_reserved_fields_are_zero(scene: &mut Scene) -> Outcome {
+    let (from, to) = (scene.device(64)?, scene.device(64)?);
+    let changes: [fn(&mut Memcpy3D); 3] = [
+        |copy| copy.from.level = 1,
+        |copy| copy.to.level = 1,
+        |copy| copy.from.reserved = 1,
+    ];
+    for change in changes {
+        let mut copy = deep(from, to, 2, 2);
+        change(&mut copy);
+        gives!(INVALID_VALUE, cuMemcpy3D_v2(&copy));
+    }
+    Ok(())
+}
+
+fn one_slice_needs_no_height(scene: &mut Scene) -> Outcome {
+    let (from, to) = (ones(scene, 8)?, scene.device(8)?);
+    ok!(cuMemcpy3D_v2(&deep(from, to, 0, 1)));
+    same!(scene.bytes(to, 8)?, vec![1, 1, 0, 0, 1, 1, 0, 0]);
     Ok(())
 }
 

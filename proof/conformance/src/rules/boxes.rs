@@ -37,7 +37,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         rows_must_fit_into_the_pitch,
         "cuMemcpy2D",
-        "A row that is wider than the pitch is refused."
+        "A row that is wider than the pitch, counted from its offset, is refused."
     ),
     rule!(
         rectangles_must_stay_inside,
@@ -53,6 +53,11 @@ pub const RULES: &[Rule] = &[
         asynchronous_rectangle_returns_at_once,
         "cuMemcpy2DAsync",
         "cuMemcpy2DAsync from page-locked memory does not wait, and keeps the stream's order."
+    ),
+    rule!(
+        asynchronous_rectangle_to_pageable_waits,
+        "API synchronization behavior, Memcpy, asynchronous",
+        "cuMemcpy2DAsync to pageable memory returns when the bytes are there."
     ),
     rule!(
         box_to_the_device,
@@ -215,7 +220,16 @@ fn rows_must_fit_into_the_pitch(scene: &mut Scene) -> Outcome {
         height: 3,
     };
     gives!(INVALID_VALUE, cuMemcpy2D_v2(&copy));
+    // From 2 on a row of 4 bytes needs a pitch of 6.
+    let mut copy = Memcpy2D {
+        from: on_host(sent.as_ptr() as usize, 5, 2, 0),
+        width: 4,
+        ..copy
+    };
+    gives!(INVALID_VALUE, cuMemcpy2D_v2(&copy));
     same!(scene.bytes(plane, BYTES)?, vec![0; BYTES]);
+    copy.from.pitch = 6;
+    ok!(cuMemcpy2D_v2(&copy));
     Ok(())
 }
 
@@ -232,14 +246,30 @@ fn rectangles_must_stay_inside(scene: &mut Scene) -> Outcome {
 fn rectangle_to_the_host_waits(scene: &mut Scene) -> Outcome {
     let (plane, mut word) = (scene.device(BYTES)?, 0_u32);
     scene.slow_store(plane, 71, 0)?;
-    let copy = Memcpy2D {
+    ok!(cuMemcpy2D_v2(&first_word(plane, &raw mut word)));
+    same!(word, 71);
+    Ok(())
+}
+
+/// A copy of a plane's first four bytes to the host.
+fn first_word(plane: Address, to: *mut u32) -> Memcpy2D {
+    Memcpy2D {
         from: on_device(plane, 0, 0),
-        to: on_host(&raw mut word as usize, 4, 0, 0),
+        to: on_host(to as usize, 4, 0, 0),
         width: 4,
         height: 1,
-    };
-    ok!(cuMemcpy2D_v2(&copy));
-    same!(word, 71);
+    }
+}
+
+fn asynchronous_rectangle_to_pageable_waits(scene: &mut Scene) -> Outcome {
+    let (stream, plane, mut word) = (scene.non_blocking()?, scene.device(BYTES)?, 0_u32);
+    scene.slow_store(plane, 72, stream)?;
+    ok!(cuMemcpy2DAsync_v2(
+        &first_word(plane, &raw mut word),
+        stream
+    ));
+    // SAFETY: a variable of this function, which the driver wrote through a pointer.
+    same!(unsafe { (&raw const word).read_volatile() }, 72);
     Ok(())
 }
 

@@ -269,6 +269,27 @@ fn fork_and_join_become_edges(scene: &mut Scene) -> Outcome {
     scene.launch("nothing", first, &[])?;
     let graph = end(first)?;
     same!(counts(graph)?, (4, 4));
+    let (mut nodes, mut count) = ([0; 4], 4);
+    ok!(cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut count));
+    let mut neighbours = Vec::new();
+    for node in nodes {
+        let (mut before, mut behind) = (0, 0);
+        ok!(cuGraphNodeGetDependencies_v2(
+            node,
+            null_mut(),
+            null_mut(),
+            &mut before
+        ));
+        ok!(cuGraphNodeGetDependentNodes_v2(
+            node,
+            null_mut(),
+            null_mut(),
+            &mut behind
+        ));
+        neighbours.push((before, behind));
+    }
+    neighbours.sort_unstable();
+    same!(neighbours, vec![(0, 2), (1, 1), (1, 1), (2, 0)]);
     ok!(cuGraphDestroy(graph));
     Ok(())
 }

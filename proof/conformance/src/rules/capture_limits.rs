@@ -18,9 +18,14 @@ pub const RULES: &[Rule] = &[
         "The legacy stream cannot be captured."
     ),
     rule!(
+        per_thread_stream_captures,
+        "cuStreamBeginCapture",
+        "The per-thread default stream can be captured."
+    ),
+    rule!(
         capture_begins_once,
         "cuStreamBeginCapture",
-        "Beginning a capture in a capturing stream is refused."
+        "Beginning a capture in a capturing stream is refused, and the capture goes on."
     ),
     rule!(
         capture_ends_once,
@@ -33,14 +38,24 @@ pub const RULES: &[Rule] = &[
         "A mode that does not exist is refused."
     ),
     rule!(
-        synchronising_is_prohibited,
+        waiting_for_captured_work_is_prohibited,
         "CUDA programming guide, prohibited and unhandled operations",
-        "Synchronising with a capturing stream is refused, and invalidates the capture."
+        "In every mode, synchronising or querying a capturing stream, or its context, invalidates the capture."
     ),
     rule!(
-        querying_is_prohibited,
-        "CUDA programming guide, prohibited and unhandled operations",
-        "Querying a capturing stream is refused, and invalidates the capture."
+        captured_events_cannot_be_waited_for,
+        "CUDA_ERROR_CAPTURED_EVENT",
+        "In every mode, synchronising or querying an event recorded in a capturing stream invalidates the capture."
+    ),
+    rule!(
+        captured_events_have_no_time,
+        "CUDA_ERROR_CAPTURED_EVENT",
+        "Asking for the time of a captured event is refused, and the capture goes on."
+    ),
+    rule!(
+        events_of_an_ended_capture_stand_for_nothing,
+        "cuStreamEndCapture",
+        "After the capture its events are neither queried nor waited for until they are recorded again (seen on an H200)."
     ),
     rule!(
         invalidated_capture_gives_no_graph,
@@ -53,74 +68,74 @@ pub const RULES: &[Rule] = &[
         "Work given to a stream whose capture is invalidated is refused."
     ),
     rule!(
-        context_cannot_be_synchronised,
-        "CUDA programming guide, prohibited and unhandled operations",
-        "Synchronising the context is refused while one of its streams captures."
-    ),
-    rule!(
-        captured_event_cannot_be_queried,
-        "CUDA_ERROR_CAPTURED_EVENT",
-        "An event recorded in a capturing stream cannot be queried."
-    ),
-    rule!(
-        captured_event_cannot_be_waited_for,
-        "CUDA_ERROR_CAPTURED_EVENT",
-        "The host cannot wait for an event recorded in a capturing stream."
-    ),
-    rule!(
-        unjoined_stream_spoils_the_capture,
-        "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
-        "A capture cannot end while a forked stream has not been joined."
-    ),
-    rule!(
-        capture_ends_where_it_began,
-        "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
-        "A capture cannot be ended in a stream that was forked from it."
-    ),
-    rule!(
-        captures_cannot_merge,
-        "CUDA_ERROR_STREAM_CAPTURE_MERGE",
-        "A capturing stream cannot wait for an event of another capture."
-    ),
-    rule!(
-        capture_is_isolated,
-        "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
-        "A capturing stream cannot wait for an event recorded before, outside of the capture."
-    ),
-    rule!(
-        legacy_stream_must_not_interfere,
-        "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
-        "Work in the legacy stream is refused while a blocking stream captures."
-    ),
-    rule!(
-        allocation_is_unsafe_in_global_mode,
+        unsafe_calls_invalidate_a_capture,
         "cuThreadExchangeStreamCaptureMode",
-        "cuMemAlloc is refused while a stream captures in global mode."
+        "Calls that may depend on other work invalidate captures in global and in thread-local mode."
     ),
     rule!(
-        allocation_is_unsafe_in_thread_local_mode,
+        relaxed_captures_allow_unsafe_calls,
         "cuThreadExchangeStreamCaptureMode",
-        "cuMemAlloc is refused in the thread that captures in thread-local mode."
+        "The same calls succeed while a stream captures in relaxed mode."
     ),
     rule!(
-        thread_local_mode_spares_other_threads,
-        "cuThreadExchangeStreamCaptureMode",
-        "While a stream captures in thread-local mode, another thread in that mode may call cuMemAlloc."
+        other_calls_leave_a_capture_alone,
+        "cuStreamBeginCapture",
+        "In global mode other streams take work, legacy included if the capture is in a non-blocking stream."
     ),
     rule!(
-        relaxed_mode_allows_allocation,
+        modes_decide_about_other_threads,
         "cuThreadExchangeStreamCaptureMode",
-        "cuMemAlloc works while a stream captures in relaxed mode."
+        "An unsafe call of another thread is refused if the capture and the thread are in global mode."
     ),
     rule!(
         relaxed_thread_may_allocate,
         "cuThreadExchangeStreamCaptureMode",
-        "A thread that relaxes its own mode may call cuMemAlloc during a capture in global mode."
+        "The capturing thread may call cuMemAlloc if it has relaxed its own mode, not if that is thread-local."
+    ),
+    rule!(
+        every_forked_stream_is_joined,
+        "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+        "A capture cannot end while work of a forked stream, destroyed or not, has not been joined."
+    ),
+    rule!(
+        fork_without_work_needs_no_join,
+        "cuStreamEndCapture",
+        "A stream that joined the capture and got no work need not be joined."
+    ),
+    rule!(
+        capture_ends_where_it_began,
+        "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+        "A capture cannot be ended in a stream that was forked from it; trying invalidates it."
+    ),
+    rule!(
+        captures_cannot_merge,
+        "CUDA_ERROR_STREAM_CAPTURE_MERGE",
+        "A capturing stream cannot wait for an event of another capture; trying invalidates both."
+    ),
+    rule!(
+        capture_is_isolated,
+        "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+        "A capturing stream cannot wait for an event recorded outside of the capture, complete or not."
+    ),
+    rule!(
+        legacy_stream_must_not_interfere,
+        "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+        "While a blocking stream captures, using the legacy stream is refused and invalidates the capture."
+    ),
+    rule!(
+        legacy_stream_cannot_join,
+        "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+        "The legacy stream cannot wait for a captured event, of a non-blocking stream either."
+    ),
+    rule!(
+        status_of_the_legacy_stream_is_implicit,
+        "cuStreamIsCapturing",
+        "While a blocking stream captures, the legacy stream's status is refused, and the capture goes on."
     ),
     rule!(
         other_thread_cannot_end,
         "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
-        "A capture not in relaxed mode is ended by the thread that began it."
+        "A capture not in relaxed mode is ended by the thread that began it; an attempt of another ends it without a graph."
     ),
     rule!(
         other_thread_ends_in_relaxed_mode,
@@ -130,7 +145,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         callbacks_cannot_be_captured,
         "cuStreamAddCallback",
-        "Stream callbacks cannot be captured."
+        "Stream callbacks cannot be captured; trying invalidates the capture."
     ),
 ];
 
@@ -138,6 +153,8 @@ pub const RULES: &[Rule] = &[
 const GLOBAL: u32 = 0;
 const THREAD_LOCAL: u32 = 1;
 const RELAXED: u32 = 2;
+/// `CU_STREAM_CAPTURE_STATUS_*`.
+const NONE: u32 = 0;
 
 fn begin(stream: Handle) -> Outcome {
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
@@ -155,6 +172,7 @@ fn end(stream: Handle) -> (Code, bool) {
     (code, graph != 0)
 }
 
+const ENDED: (Code, bool) = (SUCCESS, true);
 const INVALIDATED: (Code, bool) = (STREAM_CAPTURE_INVALIDATED, false);
 
 /// Runs `body` on another thread with the scene's context.
@@ -166,6 +184,61 @@ fn elsewhere<T: Send>(scene: &Scene, body: impl FnOnce() -> Outcome<T> + Send) -
     })
 }
 
+/// A stream that captures a memset and the record of an event, beside an idle non-blocking stream.
+struct Capture {
+    stream: Handle,
+    other: Handle,
+    data: Address,
+    /// Recorded in the capture.
+    captured: Handle,
+    /// Recorded in `other` before, and complete.
+    recorded: Handle,
+    /// Never recorded.
+    fresh: Handle,
+}
+
+impl Capture {
+    /// Begins it in a stream with these flags.
+    fn begin(scene: &Scene, mode: u32, flags: u32) -> Outcome<Self> {
+        let (stream, other) = (scene.stream_with(flags)?, scene.non_blocking()?);
+        let (data, captured, fresh) = (scene.device(64)?, scene.event()?, scene.event()?);
+        let recorded = scene.recorded(other)?;
+        ok!(cuCtxSynchronize());
+        ok!(cuStreamBeginCapture_v2(stream, mode));
+        ok!(cuMemsetD8Async(data, 1, 16, stream));
+        ok!(cuEventRecord(captured, stream));
+        Ok(Self {
+            stream,
+            other,
+            data,
+            captured,
+            recorded,
+            fresh,
+        })
+    }
+}
+
+/// A call in the middle of a capture, and its name.
+type Call = (&'static str, fn(&Capture) -> Code);
+
+/// Makes each call in a capture of its own, which goes on if the call has to succeed, and else is invalidated.
+fn each_gives(scene: &Scene, modes: &[u32], flags: u32, calls: &[Call], code: Code) -> Outcome {
+    let ends = if code == SUCCESS { ENDED } else { INVALIDATED };
+    for &mode in modes {
+        for &(name, call) in calls {
+            let capture = Capture::begin(scene, mode, flags)?;
+            let found = call(&capture);
+            same!(
+                (name, mode, found, end(capture.stream)),
+                (name, mode, code, ends)
+            );
+        }
+    }
+    Ok(())
+}
+
+const EVERY_MODE: &[u32] = &[GLOBAL, THREAD_LOCAL, RELAXED];
+
 fn legacy_stream_cannot_capture(_: &mut Scene) -> Outcome {
     gives!(
         STREAM_CAPTURE_UNSUPPORTED,
@@ -174,12 +247,17 @@ fn legacy_stream_cannot_capture(_: &mut Scene) -> Outcome {
     Ok(())
 }
 
+fn per_thread_stream_captures(_: &mut Scene) -> Outcome {
+    begin(PER_THREAD)?;
+    same!(end(PER_THREAD), ENDED);
+    Ok(())
+}
+
 fn capture_begins_once(scene: &mut Scene) -> Outcome {
     let stream = scene.stream()?;
     begin(stream)?;
     let again = cu!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    end(stream);
-    same!(again, ILLEGAL_STATE);
+    same!((again, end(stream)), (ILLEGAL_STATE, ENDED));
     Ok(())
 }
 
@@ -195,31 +273,56 @@ fn unknown_mode_is_refused(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-fn synchronising_is_prohibited(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let code = cu!(cuStreamSynchronize(stream));
-    same!(
-        (code, end(stream)),
-        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
-    );
+fn waiting_for_captured_work_is_prohibited(scene: &mut Scene) -> Outcome {
+    const CALLS: &[Call] = &[
+        ("cuStreamSynchronize", |at| {
+            cu!(cuStreamSynchronize(at.stream))
+        }),
+        ("cuStreamQuery", |at| cu!(cuStreamQuery(at.stream))),
+        ("cuCtxSynchronize", |_| cu!(cuCtxSynchronize())),
+    ];
+    each_gives(
+        scene,
+        EVERY_MODE,
+        NON_BLOCKING,
+        CALLS,
+        STREAM_CAPTURE_UNSUPPORTED,
+    )
+}
+
+fn captured_events_cannot_be_waited_for(scene: &mut Scene) -> Outcome {
+    const CALLS: &[Call] = &[
+        ("cuEventQuery", |at| cu!(cuEventQuery(at.captured))),
+        ("cuEventSynchronize", |at| {
+            cu!(cuEventSynchronize(at.captured))
+        }),
+    ];
+    each_gives(scene, EVERY_MODE, NON_BLOCKING, CALLS, CAPTURED_EVENT)
+}
+
+fn captured_events_have_no_time(scene: &mut Scene) -> Outcome {
+    let (at, mut time) = (Capture::begin(scene, GLOBAL, NON_BLOCKING)?, 0.0);
+    let code = cu!(cuEventElapsedTime(&mut time, at.captured, at.captured));
+    same!((code, end(at.stream)), (CAPTURED_EVENT, ENDED));
     Ok(())
 }
 
-fn querying_is_prohibited(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let code = cu!(cuStreamQuery(stream));
-    same!(
-        (code, end(stream)),
-        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
-    );
+fn events_of_an_ended_capture_stand_for_nothing(scene: &mut Scene) -> Outcome {
+    let at = Capture::begin(scene, GLOBAL, NON_BLOCKING)?;
+    end(at.stream);
+    gives!(INVALID_VALUE, cuEventQuery(at.captured));
+    gives!(INVALID_VALUE, cuStreamWaitEvent(at.other, at.captured, 0));
+    begin(at.stream)?;
+    let code = cu!(cuStreamWaitEvent(at.stream, at.captured, 0));
+    same!((code, end(at.stream)), (INVALID_VALUE, INVALIDATED));
+    ok!(cuEventRecord(at.captured, at.other));
+    ok!(cuEventSynchronize(at.captured));
     Ok(())
 }
 
 fn invalidated_capture_gives_no_graph(scene: &mut Scene) -> Outcome {
-    /// `CU_STREAM_CAPTURE_STATUS_INVALIDATED` and `_NONE`.
-    const STATUS: (u32, u32) = (2, 0);
+    /// `CU_STREAM_CAPTURE_STATUS_INVALIDATED`.
+    const SPOILED: u32 = 2;
     let stream = scene.stream()?;
     let status = || out(|status| cu!(cuStreamIsCapturing(stream, status)));
     begin(stream)?;
@@ -227,7 +330,7 @@ fn invalidated_capture_gives_no_graph(scene: &mut Scene) -> Outcome {
     let _ = cu!(cuStreamSynchronize(stream));
     let before: u32 = status()?;
     same!(end(stream), INVALIDATED);
-    same!((before, status()?), STATUS);
+    same!((before, status()?), (SPOILED, NONE));
     ok!(cuStreamSynchronize(stream));
     Ok(())
 }
@@ -243,173 +346,257 @@ fn invalidated_capture_takes_no_work(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-fn context_cannot_be_synchronised(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let code = cu!(cuCtxSynchronize());
-    end(stream);
-    same!(code, STREAM_CAPTURE_UNSUPPORTED);
-    Ok(())
-}
-
-fn captured_event_cannot_be_queried(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let event = scene.recorded(stream)?;
-    let code = cu!(cuEventQuery(event));
-    end(stream);
-    same!(code, CAPTURED_EVENT);
-    Ok(())
-}
-
-fn captured_event_cannot_be_waited_for(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let event = scene.recorded(stream)?;
-    let code = cu!(cuEventSynchronize(event));
-    end(stream);
-    same!(code, CAPTURED_EVENT);
-    Ok(())
-}
-
-/// A capturing stream and one that was forked from it and has work of its own.
-fn forked(scene: &mut Scene) -> Outcome<(Handle, Handle)> {
-    let (first, second) = (scene.stream()?, scene.stream()?);
-    scene.module()?;
-    begin(first)?;
-    let fork = scene.recorded(first)?;
-    ok!(cuStreamWaitEvent(second, fork, 0));
-    scene.launch("nothing", second, &[])?;
-    Ok((first, second))
-}
-
-fn unjoined_stream_spoils_the_capture(scene: &mut Scene) -> Outcome {
-    let (first, _) = forked(scene)?;
-    same!(end(first), (STREAM_CAPTURE_UNJOINED, false));
-    Ok(())
-}
-
-fn capture_ends_where_it_began(scene: &mut Scene) -> Outcome {
-    let (first, second) = forked(scene)?;
-    let code = end(second).0;
-    end(first);
-    same!(code, STREAM_CAPTURE_UNMATCHED);
-    Ok(())
-}
-
-fn captures_cannot_merge(scene: &mut Scene) -> Outcome {
-    let (first, second) = (scene.stream()?, scene.stream()?);
-    begin(first)?;
-    begin(second)?;
-    let event = scene.recorded(first)?;
-    let code = cu!(cuStreamWaitEvent(second, event, 0));
-    end(first);
-    end(second);
-    same!(code, STREAM_CAPTURE_MERGE);
-    Ok(())
-}
-
-fn capture_is_isolated(scene: &mut Scene) -> Outcome {
-    let (outside, stream) = (scene.stream()?, scene.stream()?);
-    scene.busy(outside)?;
-    let event = scene.recorded(outside)?;
-    begin(stream)?;
-    let code = cu!(cuStreamWaitEvent(stream, event, 0));
-    end(stream);
-    same!(code, STREAM_CAPTURE_ISOLATION);
-    Ok(())
-}
-
-fn legacy_stream_must_not_interfere(scene: &mut Scene) -> Outcome {
-    let (stream, function) = (scene.stream()?, scene.kernel("nothing")?);
-    begin(stream)?;
-    let code = scene.try_launch(function, 0, &[]);
-    end(stream);
-    same!(code, STREAM_CAPTURE_IMPLICIT);
-    Ok(())
-}
-
 /// The code of an allocation of 64 bytes.
 fn allocate() -> Code {
     let mut address = 0;
     cu!(cuMemAlloc_v2(&mut address, 64))
 }
 
-fn allocation_is_unsafe_in_global_mode(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
-    let code = allocate();
-    same!(
-        (code, end(stream)),
-        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
-    );
-    Ok(())
+fn instantiate_nothing() -> Code {
+    let (mut graph, mut executable) = (0, 0);
+    match cu!(cuGraphCreate(&mut graph, 0)) {
+        SUCCESS => cu!(cuGraphInstantiateWithFlags(&mut executable, graph, 0)),
+        code => code,
+    }
 }
 
-fn allocation_is_unsafe_in_thread_local_mode(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    let code = allocate();
-    same!(
-        (code, end(stream)),
-        (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)
-    );
-    Ok(())
+const UNSAFE: &[Call] = &[
+    ("cuMemAlloc", |_| allocate()),
+    ("cuMemFree", |_| cu!(cuMemFree_v2(0))),
+    ("cuMemAllocHost", |_| {
+        let mut memory = null_mut();
+        cu!(cuMemAllocHost_v2(&mut memory, 64))
+    }),
+    ("cuCtxSetLimit", |_| cu!(cuCtxSetLimit(1, 1 << 20))),
+    ("cuStreamSynchronize", |at| {
+        cu!(cuStreamSynchronize(at.other))
+    }),
+    ("cuStreamQuery", |at| cu!(cuStreamQuery(at.other))),
+    ("cuEventQuery", |at| cu!(cuEventQuery(at.recorded))),
+    ("cuEventSynchronize", |at| {
+        cu!(cuEventSynchronize(at.recorded))
+    }),
+    ("cuGraphInstantiate", |_| instantiate_nothing()),
+];
+
+fn unsafe_calls_invalidate_a_capture(scene: &mut Scene) -> Outcome {
+    let modes = &[GLOBAL, THREAD_LOCAL];
+    each_gives(
+        scene,
+        modes,
+        NON_BLOCKING,
+        UNSAFE,
+        STREAM_CAPTURE_UNSUPPORTED,
+    )
 }
 
-fn thread_local_mode_spares_other_threads(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    let code = elsewhere(scene, || {
-        let mut mode = THREAD_LOCAL;
-        ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
-        Ok(allocate())
-    });
-    same!((code?, end(stream)), (SUCCESS, (SUCCESS, true)));
-    Ok(())
+fn relaxed_captures_allow_unsafe_calls(scene: &mut Scene) -> Outcome {
+    each_gives(scene, &[RELAXED], NON_BLOCKING, UNSAFE, SUCCESS)
 }
 
-fn relaxed_mode_allows_allocation(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    ok!(cuStreamBeginCapture_v2(stream, RELAXED));
-    let code = allocate();
-    same!((code, end(stream)), (SUCCESS, (SUCCESS, true)));
+fn other_calls_leave_a_capture_alone(scene: &mut Scene) -> Outcome {
+    const CALLS: &[Call] = &[
+        ("a memset elsewhere", |at| {
+            cu!(cuMemsetD8Async(at.data, 1, 16, at.other))
+        }),
+        ("a memset in legacy", |at| {
+            cu!(cuMemsetD8Async(at.data, 1, 16, LEGACY))
+        }),
+        ("a record in legacy", |at| {
+            cu!(cuEventRecord(at.fresh, LEGACY))
+        }),
+        ("a wait for no record", |at| {
+            cu!(cuStreamWaitEvent(at.stream, at.fresh, 0))
+        }),
+        ("cuEventDestroy", |at| cu!(cuEventDestroy_v2(at.captured))),
+        ("cuMemcpyHtoD", |at| {
+            cu!(cuMemcpyHtoD_v2(at.data, [7_u8; 64].as_ptr().cast(), 64))
+        }),
+    ];
+    each_gives(scene, &[GLOBAL], NON_BLOCKING, CALLS, SUCCESS)
+}
+
+fn modes_decide_about_other_threads(scene: &mut Scene) -> Outcome {
+    let refused = (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED);
+    for (of_capture, of_thread, expected) in [
+        (GLOBAL, GLOBAL, refused),
+        (GLOBAL, THREAD_LOCAL, (SUCCESS, ENDED)),
+        (GLOBAL, RELAXED, (SUCCESS, ENDED)),
+        (THREAD_LOCAL, GLOBAL, (SUCCESS, ENDED)),
+        (THREAD_LOCAL, THREAD_LOCAL, (SUCCESS, ENDED)),
+        (RELAXED, GLOBAL, (SUCCESS, ENDED)),
+    ] {
+        let at = Capture::begin(scene, of_capture, NON_BLOCKING)?;
+        let code = elsewhere(scene, || {
+            let mut mode = of_thread;
+            ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
+            Ok(allocate())
+        });
+        let found = (code?, end(at.stream));
+        same!(
+            (of_capture, of_thread, found),
+            (of_capture, of_thread, expected)
+        );
+    }
     Ok(())
 }
 
 fn relaxed_thread_may_allocate(scene: &mut Scene) -> Outcome {
-    let (stream, mut mode) = (scene.stream()?, RELAXED);
-    ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
-    ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
-    let code = allocate();
-    ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
-    same!((code, end(stream)), (SUCCESS, (SUCCESS, true)));
+    for (mine, expected) in [
+        (RELAXED, (SUCCESS, ENDED)),
+        (THREAD_LOCAL, (STREAM_CAPTURE_UNSUPPORTED, INVALIDATED)),
+    ] {
+        let (stream, mut mode) = (scene.stream()?, mine);
+        ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
+        ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
+        let code = allocate();
+        ok!(cuThreadExchangeStreamCaptureMode(&mut mode));
+        same!((mine, (code, end(stream))), (mine, expected));
+    }
+    Ok(())
+}
+
+/// A stream whose capture `other` has joined.
+fn forked(scene: &Scene) -> Outcome<Capture> {
+    let at = Capture::begin(scene, GLOBAL, NON_BLOCKING)?;
+    ok!(cuStreamWaitEvent(at.other, at.captured, 0));
+    Ok(at)
+}
+
+/// As [`forked`], and with work in `other`.
+fn forked_work(scene: &Scene) -> Outcome<Capture> {
+    let at = forked(scene)?;
+    ok!(cuMemsetD8Async(at.data, 2, 16, at.other));
+    Ok(at)
+}
+
+fn every_forked_stream_is_joined(scene: &mut Scene) -> Outcome {
+    let unjoined = (STREAM_CAPTURE_UNJOINED, false);
+    let at = forked_work(scene)?;
+    same!(end(at.stream), unjoined);
+    ok!(cuStreamQuery(at.other));
+    // Work behind the join.
+    let at = forked_work(scene)?;
+    ok!(cuEventRecord(at.fresh, at.other));
+    ok!(cuMemsetD8Async(at.data, 3, 16, at.other));
+    ok!(cuStreamWaitEvent(at.stream, at.fresh, 0));
+    same!(end(at.stream), unjoined);
+    let at = forked_work(scene)?;
+    ok!(cuStreamDestroy_v2(at.other));
+    same!(end(at.stream), unjoined);
+    Ok(())
+}
+
+fn fork_without_work_needs_no_join(scene: &mut Scene) -> Outcome {
+    same!(end(forked(scene)?.stream), ENDED);
+    Ok(())
+}
+
+fn capture_ends_where_it_began(scene: &mut Scene) -> Outcome {
+    let at = forked_work(scene)?;
+    same!(end(at.other).0, STREAM_CAPTURE_UNMATCHED);
+    same!(end(at.stream), INVALIDATED);
+    same!(
+        out(|status| cu!(cuStreamIsCapturing(at.other, status)))?,
+        NONE
+    );
+    same!(end(at.stream).0, ILLEGAL_STATE);
+    Ok(())
+}
+
+fn captures_cannot_merge(scene: &mut Scene) -> Outcome {
+    let at = Capture::begin(scene, GLOBAL, NON_BLOCKING)?;
+    begin(at.other)?;
+    let code = cu!(cuStreamWaitEvent(at.other, at.captured, 0));
+    same!(
+        (code, end(at.other), end(at.stream)),
+        (STREAM_CAPTURE_MERGE, INVALIDATED, INVALIDATED)
+    );
+    Ok(())
+}
+
+fn capture_is_isolated(scene: &mut Scene) -> Outcome {
+    for over in [false, true] {
+        let (outside, stream) = (scene.stream()?, scene.stream()?);
+        scene.busy(outside)?;
+        let event = scene.recorded(outside)?;
+        if over {
+            ok!(cuCtxSynchronize());
+        }
+        begin(stream)?;
+        let code = cu!(cuStreamWaitEvent(stream, event, 0));
+        let expected = (STREAM_CAPTURE_ISOLATION, INVALIDATED);
+        same!((over, (code, end(stream))), (over, expected));
+    }
+    Ok(())
+}
+
+fn legacy_stream_must_not_interfere(scene: &mut Scene) -> Outcome {
+    const CALLS: &[Call] = &[
+        ("cuMemsetD8Async", |at| {
+            cu!(cuMemsetD8Async(at.data, 1, 16, LEGACY))
+        }),
+        ("cuEventRecord", |at| cu!(cuEventRecord(at.fresh, 0))),
+        ("cuStreamWaitEvent", |at| {
+            cu!(cuStreamWaitEvent(0, at.recorded, 0))
+        }),
+        ("cuStreamQuery", |_| cu!(cuStreamQuery(0))),
+        ("cuStreamSynchronize", |_| cu!(cuStreamSynchronize(0))),
+        ("cuMemsetD8", |at| cu!(cuMemsetD8_v2(at.data, 0, 64))),
+    ];
+    each_gives(scene, &[GLOBAL, RELAXED], 0, CALLS, STREAM_CAPTURE_IMPLICIT)
+}
+
+fn legacy_stream_cannot_join(scene: &mut Scene) -> Outcome {
+    const CALLS: &[Call] = &[("cuStreamWaitEvent", |at| {
+        cu!(cuStreamWaitEvent(0, at.captured, 0))
+    })];
+    each_gives(
+        scene,
+        &[GLOBAL],
+        NON_BLOCKING,
+        CALLS,
+        STREAM_CAPTURE_IMPLICIT,
+    )
+}
+
+fn status_of_the_legacy_stream_is_implicit(scene: &mut Scene) -> Outcome {
+    let (at, mut status) = (Capture::begin(scene, RELAXED, 0)?, 9);
+    let code = cu!(cuStreamIsCapturing(0, &mut status));
+    same!((code, end(at.stream)), (STREAM_CAPTURE_IMPLICIT, ENDED));
+    same!(out(|status| cu!(cuStreamIsCapturing(0, status)))?, NONE);
     Ok(())
 }
 
 fn other_thread_cannot_end(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let code = elsewhere(scene, || Ok(end(stream).0));
-    end(stream);
-    same!(code?, STREAM_CAPTURE_WRONG_THREAD);
+    for mode in [GLOBAL, THREAD_LOCAL] {
+        let stream = scene.stream()?;
+        ok!(cuStreamBeginCapture_v2(stream, mode));
+        let code = elsewhere(scene, || Ok(end(stream)));
+        let expected = ((STREAM_CAPTURE_WRONG_THREAD, false), ILLEGAL_STATE);
+        same!((code?, end(stream).0), expected);
+    }
     Ok(())
 }
 
 fn other_thread_ends_in_relaxed_mode(scene: &mut Scene) -> Outcome {
     let stream = scene.stream()?;
     ok!(cuStreamBeginCapture_v2(stream, RELAXED));
-    same!(elsewhere(scene, || Ok(end(stream)))?, (SUCCESS, true));
+    same!(elsewhere(scene, || Ok(end(stream)))?, ENDED);
     Ok(())
 }
 
 unsafe extern "C" fn nothing(_: Handle, _: Code, _: *mut c_void) {}
 
 fn callbacks_cannot_be_captured(scene: &mut Scene) -> Outcome {
-    let stream = scene.stream()?;
-    begin(stream)?;
-    let code = cu!(cuStreamAddCallback(stream, Some(nothing), null_mut(), 0));
-    end(stream);
-    same!(code, STREAM_CAPTURE_UNSUPPORTED);
-    Ok(())
+    const CALLS: &[Call] = &[("cuStreamAddCallback", |at| {
+        cu!(cuStreamAddCallback(at.stream, Some(nothing), null_mut(), 0))
+    })];
+    each_gives(
+        scene,
+        &[GLOBAL],
+        NON_BLOCKING,
+        CALLS,
+        STREAM_CAPTURE_UNSUPPORTED,
+    )
 }

@@ -2,6 +2,7 @@
 
 use std::ptr::null;
 
+use super::graph_launches::instantiate;
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
 use crate::scene::Scene;
@@ -44,12 +45,17 @@ pub const RULES: &[Rule] = &[
     rule!(
         graph_launches_are_not_captured,
         "cuGraphLaunch",
-        "Launching a graph into a capturing stream is refused."
+        "Launching a graph into a capturing stream is refused and invalidates the capture; into another one it is not."
     ),
     rule!(
         captured_copies_read_at_the_launch,
         "cuMemcpyHtoDAsync",
         "A captured copy reads its page-locked source at the launch, not at the capture."
+    ),
+    rule!(
+        captured_pageable_copies_read_at_each_launch,
+        "cuMemcpyHtoDAsync",
+        "A captured copy reads its pageable source at each launch (seen on an H200)."
     ),
 ];
 
@@ -92,8 +98,7 @@ fn types(graph: Handle) -> Outcome<Vec<u32>> {
 }
 
 fn run(graph: Handle) -> Outcome {
-    let executable: Handle =
-        out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, 0)))?;
+    let executable = instantiate(graph)?;
     ok!(cuGraphLaunch(executable, 0));
     ok!(cuStreamSynchronize(0));
     ok!(cuGraphExecDestroy(executable));
@@ -234,16 +239,19 @@ fn rectangles_are_captured(scene: &mut Scene) -> Outcome {
 fn graph_launches_are_not_captured(scene: &mut Scene) -> Outcome {
     let inner: Handle = out(|graph| cu!(cuGraphCreate(graph, 0)))?;
     let _: Handle = out(|node| cu!(cuGraphAddEmptyNode(node, inner, null(), 0)))?;
-    let executable: Handle =
-        out(|executable| cu!(cuGraphInstantiateWithFlags(executable, inner, 0)))?;
+    let executable = instantiate(inner)?;
     let (stream, mut graph) = (scene.non_blocking()?, 0);
+    let other = scene.non_blocking()?;
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+    ok!(cuGraphLaunch(executable, other));
     gives!(
         STREAM_CAPTURE_UNSUPPORTED,
         cuGraphLaunch(executable, stream)
     );
-    // It may be invalidated.
-    let _ = cu!(cuStreamEndCapture(stream, &mut graph));
+    gives!(
+        STREAM_CAPTURE_INVALIDATED,
+        cuStreamEndCapture(stream, &mut graph)
+    );
     ok!(cuGraphExecDestroy(executable));
     ok!(cuGraphDestroy(inner));
     Ok(())
@@ -258,5 +266,25 @@ fn captured_copies_read_at_the_launch(scene: &mut Scene) -> Outcome {
     pinned.fill(3);
     run(graph)?;
     same!(scene.word(address)?, 0x0303_0303);
+    Ok(())
+}
+
+fn captured_pageable_copies_read_at_each_launch(scene: &mut Scene) -> Outcome {
+    let (address, mut source) = (scene.device(64)?, [1_u8; 64]);
+    let graph = captured(scene, |_, stream| {
+        ok!(cuMemcpyHtoDAsync_v2(
+            address,
+            source.as_ptr().cast(),
+            64,
+            stream
+        ));
+        Ok(())
+    })?;
+    let executable = instantiate(graph)?;
+    for value in [2, 3] {
+        source.fill(value);
+        ok!(cuGraphLaunch(executable, 0));
+        same!(scene.bytes(address, 64)?, vec![value; 64]);
+    }
     Ok(())
 }

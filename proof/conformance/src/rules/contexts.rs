@@ -102,6 +102,21 @@ pub const RULES: &[Rule] = &[
         "The current context names its device."
     ),
     rule!(
+        handles_name_contexts,
+        "cuCtxSynchronize_v2",
+        "A context that is not current is asked for its device, and waited for, by its handle."
+    ),
+    rule!(
+        results_need_a_place,
+        "cuCtxGetCurrent",
+        "Asking for the current context, its device or its flags without a place for the answer is refused."
+    ),
+    rule!(
+        profiler_is_switched,
+        "cuProfilerStart",
+        "Switching the profiler on and off succeeds without one, and so does giving up persisting lines of L2."
+    ),
+    rule!(
         ids_differ,
         "cuCtxGetId",
         "Every context has an identifier of its own; null asks for the current one's."
@@ -134,7 +149,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         cache_config_is_kept,
         "cuCtxSetCacheConfig",
-        "The preferred cache configuration starts as none and is kept when set."
+        "The preferred cache configuration starts as none, is kept when set, and must exist."
     ),
     rule!(
         priorities_go_down_from_zero,
@@ -325,6 +340,31 @@ fn device_of_the_current_context(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
+fn handles_name_contexts(scene: &mut Scene) -> Outcome {
+    let stream = scene.stream()?;
+    scene.busy(stream)?;
+    let other = another(scene)?;
+    let device: i32 = out(|device| cu!(cuCtxGetDevice_v2(device, scene.context)))?;
+    ok!(cuCtxSynchronize_v2(scene.context));
+    same!((device, is_busy(stream)?), (scene.device, false));
+    ok!(cuCtxDestroy_v2(other));
+    Ok(())
+}
+
+fn results_need_a_place(_: &mut Scene) -> Outcome {
+    gives!(INVALID_VALUE, cuCtxGetCurrent(null_mut()));
+    gives!(INVALID_VALUE, cuCtxGetDevice(null_mut()));
+    gives!(INVALID_VALUE, cuCtxGetFlags(null_mut()));
+    Ok(())
+}
+
+fn profiler_is_switched(_: &mut Scene) -> Outcome {
+    ok!(cuProfilerStart());
+    ok!(cuProfilerStop());
+    ok!(cuCtxResetPersistingL2Cache());
+    Ok(())
+}
+
 fn ids_differ(scene: &mut Scene) -> Outcome {
     let first: u64 = out(|id| cu!(cuCtxGetId(0, id)))?;
     let again: u64 = out(|id| cu!(cuCtxGetId(scene.context, id)))?;
@@ -394,6 +434,7 @@ fn cache_config_is_kept(_: &mut Scene) -> Outcome {
     same!(out(|config| cu!(cuCtxGetCacheConfig(config)))?, PREFER_NONE);
     ok!(cuCtxSetCacheConfig(PREFER_L1));
     same!(out(|config| cu!(cuCtxGetCacheConfig(config)))?, PREFER_L1);
+    gives!(INVALID_VALUE, cuCtxSetCacheConfig(4));
     Ok(())
 }
 

@@ -69,6 +69,11 @@ pub const RULES: &[Rule] = &[
         "That holds for sources larger than a staging buffer too."
     ),
     rule!(
+        pinned_source_is_read_in_stream_order,
+        "API synchronization behavior, Memcpy, asynchronous",
+        "A page-locked source that changes before the copy's turn is copied as changed."
+    ),
+    rule!(
         registered_memory_counts_as_page_locked,
         "cuMemHostRegister",
         "A copy from registered memory does not wait."
@@ -259,6 +264,17 @@ fn synchronous_copies_ignore_non_blocking_streams(scene: &mut Scene) -> Outcome 
     scene.busy(stream)?;
     ok!(cuMemcpyDtoH_v2((&raw mut word).cast(), address, 4));
     holds!(is_busy(stream)?);
+    Ok(())
+}
+
+fn pinned_source_is_read_in_stream_order(scene: &mut Scene) -> Outcome {
+    let (stream, address, pinned) = (scene.stream()?, scene.device(64)?, scene.pinned(64)?);
+    pinned.fill(1);
+    scene.busy(stream)?;
+    ok!(cuMemcpyHtoDAsync_v2(address, pinned.pointer(), 64, stream));
+    pinned.fill(9);
+    holds!(is_busy(stream)?);
+    same!(scene.bytes(address, 64)?, vec![9; 64]);
     Ok(())
 }
 

@@ -70,6 +70,10 @@ fn descriptions_are_words(_: &mut Scene) -> Outcome {
         description(ILLEGAL_ADDRESS)?,
         "an illegal memory access was encountered".to_owned()
     );
+    same!(
+        description(LAUNCH_FAILED)?,
+        "unspecified launch failure".to_owned()
+    );
     Ok(())
 }
 

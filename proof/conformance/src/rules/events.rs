@@ -131,7 +131,9 @@ pub const RULES: &[Rule] = &[
 
 fn unknown_flags_are_refused(_: &mut Scene) -> Outcome {
     let mut event = 0;
-    gives!(INVALID_VALUE, cuEventCreate(&mut event, 0x100));
+    for flags in [8, 0x100] {
+        gives!(INVALID_VALUE, cuEventCreate(&mut event, flags));
+    }
     Ok(())
 }
 

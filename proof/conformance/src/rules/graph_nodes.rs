@@ -1,10 +1,12 @@
 //! What the nodes of a graph hold, and how it is changed before and after instantiation.
 
 use std::ffi::c_void;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::graph_launches::{add, copy_of, counting_graph, instantiate, new_graph, run, update};
+use super::graph_launches::{
+    add, copy_of, counting_graph, instantiate, new_graph, one_thread, run, update,
+};
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
 use crate::scene::{Scene, is_pending};
@@ -52,7 +54,32 @@ pub const RULES: &[Rule] = &[
     rule!(
         parameters_are_of_the_nodes_type,
         "cuGraphMemsetNodeGetParams",
-        "Asking a node of another type for memset parameters is refused."
+        "Asking a node of another type for parameters, or giving it some, is refused."
+    ),
+    rule!(
+        kernel_node_gives_back_its_arguments,
+        "cuGraphKernelNodeGetParams",
+        "A kernel node keeps copies of its arguments, and refuses parameters that no launch could have."
+    ),
+    rule!(
+        host_nodes_need_a_function,
+        "cuGraphAddHostNode",
+        "A host node without a function is refused."
+    ),
+    rule!(
+        event_nodes_need_an_event,
+        "cuGraphAddEventWaitNode",
+        "A wait or record node without an event is refused."
+    ),
+    rule!(
+        set_nodes_are_checked,
+        "cuGraphAddMemsetNode",
+        "A memset node needs elements, rows that fit into the pitch, and memory that is aligned and known (seen on an H200)."
+    ),
+    rule!(
+        nodes_are_added_by_their_type,
+        "cuGraphAddNode",
+        "One call adds nodes of every type; reserved fields are zero, and the type exists."
     ),
     rule!(
         executable_set_can_be_changed,
@@ -77,12 +104,22 @@ pub const RULES: &[Rule] = &[
     rule!(
         executable_child_can_be_changed,
         "cuGraphExecChildGraphNodeSetParams",
-        "A child of the same shape replaces the child in the executable."
+        "A child of the same shape replaces the child in the executable; one of another shape is refused."
+    ),
+    rule!(
+        executable_nodes_keep_their_kind,
+        "cuGraphExecMemcpyNodeSetParams",
+        "In an executable a memset keeps its number of dimensions, and a copy its direction."
+    ),
+    rule!(
+        empty_nodes_are_always_enabled,
+        "cuGraphNodeSetEnabled",
+        "Only kernels, copies and memsets can be disabled."
     ),
     rule!(
         priorities_are_not_reported,
         "cuGraphExecGetFlags",
-        "An executable graph does not report that it uses the priorities of its nodes (seen on an H200)."
+        "An executable graph reports automatic frees, but not that it uses the priorities of its nodes (seen on an H200)."
     ),
     rule!(
         device_launch_excludes_automatic_frees,
@@ -92,17 +129,17 @@ pub const RULES: &[Rule] = &[
     rule!(
         unknown_instantiation_flags_are_refused,
         "cuGraphInstantiate",
-        "Flags that do not exist are refused."
+        "Flags that do not exist are refused, and so is an upload without a stream."
     ),
     rule!(
-        update_names_a_changed_type,
-        "CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED",
-        "Updating from a graph whose node has another type fails, and says that the type changed."
+        update_takes_another_memset,
+        "cuGraphExecUpdate",
+        "An update may change a memset's address, value, width and element size."
     ),
     rule!(
-        update_names_a_changed_topology,
-        "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED",
-        "Updating from a graph with a node more fails, and says that the topology changed."
+        update_names_the_node,
+        "CUgraphExecUpdateResultInfo",
+        "A failed update says what differs and at which node of the new graph (seen on an H200)."
     ),
     rule!(
         update_takes_another_kernel,
@@ -302,10 +339,12 @@ fn event_nodes_give_back_their_events(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-fn parameters_are_of_the_nodes_type(_: &mut Scene) -> Outcome {
+fn parameters_are_of_the_nodes_type(scene: &mut Scene) -> Outcome {
     let (graph, mut kept) = (new_graph()?, set_of(0, 0));
     let node: Handle = out(|node| cu!(cuGraphAddEmptyNode(node, graph, null(), 0)))?;
     gives!(INVALID_VALUE, cuGraphMemsetNodeGetParams(node, &mut kept));
+    let copy = copy_of(scene.device(4)?, scene.pinned(4)?, 4);
+    gives!(INVALID_VALUE, cuGraphMemcpyNodeSetParams(node, &copy));
     ok!(cuGraphDestroy(graph));
     Ok(())
 }
@@ -390,20 +429,26 @@ fn executable_child_can_be_changed(scene: &mut Scene) -> Outcome {
     ));
     launch(executable)?;
     same!((scene.word(first)?, scene.word(second)?), (0, 1));
+    add(scene, children[1], &[], "count", &[&second])?;
+    gives!(
+        INVALID_VALUE,
+        cuGraphExecChildGraphNodeSetParams(executable, node, children[1])
+    );
     ok!(cuGraphDestroy(children[0]));
     ok!(cuGraphDestroy(children[1]));
     end(executable, graph)
 }
 
 fn priorities_are_not_reported(_: &mut Scene) -> Outcome {
-    /// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`.
+    /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `_USE_NODE_PRIORITY`.
+    const AUTO_FREE_ON_LAUNCH: u64 = 1;
     const USE_NODE_PRIORITY: u64 = 8;
-    for given in [0, USE_NODE_PRIORITY] {
+    for (given, expected) in [(0, 0), (USE_NODE_PRIORITY, 0), (AUTO_FREE_ON_LAUNCH, 1)] {
         let graph = new_graph()?;
         let executable: Handle =
             out(|executable| cu!(cuGraphInstantiateWithFlags(executable, graph, given)))?;
         let flags: u64 = out(|flags| cu!(cuGraphExecGetFlags(executable, flags)))?;
-        same!(flags, 0);
+        same!(flags, expected);
         end(executable, graph)?;
     }
     Ok(())
@@ -423,36 +468,17 @@ fn device_launch_excludes_automatic_frees(_: &mut Scene) -> Outcome {
 }
 
 fn unknown_instantiation_flags_are_refused(_: &mut Scene) -> Outcome {
+    /// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`, which needs `cuGraphInstantiateWithParams`.
+    const UPLOAD: u64 = 2;
     let (graph, mut executable) = (new_graph()?, 0);
-    gives!(
-        INVALID_VALUE,
-        cuGraphInstantiateWithFlags(&mut executable, graph, 1 << 40)
-    );
+    for flags in [UPLOAD, 16, 1 << 40] {
+        gives!(
+            INVALID_VALUE,
+            cuGraphInstantiateWithFlags(&mut executable, graph, flags)
+        );
+    }
     ok!(cuGraphDestroy(graph));
     Ok(())
-}
-
-fn update_names_a_changed_type(scene: &mut Scene) -> Outcome {
-    let address = scene.device(4)?;
-    let (graph, _, executable) = counting_graph(scene, address)?;
-    let other = new_graph()?;
-    add_set(scene, other, &set_of(address, 1))?;
-    let (code, info) = update(executable, other);
-    same!((code, info.result), (GRAPH_EXEC_UPDATE_FAILURE, 3));
-    ok!(cuGraphDestroy(other));
-    end(executable, graph)
-}
-
-fn update_names_a_changed_topology(scene: &mut Scene) -> Outcome {
-    let address = scene.device(4)?;
-    let (graph, _, executable) = counting_graph(scene, address)?;
-    let other = new_graph()?;
-    add(scene, other, &[], "count", &[&address])?;
-    add(scene, other, &[], "count", &[&address])?;
-    let (code, info) = update(executable, other);
-    same!((code, info.result), (GRAPH_EXEC_UPDATE_FAILURE, 2));
-    ok!(cuGraphDestroy(other));
-    end(executable, graph)
 }
 
 fn update_takes_another_kernel(scene: &mut Scene) -> Outcome {
@@ -503,4 +529,270 @@ fn original_is_not_found_in_another_graph(_: &mut Scene) -> Outcome {
     ok!(cuGraphDestroy(graph));
     ok!(cuGraphDestroy(other));
     Ok(())
+}
+
+fn kernel_node_gives_back_its_arguments(scene: &mut Scene) -> Outcome {
+    let (graph, address, value) = (new_graph()?, scene.device(4)?, 7_u32);
+    let node = add(scene, graph, &[], "store", &[&address, &value])?;
+    let mut kept = one_thread(0, &mut []);
+    ok!(cuGraphKernelNodeGetParams_v2(node, &mut kept));
+    same!(
+        (kept.grid, kept.block, kept.context),
+        ([1; 3], [1; 3], scene.context)
+    );
+    // SAFETY: the kernel has these two parameters, and the node owns copies of them.
+    let arguments = unsafe {
+        let pointers = kept.parameters;
+        (
+            (*pointers).cast::<u64>().read(),
+            (*pointers.add(1)).cast::<u32>().read(),
+        )
+    };
+    same!(arguments, (address, value));
+    kept.grid[0] = 0;
+    gives!(INVALID_VALUE, cuGraphKernelNodeSetParams_v2(node, &kept));
+    ok!(cuGraphDestroy(graph));
+    Ok(())
+}
+
+fn host_nodes_need_a_function(_: &mut Scene) -> Outcome {
+    let (graph, mut node) = (new_graph()?, 0);
+    let host = HostNodeParams {
+        function: None,
+        data: null_mut(),
+    };
+    gives!(
+        INVALID_VALUE,
+        cuGraphAddHostNode(&mut node, graph, null(), 0, &host)
+    );
+    ok!(cuGraphDestroy(graph));
+    Ok(())
+}
+
+fn event_nodes_need_an_event(_: &mut Scene) -> Outcome {
+    let (graph, mut node) = (new_graph()?, 0);
+    gives!(
+        INVALID_VALUE,
+        cuGraphAddEventWaitNode(&mut node, graph, null(), 0, 0)
+    );
+    gives!(
+        INVALID_VALUE,
+        cuGraphAddEventRecordNode(&mut node, graph, null(), 0, 0)
+    );
+    ok!(cuGraphDestroy(graph));
+    Ok(())
+}
+
+/// A memset of `width` bytes of one row.
+fn bytes_of(to: Address, value: u32, width: usize) -> MemsetNodeParams {
+    MemsetNodeParams {
+        element_bytes: 1,
+        width,
+        ..set_of(to, value)
+    }
+}
+
+/// Two rows of a memset's width, 64 bytes apart.
+fn two_rows(set: MemsetNodeParams) -> MemsetNodeParams {
+    MemsetNodeParams {
+        height: 2,
+        pitch: 64,
+        ..set
+    }
+}
+
+fn set_nodes_are_checked(scene: &mut Scene) -> Outcome {
+    let (graph, address, pinned) = (new_graph()?, scene.device(256)?, scene.pinned(64)?);
+    let good = bytes_of(address, 1, 16);
+    let narrow = MemsetNodeParams {
+        pitch: 8,
+        ..two_rows(good)
+    };
+    for (set, expected) in [
+        (good, SUCCESS),
+        (two_rows(good), SUCCESS),
+        (MemsetNodeParams { value: 300, ..good }, SUCCESS),
+        (bytes_of(pinned.address(), 1, 64), SUCCESS),
+        (bytes_of(address, 1, 0), INVALID_VALUE),
+        (MemsetNodeParams { height: 0, ..good }, INVALID_VALUE),
+        (
+            MemsetNodeParams {
+                element_bytes: 3,
+                ..good
+            },
+            INVALID_VALUE,
+        ),
+        (narrow, INVALID_VALUE),
+        (set_of(address + 1, 1), INVALID_VALUE),
+        (bytes_of(64, 1, 16), INVALID_VALUE),
+    ] {
+        let mut node = 0;
+        let code = cu!(cuGraphAddMemsetNode(
+            &mut node,
+            graph,
+            null(),
+            0,
+            &set,
+            scene.context
+        ));
+        same!((format!("{set:?}"), code), (format!("{set:?}"), expected));
+    }
+    ok!(cuGraphDestroy(graph));
+    Ok(())
+}
+
+fn nodes_are_added_by_their_type(scene: &mut Scene) -> Outcome {
+    /// `CU_GRAPH_NODE_TYPE_MEMSET` and `_EMPTY`.
+    const MEMSET: u64 = 2;
+    const EMPTY: u64 = 5;
+    let (graph, address) = (new_graph()?, scene.device(16)?);
+    let add = |words: &[u64]| {
+        let (mut node, mut parameters) = (0, [0; 32]);
+        parameters[..words.len()].copy_from_slice(words);
+        cu!(cuGraphAddNode_v2(
+            &mut node,
+            graph,
+            null(),
+            null(),
+            0,
+            &mut parameters
+        ))
+    };
+    // Address, pitch, value and element size, width, height, context.
+    let set = [
+        MEMSET,
+        0,
+        address,
+        0,
+        1 << 32 | 9,
+        16,
+        1,
+        scene.context as u64,
+    ];
+    same!((add(&[EMPTY]), add(&set)), (SUCCESS, SUCCESS));
+    same!(
+        (add(&[EMPTY, 1]), add(&[99])),
+        (INVALID_VALUE, INVALID_VALUE)
+    );
+    run(scene, graph)?;
+    same!(scene.bytes(address, 16)?, vec![9; 16]);
+    Ok(())
+}
+
+fn executable_nodes_keep_their_kind(scene: &mut Scene) -> Outcome {
+    let (graph, address, pinned) = (new_graph()?, scene.device(256)?, scene.pinned(4)?);
+    let good = bytes_of(address, 1, 16);
+    let set = add_set(scene, graph, &good)?;
+    let down = copy_of(address, pinned, 4);
+    let up = Memcpy3D {
+        from: down.to,
+        to: down.from,
+        ..down
+    };
+    let copy = add_copy(scene, graph, &down)?;
+    let executable = instantiate(graph)?;
+    for (node, other) in [
+        (set, bytes_of(address, 1, 0)),
+        (set, two_rows(good)),
+        (copy, good),
+    ] {
+        gives!(
+            INVALID_VALUE,
+            cuGraphExecMemsetNodeSetParams(executable, node, &other, scene.context)
+        );
+    }
+    gives!(
+        INVALID_VALUE,
+        cuGraphExecMemcpyNodeSetParams(executable, copy, &up, scene.context)
+    );
+    end(executable, graph)
+}
+
+fn empty_nodes_are_always_enabled(_: &mut Scene) -> Outcome {
+    let (graph, mut enabled) = (new_graph()?, 9);
+    let node: Handle = out(|node| cu!(cuGraphAddEmptyNode(node, graph, null(), 0)))?;
+    let executable = instantiate(graph)?;
+    gives!(INVALID_VALUE, cuGraphNodeSetEnabled(executable, node, 0));
+    gives!(
+        INVALID_VALUE,
+        cuGraphNodeGetEnabled(executable, node, &mut enabled)
+    );
+    end(executable, graph)
+}
+
+/// A memset and an empty node behind it.
+fn set_and_empty(scene: &Scene, set: &MemsetNodeParams) -> Outcome<(Handle, [Handle; 2])> {
+    let graph = new_graph()?;
+    let first = add_set(scene, graph, set)?;
+    let second = out(|node| cu!(cuGraphAddEmptyNode(node, graph, &first, 1)))?;
+    Ok((graph, [first, second]))
+}
+
+fn update_takes_another_memset(scene: &mut Scene) -> Outcome {
+    let address = scene.device(64)?;
+    let (graph, _) = set_and_empty(scene, &bytes_of(address, 1, 16))?;
+    let executable = instantiate(graph)?;
+    for (set, expected) in [
+        (
+            bytes_of(address + 8, 2, 32),
+            [vec![0; 8], vec![2; 32], vec![0; 24]].concat(),
+        ),
+        (set_of(address, 3), [vec![3, 0, 0, 0], vec![0; 60]].concat()),
+    ] {
+        let (other, _) = set_and_empty(scene, &set)?;
+        let (code, info) = update(executable, other);
+        same!((code, info.result, info.error_node), (SUCCESS, 0, 0));
+        ok!(cuMemsetD8_v2(address, 0, 64));
+        launch(executable)?;
+        same!(scene.bytes(address, 64)?, expected);
+        ok!(cuGraphDestroy(other));
+    }
+    end(executable, graph)
+}
+
+fn update_names_the_node(scene: &mut Scene) -> Outcome {
+    /// `CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED`, `_NODE_TYPE_CHANGED` and `_PARAMETERS_CHANGED`.
+    const TOPOLOGY: u32 = 2;
+    const TYPE: u32 = 3;
+    const PARAMETERS: u32 = 5;
+    let set = bytes_of(scene.device(256)?, 1, 16);
+    let (graph, _) = set_and_empty(scene, &set)?;
+    let executable = instantiate(graph)?;
+    let (more, _) = set_and_empty(scene, &set)?;
+    let _: Handle = out(|node| cu!(cuGraphAddEmptyNode(node, more, null(), 0)))?;
+    let (fewer, [_, second]) = set_and_empty(scene, &set)?;
+    ok!(cuGraphDestroyNode(second));
+    let (loose, [first, second]) = set_and_empty(scene, &set)?;
+    ok!(cuGraphRemoveDependencies_v2(
+        loose,
+        &first,
+        &second,
+        null(),
+        1
+    ));
+    let other_type = new_graph()?;
+    let empty: Handle = out(|node| cu!(cuGraphAddEmptyNode(node, other_type, null(), 0)))?;
+    let _: Handle = out(|node| cu!(cuGraphAddEmptyNode(node, other_type, &empty, 1)))?;
+    let (rows, [of_rows, _]) = set_and_empty(scene, &two_rows(set))?;
+    for (name, other, result, node) in [
+        ("a node more", more, TOPOLOGY, 0),
+        ("a node less", fewer, TOPOLOGY, 0),
+        ("an edge less", loose, TOPOLOGY, first),
+        ("another type", other_type, TYPE, empty),
+        ("a row more", rows, PARAMETERS, of_rows),
+    ] {
+        let (code, info) = update(executable, other);
+        same!(
+            (
+                name,
+                code,
+                info.result,
+                info.error_node,
+                info.error_from_node
+            ),
+            (name, GRAPH_EXEC_UPDATE_FAILURE, result, node, 0)
+        );
+        ok!(cuGraphDestroy(other));
+    }
+    end(executable, graph)
 }

@@ -2,6 +2,7 @@
 
 use std::ptr::{null, null_mut};
 
+use super::graph_launches::{copy_of, instantiate, new_graph};
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
 use crate::scene::Scene;
@@ -25,6 +26,11 @@ pub const RULES: &[Rule] = &[
         nodes_are_counted_without_a_buffer,
         "cuGraphGetNodes",
         "Without a buffer the call returns the number of nodes."
+    ),
+    rule!(
+        a_small_buffer_is_filled,
+        "cuGraphGetNodes",
+        "A buffer smaller than needed gets as many nodes as it has room for."
     ),
     rule!(
         rest_of_a_large_buffer_is_null,
@@ -67,9 +73,14 @@ pub const RULES: &[Rule] = &[
         "Removing an edge that does not exist is refused."
     ),
     rule!(
+        edges_join_two_nodes_of_the_graph,
+        "cuGraphAddDependencies",
+        "An edge from a node to itself, or to a node of another graph, is refused."
+    ),
+    rule!(
         a_cycle_is_refused,
-        "cuGraphInstantiate",
-        "Edges in a circle are refused, at the latest at instantiation."
+        "cuGraphInstantiateWithParams",
+        "A graph with edges in a circle is not instantiated, and the result says that its structure is invalid."
     ),
     rule!(
         dependencies_are_of_the_same_graph,
@@ -110,16 +121,13 @@ pub const RULES: &[Rule] = &[
 
 /// `CU_GRAPH_NODE_TYPE_*`.
 const KERNEL: u32 = 0;
+const MEMCPY: u32 = 1;
 const MEMSET: u32 = 2;
 const HOST: u32 = 3;
 const GRAPH: u32 = 4;
 const EMPTY: u32 = 5;
 const WAIT_EVENT: u32 = 6;
 const EVENT_RECORD: u32 = 7;
-
-fn new_graph() -> Outcome<Handle> {
-    out(|graph| cu!(cuGraphCreate(graph, 0)))
-}
 
 fn add(graph: Handle, after: &[Handle]) -> Outcome<Handle> {
     out(|node| {
@@ -170,6 +178,16 @@ fn nodes_are_counted_without_a_buffer(_: &mut Scene) -> Outcome {
     Ok(())
 }
 
+fn a_small_buffer_is_filled(_: &mut Scene) -> Outcome {
+    let (graph, mut found, mut count) = (new_graph()?, [9; 2], 1);
+    let nodes = [add(graph, &[])?, add(graph, &[])?];
+    ok!(cuGraphGetNodes(graph, found.as_mut_ptr(), &mut count));
+    same!((count, found[1]), (1, 9));
+    holds!(nodes.contains(&found[0]));
+    ok!(cuGraphDestroy(graph));
+    Ok(())
+}
+
 fn rest_of_a_large_buffer_is_null(_: &mut Scene) -> Outcome {
     let graph = new_graph()?;
     let mut nodes = [add(graph, &[])?, add(graph, &[])?];
@@ -214,12 +232,17 @@ fn nodes_know_their_type(scene: &mut Scene) -> Outcome {
         function: Some(nothing),
         data: null_mut(),
     };
+    let copy = copy_of(address, scene.pinned(64)?, 64);
     let context = scene.context;
-    let nodes: [(u32, Handle); 7] = [
+    let nodes: [(u32, Handle); 8] = [
         (EMPTY, add(graph, &[])?),
         (
             KERNEL,
             out(|node| cu!(cuGraphAddKernelNode_v2(node, graph, null(), 0, &kernel)))?,
+        ),
+        (
+            MEMCPY,
+            out(|node| cu!(cuGraphAddMemcpyNode(node, graph, null(), 0, &copy, context)))?,
         ),
         (
             MEMSET,
@@ -355,13 +378,42 @@ fn missing_edge_is_not_removed(_: &mut Scene) -> Outcome {
 }
 
 fn a_cycle_is_refused(_: &mut Scene) -> Outcome {
+    /// `CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE`.
+    const INVALID_STRUCTURE: u32 = 2;
     let (graph, first, second) = pair()?;
     same!(connect(graph, first, second), SUCCESS);
+    same!(connect(graph, second, first), SUCCESS);
     let mut executable = 0;
-    let refused = connect(graph, second, first) != SUCCESS
-        || cu!(cuGraphInstantiateWithFlags(&mut executable, graph, 0)) != SUCCESS;
+    gives!(
+        INVALID_VALUE,
+        cuGraphInstantiateWithFlags(&mut executable, graph, 0)
+    );
+    let mut parameters = GraphInstantiateParams {
+        flags: 0,
+        upload_stream: 0,
+        error_node: 0,
+        result: 77,
+    };
+    gives!(
+        INVALID_VALUE,
+        cuGraphInstantiateWithParams(&mut executable, graph, &mut parameters)
+    );
+    same!(parameters.result, INVALID_STRUCTURE);
+    same!(disconnect(graph, second, first), SUCCESS);
+    ok!(cuGraphExecDestroy(instantiate(graph)?));
     ok!(cuGraphDestroy(graph));
-    holds!(refused);
+    Ok(())
+}
+
+fn edges_join_two_nodes_of_the_graph(_: &mut Scene) -> Outcome {
+    let ((graph, first, second), other) = (pair()?, new_graph()?);
+    let foreign = add(other, &[])?;
+    for (from, to) in [(first, first), (first, foreign), (foreign, second)] {
+        same!(connect(graph, from, to), INVALID_VALUE);
+    }
+    same!(counts(graph)?, (2, 2, 0));
+    ok!(cuGraphDestroy(graph));
+    ok!(cuGraphDestroy(other));
     Ok(())
 }
 

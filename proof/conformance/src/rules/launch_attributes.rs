@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use crate::api::*;
 use crate::rule::{Failure, Outcome, Rule, out};
 use crate::scene::{BUSY, Scene, is_pending};
-use crate::{cu, holds, ok, rule, same};
+use crate::{cu, gives, holds, ok, rule, same};
 
 const FAMILY: &str = "launch_attributes";
 
@@ -72,6 +72,11 @@ pub const RULES: &[Rule] = &[
         "Blocks see clusters of the size that the attribute asks for."
     ),
     rule!(
+        blocks_know_their_rank,
+        "PTX ISA, %cluster_ctarank",
+        "The blocks of a cluster of four have the ranks 0 to 3, in the order of the grid."
+    ),
+    rule!(
         without_attribute_clusters_are_single,
         "PTX ISA, %cluster_nctarank",
         "Without the attribute a block is its own cluster."
@@ -89,7 +94,32 @@ pub const RULES: &[Rule] = &[
     rule!(
         sixteen_blocks_must_be_allowed,
         "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
-        "Clusters of more than eight blocks are refused unless the kernel allows them."
+        "Clusters of more than eight blocks are refused unless the kernel allows them, and then up to sixteen."
+    ),
+    rule!(
+        kernels_demand_their_clusters,
+        "PTX ISA, .reqnctapercluster",
+        "A kernel that names its cluster is launched in such clusters only, and the attributes cannot be set."
+    ),
+    rule!(
+        clusters_are_left_to_the_launch,
+        "PTX ISA, .explicitcluster",
+        "A kernel may demand that each launch names a cluster, and bound its size."
+    ),
+    rule!(
+        required_cluster_is_set_at_run_time,
+        "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH",
+        "A kernel whose required cluster is set is launched in such clusters."
+    ),
+    rule!(
+        wishes_change_nothing,
+        "CUlaunchAttributeID",
+        "Attributes about scheduling, memory domains and the carveout leave results alone."
+    ),
+    rule!(
+        largest_cluster_is_known,
+        "cuOccupancyMaxPotentialClusterSize",
+        "The largest cluster has eight blocks, and more when the kernel allows them."
     ),
     rule!(
         a_multicast_reaches_its_blocks,
@@ -104,7 +134,7 @@ pub const RULES: &[Rule] = &[
     rule!(
         clusters_fit_on_the_device,
         "cuOccupancyMaxActiveClusters",
-        "At least one cluster of two blocks fits on the device at once."
+        "At least one cluster of two blocks fits on the device at once; clusters that are too large have no number."
     ),
 ];
 
@@ -246,7 +276,9 @@ fn programmatic_event_waits_for_the_blocks(scene: &mut Scene) -> Outcome {
     let attributes = [recording(PROGRAMMATIC_EVENT, event, 0)];
     let nanoseconds = BUSY.as_nanos() as u64;
     same!(launch(function, nanoseconds, 2, &attributes), SUCCESS);
-    holds!(is_pending(event)?);
+    for _ in 0..100 {
+        holds!(is_pending(event)?);
+    }
     ok!(cuEventSynchronize(event));
     holds!(!is_pending(event)?);
     Ok(())
@@ -371,6 +403,113 @@ fn eight_blocks_are_portable(scene: &mut Scene) -> Outcome {
 fn sixteen_blocks_must_be_allowed(scene: &mut Scene) -> Outcome {
     let found = in_clusters(scene, "cluster_size", [16, 16])?;
     same!(found, (INVALID_CLUSTER_SIZE, 0));
+    let (function, address) = (cluster_kernel(scene, "cluster_size")?, scene.device(4)?);
+    ok!(cuFuncSetAttribute(function, NON_PORTABLE, 1));
+    same!(
+        out(|value| cu!(cuFuncGetAttribute(value, NON_PORTABLE, function)))?,
+        1
+    );
+    let launch = |cluster| {
+        launch(
+            function,
+            address,
+            32,
+            &[attribute(CLUSTER_DIMENSION, &[cluster, 1, 1])],
+        )
+    };
+    same!((launch(16), launch(32)), (SUCCESS, INVALID_CLUSTER_SIZE));
+    same!(scene.word(address)?, 32 * 32 * 16);
+    Ok(())
+}
+
+fn blocks_know_their_rank(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene, "rank")?, scene.device(32)?);
+    let clusters = [attribute(CLUSTER_DIMENSION, &[4, 1, 1])];
+    same!(launch(function, address, 8, &clusters), SUCCESS);
+    let ranks: Vec<u8> = [0, 1, 2, 3, 0, 1, 2, 3]
+        .map(|rank| [rank, 0, 0, 0])
+        .concat();
+    same!(scene.bytes(address, 32)?, ranks);
+    Ok(())
+}
+
+/// `CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET`, `_REQUIRED_CLUSTER_WIDTH`, `_HEIGHT`, `_DEPTH` and
+/// `_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
+const MUST_BE_SET: u32 = 10;
+const REQUIRED: [u32; 3] = [11, 12, 13];
+const NON_PORTABLE: u32 = 14;
+
+fn kernels_demand_their_clusters(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene, "in_pairs")?, scene.device(4)?);
+    for (attribute, expected) in REQUIRED.into_iter().zip([2, 1, 1]) {
+        same!(
+            out(|value| cu!(cuFuncGetAttribute(value, attribute, function)))?,
+            expected
+        );
+    }
+    gives!(NOT_PERMITTED, cuFuncSetAttribute(function, REQUIRED[0], 4));
+    let fours = [attribute(CLUSTER_DIMENSION, &[4, 1, 1])];
+    same!(launch(function, address, 3, &[]), INVALID_CLUSTER_SIZE);
+    same!(launch(function, address, 4, &fours), INVALID_CLUSTER_SIZE);
+    same!(launch(function, address, 4, &[]), SUCCESS);
+    same!(scene.word(address)?, 4 * 32 * 2);
+    Ok(())
+}
+
+fn clusters_are_left_to_the_launch(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene, "explicit")?, scene.device(4)?);
+    same!(
+        out(|value| cu!(cuFuncGetAttribute(value, MUST_BE_SET, function)))?,
+        1
+    );
+    let launch = |cluster| {
+        launch(
+            function,
+            address,
+            8,
+            &[attribute(CLUSTER_DIMENSION, &[cluster, 1, 1])],
+        )
+    };
+    same!((launch(4), launch(8)), (SUCCESS, INVALID_CLUSTER_SIZE));
+    same!(
+        self::launch(function, address, 8, &[]),
+        INVALID_CLUSTER_SIZE
+    );
+    Ok(())
+}
+
+fn required_cluster_is_set_at_run_time(scene: &mut Scene) -> Outcome {
+    let (function, address) = (cluster_kernel(scene, "cluster_size")?, scene.device(4)?);
+    for (attribute, value) in REQUIRED.into_iter().zip([2, 1, 1]) {
+        ok!(cuFuncSetAttribute(function, attribute, value));
+    }
+    same!(launch(function, address, 4, &[]), SUCCESS);
+    same!(scene.word(address)?, 4 * 32 * 2);
+    Ok(())
+}
+
+fn wishes_change_nothing(scene: &mut Scene) -> Outcome {
+    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`, `_PROGRAMMATIC_STREAM_SERIALIZATION`,
+    /// `_MEM_SYNC_DOMAIN_MAP`, `_MEM_SYNC_DOMAIN` and `_PREFERRED_SHARED_MEMORY_CARVEOUT`.
+    const WISHES: [(u32, &[u32]); 5] =
+        [(5, &[1]), (6, &[1]), (9, &[0x100]), (10, &[1]), (14, &[50])];
+    let (function, address) = (cluster_kernel(scene, "cluster_size")?, scene.device(4)?);
+    for (id, value) in WISHES {
+        let code = launch(function, address, 1, &[attribute(id, value)]);
+        same!((id, code), (id, SUCCESS));
+    }
+    same!(scene.word(address)?, 5 * 32);
+    Ok(())
+}
+
+fn largest_cluster_is_known(scene: &mut Scene) -> Outcome {
+    let function = cluster_kernel(scene, "cluster_size")?;
+    let config = configuration(1, &[]);
+    let largest =
+        || out::<i32>(|size| cu!(cuOccupancyMaxPotentialClusterSize(size, function, &config)));
+    same!(largest()?, 8);
+    ok!(cuFuncSetAttribute(function, NON_PORTABLE, 1));
+    holds!(largest()? > 8);
     Ok(())
 }
 
@@ -393,5 +532,15 @@ fn clusters_fit_on_the_device(scene: &mut Scene) -> Outcome {
     let clusters: i32 =
         out(|clusters| cu!(cuOccupancyMaxActiveClusters(clusters, function, &config)))?;
     holds!(clusters > 0);
+    let attributes = [attribute(CLUSTER_DIMENSION, &[16, 1, 1])];
+    let (config, mut none) = (configuration(16, &attributes), 9);
+    gives!(
+        INVALID_CLUSTER_SIZE,
+        cuOccupancyMaxActiveClusters(&mut none, function, &config)
+    );
+    gives!(
+        INVALID_VALUE,
+        cuOccupancyMaxActiveClusters(&mut none, function, std::ptr::null())
+    );
     Ok(())
 }

@@ -47,7 +47,12 @@ pub const RULES: &[Rule] = &[
     rule!(
         devices_differ,
         "cuDeviceGetUuid",
-        "Two devices have different UUIDs."
+        "Two devices have different UUIDs, and each is found by its bus identifier."
+    ),
+    rule!(
+        primary_contexts_are_of_their_device,
+        "cuDevicePrimaryCtxRetain",
+        "Each device has a primary context of its own, and counts its retains."
     ),
     rule!(
         contexts_are_of_their_device,
@@ -270,6 +275,33 @@ fn devices_differ(scene: &mut Scene) -> Outcome {
     let other = scene.other_device()?;
     let uuid = |device| out(|uuid: *mut [u8; 16]| cu!(cuDeviceGetUuid_v2(uuid, device)));
     holds!(uuid(scene.device)? != uuid(other)?);
+    for device in [scene.device, other] {
+        let (mut text, mut found) = ([0; 32], -1);
+        ok!(cuDeviceGetPCIBusId(text.as_mut_ptr(), 32, device));
+        ok!(cuDeviceGetByPCIBusId(&mut found, text.as_ptr()));
+        same!(found, device);
+    }
+    Ok(())
+}
+
+fn primary_contexts_are_of_their_device(scene: &mut Scene) -> Outcome {
+    let devices = [scene.device, scene.other_device()?];
+    let primary =
+        devices.map(|device| out(|context| cu!(cuDevicePrimaryCtxRetain(context, device))));
+    let [first, second]: [Outcome<Handle>; 2] = primary;
+    holds!(first? != second?);
+    let active = || -> Outcome<[i32; 2]> {
+        let (mut flags, mut active) = (0, [9; 2]);
+        for (device, active) in devices.into_iter().zip(&mut active) {
+            ok!(cuDevicePrimaryCtxGetState(device, &mut flags, active));
+        }
+        Ok(active)
+    };
+    same!(active()?, [1, 1]);
+    ok!(cuDevicePrimaryCtxRelease_v2(devices[0]));
+    same!(active()?, [0, 1]);
+    ok!(cuDevicePrimaryCtxRelease_v2(devices[1]));
+    same!(active()?, [0, 0]);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What text is PTX, and what a fat binary gives: forms that are rare in compilers' output.
 
 use std::ffi::c_void;
+use std::ptr::null_mut;
 
 use crate::api::*;
 use crate::rule::{Failure, Outcome, Rule, out};
@@ -70,6 +71,16 @@ pub const RULES: &[Rule] = &[
         ptx_is_found_in_a_fat_binary,
         "cuModuleLoadData",
         "A fat binary with PTX for several architectures is a module image, compressed or not."
+    ),
+    rule!(
+        fat_binary_is_loaded_from_a_file,
+        "cuModuleLoad",
+        "A file may hold a fat binary."
+    ),
+    rule!(
+        fat_binary_is_linked,
+        "CU_JIT_INPUT_FATBINARY",
+        "A fat binary is an input of a link."
     ),
     rule!(
         fat_binary_is_loaded_by_its_own_function,
@@ -328,10 +339,47 @@ fn added(scene: &mut Scene, module: Handle) -> Outcome<u32> {
 }
 
 fn ptx_is_found_in_a_fat_binary(scene: &mut Scene) -> Outcome {
-    for image in FAT_BINARIES {
+    /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR`.
+    const MAJOR: u32 = 75;
+    let newest = if scene.attribute(MAJOR)? >= 9 { 90 } else { 80 };
+    for (image, expected) in FAT_BINARIES.into_iter().zip([80, 80, newest]) {
         let module: Handle = out(|module| cu!(cuModuleLoadData(module, image.as_ptr().cast())))?;
-        holds!(added(scene, module)? >= 80);
+        same!(added(scene, module)?, expected);
     }
+    Ok(())
+}
+
+fn fat_binary_is_loaded_from_a_file(scene: &mut Scene) -> Outcome {
+    let path = std::env::temp_dir().join(format!("conformance-{}.fatbin", std::process::id()));
+    holds!(std::fs::write(&path, FAT_BINARIES[0]).is_ok());
+    let (name, mut module) = (c_string(&path.to_string_lossy()), 0);
+    let code = cu!(cuModuleLoad(&mut module, name.as_ptr()));
+    holds!(std::fs::remove_file(&path).is_ok());
+    same!(code, SUCCESS);
+    same!(added(scene, module)?, 80);
+    Ok(())
+}
+
+fn fat_binary_is_linked(scene: &mut Scene) -> Outcome {
+    /// `CU_JIT_INPUT_FATBINARY`.
+    const INPUT_FATBINARY: u32 = 2;
+    let (binary, none) = (FAT_BINARIES[0], null_mut());
+    let state: Handle = out(|state| cu!(cuLinkCreate_v2(0, null_mut(), null_mut(), state)))?;
+    ok!(cuLinkAddData_v2(
+        state,
+        INPUT_FATBINARY,
+        binary.as_ptr().cast_mut().cast(),
+        binary.len(),
+        c"add".as_ptr(),
+        0,
+        null_mut(),
+        null_mut()
+    ));
+    let (mut image, mut bytes) = (none, 0);
+    ok!(cuLinkComplete(state, &mut image, &mut bytes));
+    let module: Handle = out(|module| cu!(cuModuleLoadData(module, image)))?;
+    ok!(cuLinkDestroy(state));
+    same!(added(scene, module)?, 80);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Memsets.
 
 use crate::api::*;
-use crate::rule::{Outcome, Rule};
+use crate::rule::{Failure, Outcome, Rule};
 use crate::scene::{Scene, is_busy};
 use crate::{gives, holds, ok, rule, same};
 
@@ -53,6 +53,11 @@ pub const RULES: &[Rule] = &[
         null_is_refused,
         "cuMemsetD8",
         "Setting at a null address is refused."
+    ),
+    rule!(
+        pageable_memory_is_not_set,
+        "cuMemsetD8",
+        "Setting pageable memory is refused unless the device reaches that."
     ),
     rule!(
         sets_must_stay_inside,
@@ -152,6 +157,20 @@ fn zero_elements_are_set_in_vain(scene: &mut Scene) -> Outcome {
 
 fn null_is_refused(_: &mut Scene) -> Outcome {
     gives!(INVALID_VALUE, cuMemsetD8_v2(0, 1, 4));
+    Ok(())
+}
+
+fn pageable_memory_is_not_set(scene: &mut Scene) -> Outcome {
+    /// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
+    const PAGEABLE_MEMORY_ACCESS: u32 = 88;
+    if scene.attribute(PAGEABLE_MEMORY_ACCESS)? != 0 {
+        return Err(Failure::skipped("the device reaches pageable memory"));
+    }
+    let mut bytes = [0_u8; 64];
+    gives!(
+        INVALID_VALUE,
+        cuMemsetD8_v2(bytes.as_mut_ptr() as Address, 5, 64)
+    );
     Ok(())
 }
 

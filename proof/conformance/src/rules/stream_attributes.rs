@@ -20,6 +20,16 @@ pub const RULES: &[Rule] = &[
         "The attribute priority is the stream's priority."
     ),
     rule!(
+        memory_domain_is_kept,
+        "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN",
+        "A stream's kernels are in the default domain until another is set."
+    ),
+    rule!(
+        values_must_exist,
+        "cuStreamSetAttribute",
+        "Numbers that are no policy and no domain are refused, and so are attributes of launches alone."
+    ),
+    rule!(
         unknown_attribute_is_refused,
         "cuStreamGetAttribute",
         "A number that is no attribute is refused."
@@ -86,6 +96,43 @@ fn priority_is_an_attribute(_: &mut Scene) -> Outcome {
         out(|priority| cu!(cuStreamGetPriority(stream, priority)))?,
         0
     );
+    Ok(())
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN`.
+const MEMORY_DOMAIN: u32 = 10;
+
+fn memory_domain_is_kept(scene: &mut Scene) -> Outcome {
+    let (stream, copy) = (scene.stream()?, scene.stream()?);
+    same!(get(stream, MEMORY_DOMAIN)?, 0);
+    set(stream, MEMORY_DOMAIN, 1)?;
+    ok!(cuStreamCopyAttributes(copy, stream));
+    same!(
+        (get(stream, MEMORY_DOMAIN)?, get(copy, MEMORY_DOMAIN)?),
+        (1, 1)
+    );
+    Ok(())
+}
+
+fn values_must_exist(scene: &mut Scene) -> Outcome {
+    /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE` and `_CLUSTER_DIMENSION`.
+    const COOPERATIVE: u32 = 2;
+    const CLUSTER_DIMENSION: u32 = 4;
+    let stream = scene.stream()?;
+    for (attribute, value) in [
+        (SYNCHRONIZATION_POLICY, 0),
+        (MEMORY_DOMAIN, 2),
+        (COOPERATIVE, 1),
+        (CLUSTER_DIMENSION, 1),
+        (1000, 0),
+    ] {
+        let code = cu!(cuStreamSetAttribute(
+            stream,
+            attribute,
+            &[value, 0, 0, 0, 0, 0, 0, 0]
+        ));
+        same!((attribute, code), (attribute, INVALID_VALUE));
+    }
     Ok(())
 }
 
