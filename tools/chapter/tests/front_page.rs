@@ -23,6 +23,15 @@ fn the_readme_is_short() {
     assert!(lines <= LINES, "{lines} lines");
 }
 
+#[test]
+fn the_picture_is_there() {
+    let readme = read("README.md");
+    let pictures = readme.split(" src=\"").skip(1);
+    let pictures: Vec<&str> = pictures.filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(pictures.len(), 1, "{pictures:?}");
+    assert!(read(pictures[0]).contains("racy"), "{pictures:?}");
+}
+
 /// The examples in the chapter's order.
 fn examples() -> Vec<String> {
     let mut targets = Command::new(env!("CARGO_BIN_EXE_chapter"));
@@ -41,13 +50,12 @@ fn the_lessons_are_listed_in_their_order_with_the_questions_of_their_programs() 
         let question = program.lines().next().unwrap();
         let question = question.strip_prefix("//! ").unwrap_or_default();
         assert!(question.ends_with('?'), "{name}/src/main.rs: {question}");
-        format!("| {place} | [`{name}`]({name}/README.md) | {question} |\n")
+        format!("{place}. [`{name}`]({name}/README.md): {question}\n")
     });
-    let rows: String = rows.collect();
-    let table = format!("\n| | program | question |\n|---|---|---|\n{rows}\n");
+    let list = format!("\n{}\n", rows.collect::<String>());
     assert!(
-        read("README.md").contains(&table),
-        "README.md lacks:\n{table}"
+        read("README.md").contains(&list),
+        "README.md lacks:\n{list}"
     );
 }
 
@@ -103,7 +111,7 @@ fn every_count_in_the_readme_is_right() {
     let rest = readme.replace(measured, "");
     // What is in fences is the programs', and the list of lessons has a test of its own.
     let prose = markdown::prose(&rest).concat();
-    let is_lesson = |line: &&str| line.contains("/README.md) | ");
+    let is_lesson = |line: &&str| line.contains("/README.md): ");
     let prose: Vec<&str> = prose.lines().filter(|line| !is_lesson(line)).collect();
     assert_eq!(
         wrong_counts(&prose.join("\n"), &counts()),
@@ -143,18 +151,19 @@ fn without_the_line_the_program_prints_the_report_of_the_readme() {
         .windows(2)
         .find(is_code)
         .expect("a line and a report");
-    let (line, shown) = (pair[0].text, pair[1].text);
+    let (line, shown) = (pair[0].text.trim(), pair[1].text);
 
     let source = "basic_streams/src/bin/raw.rs";
     let program = read(source);
-    let number = 1 + program
-        .lines()
-        .position(|own| own == line.trim_end())
-        .expect(line);
+    let numbers = (1..).zip(program.lines());
+    let number = numbers.filter(|(_, own)| own.trim() == line);
+    let [(number, line)] = number.collect::<Vec<_>>()[..] else {
+        panic!("{source} does not have this line once: {line}");
+    };
     let link = format!("Delete line {number} of [`{source}`]({source}#L{number})");
     assert!(readme.contains(&link), "README.md lacks: {link}");
 
-    let (code, said) = Broken::without(source, &program, line).run();
+    let (code, said) = Broken::without(source, &program, &format!("{line}\n")).run();
     assert_eq!(code, Some(1), "{said}");
     let printed = wrapped(&said);
     if printed == shown {
