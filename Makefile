@@ -27,11 +27,14 @@ book-check: ## build the book, and compare it with the programs
 	$(CARGO) test --quiet --locked -p chapter-book
 	scripts/check-book
 
-# Where the last command fails after an intended change: cargo chapter run --device software --update-expectations
+# Where the last command but one fails after an intended change: cargo chapter run --device software --update-expectations
 test: ## run every test, and all lessons on the software GPU
-	SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
+	mkdir -p target
+	rm -f target/left-out
+	LEFT_OUT=$(CURDIR)/target/left-out SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p chapter-results --features schema --test schema
 	$(CARGO) chapter run --device software --races fail --strict
+	@scripts/left-out target/left-out
 
 labs: ## verify the labs: exercises, solutions, wrong solutions
 	$(CARGO) lab verify

@@ -2,7 +2,7 @@
 # Runs on a machine with an NVIDIA GPU: every example, the checks of the kernels' results, and, if nvcc is
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. All output goes to results/.
 #
-#   run.sh [STEP..]      all steps, or those named: examples chapter figures labs conformance twins sanitizer software calibrate compare
+#   run.sh [STEP..]      all steps, or those named: examples chapter figures raw labs conformance twins sanitizer software calibrate compare
 #
 # ROUNDS sets how often twins starts each program in Rust and in C++; the default is 5.
 set -uo pipefail
@@ -11,7 +11,7 @@ results=${RESULTS:-results}
 mkdir -p "$results"
 failed=()
 skipped=()
-all=(examples chapter figures labs conformance twins sanitizer software calibrate compare)
+all=(examples chapter figures raw labs conformance twins sanitizer software calibrate compare)
 
 step() { # name, command..
     local name=$1
@@ -53,6 +53,14 @@ figures() {
         # shellcheck disable=SC2086
         step "$name" "bin/$example" --device nvidia $arguments </dev/null
     done < <(declared run)
+}
+
+# The programs of one file.
+raw() {
+    local program
+    for program in bin/raw*; do
+        CUDA_DRIVER=nvidia step "$(basename "$program")" "$program" </dev/null
+    done
 }
 
 # Each lab's solution has full points on this GPU, by the limits for GPUs.
@@ -117,27 +125,35 @@ software() { step basic_streams_software bin/basic_streams --device software --j
 # A profile of this GPU.
 calibrate() { step calibrate bin/calibrate --device nvidia --contention --out "$results/calibrated.toml" --force; }
 
-# Modelled against measured: the software GPU with the profile just written, beside this GPU, three times. For an H200
-# also the model as it is shipped, which is what is judged.
+# The options of both sides of `compare`, which thus do the same work: as much data as a GPU gets, in a fixed number of pieces where a
+# program would choose one by measuring.
+same_work=(--gpu-sizes --chunks 8)
+
+# Modelled against measured: this GPU, three times, beside the software GPU with the profile just written and, if this GPU has one, with
+# the profile that is shipped.
 compare() {
-    local measured=() size name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
+    local run name measured=()
+    name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
     for run in 1 2 3; do
-        step "measured_$run" bin/basic_streams --device nvidia --json "$results/measured_$run.json" || true
-        [ ! -f "$results/measured_$run.json" ] || measured+=("$results/measured_$run.json")
+        rm -f "$results/measured_$run.json"
+        step "measured_$run" bin/basic_streams --device nvidia "${same_work[@]}" --json "$results/measured_$run.json"
+        measured+=("$results/measured_$run.json")
     done
     [ -f "$results/calibrated.toml" ] || calibrate
-    modelled calibrated "$results/calibrated.toml"
-    bin/calibrate compare "${measured[@]}" --modelled "$results/modelled_calibrated.json" >"$results/compare_calibrated.txt" 2>&1
+    compare_with calibrated "$results/calibrated.toml"
     case $name in
-    *H200*)
-        modelled h200 h200
-        step compare_h200 bin/calibrate compare "${measured[@]}" --modelled "$results/modelled_h200.json"
-        ;;
+    "NVIDIA H200") compare_with h200 h200 ;;
+    "NVIDIA H100 80GB HBM3") compare_with h100 h100 ;;
+    *) skipped+=("compare with a shipped profile (none was compared with a GPU of the name '$name')") ;;
     esac
 }
 
-modelled() { # name, profile
-    step "modelled_$1" bin/basic_streams --device software --gpu "$2" --races off --json "$results/modelled_$1.json"
+# Two parts are shown and not judged: in cpu-overlap the host computes, in pinned it copies pageable memory, and no profile is of its CPU.
+compare_with() { # name, profile
+    rm -f "$results/modelled_$1.json"
+    step "modelled_$1" bin/basic_streams --device software --gpu "$2" --races off "${same_work[@]}" --json "$results/modelled_$1.json"
+    step "compare_$1" bin/calibrate compare "${measured[@]}" --modelled "$results/modelled_$1.json" \
+        --not-judged cpu-overlap --not-judged pinned
 }
 
 for name in "$@"; do

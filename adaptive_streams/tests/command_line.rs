@@ -26,3 +26,8 @@ fn requests_that_cannot_be_met_are_usage_errors() {
         (&["--part", "controller", "--streams", "2"], "--streams"),
     ]);
 }
+
+#[test]
+fn raw_adaptive_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_adaptive"), include_str!("../README.md"));
+}

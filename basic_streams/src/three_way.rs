@@ -178,6 +178,7 @@ fn compare(
     let outcomes = part.compare_bounded(group, plan, pipeline, &mut alone, variants)?;
     let stages = alone.stages().or_whole(whole);
     part.show_bounded(&outcomes, &stages, alone.disturbed_link());
+    part.say_what_bounds_are_made_of(&stages, chunks);
 
     // Filling and draining takes the time of a chunk. Less data takes the host longer to enqueue than the device to copy.
     let least = 0.5 * (1.0 - 1.0 / chunks as f64);

@@ -201,3 +201,15 @@ fn what_a_launcher_says_must_make_sense() {
     let (_, err) = said(program(&[]).env("RANK", "2").env("WORLD_SIZE", "2"), 2);
     assert!(err.contains("rank 2 of 2 processes"), "{err}");
 }
+
+#[test]
+fn raw_gpus_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_gpus"), include_str!("../README.md"));
+}
+
+#[test]
+fn raw_gpus_says_that_one_gpu_is_not_enough() {
+    let one = [("SOFTWARE_GPU_COUNT", "1")];
+    let program = env!("CARGO_BIN_EXE_raw_gpus");
+    lesson_tests::raw_lacks(program, &one, "needs 2 GPUs, and 1 can be used");
+}

@@ -24,3 +24,8 @@ fn requests_that_cannot_be_met_are_usage_errors() {
         (&["--part", "circular-wait", "--iterations", "2"], "--iterations: part circular-wait"),
     ]);
 }
+
+#[test]
+fn raw_timing_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_timing"), include_str!("../README.md"));
+}

@@ -32,3 +32,8 @@ fn other_gpus_have_other_limits_and_the_predictions_follow() {
         assert_eq!(code(&output), Some(0), "{gpu}");
     }
 }
+
+#[test]
+fn raw_exhaustion_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_exhaustion"), include_str!("../README.md"));
+}

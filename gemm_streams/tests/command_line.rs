@@ -1,6 +1,6 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
-use lesson_tests::{Lesson, code, fits_80_columns, text};
+use lesson_tests::{Lesson, code, text};
 
 const LESSON: Lesson =
     Lesson { program: env!("CARGO_BIN_EXE_gemm_streams"), readme: include_str!("../README.md") };
@@ -35,4 +35,18 @@ fn a_gpu_whose_tensor_cores_lack_the_instructions_is_told_so() {
         assert_eq!(code(&output), Some(3));
         assert!(text(&output.stderr).contains(lacks));
     }
+}
+
+#[test]
+fn raw_gemm_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_gemm"), include_str!("../README.md"));
+}
+
+#[test]
+fn raw_gemm_names_what_an_older_gpu_lacks() {
+    lesson_tests::raw_lacks(
+        env!("CARGO_BIN_EXE_raw_gemm"),
+        &[("SOFTWARE_GPU", "t4")],
+        "compute capability 8.0",
+    );
 }

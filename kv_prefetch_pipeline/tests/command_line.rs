@@ -1,6 +1,6 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
-use lesson_tests::{Lesson, code, fits_80_columns, text};
+use lesson_tests::{Lesson, code, text};
 
 const LESSON: Lesson = Lesson {
     program: env!("CARGO_BIN_EXE_kv_prefetch_pipeline"),

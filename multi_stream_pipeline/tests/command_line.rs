@@ -113,3 +113,8 @@ fn senseless_requests_are_usage_errors() {
         assert!(error.contains(named), "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn raw_pipeline_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_pipeline"), include_str!("../README.md"));
+}

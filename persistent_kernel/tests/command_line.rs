@@ -1,6 +1,6 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
-use lesson_tests::{Lesson, code, fits_80_columns, text};
+use lesson_tests::{Lesson, code, text};
 
 const LESSON: Lesson = Lesson {
     program: env!("CARGO_BIN_EXE_persistent_kernel"),
@@ -34,4 +34,9 @@ fn a_gpu_without_dependent_launches_is_told_so() {
     assert!(text(&output.stderr).contains("compute capability 9.0"));
     let output = LESSON.run(&["--gpu", "t4", "--part", "residency"]);
     assert_eq!(code(&output), Some(0));
+}
+
+#[test]
+fn raw_steps_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_steps"), include_str!("../README.md"));
 }

@@ -133,3 +133,24 @@ fn the_readme_shows_what_is_printed() {
         "README.md shows another output: put this one into it: {printed}"
     );
 }
+
+#[test]
+fn raw_hazard_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_hazard"), include_str!("../README.md"));
+}
+
+#[test]
+fn the_racy_program_of_one_file_is_wrong_and_reported() {
+    let program = env!("CARGO_BIN_EXE_raw_hazard");
+    let racy = lesson_tests::run_raw(program, &["racy"]);
+    assert_eq!(lesson_tests::code(&racy), Some(1));
+    let said = lesson_tests::text(&racy.stdout);
+    assert!(!said.is_empty() && include_str!("../README.md").contains(&said));
+    let reported = lesson_tests::text(&racy.stderr);
+    for words in ["software GPU: race: the copy of", "missing: ", "Error: warm-up: "] {
+        assert!(reported.contains(words), "{words}");
+    }
+    let other = lesson_tests::run_raw(program, &["other"]);
+    assert_eq!(lesson_tests::code(&other), Some(2));
+    assert!(lesson_tests::text(&other.stderr).contains("`racy`"));
+}

@@ -108,3 +108,8 @@ fn requests_that_make_no_sense_are_usage_errors() {
         assert!(error.contains(named), "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn raw_pool_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_pool"), include_str!("../README.md"));
+}

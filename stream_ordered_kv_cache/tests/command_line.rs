@@ -54,3 +54,8 @@ fn requests_that_cannot_be_met_are_usage_errors() {
         (&["--iterations", "0"], "0"),
     ]);
 }
+
+#[test]
+fn raw_kv_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_kv"), include_str!("../README.md"));
+}

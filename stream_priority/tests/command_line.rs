@@ -29,3 +29,8 @@ fn a_gpu_with_other_multiprocessors_is_filled_as_well() {
     let output = LESSON.run(&["--gpu", "t4", "--part", "urgent"]);
     assert_eq!(code(&output), Some(0));
 }
+
+#[test]
+fn raw_priority_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_priority"), include_str!("../README.md"));
+}

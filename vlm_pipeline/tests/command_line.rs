@@ -18,3 +18,8 @@ fn requests_that_cannot_be_met_are_usage_errors() {
         (&["--part", "images", "--size", "1MiB"], "--size"),
     ]);
 }
+
+#[test]
+fn raw_vision_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_vision"), include_str!("../README.md"));
+}

@@ -1,6 +1,6 @@
 //! What the program says and how it ends, on a machine without a GPU.
 
-use lesson_tests::{Lesson, code, fits_80_columns, text};
+use lesson_tests::{Lesson, code, text};
 
 const LESSON: Lesson = Lesson {
     program: env!("CARGO_BIN_EXE_warp_specialized_cluster"),
@@ -33,4 +33,18 @@ fn a_gpu_without_clusters_is_told_so() {
         assert_eq!(code(&output), Some(3));
         assert!(text(&output.stderr).contains("compute capability 9.0"));
     }
+}
+
+#[test]
+fn raw_cluster_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_cluster"), include_str!("../README.md"));
+}
+
+#[test]
+fn raw_cluster_names_what_an_older_gpu_lacks() {
+    lesson_tests::raw_lacks(
+        env!("CARGO_BIN_EXE_raw_cluster"),
+        &[("SOFTWARE_GPU", "a100")],
+        "compute capability 9.0",
+    );
 }

@@ -13,16 +13,17 @@ use crate::table::Table;
 use crate::units;
 
 impl Part<'_> {
-    /// Predicts what a pipeline of copies in, kernels and copies out takes, with a short kernel and with a long one.
+    /// Predicts what a pipeline of copies in, kernels and copies out takes, with a short kernel and with a long one. The stages were
+    /// timed in one piece.
     pub fn predict_pipelines(&mut self, short: &Stages, long: &Stages) {
         let [sum, bound] = [Overlap::None, Overlap::Duplex]
             .map(|overlap| [short, long].map(|stages| units::time(stages.bound(overlap))));
         self.predict(format!(
-            "Alone: copies in {}, copies out {}, both directions together {};\n\
+            "Alone, in one piece: copies in {}, copies out {}, both directions together {};\n\
              a short kernel {}, a long one {}. One stream takes the sum of the stages,\n\
              {} or {}, however many chunks there are. Three streams take the bound,\n\
              {} or {}, plus 1/C of (sum - bound) to fill and drain a pipeline of C chunks,\n\
-             plus the start of each copy, which counts the more, the smaller the chunks are.",
+             plus the start of each copy, which matters more as chunks shrink.",
             units::time(short.copy_in),
             units::time(short.copy_out),
             units::time(short.both_copies),
@@ -53,6 +54,26 @@ impl Part<'_> {
             };
             self.claim_not_below_bound(outcome, stages, overlap, disturbed);
         }
+    }
+
+    /// Prints the stages that the bounds of a table are made of: those of this many chunks, or of one piece where
+    /// [`Stages::or_whole`] found that to be shorter.
+    pub fn say_what_bounds_are_made_of(&mut self, stages: &Stages, chunks: usize) {
+        let (alone, together) = match chunks {
+            1 => ("in one piece".to_owned(), String::new()),
+            _ => (
+                format!("in one piece or in {chunks} chunks, whichever takes less"),
+                format!(", in {chunks} chunks"),
+            ),
+        };
+        self.say(format!(
+            "These bounds time each stage {alone}: copies in {}, kernels {}, copies out {}; \
+             both directions together{together}: {}.",
+            units::time(stages.copy_in),
+            units::time(stages.kernel),
+            units::time(stages.copy_out),
+            units::time(stages.both_copies),
+        ));
     }
 
     /// Claims that the least time is not below what the stages allow, but for [`NOISE`]: if it is, the measurement is wrong.

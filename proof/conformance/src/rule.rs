@@ -71,7 +71,7 @@ pub enum Reason {
         /// Its version, as `cuDriverGetVersion` returns it.
         version: i32,
     },
-    /// The device lacks a property: a sentence.
+    /// A property of the device, such as the lack of a function: a sentence.
     Device(&'static str),
     /// Anything else. No machine explains it, so the run fails.
     Unexpected(String),
@@ -123,7 +123,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// The rule is skipped since the device lacks a property: `sentence` says which.
+    /// The rule is skipped because of a property of the device: `sentence` says which.
     pub fn device(sentence: &'static str) -> Self {
         Self::Skipped(Reason::Device(sentence))
     }

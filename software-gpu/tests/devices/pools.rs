@@ -1,10 +1,29 @@
 //! Pools of several devices.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
 
+use crate::driver_support::copies::{Copy2D, DEVICE, Side2D, copy_2d, copy_2d_async};
 use crate::driver_support::*;
 use crate::pool_support::*;
-use software_gpu::driver::entry_point;
+use software_gpu::driver::{entry_point, last_fault};
+
+const ILLEGAL_ADDRESS: Error = 700;
+
+/// Stores 7 at an address.
+const STORE: &str = "
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry store(.param .u64 to)
+{
+    .reg .u64 %a;
+    .reg .u32 %v;
+    ld.param.u64 %a, [to];
+    mov.u32 %v, 7;
+    st.global.u32 [%a], %v;
+    ret;
+}
+";
 
 /// A context and a stream on each of two devices; that of the first one is current.
 struct Pair {
@@ -53,6 +72,109 @@ fn pool_on(device: c_int) -> Pool {
         ..Properties::device()
     })
     .expect("cuMemPoolCreate")
+}
+
+fn give_access(pool: Pool, device: c_int, flags: c_uint) -> Result<(), Error> {
+    let access: [c_int; 3] = [1, device, flags as c_int];
+    cu!(cuMemPoolSetAccess(pool.0 => Handle, access.as_ptr() => *const c_int, 1 => usize))
+}
+
+/// A kernel's fault names the memory and the call that gives access to it: `cuMemPoolSetAccess` for a pool's memory,
+/// `cuCtxEnablePeerAccess` for other memory.
+#[test]
+fn a_fault_in_memory_of_another_device_names_the_call_that_gives_access() {
+    for of_pool in [true, false] {
+        let pair = Pair::new();
+        let pool = pool_on(1);
+        if of_pool {
+            let peer = pair.contexts[1];
+            cu!(cuCtxEnablePeerAccess(peer => Handle, 0 => c_uint)).unwrap();
+        }
+        let memory = match of_pool {
+            true => pool.allocate(512, pair.streams[1]).unwrap(),
+            false => pair.on(1).allocate(512).unwrap(),
+        };
+        let module = pair.on(0).module(STORE).unwrap();
+        let store = pair.driver.function(module, "store").unwrap();
+        let address = memory + 8;
+        pair.driver
+            .launch(store, 1, 1, pair.streams[0], &[&address])
+            .unwrap();
+        let outcome = pair.driver.stream_synchronize(pair.streams[0]);
+        assert_eq!(outcome, Err(ILLEGAL_ADDRESS));
+        let expected = match of_pool {
+            true => {
+                "in memory of another device, to which the kernel's device has no access\n  \
+                 it lies at offset 8 of an allocation of 512 bytes of a memory pool of device 1: cuMemPoolSetAccess gives \
+                 device 0 access to the pool, cuCtxEnablePeerAccess does not"
+            }
+            false => {
+                "in memory of another device, to which the kernel's device has no access\n  \
+                 it lies in memory of device 1: cuCtxEnablePeerAccess gives a context of device 0 access to it"
+            }
+        };
+        let text = last_fault().unwrap();
+        assert!(text.ends_with(expected), "{text}");
+        pair.on(1);
+        if of_pool {
+            free(memory, pair.streams[1]).unwrap();
+            pair.on(1).synchronize().unwrap();
+        }
+        pool.destroy().unwrap();
+    }
+}
+
+/// Copies and memsets in a stream reach a pool of another device once the pool grants access. The context of the stream
+/// decides, not the current one. Conformance has the calls that a GPU was asked about.
+#[test]
+fn memsets_and_copies_to_a_pool_need_its_access() {
+    let pair = Pair::new();
+    let pool = pool_on(1);
+    let [own_stream, other_stream] = pair.streams;
+    let memory = pool.allocate(512, other_stream).unwrap();
+    pair.on(1).stream_synchronize(other_stream).unwrap();
+    let own = pair.on(0).allocate(512).unwrap();
+    let host = [0_u8; 512];
+    let at_host = host.as_ptr();
+    let row = |device| Side2D {
+        memory_type: DEVICE,
+        device,
+        pitch: 512,
+        ..Side2D::default()
+    };
+    let rectangle = Copy2D {
+        from: row(memory),
+        to: row(own),
+        width: 512,
+        height: 1,
+    };
+    type Call<'a> = &'a dyn Fn() -> Result<(), Error>;
+    let denied: [Call<'_>; 6] = [
+        &|| cu!(cuMemcpyHtoD_v2(memory => Address, at_host => *const u8, 512 => usize)),
+        &|| cu!(cuMemcpyHtoDAsync_v2(memory => Address, at_host => *const u8, 512 => usize, own_stream => Handle)),
+        &|| cu!(cuMemsetD8_v2(memory => Address, 1 => u8, 512 => usize)),
+        &|| cu!(cuMemsetD8Async(memory => Address, 1 => u8, 512 => usize, own_stream => Handle)),
+        &|| copy_2d(&rectangle),
+        &|| copy_2d_async(&rectangle, own_stream),
+    ];
+    let always: [Call<'_>; 2] = [
+        &|| cu!(cuMemsetD8Async(memory => Address, 1 => u8, 512 => usize, other_stream => Handle)),
+        &|| cu!(cuMemcpyHtoDAsync_v2(memory => Address, at_host => *const u8, 512 => usize, other_stream => Handle)),
+    ];
+    for (granted, expected) in [(false, Err(INVALID_VALUE)), (true, Ok(()))] {
+        if granted {
+            give_access(pool, 0, 3).unwrap();
+        }
+        let always = always.iter().map(|call| (call, Ok(())));
+        let all = always.chain(denied.iter().map(|call| (call, expected)));
+        for (number, (call, expected)) in all.enumerate() {
+            assert_eq!(call(), expected, "access granted: {granted}, call {number}");
+            pair.synchronize();
+        }
+    }
+    free(memory, other_stream).unwrap();
+    pair.synchronize();
+    pool.destroy().unwrap();
 }
 
 /// An event orders streams of two devices, and so the reuse of memory between them.

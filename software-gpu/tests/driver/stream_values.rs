@@ -71,3 +71,19 @@ fn a_flag_that_the_host_has_reset_orders_again() {
     a_flag_for_the_second_time(1);
     a_flag_for_the_second_time(200);
 }
+
+/// A GPU may perform the operations before the one that is refused, and may find out later that an address is none.
+#[test]
+fn a_batch_that_is_refused_does_nothing() {
+    let driver = Driver::new();
+    let (memory, stream) = (driver.allocate(8).unwrap(), driver.stream(0));
+    driver.fill(memory, 0, 8);
+    // A write of 32 bits, and a wait with a condition that does not exist.
+    let operations = [[2, memory, 5, 0, 0, 0], [1, memory, 1, 9, 0, 0]];
+    let refused = cu!(cuStreamBatchMemOp_v2(
+        stream => Handle, 2 => c_uint, operations.as_ptr() => *const [u64; 6], 0 => c_uint,
+    ));
+    assert_eq!(refused, Err(INVALID_VALUE));
+    assert_eq!(wait(stream, memory + 8, 0, EQ), Err(INVALID_VALUE));
+    assert_eq!(driver.read(memory, 8), [0; 8]);
+}

@@ -1,8 +1,9 @@
 //! Where the documentation is silent: what the software GPU does.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
 use crate::driver_support::*;
+use crate::pool_support::Pool;
 use software_gpu::driver::entry_point;
 
 /// Handles of objects that were destroyed, or that never were.
@@ -29,6 +30,79 @@ fn stale_handles_are_refused() {
     assert_eq!(driver.stream_query(stream), Err(INVALID_HANDLE));
     assert_eq!(driver.event_query(event), Err(INVALID_HANDLE));
     assert_eq!(cu!(cuCtxSetCurrent(other => Handle)), Err(INVALID_CONTEXT));
+}
+
+/// The same for objects of the other kinds: contexts as peers, modules, libraries, links and pools.
+#[test]
+fn handles_of_what_is_gone_are_refused() {
+    let driver = Driver::new();
+    let text = CString::new(include_str!("../driver_support/kernels.ptx")).expect("no zero inside");
+    let image = text.as_ptr();
+    let module = driver.module(text.to_str().unwrap()).unwrap();
+    let function = driver.function(module, "bounded").unwrap();
+    let (stream, pool) = (driver.stream(0), Pool::new());
+    let (mut library, mut kernel, mut link) = (0, 0, 0);
+    let none = std::ptr::null::<c_void>();
+    cu!(cuLibraryLoadData(
+        &mut library => *mut Handle, image => *const c_char, none => *const c_void, none => *const c_void, 0 => c_uint,
+        none => *const c_void, none => *const c_void, 0 => c_uint,
+    ))
+    .unwrap();
+    let name = c"bounded".as_ptr();
+    let find = |library: Handle, kernel: &mut Handle| cu!(cuLibraryGetKernel(kernel => *mut Handle, library => Handle, name => *const c_char));
+    find(library, &mut kernel).unwrap();
+    cu!(cuLinkCreate_v2(0 => c_uint, none => *const c_void, none => *const c_void, &mut link => *mut Handle)).unwrap();
+    let context = driver.context_on(0);
+    for result in [
+        cu!(cuCtxDestroy_v2(context => Handle)),
+        cu!(cuStreamDestroy_v2(stream => Handle)),
+        cu!(cuModuleUnload(module => Handle)),
+        cu!(cuLibraryUnload(library => Handle)),
+        cu!(cuLinkDestroy(link => Handle)),
+        pool.destroy(),
+    ] {
+        assert_eq!(result, Ok(()));
+    }
+    driver.set_current(driver.context);
+    let (mut out, mut address) = (0, 0_u64);
+    for (number, (result, error)) in [
+        (
+            cu!(cuCtxEnablePeerAccess(context => Handle, 0 => c_uint)),
+            INVALID_CONTEXT,
+        ),
+        (
+            cu!(cuCtxDisablePeerAccess(context => Handle)),
+            INVALID_CONTEXT,
+        ),
+        (
+            cu!(cuStreamWriteValue32_v2(stream => Handle, 0 => u64, 0 => u32, 0 => c_uint)),
+            INVALID_HANDLE,
+        ),
+        (driver.function(module, "bounded").map(drop), INVALID_HANDLE),
+        (driver.launch(function, 1, 1, 0, &[]), INVALID_HANDLE),
+        (cu!(cuFuncLoad(function => Handle)), INVALID_HANDLE),
+        (find(library, &mut kernel), INVALID_HANDLE),
+        (
+            cu!(cuKernelGetFunction(&mut out => *mut Handle, kernel => Handle)),
+            INVALID_HANDLE,
+        ),
+        (cu!(cuLinkDestroy(link => Handle)), INVALID_HANDLE),
+        (
+            cu!(cuLinkComplete(link => Handle, &mut address => *mut u64, &mut out => *mut usize)),
+            INVALID_HANDLE,
+        ),
+        (pool.trim(0), INVALID_VALUE),
+        (
+            cu!(cuDeviceSetMemPool(0 => c_int, pool.0 => Handle)),
+            INVALID_VALUE,
+        ),
+        (pool.allocate(4, 0).map(drop), INVALID_VALUE),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!((number, result), (number, Err(error)));
+    }
 }
 
 /// A priority that is set as an attribute is clamped as one that a stream is created with.

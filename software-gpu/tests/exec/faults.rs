@@ -40,6 +40,24 @@ fn an_access_out_of_bounds_names_thread_and_allocation() {
     );
 }
 
+/// The first word of the store is the last one of the allocation.
+#[test]
+fn an_access_across_the_end_names_the_allocation_that_it_begins_in() {
+    let module =
+        load(&kernel("", "st.global.v2.u32 [%out+392], {%i, %i};")).expect("is understood");
+    let mut device = Device::new();
+    let out = device.upload(&[0_u32; 99]);
+    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let fault = device
+        .run(&module, "test", launch(1, 1), &parameters)
+        .expect_err("a word too far");
+    let text = fault.to_string();
+    let expected = format!(
+        "; it begins at offset 392 of an allocation of 396 bytes at {out:#x} and ends behind it"
+    );
+    assert!(text.ends_with(&expected), "{text}");
+}
+
 /// The fault of a kernel for one block of 64 threads.
 fn fault(body: &str) -> Fault {
     run("", body, 64, &[0; 64]).expect_err("fails")

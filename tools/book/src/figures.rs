@@ -22,6 +22,9 @@ pub struct Figure {
     pub part: String,
     /// The variants that are drawn, by the names that the program prints, in this order.
     pub variants: Vec<String>,
+    /// Whether it is as narrow as a phone: streams only, and the first sentence of each finding.
+    #[serde(default)]
+    pub narrow: bool,
 }
 
 #[derive(Deserialize)]
@@ -77,7 +80,11 @@ impl Figure {
             "--",
             "timeline",
         ]);
-        run(drawing.arg(&json).arg("--svg").arg(&svg))?;
+        drawing.arg(&json).arg("--svg").arg(&svg);
+        if self.narrow {
+            drawing.arg("--narrow");
+        }
+        run(&mut drawing)?;
         fs::read_to_string(&svg).with_context(|| format!("cannot read {}", svg.display()))
     }
 
@@ -141,6 +148,7 @@ mod tests {
             program: "g".into(),
             part: "p".into(),
             variants: variants.iter().map(|&id| id.to_owned()).collect(),
+            narrow: false,
         };
         let chosen: Value =
             serde_json::from_str(&figure(&["c", "a"]).chosen(run).unwrap()).unwrap();

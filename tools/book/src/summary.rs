@@ -30,6 +30,17 @@ pub fn read() -> Result<Vec<Page>> {
         .collect()
 }
 
+/// The chapters: what stands between the introduction and the reference.
+///
+/// # Errors
+/// A page cannot be read.
+pub fn chapters() -> Result<Vec<Page>> {
+    let pages = read()?.into_iter().skip(1);
+    Ok(pages
+        .take_while(|page| page.path != "nothing-overlaps.md")
+        .collect())
+}
+
 fn text(path: &str) -> Result<String> {
     fs::read_to_string(pages().join(path)).with_context(|| format!("cannot read book/src/{path}"))
 }
@@ -39,18 +50,11 @@ mod tests {
     use super::*;
     use crate::workspace;
 
-    /// The chapters: what stands between the introduction and the reference.
-    fn chapters() -> Vec<Page> {
-        let chapters = read().unwrap().into_iter().skip(1);
-        chapters
-            .take_while(|page| page.path != "nothing-overlaps.md")
-            .collect()
-    }
-
     #[test]
     fn a_chapter_asks_a_question_shows_a_timeline_and_ends_with_exercises() {
-        assert!(chapters().len() >= 12);
-        for Page { path, text } in chapters() {
+        let chapters = chapters().unwrap();
+        assert!(chapters.len() >= 12);
+        for Page { path, text } in chapters {
             let question = |line: &str| line.starts_with("# ") && line.ends_with('?');
             assert!(
                 text.lines().next().is_some_and(question),

@@ -69,6 +69,18 @@ fn a_page_a_picture_and_a_trace_are_written() {
 }
 
 #[test]
+fn a_picture_is_narrow_on_request_and_only_a_picture() {
+    let folder = folder();
+    let (code, said) = timeline(folder.path(), "measured.json --svg p.svg --narrow");
+    assert_eq!(code, 0, "{said}");
+    let picture = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+    assert!(picture.contains("viewBox=\"0 0 400 "), "{picture}");
+    let (code, said) = timeline(folder.path(), "measured.json --narrow --html p.html");
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("--svg"), "{said}");
+}
+
+#[test]
 fn one_variant_of_two_files_is_a_prediction_above_a_measurement() {
     let folder = folder();
     let arguments = "measured.json --beside modelled.json --variant three~streams --svg p.svg";

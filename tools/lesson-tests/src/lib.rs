@@ -79,6 +79,45 @@ pub fn one_core(mut command: Command) -> Output {
         .expect("the program starts")
 }
 
+/// A program of one file on the software GPU, with races as failures and with these variables.
+fn raw(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_remove("SOFTWARE_GPU")
+        .env("CUDA_DRIVER", "software")
+        .env("SOFTWARE_GPU_RACES", "fail")
+        .envs(variables.iter().copied());
+    command
+}
+
+/// What a program of one file prints and how it ends with these arguments.
+pub fn run_raw(program: &str, arguments: &[&str]) -> Output {
+    one_core(raw(program, arguments, &[]))
+}
+
+/// A program of one file holds on the software GPU without a report, and the README shows what it prints. The README's text is of
+/// all cores, and this run has one.
+#[track_caller]
+pub fn raw_shows(program: &str, readme: &str) {
+    let output = run_raw(program, &[]);
+    assert_eq!(code(&output), Some(0));
+    assert_eq!(text(&output.stderr), "");
+    let printed = text(&output.stdout);
+    assert!(
+        !printed.is_empty() && readme.contains(&printed),
+        "README.md shows another output: put the one above into it"
+    );
+}
+
+/// A program of one file ends with exit code 3 where these variables make a device that lacks what it needs, and names it.
+#[track_caller]
+pub fn raw_lacks(program: &str, variables: &[(&str, &str)], named: &str) {
+    let output = one_core(raw(program, &[], variables));
+    assert_eq!(code(&output), Some(3));
+    assert!(text(&output.stderr).contains(named));
+}
+
 /// No line is longer than 80 characters.
 #[track_caller]
 pub fn fits_80_columns(said: &str) {

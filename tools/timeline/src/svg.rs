@@ -18,8 +18,24 @@ use std::fmt::Write;
 pub(crate) use text::escape;
 use text::number;
 
-/// How wide a picture is, in its own units.
-pub const WIDTH: f64 = 1000.0;
+/// How wide a picture is and how much it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// 1000 wide: engines, streams and host threads, and the whole text of each finding.
+    Whole,
+    /// 400 wide, so that a phone shows its letters in a readable size: streams, and the first sentence of each finding.
+    Narrow,
+}
+
+impl Form {
+    /// The width in the picture's own units.
+    fn width(self) -> f64 {
+        match self {
+            Self::Whole => 1000.0,
+            Self::Narrow => 400.0,
+        }
+    }
+}
 
 /// A recording and what is written above it.
 #[derive(Clone, Copy, Debug)]
@@ -31,16 +47,16 @@ pub struct Chart<'a> {
 }
 
 /// Draws one recording, or several below one another on the same scale.
-pub fn draw(charts: &[Chart<'_>]) -> String {
-    let frame = Frame::of(charts);
+pub fn draw(charts: &[Chart<'_>], form: Form) -> String {
+    let frame = Frame::of(charts, form);
     let mut body = String::new();
     let mut y = layout::MARGIN;
     for chart in charts {
         y = chart::draw(&mut body, &frame, chart, y);
     }
-    y = legend(&mut body, charts, y);
+    y = legend(&mut body, charts, form, y);
     let titles: Vec<&str> = charts.iter().map(|chart| chart.title).collect();
-    let (width, height) = (number(WIDTH), number(y + layout::MARGIN));
+    let (width, height) = (number(form.width()), number(y + layout::MARGIN));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"timeline\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>\n{}{}</style>\n<defs>\
@@ -54,7 +70,7 @@ pub fn draw(charts: &[Chart<'_>]) -> String {
 }
 
 /// What the colours and signs mean, as far as the charts have them.
-fn legend(out: &mut String, charts: &[Chart<'_>], y: f64) -> f64 {
+fn legend(out: &mut String, charts: &[Chart<'_>], form: Form, mut y: f64) -> f64 {
     let any = |which: &dyn Fn(&Recording) -> bool| charts.iter().any(|c| which(c.recording));
     let mut entries: Vec<(String, String)> = Vec::new();
     for engine in Engine::ALL {
@@ -62,10 +78,11 @@ fn legend(out: &mut String, charts: &[Chart<'_>], y: f64) -> f64 {
             entries.push((class(engine).to_owned(), engine.to_string()));
         }
     }
-    if any(&|r| !r.ranges.is_empty()) {
+    let whole = form == Form::Whole;
+    if whole && any(&|r| !r.ranges.is_empty()) {
         entries.push(("range".to_owned(), "phase of the host".to_owned()));
     }
-    if any(&|r| !crate::overlap::overlapped(r).is_empty()) {
+    if whole && any(&|r| !crate::overlap::overlapped(r).is_empty()) {
         entries.push(("overlap".to_owned(), "two or more engines busy".to_owned()));
     }
     if entries.is_empty() {
@@ -85,9 +102,13 @@ fn legend(out: &mut String, charts: &[Chart<'_>], y: f64) -> f64 {
         x += 17.0 + text::width(&label) + 18.0;
     }
     if any(&|r| !r.dependencies.is_empty()) {
+        let label = "waited for through an event";
+        if x + 22.0 + text::width(label) > form.width() {
+            (x, y) = (layout::MARGIN, y + 18.0);
+        }
         let _ = writeln!(
             out,
-            "<path class=\"arrow\" d=\"M{} {}h16\" marker-end=\"url(#timeline-arrow)\"/><text class=\"quiet\" x=\"{}\" y=\"{}\">waited for through an event</text>",
+            "<path class=\"arrow\" d=\"M{} {}h16\" marker-end=\"url(#timeline-arrow)\"/><text class=\"quiet\" x=\"{}\" y=\"{}\">{label}</text>",
             number(x),
             number(y + 6.0),
             number(x + 22.0),

@@ -5,13 +5,13 @@
 mod testing;
 
 use chapter_results::intervals::{Engine, Recording};
-use chapter_timeline::svg::{Chart, draw};
+use chapter_timeline::svg::{Chart, Form, draw};
 use proptest::prelude::*;
 use testing::{interval, recording, three_way};
 
 fn picture(recording: &Recording) -> String {
     let title = "three streams, modelled";
-    draw(&[Chart { title, recording }])
+    draw(&[Chart { title, recording }], Form::Whole)
 }
 
 /// The picture without its style, which would hide the rest of a snapshot's changes.
@@ -24,6 +24,16 @@ fn without_style(svg: &str) -> String {
 #[test]
 fn a_recording_with_everything() {
     insta::assert_snapshot!(without_style(&picture(&three_way())));
+}
+
+#[test]
+fn a_narrow_picture_has_the_streams_and_the_first_sentences() {
+    let (recording, title) = (&three_way(), "three streams, modelled");
+    let svg = draw(&[Chart { title, recording }], Form::Narrow);
+    insta::assert_snapshot!(without_style(&svg));
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let width = document.root_element().attribute("width");
+    assert_eq!(width, Some("400"));
 }
 
 #[test]
@@ -46,16 +56,19 @@ fn two_recordings_share_one_scale() {
         three_way(),
         recording(vec![interval(Engine::Kernel, "compute", 0, 35_500)]),
     );
-    let svg = draw(&[
-        Chart {
-            title: "predicted",
-            recording: &short,
-        },
-        Chart {
-            title: "measured",
-            recording: &long,
-        },
-    ]);
+    let svg = draw(
+        &[
+            Chart {
+                title: "predicted",
+                recording: &short,
+            },
+            Chart {
+                title: "measured",
+                recording: &long,
+            },
+        ],
+        Form::Whole,
+    );
     let document = roxmltree::Document::parse(&svg).unwrap();
     let widths = |class: &str| -> Vec<f64> {
         let rects = document

@@ -15,7 +15,7 @@ pub const RULES: &[Rule] = &[
     rule!(trap_reaches_other_streams, "CUDA_ERROR_LAUNCH_FAILED",
         "A trap in one stream is reported by a query and by a synchronisation of another.").in_process(),
     rule!(trap_reaches_the_legacy_copy, "CUDA_ERROR_LAUNCH_FAILED",
-        "A synchronous copy behind a trap returns its error and brings no bytes.").in_process(),
+        "A synchronous copy behind a trap returns its error; neither it nor an asynchronous one brings bytes.").in_process(),
     rule!(nothing_is_launched_any_more, "CUDA_ERROR_LAUNCH_FAILED",
         "After a failed kernel launches and copies are refused with its error.").in_process(),
     rule!(nothing_is_freed_any_more, "CUDA_ERROR_LAUNCH_FAILED",
@@ -53,13 +53,16 @@ fn trap_reaches_other_streams(scene: &mut Scene) -> Outcome {
 }
 
 fn trap_reaches_the_legacy_copy(scene: &mut Scene) -> Outcome {
-    let (address, mut word) = (scene.device(4)?, 5_u32);
+    let (address, mut word, pinned) = (scene.device(4)?, 5_u32, scene.pinned(4)?);
+    ok!(cuMemsetD32_v2(address, 7, 1));
     scene.launch("trap", 0, &[])?;
+    // The failure may be known already.
+    let _ = cu!(cuMemcpyDtoHAsync_v2(pinned.pointer(), address, 4, 0));
     gives!(
         LAUNCH_FAILED,
         cuMemcpyDtoH_v2((&raw mut word).cast(), address, 4)
     );
-    same!(word, 5);
+    same!((word, pinned.word()), (5, 0));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use super::module_loading::with_file;
 use crate::api::*;
 use crate::rule::{Outcome, Rule, out};
 use crate::scene::{PTX, Scene, c_string};
-use crate::{cu, holds, ok, rule, same};
+use crate::{cu, gives, holds, ok, rule, same};
 
 const FAMILY: &str = "links";
 
@@ -29,6 +29,8 @@ pub const RULES: &[Rule] = &[
         "A symbol that two texts define is an error, at the latest when the link is completed."),
     rule!(wrong_ptx_is_refused, "cuLinkAddData", "PTX with an error in it is refused when it is added."),
     rule!(unknown_kind_of_input_is_refused, "cuLinkAddData", "A number that is no kind of input is refused."),
+    rule!(a_place_a_context_and_known_options_are_needed, "cuLinkCreate",
+        "A link without a place for its handle, without a context or with an unknown option is refused."),
     rule!(log_says_what_is_wrong, "CU_JIT_ERROR_LOG_BUFFER",
         "A buffer for the error log receives text when PTX does not compile."),
     rule!(log_stays_in_its_buffer, "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",
@@ -242,6 +244,23 @@ fn unknown_kind_of_input_is_refused(_: &mut Scene) -> Outcome {
     let state = create()?;
     same!(add(state, 99, PTX), INVALID_VALUE);
     ok!(cuLinkDestroy(state));
+    Ok(())
+}
+
+fn a_place_a_context_and_known_options_are_needed(_: &mut Scene) -> Outcome {
+    let (mut state, mut option, mut value) = (0, 1000, null_mut());
+    gives!(
+        INVALID_VALUE,
+        cuLinkCreate_v2(0, null_mut(), null_mut(), null_mut())
+    );
+    gives!(
+        INVALID_VALUE,
+        cuLinkCreate_v2(1, &mut option, &mut value, &mut state)
+    );
+    let own: Handle = out(|context| cu!(cuCtxPopCurrent_v2(context)))?;
+    let code = cu!(cuLinkCreate_v2(0, null_mut(), null_mut(), &mut state));
+    ok!(cuCtxPushCurrent_v2(own));
+    same!(code, INVALID_CONTEXT);
     Ok(())
 }
 

@@ -16,6 +16,7 @@ pub const RULES: &[Rule] = &[
         "A context cannot enable access to another context of its own device."),
     rule!(peers_are_devices, "cuDeviceCanAccessPeer", "Asking about a device that does not exist is refused."),
     rule!(copies_between_contexts, "cuMemcpyPeer", "cuMemcpyPeer copies between two contexts of one device; both are needed."),
+    rule!(copies_between_contexts_stay_inside, "cuMemcpyPeer", "A copy between contexts that leaves its allocation is refused."),
     rule!(boxes_between_contexts, "cuMemcpy3DPeer", "A box is copied between contexts, and the bytes around it stay."),
     rule!(synchronous_copies_take_their_turn, "cuMemcpyPeer",
         "cuMemcpyPeer comes after the earlier work of both contexts' streams, and before their later work."),
@@ -43,13 +44,15 @@ pub const RULES: &[Rule] = &[
     rule!(streams_are_of_their_device, "cuLaunchKernel", "A kernel of one device is not launched in a stream of another."),
     rule!(pool_grants_access, "cuMemPoolSetAccess",
         "A pool is accessed by another device from when it grants that until it takes that back."),
-    rule!(granted_pools_are_reached, "cuMemPoolSetAccess",
-        "A kernel stores into a pool of another device that has granted access, without access between contexts."),
-    rule!(access_opens_no_pools, "cuMemPoolSetAccess",
-        "Access between contexts does not let a kernel store into a pool that has not granted access.").in_process(),
     rule!(streams_device_serves, "cuMemAllocAsync",
         "Memory is taken from the pool of the stream's device, whichever context is current."),
     rule!(a_device_takes_its_own_pools, "cuDeviceSetMemPool", "A pool of another device cannot be a device's current pool."),
+    rule!(copies_need_the_pools_access, "cuMemPoolSetAccess",
+        "Until a pool grants a device access, copies of its contexts from the pool's memory are refused."),
+    rule!(peer_copies_need_no_access_to_pools, "cuMemcpyPeer",
+        "cuMemcpyPeer and cuMemcpyPeerAsync copy from a pool that does not grant access."),
+    rule!(copies_reach_pools_that_grant_access, "cuMemPoolSetAccess",
+        "When a pool grants a device access, copies of its contexts reach the pool's memory."),
     rule!(without_access_kernels_fail, "cuCtxEnablePeerAccess",
         "Without access enabled a kernel that stores into the memory of another device fails.").in_process(),
     rule!(disabled_access_ends, "cuCtxDisablePeerAccess",
@@ -124,6 +127,16 @@ fn copies_between_contexts(scene: &mut Scene) -> Outcome {
     ok!(cuMemcpyPeer(to, scene.context, from, other, 0));
     ok!(cuCtxDestroy_v2(other));
     same!(scene.word(to)?, 61);
+    Ok(())
+}
+
+fn copies_between_contexts_stay_inside(scene: &mut Scene) -> Outcome {
+    /// So much that no allocator rounds up to more.
+    const LARGE: usize = 32 << 20;
+    let (from, to, own) = (scene.device(LARGE)?, scene.device(LARGE)?, scene.context);
+    let end = LARGE as u64 - 32;
+    gives!(INVALID_VALUE, cuMemcpyPeer(to + end, own, from, own, 64));
+    gives!(INVALID_VALUE, cuMemcpyPeer(to, own, from + end, own, 64));
     Ok(())
 }
 
@@ -396,52 +409,6 @@ fn pool_grants_access(scene: &mut Scene) -> Outcome {
     })
 }
 
-/// Hands `body` memory of a pool of the second device, which has granted the first one access or not.
-fn with_memory_of_a_pool(
-    scene: &mut Scene,
-    granted: bool,
-    body: impl FnOnce(&mut Scene, Handle, Address) -> Outcome,
-) -> Outcome {
-    let location = |id| MemLocation { kind: 1, id };
-    with_peer(scene, |scene, other| {
-        let mut properties = super::pools::properties(scene);
-        properties.location = location(scene.other_device()?);
-        let pool = out(|pool| cu!(cuMemPoolCreate(pool, &properties)))?;
-        if granted {
-            let access = MemAccessDesc {
-                location: location(scene.device),
-                flags: 3,
-            };
-            ok!(cuMemPoolSetAccess(pool, &access, 1));
-        }
-        let address = super::pools::allocate(pool, 512)?;
-        ok!(cuStreamSynchronize(0));
-        body(scene, other, address)?;
-        super::pools::free(address)?;
-        ok!(cuMemPoolDestroy(pool));
-        Ok(())
-    })
-}
-
-fn granted_pools_are_reached(scene: &mut Scene) -> Outcome {
-    with_memory_of_a_pool(scene, true, |scene, _, address| {
-        at_home(scene, |scene| scene.store(address, 69, 0))?;
-        same!(at_home(scene, |scene| scene.word(address))?, 69);
-        Ok(())
-    })
-}
-
-fn access_opens_no_pools(scene: &mut Scene) -> Outcome {
-    with_memory_of_a_pool(scene, false, |scene, other, address| {
-        at_home(scene, |scene| {
-            ok!(cuCtxEnablePeerAccess(other, 0));
-            scene.store(address, 70, 0)?;
-            gives!(ILLEGAL_ADDRESS, cuCtxSynchronize());
-            Ok(())
-        })
-    })
-}
-
 fn streams_device_serves(scene: &mut Scene) -> Outcome {
     /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
     const DEVICE_ORDINAL: u32 = 9;
@@ -463,6 +430,77 @@ fn a_device_takes_its_own_pools(scene: &mut Scene) -> Outcome {
     let other = scene.other_device()?;
     super::pools::with_pool(scene, |_, pool| {
         gives!(INVALID_VALUE, cuDeviceSetMemPool(other, pool));
+        Ok(())
+    })
+}
+
+/// Hands `body` one word of a pool of the scene's device, 67. A context on the second device is current meanwhile.
+fn with_foreign_pool(
+    scene: &mut Scene,
+    body: impl FnOnce(&mut Scene, Handle, [Handle; 2], Address) -> Outcome,
+) -> Outcome {
+    with_peer(scene, |scene, other| {
+        super::pools::with_pool(scene, |scene, pool| {
+            let contexts = [scene.context, other];
+            let address = at_home(scene, |_| {
+                let address = super::pools::allocate(pool, 4)?;
+                ok!(cuMemsetD32_v2(address, 67, 1));
+                ok!(cuCtxSynchronize());
+                Ok(address)
+            })?;
+            body(scene, pool, contexts, address)?;
+            ok!(cuCtxSynchronize());
+            at_home(scene, |_| super::pools::free(address))
+        })
+    })
+}
+
+/// Lets the second device read and write the memory of a pool.
+fn grant(scene: &Scene, pool: Handle) -> Outcome {
+    let granted = MemAccessDesc {
+        location: MemLocation {
+            kind: 1,
+            id: scene.other_device()?,
+        },
+        flags: 3,
+    };
+    ok!(cuMemPoolSetAccess(pool, &granted, 1));
+    Ok(())
+}
+
+fn copies_need_the_pools_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, _, from| {
+        let (to, stream, host) = (scene.device(4)?, scene.stream()?, scene.pinned(4)?);
+        gives!(INVALID_VALUE, cuMemcpyDtoD_v2(to, from, 4));
+        gives!(INVALID_VALUE, cuMemcpy(to, from, 4));
+        gives!(INVALID_VALUE, cuMemcpyAsync(to, from, 4, stream));
+        gives!(INVALID_VALUE, cuMemcpyDtoH_v2(host.pointer(), from, 4));
+        gives!(
+            INVALID_VALUE,
+            cuMemcpyDtoHAsync_v2(host.pointer(), from, 4, stream)
+        );
+        Ok(())
+    })
+}
+
+fn peer_copies_need_no_access_to_pools(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, [home, other], from| {
+        let (first, second, stream) = (scene.device(4)?, scene.device(4)?, scene.stream()?);
+        ok!(cuMemcpyPeer(first, other, from, home, 4));
+        ok!(cuMemcpyPeerAsync(second, other, from, home, 4, stream));
+        same!((scene.word(first)?, scene.word(second)?), (67, 67));
+        Ok(())
+    })
+}
+
+fn copies_reach_pools_that_grant_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, pool, _, from| {
+        grant(scene, pool)?;
+        let (to, stream) = (scene.device(8)?, scene.stream()?);
+        ok!(cuMemcpyDtoD_v2(to, from, 4));
+        ok!(cuMemcpyAsync(to + 4, from, 4, stream));
+        same!((scene.word(to)?, scene.word(to + 4)?), (67, 67));
+        same!(scene.word(from)?, 67);
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! What a memory pool refuses, whose access it takes, and when freed memory is reused.
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use super::memory::{RANGE_SIZE, RANGE_START, attribute};
 use super::pools::{MIB, RELEASE_THRESHOLD, REUSE, allocate, free, properties, set, with_pool};
@@ -16,12 +16,14 @@ const FAMILY: &str = "pool_limits";
 pub const RULES: &[Rule] = &[
     rule!(pool_of_no_device_is_refused, "cuMemPoolCreate", "A pool on a device that does not exist is refused."),
     rule!(location_must_have_a_kind, "cuMemPoolCreate", "A pool at a location without a kind is refused."),
-    rule!(a_place_for_the_pool_is_needed, "cuMemPoolCreate", "Creating a pool without a place for its handle is refused."),
+    rule!(a_place_for_the_pool_is_needed, "cuMemPoolCreate",
+        "Creating a pool without a place for its handle or without properties is refused."),
     rule!(private_pool_is_not_exported, "cuMemPoolExportToShareableHandle",
         "A pool made without a kind of handle is not exported."),
     rule!(own_access_cannot_be_revoked, "cuMemPoolSetAccess", "The access of a pool's own device cannot be taken away."),
     rule!(own_access_may_be_granted, "cuMemPoolSetAccess", "Granting the pool's own device access again has no effect."),
-    rule!(access_of_no_device_is_refused, "cuMemPoolSetAccess", "Granting access to a device that does not exist is refused."),
+    rule!(access_of_no_device_is_refused, "cuMemPoolSetAccess",
+        "Granting access to a device that does not exist is refused, and so is a null list."),
     rule!(nothing_is_allocated_in_vain, "cuMemAllocFromPoolAsync",
         "Allocating zero bytes from a pool succeeds, and the returned address can be freed."),
     rule!(null_is_freed_in_vain, "cuMemFreeAsync", "Freeing null in stream order does nothing."),
@@ -67,6 +69,7 @@ fn a_place_for_the_pool_is_needed(scene: &mut Scene) -> Outcome {
         INVALID_VALUE,
         cuMemPoolCreate(null_mut(), &properties(scene))
     );
+    gives!(INVALID_VALUE, cuMemPoolCreate(&mut 0, null()));
     Ok(())
 }
 
@@ -115,6 +118,7 @@ fn access_of_no_device_is_refused(scene: &mut Scene) -> Outcome {
     with_pool(scene, |_, pool| {
         let code = cu!(cuMemPoolSetAccess(pool, &access(1000, 3), 1));
         holds!([INVALID_VALUE, INVALID_DEVICE].contains(&code));
+        gives!(INVALID_VALUE, cuMemPoolSetAccess(pool, null(), 1));
         Ok(())
     })
 }

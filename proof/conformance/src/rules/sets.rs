@@ -107,7 +107,7 @@ fn pageable_memory_is_not_set(scene: &mut Scene) -> Outcome {
     /// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
     const PAGEABLE_MEMORY_ACCESS: u32 = 88;
     if scene.attribute(PAGEABLE_MEMORY_ACCESS)? != 0 {
-        return Err(Failure::skipped("the device reaches pageable memory"));
+        return Err(Failure::device("the device reaches pageable memory"));
     }
     let mut bytes = [0_u8; 64];
     gives!(

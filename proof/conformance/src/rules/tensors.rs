@@ -173,7 +173,7 @@ fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
 
 fn modes_of_later_devices_are_refused(scene: &mut Scene) -> Outcome {
     if capability(scene)?[0] > 9 {
-        return Err(Failure::skipped("the device has these types and swizzles"));
+        return Err(Failure::device("the device has these types and swizzles"));
     }
     try_changes(
         scene,

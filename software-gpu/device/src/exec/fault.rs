@@ -84,6 +84,21 @@ pub enum Fault {
         /// Base and length of the allocation that the address was in, if it has been freed.
         freed: Option<(u64, u64)>,
     },
+    /// An access to memory of another device, to which the kernel's device has no access.
+    #[error(
+        "{place}: {access} of {bytes} bytes at {address:#x} in memory of another device, to which the kernel's device has \
+         no access"
+    )]
+    OutOfReach {
+        /// Where.
+        place: Place,
+        /// Load, store or atomic.
+        access: Access,
+        /// The address.
+        address: u64,
+        /// Size of the access of one thread.
+        bytes: u32,
+    },
     /// An access to the shared memory of a block of the cluster that has exited.
     #[error(
         "{place}: {access} of {bytes} bytes at {address:#x} in the shared memory of block {rank} of the cluster, which has exited: let the cluster meet at a barrier before blocks exit"
@@ -218,6 +233,16 @@ fn beside(nearest: &Option<Box<Nearest>>, freed: &Option<(u64, u64)>, address: u
         );
     }
     match nearest.as_deref() {
+        Some(Nearest {
+            base,
+            len,
+            distance,
+        }) if *base <= address && *distance < 0 => {
+            format!(
+                "; it begins at offset {} of an allocation of {len} bytes at {base:#x} and ends behind it",
+                address - base
+            )
+        }
         Some(Nearest {
             base,
             len,

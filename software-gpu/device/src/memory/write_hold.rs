@@ -59,6 +59,12 @@ impl<'a> WriteHold<'a> {
         (self.hidden.is_empty() || !self.hidden.contains(&found.base())).then_some(found)
     }
 
+    /// Whether `address` lies in an allocation that the kernel cannot reach.
+    pub fn is_out_of_reach(&self, address: u64) -> bool {
+        let found = self.space.find(address);
+        found.is_some_and(|found| self.hidden.contains(&found.base()))
+    }
+
     /// The memory that the kernel works on.
     pub fn space(&self) -> &'a AddressSpace {
         self.space

@@ -345,7 +345,12 @@ impl Simulator {
     }
 
     fn kernel_failed(&mut self, op: OpId, fault: &Fault) {
-        let explanation = fault.to_string();
+        let mut explanation = fault.to_string();
+        if let (Fault::OutOfReach { address, .. }, Some(operation)) =
+            (fault, self.operations.get(&op))
+        {
+            explanation += &self.way_to_reach(operation.context, *address);
+        }
         // Nobody asks how a kernel has ended that runs after the program.
         if !self.finishing {
             crate::say!("software GPU: {explanation}");
@@ -409,9 +414,10 @@ fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
 impl From<&Fault> for CudaError {
     fn from(fault: &Fault) -> Self {
         match fault {
-            Fault::IllegalAddress { .. } | Fault::ExitedBlock { .. } | Fault::StackLimit { .. } => {
-                Self::IllegalAddress
-            }
+            Fault::IllegalAddress { .. }
+            | Fault::OutOfReach { .. }
+            | Fault::ExitedBlock { .. }
+            | Fault::StackLimit { .. } => Self::IllegalAddress,
             Fault::Misaligned { .. } => Self::MisalignedAddress,
             Fault::Trap { .. } => Self::LaunchFailed,
             Fault::Assert { .. } | Fault::Panic { .. } => Self::Assert,

@@ -83,7 +83,10 @@ fn copy(name: &str, mode: Mode, request: Option<Request>) -> Result<(), CudaErro
         let stream = call.stream_of(mode)?;
         call.spend_in(stream, Cost::Copy);
         match call.sides(name, &request)? {
-            Some((to, from)) => call.copy(mode, stream, to, from),
+            Some((to, from)) => {
+                call.within_reach(stream, &[to.place, from.place])?;
+                call.copy(mode, stream, to, from)
+            }
             None => Ok(()),
         }
     })

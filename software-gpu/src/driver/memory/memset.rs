@@ -93,6 +93,7 @@ fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Res
         let Some(set) = prepare(call, to, pattern, elements)? else {
             return Ok(());
         };
+        call.within_reach(stream, &[set.to])?;
         let waits = matches!(mode, Mode::Sync(_)) && !call.is_on_device(set.to);
         let clock = call.clock();
         let context = call.streams.get(stream)?.context;

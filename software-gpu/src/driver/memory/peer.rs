@@ -15,6 +15,7 @@ use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::{Effect, Place, Side};
 use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Mode;
+use crate::memory::Allocation;
 use crate::timeline::CopyKind;
 use crate::timeline::profile::Link;
 use Mode::{Async, Sync};
@@ -238,6 +239,31 @@ impl Simulator {
         peers.iter().filter_map(device).collect()
     }
 
+    /// Whether a copy or a memset in `stream` reaches these places. Its device reaches a pool's memory if the pool is its
+    /// own or grants it access, and any other memory; copies between named contexts reach all memory.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` when it does not.
+    pub(in crate::driver) fn within_reach(
+        &self,
+        stream: CUstream,
+        places: &[Place],
+    ) -> Result<(), CudaError> {
+        if self.devices.len() < 2 {
+            return Ok(());
+        }
+        let context = self.streams.get(stream)?.context;
+        let device = self.contexts.get(context)?.device;
+        let is_denied = |place: &Place| match place {
+            Place::Mapped(address) => self.pools.accessible_from(*address, device) == Some(false),
+            Place::Pageable(_) => false,
+        };
+        match places.iter().any(is_denied) {
+            true => Err(CudaError::InvalidValue),
+            false => Ok(()),
+        }
+    }
+
     /// The bases of the allocations that kernels of a context cannot reach: those of other devices, unless peer access
     /// was enabled or a memory pool grants it.
     pub(in crate::driver) fn out_of_reach(&self, context: CUcontext) -> BTreeSet<u64> {
@@ -259,5 +285,32 @@ impl Simulator {
             !by_pool.unwrap_or(by_peer)
         });
         hidden.map(|allocation| allocation.base()).collect()
+    }
+
+    /// What memory lies at an address that a kernel of a context cannot reach, and which call would let it: lines to
+    /// follow the text of the kernel's fault.
+    pub(in crate::driver) fn way_to_reach(&self, context: CUcontext, address: u64) -> String {
+        let owner = self.memory.find(address).and_then(Allocation::device);
+        let reader = self.contexts.get(context).map(|context| context.device);
+        let (Some(owner), Ok(reader)) = (owner, reader) else {
+            return String::new();
+        };
+        if self.pools.accessible_from(address, reader).is_some() {
+            let pool = match self.pools.allocation_at(address) {
+                Some((base, allocation)) => format!(
+                    "at offset {} of an allocation of {} bytes of a memory pool",
+                    address - base,
+                    allocation.bytes
+                ),
+                None => "in a memory pool".to_owned(),
+            };
+            return format!(
+                "\n  it lies {pool} of device {owner}: cuMemPoolSetAccess gives device {reader} access to the pool, \
+                 cuCtxEnablePeerAccess does not"
+            );
+        }
+        format!(
+            "\n  it lies in memory of device {owner}: cuCtxEnablePeerAccess gives a context of device {reader} access to it"
+        )
     }
 }

@@ -4,7 +4,7 @@ use super::{Report, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::part::{Claim, PartResults};
-use chapter_timeline::svg::{self, Chart};
+use chapter_timeline::svg::{self, Chart, Form};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The page. What comes from results is escaped.
@@ -130,7 +130,7 @@ fn picture(part: &PartResults) -> Markup {
     html! {
         details open {
             summary { "Timelines, on one scale" }
-            div.wide { (PreEscaped(svg::draw(&charts))) }
+            div.wide { (PreEscaped(svg::draw(&charts, Form::Whole))) }
         }
     }
 }

@@ -7,7 +7,7 @@ use chapter_results::Results;
 use chapter_results::part::PartResults;
 use chapter_timeline::figure::{Source, figures};
 use chapter_timeline::html;
-use chapter_timeline::svg::{self, Chart};
+use chapter_timeline::svg::{self, Chart, Form};
 use chapter_trace::Trace;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -58,7 +58,7 @@ fn picture(part: &PartResults) -> String {
         title: &timeline.variant.text,
         recording: &timeline.recording,
     });
-    svg::draw(&charts.collect::<Vec<_>>())
+    svg::draw(&charts.collect::<Vec<_>>(), Form::Whole)
 }
 
 /// Writes the program's output: `TARGET.txt`.

@@ -6,7 +6,7 @@ use chapter_results::new_file::NewFile;
 use chapter_terminal::UsageError;
 use chapter_timeline::figure::{Figure, Source, Timeline, figures};
 use chapter_timeline::html;
-use chapter_timeline::svg::{self, Chart};
+use chapter_timeline::svg::{self, Chart, Form};
 use chapter_trace::Trace;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,9 @@ pub struct Drawings {
     /// Write the timelines of one part as an SVG picture, on one scale
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Draw the picture as narrow as a phone: streams only, and the first sentence of each finding
+    #[arg(long, requires = "svg")]
+    narrow: bool,
     /// Write a Chrome trace for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -61,7 +64,7 @@ impl Drawings {
         let figures = figures(&sources);
         let mut written = Vec::new();
         if let Some(file) = svg {
-            written.push(write(file, "Picture", &picture(&figures)?)?);
+            written.push(write(file, "Picture", &self.picture(&figures)?)?);
         }
         if let Some(file) = html {
             written.push(write(file, "Page", &page(files, &figures))?);
@@ -71,6 +74,34 @@ impl Drawings {
             written.push(format!("Trace written to {}.", path.display()));
         }
         Ok(written)
+    }
+
+    /// All variants of the one part that there must be.
+    fn picture(&self, figures: &[Figure<'_>]) -> Result<String, UsageError> {
+        let mut parts: Vec<&str> = figures.iter().map(|figure| figure.part).collect();
+        parts.dedup();
+        if parts.len() != 1 {
+            let parts = parts.join(", ");
+            let what = format!("--svg: a picture shows one part; choose one with --part: {parts}");
+            return Err(UsageError(what));
+        }
+        let drawn = figures
+            .iter()
+            .flat_map(|figure| figure.drawn.iter().map(move |drawn| (figure, drawn)));
+        let titled: Vec<_> = drawn
+            .map(|(figure, drawn)| {
+                let title = format!("{}: {} ({})", figure.part, figure.variant, drawn.label);
+                (title, drawn.recording)
+            })
+            .collect();
+        let charts = titled
+            .iter()
+            .map(|(title, recording)| Chart { title, recording });
+        let form = match self.narrow {
+            true => Form::Narrow,
+            false => Form::Whole,
+        };
+        Ok(svg::draw(&charts.collect::<Vec<_>>(), form))
     }
 }
 
@@ -101,30 +132,6 @@ fn page(files: &[&Contents], figures: &[Figure<'_>]) -> String {
     let notes: Vec<String> = devices.chain(notes).collect();
     let subject = files.first().map_or("", |file| file.subject.as_str());
     html::page(subject, &notes, figures)
-}
-
-/// All variants of the one part that there must be.
-fn picture(figures: &[Figure<'_>]) -> Result<String, UsageError> {
-    let mut parts: Vec<&str> = figures.iter().map(|figure| figure.part).collect();
-    parts.dedup();
-    if parts.len() != 1 {
-        let parts = parts.join(", ");
-        let what = format!("--svg: a picture shows one part; choose one with --part: {parts}");
-        return Err(UsageError(what));
-    }
-    let drawn = figures
-        .iter()
-        .flat_map(|figure| figure.drawn.iter().map(move |drawn| (figure, drawn)));
-    let titled: Vec<_> = drawn
-        .map(|(figure, drawn)| {
-            let title = format!("{}: {} ({})", figure.part, figure.variant, drawn.label);
-            (title, drawn.recording)
-        })
-        .collect();
-    let charts = titled
-        .iter()
-        .map(|(title, recording)| Chart { title, recording });
-    Ok(svg::draw(&charts.collect::<Vec<_>>()))
 }
 
 fn chrome_trace(figures: &[Figure<'_>]) -> Trace {

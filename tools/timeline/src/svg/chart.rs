@@ -2,7 +2,7 @@
 
 use super::layout::{self, Frame, MARGIN, Stand};
 use super::text::{escape, middle_shortened, number, rect, shortened};
-use super::{Chart, bars, marks};
+use super::{Chart, Form, bars, marks};
 use crate::axis;
 use crate::overlap::overlapped;
 use crate::summary;
@@ -18,26 +18,29 @@ pub fn draw(out: &mut String, frame: &Frame, chart: &Chart<'_>, y: f64) -> f64 {
         "<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>",
         number(MARGIN),
         number(y + 12.0),
-        escape(&shortened(chart.title, 820.0))
+        escape(&shortened(chart.title, 0.82 * frame.form.width()))
     );
-    let _ = writeln!(
-        out,
-        "<text class=\"quiet\" x=\"{}\" y=\"{}\">{}</text>",
-        number(MARGIN),
-        number(y + 29.0),
-        escape(&shortened(&summary(recording), 960.0))
-    );
-    let top = y + 40.0;
+    let mut top = y + 23.0;
+    if frame.form == Form::Whole || recording.intervals.is_empty() {
+        top += 17.0;
+        let _ = writeln!(
+            out,
+            "<text class=\"quiet\" x=\"{}\" y=\"{}\">{}</text>",
+            number(MARGIN),
+            number(y + 29.0),
+            escape(&shortened(&summary(recording), 0.96 * frame.form.width()))
+        );
+    }
     if recording.intervals.is_empty() {
         return top + 6.0;
     }
-    let stands = layout::stands(recording, top);
+    let stands = layout::stands(recording, frame.form, top);
     let bottom = stands.last().map_or(top, Stand::bottom) + 3.0;
     backgrounds(out, frame, recording, &stands, bottom);
     let bars = bars::draw(out, frame, recording, &stands);
     marks::arrows(out, recording, &bars);
     marks::flags(out, recording, &bars);
-    marks::reports(out, recording, bottom + 36.0)
+    marks::reports(out, recording, frame.form, bottom + 36.0)
 }
 
 /// Everything that lies under the bars: labels, rows, the shade of overlap, the axis.
@@ -68,9 +71,15 @@ fn backgrounds(
     let end = stands.iter().rfind(engine).map_or(begin, Stand::bottom);
     for Span { start, end: stop } in visible(frame, &overlapped(recording)) {
         let (left, right) = (frame.x(start), frame.x(stop));
-        rect(out, "overlap", left, begin, right - left, end - begin);
+        if end > begin {
+            rect(out, "overlap", left, begin, right - left, end - begin);
+        }
     }
-    for tick in axis::ticks(frame.total, 8) {
+    let ticks = match frame.form {
+        Form::Whole => 8,
+        Form::Narrow => 4,
+    };
+    for tick in axis::ticks(frame.total, ticks) {
         let x = number(frame.x(tick.time));
         let _ = writeln!(
             out,

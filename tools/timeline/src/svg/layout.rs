@@ -1,7 +1,7 @@
 //! Measures of a picture, and the scale that its charts share.
 
 use super::text;
-use super::{Chart, WIDTH};
+use super::{Chart, Form};
 use chapter_results::intervals::Recording;
 use chapter_trace::rows::{Kind, Row, rows};
 
@@ -21,6 +21,8 @@ const LABEL: f64 = 13.0;
 
 /// What all charts of a picture share.
 pub struct Frame {
+    /// How much is shown.
+    pub form: Form,
     /// Where the labels end.
     pub labels: f64,
     /// Where time begins.
@@ -33,18 +35,24 @@ pub struct Frame {
 
 impl Frame {
     /// The frame in which these charts fit.
-    pub fn of(charts: &[Chart<'_>]) -> Self {
+    pub fn of(charts: &[Chart<'_>], form: Form) -> Self {
         let ends = charts
             .iter()
             .map(|chart| chart.recording.makespan().as_nanos());
         let names = charts.iter().flat_map(|chart| rows(chart.recording));
+        let names = names.filter(|row| form == Form::Whole || row.kind == Kind::Stream);
         let widest = names.map(|row| text::width(&row.name)).fold(0.0, f64::max);
-        let labels = MARGIN + widest.clamp(56.0, 180.0);
+        let (least, most) = match form {
+            Form::Whole => (56.0, 180.0),
+            Form::Narrow => (36.0, 90.0),
+        };
+        let labels = MARGIN + widest.clamp(least, most);
         Self {
+            form,
             labels,
             left: labels + 8.0,
             // The last label of the axis may stand at its very end.
-            right: WIDTH - MARGIN - 24.0,
+            right: form.width() - MARGIN - 24.0,
             total: ends
                 .max()
                 .and_then(|end| u64::try_from(end).ok())
@@ -91,10 +99,13 @@ impl Stand {
 }
 
 /// Where the rows of a recording stand, from `y` downwards.
-pub fn stands(recording: &Recording, y: f64) -> Vec<Stand> {
+pub fn stands(recording: &Recording, form: Form, y: f64) -> Vec<Stand> {
     let mut rows = rows(recording);
     // Calls begin before the picture does and are mostly too short to be seen in it.
-    rows.retain(|row| row.kind != Kind::Calls);
+    rows.retain(|row| match form {
+        Form::Whole => row.kind != Kind::Calls,
+        Form::Narrow => row.kind == Kind::Stream,
+    });
     let single = (ROWS / rows.len().max(1) as f64).clamp(THINNEST_ROW, LANE);
     let gap = if single < LANE { 1.0 } else { 3.0 };
     let mut stands: Vec<Stand> = Vec::with_capacity(rows.len());
@@ -102,7 +113,7 @@ pub fn stands(recording: &Recording, y: f64) -> Vec<Stand> {
     let mut y = y;
     for row in rows {
         let last = stands.last().map(|stand| heading(&stand.row));
-        let own = (last != Some(heading(&row))).then_some(heading(&row));
+        let own = (form == Form::Whole && last != Some(heading(&row))).then_some(heading(&row));
         y += match (own, last) {
             (Some(_), None) => 14.0,
             (Some(_), Some(_)) => 20.0,

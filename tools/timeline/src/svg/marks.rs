@@ -1,5 +1,6 @@
 //! What is marked in a chart: dependencies and findings.
 
+use super::Form;
 use super::bars::Bar;
 use super::layout::MARGIN;
 use super::text::{escape, number, wrapped};
@@ -11,8 +12,8 @@ use std::fmt::Write;
 const FINDINGS: usize = 6;
 /// How many of a finding's lines after its first.
 const LINES: usize = 5;
-/// How many letters of running text fit into a line.
-const LETTERS: usize = 142;
+/// How wide a letter of running text is on average.
+const LETTER: f64 = 6.8;
 
 /// What waited for what, from the end of the one to the start of the other. Those that cannot be told apart are drawn once.
 pub fn arrows(out: &mut String, recording: &Recording, bars: &[Bar]) {
@@ -82,7 +83,12 @@ pub fn flags(out: &mut String, recording: &Recording, bars: &[Bar]) {
 }
 
 /// The findings' texts; returns where they end.
-pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
+pub fn reports(out: &mut String, recording: &Recording, form: Form, y: f64) -> f64 {
+    let letters = ((form.width() - 2.0 * MARGIN) / LETTER) as usize;
+    let details = match form {
+        Form::Whole => LINES,
+        Form::Narrow => 0,
+    };
     let mut y = y;
     let mut line = |text: &str, x: f64, title: &str| {
         let _ = writeln!(
@@ -98,7 +104,7 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
     for (number_of, finding) in (1..).zip(recording.findings.iter().take(FINDINGS)) {
         let mut lines = finding.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or("a finding without a text");
-        for (i, text) in wrapped(&format!("{number_of}: {first}"), LETTERS)
+        for (i, text) in wrapped(&format!("{number_of}: {first}"), letters)
             .iter()
             .enumerate()
         {
@@ -108,8 +114,8 @@ pub fn reports(out: &mut String, recording: &Recording, y: f64) -> f64 {
                 &finding.text,
             );
         }
-        for more in lines.take(LINES) {
-            for (i, text) in wrapped(more.trim(), LETTERS - 4).iter().enumerate() {
+        for more in lines.take(details) {
+            for (i, text) in wrapped(more.trim(), letters - 4).iter().enumerate() {
                 line(
                     text,
                     MARGIN + if i == 0 { 14.0 } else { 28.0 },

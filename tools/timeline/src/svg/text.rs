@@ -89,7 +89,8 @@ pub fn wrapped(text: &str, most: usize) -> Vec<String> {
 /// A name, or as much of it as fits without its middle: names often differ in their last letters.
 pub fn middle_shortened(text: &str, room: f64) -> String {
     let letters: Vec<char> = text.chars().collect();
-    let most = (room / width("x")).floor().max(3.0) as usize;
+    // A room that was made for just so many letters may have lost a fraction to rounding.
+    let most = (room / width("x") + 1e-6).floor().max(3.0) as usize;
     if letters.len() <= most {
         return text.to_owned();
     }
@@ -129,6 +130,8 @@ mod tests {
             "a str…e 17"
         );
         assert_eq!(middle_shortened("abcdef", 0.0), "a…f");
+        let room = 16.0 + width("compute") - 16.0;
+        assert_eq!(middle_shortened("compute", room), "compute");
     }
 
     #[test]

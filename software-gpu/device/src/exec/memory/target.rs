@@ -196,6 +196,15 @@ impl<'g> Context<'g> {
                 rank,
             });
         }
+        if self.hold.is_out_of_reach(address) {
+            self.fail(lane as u32, site.line, |place| Fault::OutOfReach {
+                place,
+                access,
+                address,
+                bytes,
+            });
+            return;
+        }
         let memory = self.hold.space();
         let global = matches!(space, Space::Global | Space::Const | Space::Generic);
         let nearest = memory
