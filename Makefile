@@ -73,7 +73,7 @@ mutants: ## break each lesson in many ways; each must notice
 mutants-quick: ## break each part once, as CI does; after `make test`
 	proof/mutants/run --quick $(shell git rev-list --count HEAD 2>/dev/null || echo 0) --results $${CARGO_TARGET_DIR:-target}/chapter
 
-model-check: ## compare the models of an H200 and an H100 with their page
+model-check: ## compare the models of an H200 and an H100 with their tables
 	scripts/check-model
 
 lint: ## run rustfmt and clippy and check the lock files, as CI does

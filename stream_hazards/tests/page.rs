@@ -1,4 +1,4 @@
-//! The report that docs/software-gpu.md explains is the one that the program prints.
+//! The report that docs/software-gpu/reports.md explains is the one that the program prints.
 
 use std::process::Command;
 
@@ -26,7 +26,7 @@ fn the_page_explains_a_real_report() {
         .output()
         .expect("the program starts");
     let output = without_lines(&String::from_utf8_lossy(&output.stdout));
-    let page = without_lines(include_str!("../../docs/software-gpu.md"));
+    let page = without_lines(include_str!("../../docs/software-gpu/reports.md"));
     let report: Vec<&str> = output
         .lines()
         .skip_while(|line| !line.trim_start().starts_with("race: "))

@@ -82,7 +82,7 @@ fn other_sizes_and_other_devices_hold_too() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    LESSON.readme_shows("pool");
+    LESSON.readme_shows_wide_output("pool");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn every_run_is_checked_when_asked_to() {
 
 #[test]
 fn the_readme_shows_what_is_printed() {
-    LESSON.readme_shows("append");
+    LESSON.readme_shows_wide_output("append");
 }
 
 #[test]

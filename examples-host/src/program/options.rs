@@ -17,7 +17,7 @@ const MOST_ITERATIONS: i64 = 100_000;
 
 /// A kernel of more rounds would run for minutes.
 const MOST_ROUNDS: i64 = 100_000_000;
-/// More streams than any device can tell apart.
+/// More streams than any device distinguishes.
 const MOST_STREAMS: usize = 1024;
 
 /// A pipeline of more chunks spends its time on starting copies.
@@ -39,10 +39,10 @@ fn count(text: &str, most: usize) -> Result<NonZeroUsize, String> {
     number.ok_or_else(|| format!("expected a number from 1 to {most}"))
 }
 
-/// What every example can be told. Flatten it into an example's own options, or use it alone.
+/// The options of every example: docs/options.md. Flatten it into an example's own options, or use it alone.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// The device: NVIDIA's driver, the software GPU, or the first of them that works; defaults to $CUDA_DRIVER
+    /// NVIDIA's driver, the software GPU, or (auto) the first of them that works; defaults to $CUDA_DRIVER, else auto
     #[arg(long, value_name = "auto|nvidia|software")]
     pub device: Option<Choice>,
 
@@ -83,11 +83,11 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = chunks)]
     pub chunks: Option<NonZeroUsize>,
 
-    /// Streams that the work is dealt to
+    /// Streams that share the work
     #[arg(long, value_name = "N", value_parser = streams)]
     pub streams: Option<NonZeroUsize>,
 
-    /// How long kernels run: the dependent multiply-adds of each element
+    /// Dependent multiply-adds for each element: how long kernels run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub rounds: Option<u32>,
 
@@ -167,6 +167,8 @@ mod tests {
     use clap::FromArgMatches;
     use clap::error::ErrorKind;
 
+    const PAGE: &str = include_str!("../../../docs/options.md");
+
     const PARTS: [PartInfo; 2] = [
         PartInfo {
             name: "kernels",
@@ -181,6 +183,24 @@ mod tests {
             needs: &[],
         },
     ];
+
+    /// What an example prints whose parts use all options, with nothing wrapped.
+    fn help() -> String {
+        let part = PartInfo {
+            name: "all",
+            question: "Which options are there?",
+            uses: &PartOption::ALL,
+            needs: &[],
+        };
+        let mut command = command::<Options>("example", "about", &[part]).term_width(1000);
+        command.render_help().to_string()
+    }
+
+    /// The rows of the page's tables whose first cell is a piece of code, each as it stands there.
+    fn rows(section: &str) -> Vec<&str> {
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        rows.collect()
+    }
 
     fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
         let command = command::<Options>("example", "about", &PARTS);
@@ -226,6 +246,27 @@ mod tests {
             assert_eq!(refused(&arguments).exit_code(), 2, "{arguments:?}");
         }
         assert_eq!(refused(&["--unknown"]).kind(), ErrorKind::UnknownArgument);
+    }
+
+    #[test]
+    fn the_page_of_options_has_what_help_prints() {
+        let (_, page) = PAGE.split_once("## Options").expect("a heading");
+        let (options, codes) = page.split_once("## Exit codes").expect("a heading");
+        let help = help();
+        let (_, printed) = help.split_once("Options:\n").expect("options");
+        let (printed, parts) = printed.split_once("\n\n").expect("a paragraph");
+        let expected = printed.lines().map(|line| {
+            let (option, sentence) = line.trim().split_once("  ").expect("two columns");
+            let option = option.replace('|', "\\|");
+            format!("| `{option}` | {} |", sentence.trim())
+        });
+        assert_eq!(rows(options), expected.collect::<Vec<_>>());
+        let (_, printed) = parts.split_once("Exit codes: ").expect("exit codes");
+        let expected = printed.trim().split(", ").map(|code| {
+            let (code, meaning) = code.split_once(' ').expect("a code and its meaning");
+            format!("| `{code}` | {meaning} |")
+        });
+        assert_eq!(rows(codes), expected.collect::<Vec<_>>());
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl<'a> Part<'a> {
 
     /// On a model, says of these variants of a group that their times are not claimed, and notes it for `--json`. They are those in
     /// which the model differs from an H200 or an H100 by more than it should, where both do the same work: see
-    /// docs/software-gpu.md. Of other work than the part's own nothing is known.
+    /// docs/software-gpu/accuracy.md. Of other work than the part's own nothing is known.
     pub fn not_claimed_of_the_model(&mut self, group: &str, variants: &[&str]) {
         if self.device.times() == TimeSource::Measured || !self.own_parameters(&[]) {
             return;

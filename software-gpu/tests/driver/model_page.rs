@@ -1,4 +1,4 @@
-//! The page about this crate, held to what the checkers say.
+//! The pages about this crate, compared with what its checkers, profiles and instructions are.
 
 use crate::driver_support::*;
 use software_gpu::driver::last_fault;
@@ -6,7 +6,9 @@ use software_gpu::exec::{Executable, Latencies};
 use software_gpu::reports;
 use software_gpu::timeline::Profile;
 
-const PAGE: &str = include_str!("../../../docs/software-gpu.md");
+const REPORTS: &str = include_str!("../../../docs/software-gpu/reports.md");
+const PROFILES: &str = include_str!("../../../docs/software-gpu/profiles.md");
+const LIMITS: &str = include_str!("../../../docs/software-gpu/limits.md");
 
 const SOURCE: &str = ".version 6.0
 .target sm_70
@@ -80,7 +82,7 @@ fn the_memory_checkers_reports_are_what_it_says() {
     ]
     .map(|kernel| format!("software GPU: {}\n", said(kernel)))
     .into_iter()
-    .filter(|text| !PAGE.contains(text))
+    .filter(|text| !REPORTS.contains(text))
     .collect();
     assert!(
         missing.is_empty(),
@@ -92,13 +94,16 @@ fn the_memory_checkers_reports_are_what_it_says() {
 #[test]
 fn every_profile_is_listed_with_the_source_of_its_figures() {
     for name in Profile::NAMES {
-        assert!(PAGE.contains(&format!("| `{name}` |")), "{name} is missing");
+        let row = format!("| `{name}` |");
+        assert!(PROFILES.contains(&row), "{name} is missing");
     }
 }
 
 /// The rows of the table of instructions that are left out.
 fn left_out() -> String {
-    let (_, table) = PAGE.split_once("Left out of PTX:").expect("is said");
+    let (_, table) = LIMITS
+        .split_once("## PTX instructions")
+        .expect("is a heading");
     let rows = table.trim_start().lines();
     rows.take_while(|line| line.starts_with('|')).collect()
 }

@@ -64,3 +64,32 @@ fn other_memory_can_be_freed_in_stream_order() {
     assert_eq!(free_memory(), before);
     assert_eq!(driver.set(memory, 0, 1, stream), Err(INVALID_VALUE));
 }
+
+/// Dependencies go through other streams, and an event that is over is still one. A GPU may know of the last wait alone.
+#[test]
+fn every_event_between_the_free_and_the_allocation_is_a_dependency() {
+    for (through_a_third, late) in [(false, false), (true, false), (false, true), (true, true)] {
+        let driver = Driver::new();
+        let pool = Pool::new().only(&[FOLLOW_EVENT_DEPENDENCIES]);
+        let [a, b, third] = [NON_BLOCKING; 3].map(|flags| driver.stream(flags));
+        let (first, host) = (pool.allocate(CHUNK, a).unwrap(), driver.pinned(LONG));
+        keep_busy(&driver, first, &host, a);
+        free(first, a).unwrap();
+        let ways = match through_a_third {
+            true => vec![(a, third), (third, b)],
+            false => vec![(a, b)],
+        };
+        for (from, to) in ways {
+            let event = driver.event();
+            driver.record(event, from).unwrap();
+            if late {
+                poll(&driver, from);
+            }
+            driver.wait(to, event).unwrap();
+        }
+        assert_eq!(pool.allocate(CHUNK, b), Ok(first));
+        free(first, b).unwrap();
+        driver.synchronize().unwrap();
+        pool.destroy().unwrap();
+    }
+}

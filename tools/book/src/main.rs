@@ -2,8 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use chapter_book::figures::{self, Figure};
-use chapter_book::summary::Page;
-use chapter_book::{links, pages, preprocess, recorded, shown, summary, workspace};
+use chapter_book::{links, outputs, pages, preprocess, recorded, workspace};
 use clap::{Parser, Subcommand};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -31,13 +30,13 @@ enum Command {
         /// Only the times of this group, such as variants
         group: Option<String>,
     },
-    /// Run the commands that the pages show, and compare what they print
+    /// Run the commands that the pages and the examples' READMEs show, and compare what they print
     Outputs {
-        /// Put what they print into the pages
+        /// Put what they print into the documents
         #[arg(long)]
         update: bool,
-        /// Only this page, such as chunks.md
-        page: Option<String>,
+        /// Only this document, such as chunks.md or basic_streams/README.md
+        document: Option<String>,
     },
     /// Draw the figures again, and compare them
     Figures {
@@ -68,7 +67,7 @@ fn main() -> ExitCode {
             group,
         } => recorded::table(&target, &part, group.as_deref())
             .and_then(|text| say(&format!("{text}\n"))),
-        Command::Outputs { update, page } => outputs(update, page.as_deref()),
+        Command::Outputs { update, document } => compare_outputs(update, document.as_deref()),
         Command::Figures { update, name } => draw(update, name.as_deref()),
         Command::Links { folder } => lead_somewhere(&folder),
         // mdBook asks first whether a renderer is supported. All are.
@@ -106,46 +105,10 @@ fn lead_somewhere(folder: &std::path::Path) -> Result<()> {
     Ok(())
 }
 
-fn outputs(update: bool, page: Option<&str>) -> Result<()> {
-    let mut held = 0;
-    let mut different = Vec::new();
-    for found in summary::read()? {
-        if page.is_some_and(|page| page != found.path) {
-            continue;
-        }
-        let all = shown::shown(&found.text);
-        held += all.len();
-        let mut printed = Vec::new();
-        for shown in &all {
-            if let Some(text) = shown.differs()? {
-                let Page { path, .. } = &found;
-                different.push(format!(
-                    "{path}: `{}` prints something else:\n{text}",
-                    shown.command
-                ));
-                printed.push((shown, text));
-            }
-        }
-        if update && !printed.is_empty() {
-            let text = shown::replaced(&found.text, &printed);
-            fs::write(pages().join(&found.path), text)
-                .with_context(|| format!("cannot write {}", found.path))?;
-        }
-    }
-    if held == 0 {
-        bail!("no page shows what a command prints");
-    }
-    if !update && !different.is_empty() {
-        bail!(
-            "{}\n`cargo book outputs --update` puts it into the pages",
-            different.join("\n")
-        );
-    }
-    say(&format!(
-        "{held} outputs, {} {}\n",
-        different.len(),
-        if update { "updated" } else { "different" }
-    ))
+fn compare_outputs(update: bool, document: Option<&str>) -> Result<()> {
+    let (count, different) = outputs::check(update, document)?;
+    let what = if update { "updated" } else { "different" };
+    say(&format!("{count} outputs, {different} {what}\n"))
 }
 
 fn draw(update: bool, name: Option<&str>) -> Result<()> {

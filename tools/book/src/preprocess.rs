@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn links_to_documents_that_are_pages_stay_in_the_book() {
-        let links = "[a](../../docs/timelines/b.md#c) [d](../../docs/software-gpu.md)";
-        let expected = "[a](timelines/b.md#c) [d](../../docs/software-gpu%2Emd)";
+        let links = "[a](../../docs/timelines/b.md#c) [d](../../docs/software-gpu/time.md)";
+        let expected = "[a](timelines/b.md#c) [d](../../docs/software-gpu/time%2Emd)";
         assert_eq!(page(links, "x.md").unwrap(), expected);
     }
 

@@ -60,7 +60,7 @@ pub fn table(target: &str, part: &str, group: Option<&str>) -> Result<String> {
         "\nThe software GPU's record is of other work.\n"
     };
     let legend = if unclaimed {
-        "\n\n*: not claimed of the model; see docs/software-gpu.md"
+        "\n\n*: not claimed of the model; see docs/software-gpu/accuracy.md"
     } else {
         ""
     };

@@ -49,8 +49,12 @@ impl Shown<'_> {
     /// # Errors
     /// The command cannot be started, or prints nothing.
     pub fn differs(&self) -> Result<Option<String>> {
-        let printed = printed(self.command)?;
-        Ok((!shows(self.text, &printed)).then(|| elided(self.text, &printed)))
+        Ok(self.differs_from(&printed(self.command)?))
+    }
+
+    /// The text that should stand below the command, if the command has printed something else than what stands there.
+    pub fn differs_from(&self, printed: &str) -> Option<String> {
+        (!shows(self.text, printed)).then(|| elided(self.text, printed))
     }
 }
 
@@ -108,20 +112,51 @@ fn shows(text: &str, printed: &str) -> bool {
     true
 }
 
-/// What was printed, elided as the text is: as many lines before the first elision, and as many after the last.
+/// What was printed, elided as the text is: each piece between two elisions becomes as many lines of the printed ones, those that
+/// resemble it most.
 fn elided(text: &str, printed: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let all: Vec<&str> = printed.lines().collect();
-    let first = lines.iter().position(|line| *line == ELISION);
-    let last = lines.iter().rposition(|line| *line == ELISION);
-    let kept = match first.zip(last) {
-        Some((first, last)) if first + lines.len() - last <= all.len() => {
-            let tail = &all[all.len() - (lines.len() - last - 1)..];
-            [&all[..first], &[ELISION], tail].concat()
-        }
-        _ => all,
-    };
+    let pieces: Vec<&[&str]> = lines.split(|line| *line == ELISION).collect();
+    let shown: usize = pieces.iter().map(|piece| piece.len()).sum();
+    if pieces.len() == 1 || shown > all.len() {
+        return all.join("\n") + "\n";
+    }
+    let (mut kept, mut from, mut left) = (Vec::new(), 0, shown);
+    for (place, piece) in pieces.iter().enumerate() {
+        // The pieces after this one need their lines, too.
+        let to = all.len() - left;
+        let at = match place {
+            0 => 0,
+            _ if place + 1 == pieces.len() => to,
+            _ => (from..=to)
+                .rev()
+                .max_by_key(|&at| resemblance(piece, &all[at..at + piece.len()]))
+                .unwrap_or(from),
+        };
+        kept.extend((place > 0).then_some(ELISION));
+        kept.extend(&all[at..at + piece.len()]);
+        from = at + piece.len();
+        left -= piece.len();
+    }
     kept.join("\n") + "\n"
+}
+
+/// How many lines have the same words as the line in their place, whatever their numbers and units are.
+fn resemblance(some: &[&str], others: &[&str]) -> usize {
+    let words = |line: &str| {
+        let words = line
+            .split_whitespace()
+            .filter(|word| word.chars().all(char::is_alphabetic));
+        words
+            .filter(|word| word.len() > 2)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let pairs = some.iter().zip(others);
+    pairs
+        .filter(|(some, other)| words(some) == words(other))
+        .count()
 }
 
 #[cfg(test)]
@@ -155,8 +190,25 @@ mod tests {
         for text in ["a\nb\n", "b\n…\n", "…\nc\n", "…\nc\n…\nb\n…\n", "…\nd\nd\n"] {
             assert!(!shows(text, printed), "{text}");
         }
-        assert_eq!(elided("x\n…\ny\n", printed), "a\n…\nd\n");
-        assert_eq!(elided("x\ny\n", printed), printed);
+    }
+
+    #[test]
+    fn a_text_is_updated_with_its_elisions() {
+        let printed = "question\nvariant  time\none stream  3 ms\ntwo streams  2 ms\nchart\nend\n";
+        for (text, expected) in [
+            ("old\n…\nold\n", "question\n…\nend\n"),
+            ("old\nold\n", printed),
+            (
+                "…\none stream  5 µs\ntwo streams  4.0 ms\n…\n",
+                "…\none stream  3 ms\ntwo streams  2 ms\n…\n",
+            ),
+            ("old\n…\nchart\n…\n", "question\n…\nchart\n…\n"),
+            ("…\nvariant  time\n…\nold\n", "…\nvariant  time\n…\nend\n"),
+            ("…\nno such line\n…\n", "…\nquestion\n…\n"),
+        ] {
+            assert_eq!(elided(text, printed), expected, "{text}");
+            assert!(shows(&elided(text, printed), printed), "{text}");
+        }
     }
 
     #[test]

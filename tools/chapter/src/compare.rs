@@ -169,7 +169,7 @@ pub(crate) fn star_note<'a>(all: impl IntoIterator<Item = &'a Results>) -> Optio
 }
 
 const STAR: &str = "*: not claimed of the model. With as much work as a GPU gets, the model missed the time of an H200 or an H100 by \
-                    more than docs/software-gpu.md allows.";
+                    more than docs/software-gpu/accuracy.md allows.";
 
 /// Microseconds as people read them.
 fn time(us: f64) -> String {

@@ -1,4 +1,5 @@
 //! What the README says of the repository: its counts, its list of lessons, and the report of the program that it breaks.
+//! `UPDATE_README=1`, which `scripts/update-readme` sets, replaces the list and the report.
 
 #![cfg(unix)]
 
@@ -9,6 +10,7 @@ use chapter_book::markdown::{self, Block};
 use chapter_book::{summary, workspace};
 use std::fs;
 use std::process::Command;
+use std::sync::Mutex;
 
 /// A newcomer does not read more.
 const LINES: usize = 130;
@@ -32,6 +34,9 @@ fn the_picture_is_there() {
     assert!(read(pictures[0]).contains("racy"), "{pictures:?}");
 }
 
+/// What stands before the list of lessons.
+const LIST: &str = "<!-- scripts/update-readme -->\n";
+
 /// The examples in the chapter's order.
 fn examples() -> Vec<String> {
     let mut targets = Command::new(env!("CARGO_BIN_EXE_chapter"));
@@ -45,30 +50,41 @@ fn examples() -> Vec<String> {
 
 #[test]
 fn the_lessons_are_listed_in_their_order_with_the_questions_of_their_programs() {
-    let rows = (1..).zip(examples()).map(|(place, name)| {
+    let lines = (1..).zip(examples()).map(|(place, name)| {
         let program = read(&format!("{name}/src/main.rs"));
         let question = program.lines().next().unwrap();
         let question = question.strip_prefix("//! ").unwrap_or_default();
         assert!(question.ends_with('?'), "{name}/src/main.rs: {question}");
         format!("{place}. [`{name}`]({name}/README.md): {question}\n")
     });
-    let list = format!("\n{}\n", rows.collect::<String>());
+    let list: String = lines.collect();
+    let readme = read("README.md");
+    let (_, rest) = readme.split_once(LIST).expect("the list's mark");
+    let (listed, _) = rest.split_once("<!-- end -->\n").expect("the end's mark");
+    hold(listed, &list);
+}
+
+/// Fails if the README shows something else, or replaces it on request.
+fn hold(shown: &str, right: &str) {
+    static WRITES: Mutex<()> = Mutex::new(());
+    if shown == right {
+        return;
+    }
     assert!(
-        read("README.md").contains(&list),
-        "README.md lacks:\n{list}"
+        std::env::var_os("UPDATE_README").is_some(),
+        "README.md shows something else; scripts/update-readme replaces it by:\n{right}"
     );
+    let _alone = WRITES.lock().unwrap();
+    let readme = read("README.md").replace(shown, right);
+    fs::write(workspace().join("README.md"), readme).unwrap();
 }
 
 /// What there is of each thing that the README counts.
-fn counts() -> [(&'static str, usize); 3] {
+fn counts() -> [(&'static str, usize); 2] {
     let chapters = summary::chapters().unwrap().len();
     let labs = read("labs/labs.toml");
     let labs = labs.lines().filter(|line| *line == "[[lab]]").count();
-    [
-        ("chapters", chapters),
-        ("labs", labs),
-        ("programs", examples().len()),
-    ]
+    [("chapters", chapters), ("labs", labs)]
 }
 
 /// What is wrong with the counts of a text: each says how many there are, each of these things is counted, and no other thing is.
@@ -109,7 +125,7 @@ fn every_count_in_the_readme_is_right() {
     // The figures in the table are of the runs that it shows.
     let measured = markdown::section(&readme, "measured-and-modelled").expect("the section");
     let rest = readme.replace(measured, "");
-    // What is in fences is the programs', and the list of lessons has a test of its own.
+    // What is in fences is the programs', and so is the list of lessons.
     let prose = markdown::prose(&rest).concat();
     let is_lesson = |line: &&str| line.contains("/README.md): ");
     let prose: Vec<&str> = prose.lines().filter(|line| !is_lesson(line)).collect();
@@ -165,17 +181,5 @@ fn without_the_line_the_program_prints_the_report_of_the_readme() {
 
     let (code, said) = Broken::without(source, &program, &format!("{line}\n")).run();
     assert_eq!(code, Some(1), "{said}");
-    let printed = wrapped(&said);
-    if printed == shown {
-        return;
-    }
-    assert!(
-        std::env::var_os("UPDATE_README").is_some(),
-        "without line {number}, raw prints something else than README.md shows; UPDATE_README=1 replaces the text:\n{printed}"
-    );
-    fs::write(
-        workspace().join("README.md"),
-        readme.replace(shown, &printed),
-    )
-    .unwrap();
+    hold(shown, &wrapped(&said));
 }

@@ -1,8 +1,8 @@
 //! The README and the pages of `docs` that it leads to: their commands print what they show, and their code is the code of the
 //! example.
 //!
-//! How a document shows what a command prints: `chapter_book::shown`. `UPDATE_README=1` replaces the texts by what the commands
-//! print.
+//! How a document shows what a command prints: `chapter_book::shown`. `UPDATE_README=1`, which `scripts/update-readme` sets, replaces
+//! the texts by what the commands print.
 
 use chapter_book::markdown::blocks;
 use chapter_book::shown::{replaced, shown};
@@ -35,7 +35,7 @@ fn the_commands_print_what_the_pages_show() {
             };
             assert!(
                 updates,
-                "`{}` prints something else than {page} shows; UPDATE_README=1 replaces the text:\n{printed}",
+                "`{}` prints something else than {page} shows; scripts/update-readme replaces the text:\n{printed}",
                 shown.command
             );
             different.push((shown, printed));

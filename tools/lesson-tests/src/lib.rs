@@ -2,6 +2,8 @@
 //!
 //! Every function panics, as a test does, where the program does not do what is asked.
 
+use chapter_book::{shown::shown, summary};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// A lesson's program, and what is expected of it.
@@ -34,21 +36,34 @@ impl Lesson {
         command
     }
 
-    /// The README shows what this part prints, in lines of at most 80 characters, and the part reports no race.
+    /// [`Self::readme_shows_wide_output`], in lines of at most 80 characters.
+    #[track_caller]
+    pub fn readme_shows(&self, part: &str) {
+        fits_80_columns(&self.readme_shows_wide_output(part));
+    }
+
+    /// The README and the pages of the book show what this part prints: the README at least a piece of it, with a line `…` for what
+    /// is left out. The part reports no race. Returns what it prints.
     ///
     /// The part runs on one core. `cargo chapter run --races fail --strict` runs all parts on all cores, and compares their times and
     /// timelines with the recorded ones.
     #[track_caller]
-    pub fn readme_shows(&self, part: &str) {
+    pub fn readme_shows_wide_output(&self, part: &str) -> String {
         let output = one_core(self.command(&["--part", part, "--races", "fail"]));
         assert_eq!(code(&output), Some(0));
         assert_eq!(text(&output.stderr), "");
         let printed = text(&output.stdout);
-        fits_80_columns(&printed);
-        assert!(
-            self.readme.contains(&printed),
-            "README.md shows another output: put the one above into it"
+        let name = Path::new(self.program).file_stem().expect("a program");
+        let command = format!(
+            "cargo run --quiet -p {} -- --device software --part {part}",
+            name.display()
         );
+        let in_readme = compare("README.md", self.readme, &command, &printed);
+        assert!(in_readme > 0, "README.md does not show `{command}`");
+        for page in summary::read().expect("the book can be read") {
+            compare(&page.path, &page.text, &command, &printed);
+        }
+        printed
     }
 
     /// With `--validate` and these arguments, every run's elements are right, and nothing is said on standard error.
@@ -69,6 +84,21 @@ impl Lesson {
             assert!(text(&output.stderr).contains(named), "{arguments:?}");
         }
     }
+}
+
+/// Compares the outputs of this command that a document shows with what it has printed. Returns how many the document shows.
+#[track_caller]
+fn compare(document: &str, text: &str, command: &str, printed: &str) -> usize {
+    let mut all = shown(text);
+    all.retain(|shown| shown.command == command);
+    for shown in &all {
+        assert_eq!(
+            shown.differs_from(printed),
+            None,
+            "{document} shows another output: `cargo book outputs --update` replaces it"
+        );
+    }
+    all.len()
 }
 
 /// What the program prints and how it ends when its kernels run on one core.
