@@ -21,7 +21,6 @@ pub const INVALID_DEVICE: Error = 101;
 pub const INVALID_CONTEXT: Error = 201;
 pub const INVALID_HANDLE: Error = 400;
 pub const NOT_READY: Error = 600;
-pub const NOT_PERMITTED: Error = 800;
 pub const NOT_SUPPORTED: Error = 801;
 
 pub const LEGACY: Handle = 1;

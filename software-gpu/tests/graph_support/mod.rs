@@ -1,5 +1,4 @@
 //! Graph and capture calls on top of the driver's harness.
-#![allow(dead_code, reason = "each test uses its part")]
 
 use std::ffi::{c_uint, c_void};
 use std::ptr::null;
@@ -8,28 +7,8 @@ use software_gpu::driver::entry_point;
 
 use crate::driver_support::*;
 
-pub const ILLEGAL_STATE: Error = 401;
-pub const UNSUPPORTED: Error = 900;
-pub const INVALIDATED: Error = 901;
-pub const MERGE: Error = 902;
-pub const UNMATCHED: Error = 903;
-pub const UNJOINED: Error = 904;
-pub const ISOLATION: Error = 905;
-pub const IMPLICIT: Error = 906;
-pub const CAPTURED_EVENT: Error = 907;
-pub const WRONG_THREAD: Error = 908;
-pub const UPDATE_FAILURE: Error = 910;
-
 pub const GLOBAL: c_uint = 0;
-pub const THREAD_LOCAL: c_uint = 1;
 pub const RELAXED: c_uint = 2;
-
-/// `CUstreamCaptureStatus`.
-pub const NONE: c_uint = 0;
-pub const ACTIVE: c_uint = 1;
-pub const SPOILED: c_uint = 2;
-
-pub const EXTERNAL: c_uint = 1;
 
 /// `CUDA_KERNEL_NODE_PARAMS`.
 #[derive(Clone, Copy, Debug)]
@@ -121,14 +100,6 @@ impl CopyParams {
     }
 }
 
-/// `CUDA_HOST_NODE_PARAMS`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct HostParams {
-    pub function: Option<unsafe extern "C" fn(*mut c_void)>,
-    pub data: *mut c_void,
-}
-
 pub fn graph() -> Handle {
     let mut graph = 0;
     cu!(cuGraphCreate(&mut graph => *mut Handle, 0 => c_uint)).expect("cuGraphCreate");
@@ -157,15 +128,6 @@ pub fn copy_node(graph: Handle, after: &[Handle], params: &CopyParams) -> Result
     cu!(cuGraphAddMemcpyNode(
         &mut node => *mut Handle, graph => Handle, after.as_ptr() => *const Handle, after.len() => usize,
         params => *const CopyParams, 0 => Handle,
-    ))
-    .map(|()| node)
-}
-
-pub fn host_node(graph: Handle, after: &[Handle], params: &HostParams) -> Result<Handle, Error> {
-    let mut node = 0;
-    cu!(cuGraphAddHostNode(
-        &mut node => *mut Handle, graph => Handle, after.as_ptr() => *const Handle, after.len() => usize,
-        params => *const HostParams,
     ))
     .map(|()| node)
 }
@@ -239,18 +201,6 @@ pub fn launch_graph(exec: Handle, stream: Handle) -> Result<(), Error> {
     cu!(cuGraphLaunch(exec => Handle, stream => Handle))
 }
 
-pub fn connect(graph: Handle, from: Handle, to: Handle) -> Result<(), Error> {
-    cu!(cuGraphAddDependencies(
-        graph => Handle, &from => *const Handle, &to => *const Handle, 1 => usize,
-    ))
-}
-
-pub fn disconnect(graph: Handle, from: Handle, to: Handle) -> Result<(), Error> {
-    cu!(cuGraphRemoveDependencies(
-        graph => Handle, &from => *const Handle, &to => *const Handle, 1 => usize,
-    ))
-}
-
 /// The nodes that a query with room for 64 of them returns.
 pub fn nodes(query: impl Fn(*mut Handle, *mut usize) -> Result<(), Error>) -> Vec<Handle> {
     let (mut nodes, mut count) = ([usize::MAX; 64], 64);
@@ -265,19 +215,6 @@ pub fn nodes_of(graph: Handle) -> Vec<Handle> {
     )
 }
 
-pub fn dependencies_of(node: Handle) -> Vec<Handle> {
-    nodes(
-        |nodes, count| cu!(cuGraphNodeGetDependencies(node => Handle, nodes => *mut Handle, count => *mut usize)),
-    )
-}
-
-pub fn type_of(node: Handle) -> c_uint {
-    let mut number = 0;
-    cu!(cuGraphNodeGetType(node => Handle, &mut number => *mut c_uint))
-        .expect("cuGraphNodeGetType");
-    number
-}
-
 pub fn begin(stream: Handle, mode: c_uint) -> Result<(), Error> {
     cu!(cuStreamBeginCapture_v2(stream => Handle, mode => c_uint))
 }
@@ -288,27 +225,4 @@ pub fn end(stream: Handle) -> Result<Handle, Error> {
     let ended = cu!(cuStreamEndCapture(stream => Handle, &mut graph => *mut Handle));
     assert_eq!(ended.is_err(), graph == 0);
     ended.map(|()| graph)
-}
-
-pub fn status(stream: Handle) -> Result<c_uint, Error> {
-    let mut status = c_uint::MAX;
-    cu!(cuStreamIsCapturing(stream => Handle, &mut status => *mut c_uint)).map(|()| status)
-}
-
-pub fn record_with(event: Handle, stream: Handle, flags: c_uint) -> Result<(), Error> {
-    cu!(cuEventRecordWithFlags(event => Handle, stream => Handle, flags => c_uint))
-}
-
-pub fn wait_with(stream: Handle, event: Handle, flags: c_uint) -> Result<(), Error> {
-    cu!(cuStreamWaitEvent(stream => Handle, event => Handle, flags => c_uint))
-}
-
-pub fn exchange_mode(mode: c_uint) -> c_uint {
-    let mut mode = mode;
-    cu!(cuThreadExchangeStreamCaptureMode(&mut mode => *mut c_uint)).expect("a mode");
-    mode
-}
-
-pub fn set_current(context: Handle) {
-    cu!(cuCtxSetCurrent(context => Handle)).expect("cuCtxSetCurrent");
 }

@@ -53,13 +53,6 @@ pub fn create(properties: &Properties) -> Result<Pool, Error> {
         .map(|()| Pool(pool))
 }
 
-/// `cuMemAllocAsync`.
-pub fn allocate(bytes: usize, stream: Handle) -> Result<Address, Error> {
-    let mut address = 0;
-    cu!(cuMemAllocAsync(&mut address => *mut Address, bytes => usize, stream => Handle))
-        .map(|()| address)
-}
-
 /// `cuMemFreeAsync`.
 pub fn free(address: Address, stream: Handle) -> Result<(), Error> {
     cu!(cuMemFreeAsync(address => Address, stream => Handle))

@@ -1,5 +1,4 @@
 //! A host thread in front of a timeline: submits at the pace of the profile's host figures, then runs to the end.
-#![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::BTreeMap;
 
