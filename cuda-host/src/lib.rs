@@ -36,12 +36,18 @@ pub use event::EventExt;
 pub use pool::MemoryPool;
 pub use stream::StreamExt;
 
-/// The traits whose methods extend cust's types, and what most programs use beside them.
+/// What most programs use: cust's streams, events and memory, and what this crate adds to them.
 pub mod prelude {
     pub use crate::event::EventExt;
     pub use crate::pool::{MemoryPool, PoolStatistics, Reuse};
     pub use crate::stream::{self, StreamExt};
     pub use crate::{kernels, launch};
+    pub use cust::error::CudaResult;
+    pub use cust::event::{Event, EventFlags};
+    pub use cust::memory::{
+        AsyncCopyDestination, CopyDestination, DeviceBuffer, DeviceSlice, LockedBuffer,
+    };
+    pub use cust::stream::{Stream, StreamFlags};
 }
 
 /// The folder of this crate's sources, which stand between a program and its driver: for tools that show where a call was
