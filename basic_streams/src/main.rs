@@ -13,6 +13,7 @@ mod jobs;
 mod kernels;
 mod pinned;
 mod three_way;
+mod verdicts;
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Rounds, Size, Streams};
 use examples_host::prelude::*;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
             "three-way",
             "How close can three streams get to the fastest possible time?",
             &[Iterations, Size, Chunks],
-            three_way::run,
+            verdicts::three_way::run,
         )
         .part(
             "default-stream",

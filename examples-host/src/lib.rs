@@ -58,7 +58,7 @@ pub mod prelude {
     pub use crate::alone::piece;
     pub use crate::bound::{Overlap, Stages};
     pub use crate::check::{self, Checked};
-    pub use crate::chunks::{self, Chunked};
+    pub use crate::chunks;
     pub use crate::compare::{Workload, variant, variants};
     pub use crate::data::Seed;
     pub use crate::device::Device;

@@ -2,8 +2,8 @@
 
 const README: &str = include_str!("../README.md");
 const THREE_WAY: &str = include_str!("../../basic_streams/src/three_way.rs");
-const PIPELINE: &str = include_str!("../../basic_streams/src/three_way/pipeline.rs");
-const WAIT: &str = "            compute.wait(&self.slots[slot].filled)?;";
+const CHUNKS: &str = include_str!("../../basic_streams/src/verdicts/three_way/chunks.rs");
+const WAIT: &str = "                compute.wait(&self.full[slot])?;";
 
 #[test]
 fn the_exercise_names_a_line_that_exists() {
@@ -17,7 +17,7 @@ fn the_quoted_report_names_the_lines_of_the_program_without_that_line() {
     for (operation, file, source, line) in [
         ("  first:   kernel `affine_strided_x4`", "three_way.rs:", THREE_WAY, "launch!("),
         ("  second:  copy of ", "three_way.rs:", THREE_WAY, "async_copy_from"),
-        ("  bytes:   ", "three_way/pipeline.rs:", PIPELINE, "DeviceBuffer::zeroed"),
+        ("  bytes:   ", "three_way/chunks.rs:", CHUNKS, "DeviceBuffer::zeroed"),
     ] {
         let lines: Vec<&str> = without(source).collect();
         let quoted = README.lines().find(|quoted| quoted.starts_with(operation));

@@ -68,18 +68,6 @@ pub struct BelowBound {
 }
 
 impl Stages {
-    /// Each stage in whichever form takes less: in chunks, as here, or whole. Starting many small operations may take the host
-    /// longer than the device needs for them, where nothing hides it. Both directions together stay as they are: no schedule
-    /// of these chunks has less to start.
-    pub fn or_whole(self, whole: Self) -> Self {
-        Self {
-            copy_in: self.copy_in.min(whole.copy_in),
-            kernel: self.kernel.min(whole.kernel),
-            copy_out: self.copy_out.min(whole.copy_out),
-            both_copies: self.both_copies,
-        }
-    }
-
     /// The least time that the workload can take.
     pub fn bound(&self, overlap: Overlap) -> Duration {
         let Self {
@@ -154,19 +142,6 @@ mod tests {
         copy_out: ms(9),
         both_copies: ms(11),
     };
-
-    #[test]
-    fn stages_that_the_host_holds_up_do_not_lengthen_the_bound() {
-        let chunked = Stages {
-            copy_in: ms(9),
-            kernel: ms(30),
-            copy_out: ms(12),
-            both_copies: ms(13),
-        };
-        let stages = chunked.or_whole(STAGES);
-        assert_eq!(stages.bound(Overlap::None), ms(9 + 4 + 9));
-        assert_eq!(stages.bound(Overlap::Duplex), ms(13));
-    }
 
     #[test]
     fn each_bound_lets_more_overlap() {

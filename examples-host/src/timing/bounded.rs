@@ -2,39 +2,14 @@
 
 use crate::alone::DisturbedLink;
 use crate::bound::{Overlap, Stages};
-use crate::device::{Device, TimeSource};
-use crate::error::Result;
-use crate::expect::{Expected, Found, share, truth};
-use crate::intervals::Engine;
+use crate::device::TimeSource;
+use crate::expect::{Found, share, truth};
 use crate::measure::{self, Outcome};
 use crate::part::{NOISE, Part};
-use crate::part_option::PartOption;
 use crate::table::Table;
 use crate::units;
 
 impl Part<'_> {
-    /// Predicts what a pipeline of copies in, kernels and copies out takes, with a short kernel and with a long one.
-    pub fn predict_pipelines(&mut self, short: &Stages, long: &Stages) {
-        let [sum, bound] = [Overlap::None, Overlap::Duplex]
-            .map(|overlap| [short, long].map(|stages| units::time(stages.bound(overlap))));
-        self.predict(format!(
-            "Alone: copies in {}, copies out {}, both directions together {};\n\
-             a short kernel {}, a long one {}. One stream takes the sum of the stages,\n\
-             {} or {}, however many chunks there are. Three streams take the bound,\n\
-             {} or {}, plus 1/C of (sum - bound) to fill and drain a pipeline of C chunks,\n\
-             plus the start of each copy, which counts the more, the smaller the chunks are.",
-            units::time(short.copy_in),
-            units::time(short.copy_out),
-            units::time(short.both_copies),
-            units::time(short.kernel),
-            units::time(long.kernel),
-            sum[0],
-            sum[1],
-            bound[0],
-            bound[1],
-        ));
-    }
-
     /// Prints the outcomes beside the bounds that the stages set, and claims of each that it is not faster than its bound. What was
     /// measured on a disturbed link bounds nothing: then that is printed and not judged.
     pub fn show_bounded(
@@ -90,40 +65,6 @@ impl Outcome {
     }
 }
 
-/// How much of the copies out runs during copies in, and what is required: at least `least`, or nothing where one engine takes
-/// both directions in turn.
-///
-/// # Errors
-/// When the driver does not answer.
-pub fn duplex(device: &Device, outcome: &Outcome, least: f64) -> Result<Expected> {
-    let overlap = outcome.overlap(Engine::DeviceToHost, Engine::HostToDevice);
-    Ok(match device.copy_engines()? {
-        ..=1 => overlap.at_most(0.01),
-        _ => overlap.at_least(least),
-    })
-}
-
-/// How much faster the one is than the other, which overlaps nothing: at least half of what the bound allows.
-pub fn half_of_the_gain(overlapped: &Outcome, in_order: &Outcome, stages: &Stages) -> Expected {
-    let [none, bound] = [Overlap::None, Overlap::Duplex].map(|of| stages.bound(of).as_secs_f64());
-    let least = 1.0 + 0.5 * (none / bound - 1.0);
-    overlapped.speedup_over(in_order).at_least(least)
-}
-
-/// How near to the bound the variant's best run comes, and what is required for `bytes` in each direction: starting copies,
-/// filling and draining cost the less, the more data there is. With less than 16 MiB nothing is required.
-pub fn near_bound(outcome: &Outcome, stages: &Stages, bytes: usize) -> Expected {
-    let reached = outcome.reached(stages);
-    let (least, follows): (_, &[PartOption]) = match bytes >> 20 {
-        1024.. => (0.97, &[PartOption::Size]),
-        256.. => (0.95, &[PartOption::Size]),
-        64.. => (0.85, &[PartOption::Size]),
-        16.. => (0.70, &[PartOption::Size]),
-        _ => (0.70, &[]),
-    };
-    reached.at_least(least).for_any(follows)
-}
-
 /// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound
 /// each reaches.
 fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -> Table {
@@ -159,6 +100,7 @@ fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Device;
     use crate::intervals::{Recording, Source};
     use crate::label::Label;
     use crate::options::Options;
