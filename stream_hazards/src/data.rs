@@ -1,47 +1,28 @@
-//! What all pairs work on: a batch in page-locked memory, three streams, an event, and device memory full of NaNs.
+//! What all pairs work on: a batch in page-locked memory, device memory full of NaNs, three streams and an event.
 
-use anyhow::bail;
-use cuda_host::{kernels, prelude::*};
+use anyhow::Result;
+use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::event::{Event, EventFlags};
-use cust::memory::{DeviceBuffer, LockedBuffer};
-use cust::stream::Stream;
-use examples_host::options::UsageError;
-use examples_host::prelude::*;
 
-kernels! {
-    /// The kernels of all pairs.
-    pub struct Kernels;
-    use gpu_kernels::{affine_rounds_x4, saxpy};
-}
+kernels! { pub struct Kernels; use gpu_kernels::{affine_rounds_x4, saxpy}; }
 
-const BATCH: Seed = Seed::new(11);
-/// What the kernel makes of an element, over and over: `A x + B`.
+/// The kernel replaces each element by A x + B, so often that it is long beside a copy of the same data.
 pub const A: f32 = 1.0;
-/// See [`A`].
 pub const B: f32 = 0.125;
-/// How often: the kernel is long beside a copy of the same data.
 pub const ROUNDS: u32 = 16;
-/// Threads of a block.
+/// Of a block.
 pub const THREADS: u32 = 256;
 
-/// Bytes of a batch.
-const DEFAULT: ByteSize = ByteSize::mib(1);
-/// Below, a copy is over before the next call comes, and most mistakes do no harm.
-const LEAST: ByteSize = ByteSize::kib(512);
-const MOST: ByteSize = ByteSize::mib(256);
-
-/// An element of the batch.
-pub fn given(index: usize) -> f32 {
-    BATCH.f32(index)
+/// Which of a pair runs.
+#[derive(Clone, Copy)]
+pub enum Program {
+    /// The one that lacks an order.
+    Racy,
+    /// The one that has it.
+    Fixed,
 }
 
-/// What the kernel makes of it.
-pub fn transformed(index: usize) -> f32 {
-    (0..ROUNDS).fold(given(index), |x, _| x.mul_add(A, B))
-}
-
-/// Three streams, an event, the batch, and room for what becomes of it.
+/// The batch on the host and on the device, and what the programs order its uses with.
 pub struct Data {
     pub first: Stream,
     pub second: Stream,
@@ -66,18 +47,9 @@ pub struct Data {
 }
 
 impl Data {
-    /// Fresh data. The host has waited for all of it.
-    pub fn new(part: &Part) -> anyhow::Result<Self> {
-        let size = part.size(DEFAULT);
-        if !(LEAST..=MOST).contains(&size) {
-            let range = format!("--size {size}: the mistakes show with {LEAST} to {MOST}");
-            bail!(UsageError(range));
-        }
-        let elements = part.elements::<f32>(DEFAULT)?;
-        let mut input = LockedBuffer::new(&0.0, elements)?;
-        BATCH.fill_f32(0, &mut input);
-        let mut output = LockedBuffer::new(&0.0, elements)?;
-        check::poison(&mut output);
+    pub fn new(elements: usize) -> Result<Self> {
+        let input = LockedBuffer::new(&0.0, elements)?;
+        let output = LockedBuffer::new(&f32::NAN, elements)?;
         let [first, second, third] = stream::non_blocking_named(["first", "second", "third"])?;
         let data = Self {
             first,
@@ -86,12 +58,12 @@ impl Data {
             event: Event::new(EventFlags::DISABLE_TIMING)?,
             input,
             output,
-            batch: poisoned(elements)?,
-            other: poisoned(elements)?,
-            scratch: poisoned(4)?,
+            batch: nans(elements)?,
+            other: nans(elements)?,
+            scratch: nans(4)?,
             kernels: Kernels::load(gpu_kernels::SM_70)?,
             blocks: elements.div_ceil(4 * THREADS as usize) as u32,
-            delay: (elements / 8) as u32,
+            delay: elements as u32 / 8,
         };
         CurrentContext::synchronize()?;
         Ok(data)
@@ -99,7 +71,7 @@ impl Data {
 }
 
 /// Device memory full of NaNs, once the host has waited.
-fn poisoned(elements: usize) -> anyhow::Result<DeviceBuffer<f32>> {
+fn nans(elements: usize) -> Result<DeviceBuffer<f32>> {
     let mut buffer = DeviceBuffer::zeroed(elements)?;
     buffer.set_8(0xFF)?;
     Ok(buffer)

@@ -7,30 +7,24 @@
 //!
 //! A copy to page-locked memory returns at once. A copy to pageable memory would wait, which hides the mistake until
 //! someone makes the memory page-locked.
+//!
+//! The result of the copy in what is read without the wait would prove this wrong.
 
-use crate::data::{A, B, Data, ROUNDS, THREADS, transformed};
-use cuda_host::launch;
-use cust::memory::AsyncCopyDestination;
-use examples_host::prelude::*;
-use examples_host::twins::{Outcome, Program};
+use crate::data::{A, B, Data, Program, ROUNDS, THREADS};
+use anyhow::Result;
+use cuda_host::prelude::*;
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    part.predict("Without the wait the host reads what was in its memory before the copy.");
-    part.twins(&["copy of", "by the host"], Data::new, program)
-}
-
-fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
-    let (first, batch, blocks) = (&data.first, &mut data.batch, data.blocks);
-    // SAFETY: all memory outlives the operations. The racy host may read stale bytes, which are numbers too.
+/// The host reads `data.output` when this returns.
+pub fn program(which: Program, data: &mut Data) -> Result<()> {
+    // SAFETY: the caller waits for the stream before it frees any memory. The racy host may read stale bytes, which are numbers too.
     unsafe {
-        batch.async_copy_from(&data.input, first)?;
-        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, first>>>(&mut *batch, A, B, ROUNDS))?;
-        batch.async_copy_to(&mut data.output, first)?;
+        data.batch.async_copy_from(&data.input, &data.first)?;
+        launch!(data.kernels.affine_rounds_x4<<<data.blocks, THREADS, 0, data.first>>>(&mut data.batch, A, B, ROUNDS))?;
+        data.batch.async_copy_to(&mut data.output, &data.first)?;
     }
     match which {
         Program::Racy => {}
-        Program::Fixed => first.synchronize()?,
+        Program::Fixed => data.first.synchronize()?,
     }
-    Ok(check::equal("the result", 0, &data.output, transformed))
+    Ok(())
 }

@@ -7,32 +7,26 @@
 //!
 //! A free in stream order takes effect when *its* stream comes to it. The next allocation in that stream gets the same
 //! memory at once, and what is stored there lands where the first stream's kernel still expects its own.
+//!
+//! A right result although the free waits for nothing would prove this wrong.
 
-use crate::data::{A, B, Data, ROUNDS, THREADS, transformed};
-use cuda_host::{launch, prelude::*};
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
-use examples_host::prelude::*;
-use examples_host::twins::{Outcome, Program};
+use crate::data::{A, B, Data, Program, ROUNDS, THREADS};
+use anyhow::Result;
+use cuda_host::prelude::*;
 
 /// Every element of the next batch.
 const NEXT: f32 = -1000.0;
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    part.predict("Freed too early, the memory gets a new owner while the kernel still uses it.");
-    part.twins(&["freed without order"], Data::new, program)
-}
-
-fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
+pub fn program(which: Program, data: &mut Data) -> Result<()> {
     let (first, second, done) = (&data.first, &data.second, &data.event);
-    let (elements, blocks, delay) = (data.input.len(), data.blocks, data.delay);
+    let elements = data.input.len();
     let next_batch = LockedBuffer::new(&NEXT, elements)?;
     // SAFETY: the host's memory outlives the operations, and all come behind the allocation, in its stream.
     let batch = unsafe {
         let mut batch = DeviceBuffer::uninitialized_async(elements, first)?;
         batch.async_copy_from(&data.input, first)?;
-        launch!(data.kernels.affine_rounds_x4<<<1, 32, 0, first>>>(&mut data.scratch, A, B, delay))?;
-        launch!(data.kernels.affine_rounds_x4<<<blocks, THREADS, 0, first>>>(&mut batch, A, B, ROUNDS))?;
+        launch!(data.kernels.affine_rounds_x4<<<1, 32, 0, first>>>(&mut data.scratch, A, B, data.delay))?;
+        launch!(data.kernels.affine_rounds_x4<<<data.blocks, THREADS, 0, first>>>(&mut batch, A, B, ROUNDS))?;
         batch.async_copy_to(&mut data.output, first)?;
         batch
     };
@@ -50,6 +44,5 @@ fn program(which: Program, data: &mut Data) -> anyhow::Result<Outcome> {
         next.async_copy_from(&next_batch, second)?;
         next.drop_async(second)?;
     }
-    first.synchronize()?;
-    Ok(check::equal("the result", 0, &data.output, transformed))
+    Ok(first.synchronize()?)
 }

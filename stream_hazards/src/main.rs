@@ -14,6 +14,7 @@ mod early_host_read;
 mod free_without_order;
 mod missing_event;
 mod re_recorded_event;
+mod verdicts;
 mod wait_before_record;
 
 use examples_host::part_option::PartOption::Size;
@@ -26,43 +27,43 @@ fn main() -> ExitCode {
             "missing-event",
             "What does a kernel read that does not wait for its copy?",
             &[Size],
-            missing_event::run,
+            verdicts::missing_event::run,
         )
         .part(
             "early-host-read",
             "What does the host read that does not wait for the copy out?",
             &[Size],
-            early_host_read::run,
+            verdicts::early_host_read::run,
         )
         .part(
             "buffer-reused",
             "What is copied when the host has gone on to the next batch?",
             &[Size],
-            buffer_reused::run,
+            verdicts::buffer_reused::run,
         )
         .part(
             "free-without-order",
             "Who gets memory that is freed while a kernel uses it?",
             &[Size],
-            free_without_order::run,
+            verdicts::free_without_order::run,
         )
         .part(
             "re-recorded-event",
             "What does a wait stand for when its event has been recorded twice?",
             &[Size],
-            re_recorded_event::run,
+            verdicts::re_recorded_event::run,
         )
         .part(
             "wait-before-record",
             "What does a wait stand for when its event has not been recorded?",
             &[Size],
-            wait_before_record::run,
+            verdicts::wait_before_record::run,
         )
         .part(
             "callback-waits",
             "What if a function that a stream calls waits for the stream?",
             &[Size],
-            callback_waits::run,
+            verdicts::callback_waits::run,
         )
         .main()
 }
