@@ -7,6 +7,7 @@
 mod refused;
 mod replay;
 mod update;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
             "replay",
             "What does the host save when streams and events become a graph?",
             &[Iterations],
-            replay::run,
+            verdicts::replay::run,
         )
         .part(
             "update",
