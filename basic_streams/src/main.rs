@@ -56,7 +56,7 @@ fn main() -> ExitCode {
             "pinned",
             "What does page-locked memory change about a copy?",
             &[Iterations, Size],
-            pinned::run,
+            verdicts::pinned::run,
         )
         .part(
             "connections",

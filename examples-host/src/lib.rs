@@ -41,7 +41,7 @@ pub use tables::{by_size, show};
 pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    load_latency, measure, points, rates, requests, round_trip, scaling, settings, sweep, variant,
+    load_latency, measure, points, rates, requests, scaling, settings, sweep, variant,
     ways,
 };
 pub use work::{chunks, lent, letters, plan, split, tally};

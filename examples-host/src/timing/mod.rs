@@ -16,7 +16,6 @@ pub mod measure;
 pub mod points;
 pub mod rates;
 pub mod requests;
-pub mod round_trip;
 pub mod scaling;
 pub mod settings;
 pub(crate) mod shortest;
