@@ -41,10 +41,9 @@ pub use tables::{by_size, show};
 pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    load_latency, measure, points, rates, requests, scaling, settings, sweep, variant,
-    ways,
+    load_latency, measure, points, rates, requests, sweep, variant, ways,
 };
-pub use work::{chunks, lent, letters, plan, split, tally};
+pub use work::{chunks, lent, plan, split, tally};
 
 pub use examples_data::{check, data, distance, few_values, periodic};
 

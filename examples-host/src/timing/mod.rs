@@ -16,8 +16,6 @@ pub mod measure;
 pub mod points;
 pub mod rates;
 pub mod requests;
-pub mod scaling;
-pub mod settings;
 pub(crate) mod shortest;
 pub mod sweep;
 pub mod variant;

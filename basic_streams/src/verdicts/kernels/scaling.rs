@@ -3,15 +3,9 @@
 //! On S streams S operations may run at a time: the bound is the time on one stream divided by S, and no less than one
 //! operation takes. The knee is where the measured time leaves the bound, because something else has become scarce.
 
-use crate::compare::Workload;
-use crate::expect::right;
-use crate::label::Label;
-use crate::measure::VARIANTS;
-use crate::part::Part;
-use crate::plan::Plan;
-use crate::results::Kind;
-use crate::table::Table;
-use crate::units;
+use anyhow::Result;
+use examples_host::prelude::*;
+use examples_host::statistics::Durations;
 use std::time::Duration;
 
 /// The knee is the last number of streams that reaches this share of the bound.
@@ -42,50 +36,48 @@ pub fn variant(streams: usize) -> Label {
     Label::new(format!("streams-{streams}"), text)
 }
 
-impl Part<'_> {
-    /// Times the planned operations on each of these numbers of streams, the first of them 1; `one` is the least time of one
-    /// operation alone. Prints the times beside their bounds, and claims that every number is right.
-    ///
-    /// # Errors
-    /// What `work` or `body` returns.
-    pub fn scaling<S: Workload>(
-        &mut self,
-        plan: Plan,
-        one: Duration,
-        streams: &[usize],
-        work: &mut S,
-        mut body: impl FnMut(&mut S, usize) -> anyhow::Result<Duration>,
-    ) -> anyhow::Result<Scaling> {
-        let found = self.at_points(5, streams, work, |work, &streams| body(work, streams))?;
-        let sentence = "every number is right";
-        self.expect("numbers", sentence, right(&found.checked, "numbers"));
+/// Times the planned operations on each of these numbers of streams, the first of them 1; `one` is the least time of one
+/// operation alone. Prints the times beside their bounds, and claims that every number is right.
+///
+/// # Errors
+/// What `work` or `body` returns.
+pub fn scaling<S: Workload>(
+    part: &mut Part,
+    plan: Plan,
+    one: Duration,
+    streams: &[usize],
+    work: &mut S,
+    mut body: impl FnMut(&mut S, usize) -> Result<Duration>,
+) -> Result<Scaling> {
+    let found = part.at_points(5, streams, work, |work, &streams| body(work, streams))?;
+    let sentence = "every number is right";
+    part.expect("numbers", sentence, right(&found.checked, "numbers"));
 
-        let group = Label::new(VARIANTS, plan.to_string());
-        self.planned(&group, &plan);
-        for (&streams, times) in streams.iter().zip(&found.times) {
-            self.timed(&group, variant(streams), Kind::Makespan, times);
-        }
-        let first = found.times.first();
-        let on_one = first.map_or(one, |times| times.median());
-        // What disturbs a run makes it longer: the least time on one stream is the bound's.
-        let least_on_one = first.map_or(one, |times| times.min());
-        let row = |(&streams, times): (&usize, &crate::statistics::Durations)| Row {
-            streams,
-            bound: one.max(least_on_one.div_f64(streams as f64)),
-            median: times.median(),
-            least: times.min(),
-        };
-        let scaling = Scaling(streams.iter().zip(&found.times).map(row).collect());
-        let median = format!("median, {}", self.device().times());
-        self.say(scaling.table(&median, on_one));
-        let knee = scaling.0.iter().rfind(|row| row.reached() >= KNEE);
-        self.say(format!(
-            "The knee is at {}, the last to reach {} of the bound.",
-            variant(knee.map_or(1, |row| row.streams)),
-            units::percent(KNEE)
-        ));
-        Ok(scaling)
+    let group = Label::new(VARIANTS, plan.to_string());
+    part.planned(&group, &plan);
+    for (&streams, times) in streams.iter().zip(&found.times) {
+        part.timed(&group, variant(streams), Kind::Makespan, times);
     }
+    let first = found.times.first();
+    let on_one = first.map_or(one, |times| times.median());
+    // What disturbs a run makes it longer: the least time on one stream is the bound's.
+    let least_on_one = first.map_or(one, |times| times.min());
+    let row = |(&streams, times): (&usize, &Durations)| Row {
+        streams,
+        bound: one.max(least_on_one.div_f64(streams as f64)),
+        median: times.median(),
+        least: times.min(),
+    };
+    let scaling = Scaling(streams.iter().zip(&found.times).map(row).collect());
+    let median = format!("median, {}", part.device().times());
+    part.say(scaling.table(&median, on_one));
+    let knee = scaling.0.iter().rfind(|row| row.reached() >= KNEE);
+    part.say(format!(
+        "The knee is at {}, the last to reach {} of the bound.",
+        variant(knee.map_or(1, |row| row.streams)),
+        units::percent(KNEE)
+    ));
+    Ok(scaling)
 }
 
 impl Scaling {
