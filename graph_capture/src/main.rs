@@ -27,6 +27,11 @@ fn main() -> ExitCode {
             &[Iterations],
             verdicts::update::run,
         )
-        .part("refused", "What may a program not do while it captures?", &[], refused::run)
+        .part(
+            "refused",
+            "What may a program not do while it captures?",
+            &[],
+            verdicts::refused::run,
+        )
         .main()
 }
