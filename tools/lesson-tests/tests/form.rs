@@ -89,10 +89,12 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders `src` of the packages with verdicts.
+/// The sources of the packages with verdicts, and the template's.
 fn judged() -> Vec<PathBuf> {
     let entries = fs::read_dir(workspace()).expect("the workspace");
-    let folders = entries.map(|entry| entry.expect("an entry").path().join("src"));
+    let packages = entries.map(|entry| entry.expect("an entry").path().join("src"));
+    let template = workspace().join("examples-host/examples/lesson");
+    let folders = packages.chain([template]);
     let mut judged: Vec<_> = folders
         .filter(|src| src.join("verdicts").is_dir())
         .collect();
