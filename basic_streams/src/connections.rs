@@ -23,7 +23,7 @@ kernels! { use gpu_kernels::fma_chain; }
 /// Multiply-adds of each kernel: some 105 µs on an H200, long beside what starting 80 kernels takes.
 pub const ROUNDS: u32 = 45_000;
 
-/// Eight numbers for each kernel, and room for what becomes of them.
+/// Eight numbers for each kernel, and room for its results.
 pub struct Jobs {
     kernels: Kernels,
     input: DeviceBuffer<f32>,

@@ -18,7 +18,7 @@ kernels! { use gpu_kernels::fma_chain; }
 /// Multiply-adds of the kernel: about 1 ms on an H200.
 pub const ROUNDS: u32 = 430_000;
 
-/// Eight numbers for a kernel, and room for what becomes of them.
+/// Eight numbers for a kernel, and room for its results.
 pub struct Job {
     kernels: Kernels,
     input: DeviceBuffer<f32>,

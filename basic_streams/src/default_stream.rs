@@ -25,7 +25,7 @@ pub const ROUNDS: usize = 3;
 /// Multiply-adds of each kernel: about 0.5 ms on an H200, much longer than a host thread needs to start.
 pub const MULTIPLY_ADDS: u32 = 200_000;
 
-/// Eight numbers for each kernel, and room for what becomes of them.
+/// Eight numbers for each kernel, and room for its results.
 pub struct Jobs {
     kernels: Kernels,
     input: DeviceBuffer<f32>,
@@ -60,7 +60,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// While they run, the legacy stream gets its kernels, with nothing but its own rules to hold them back.
+    /// Meanwhile the legacy stream gets three kernels. Only the rules of that stream delay them.
     pub fn on_legacy(&self, legacy: &Stream) -> CudaResult<()> {
         for round in 0..ROUNDS {
             self.launch(ROUNDS * 3 + round, legacy)?;

@@ -18,7 +18,7 @@ use cuda_host::prelude::*;
 
 kernels! { use gpu_kernels::fma_chain; }
 
-/// The streams, eight numbers for each kernel, and room for what becomes of them.
+/// The streams, eight numbers for each kernel, and room for its results.
 pub struct Jobs {
     kernels: Kernels,
     pub streams: Vec<Stream>,

@@ -1,7 +1,7 @@
 //! pinned: what is page-locked host memory good for?
 //!
 //! The device's copy engines read and write host memory by physical address, so its pages must not move. The driver
-//! copies pageable memory through a page-locked buffer of its own, piece by piece, and keeps the host busy with that. For
+//! copies pageable memory through a page-locked buffer of its own, piece by piece, which blocks the host. For
 //! memory that is page-locked already the call only starts the copy engine, and returns:
 //!
 //! ```text

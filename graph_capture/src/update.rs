@@ -25,7 +25,7 @@ pub const BATCHES: usize = 64;
 pub const BATCH: usize = 32; // numbers, one for each thread of a warp
 pub const ROUNDS: u32 = 200; // multiply-adds of a kernel: less than 1 µs on an H200
 
-/// The batches, where one of them is worked on, and what becomes of them.
+/// The batches, a buffer for the work on one of them, and the results.
 pub struct Batches {
     kernels: Kernels,
     given: DeviceBuffer<f32>,

@@ -1,4 +1,4 @@
-//! The numbers of small kernels, and what must become of them.
+//! The numbers of small kernels, and the expected results.
 
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -29,7 +29,7 @@ pub struct Known<J> {
 }
 
 impl<J> Known<J> {
-    /// `output` is where the kernels of `jobs` store what becomes of `numbers`.
+    /// The kernels of `jobs` store their results in `output`.
     pub fn new(jobs: J, output: DeviceSlice<f32>, numbers: &[f32], rounds: u32) -> Self {
         let chain = |&x: &f32| (0..rounds).fold(x, |x, _| x.mul_add(FACTOR, SUMMAND));
         let expected = numbers.par_iter().map(chain).collect();

@@ -10,7 +10,7 @@ use gpu_kernels::{FACTOR, SUMMAND};
 const KERNELS: usize = 8;
 const DATA: Seed = Seed::new(13);
 
-/// The batches, and what must become of them.
+/// The batches, and the expected results.
 struct Known {
     batches: Batches,
     expected: Vec<f32>,

@@ -197,7 +197,7 @@ fn a_lesson_that_judges_itself_is_no_lecture() {
 }
 
 #[test]
-fn lines_of_cuda_are_told_from_lines_that_judge_and_from_comments() {
+fn only_cuda_operations_count_as_cuda() {
     let source = "//! stream.synchronize()\n\
         use cust::stream::Stream;\n\
         \n\

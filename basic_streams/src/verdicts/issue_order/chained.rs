@@ -1,4 +1,4 @@
-//! The chains with their data, and what must become of it.
+//! The chains with their data, and the expected results.
 
 use crate::issue_order::{Chains, ROUNDS};
 use anyhow::Result;
@@ -18,7 +18,7 @@ pub struct Chained<'s> {
 }
 
 impl<'s> Chained<'s> {
-    /// Chains of so many elements, with their data, which copy in one direction.
+    /// Chains with this many elements of data, which copy in one direction.
     pub fn new(elements: usize, streams: &'s [Stream]) -> Result<Self> {
         let mut chains = Chains::new(chunks::ranges::<f32>(elements, streams.len())?)?;
         DATA.fill_f32(0, &mut chains.input);

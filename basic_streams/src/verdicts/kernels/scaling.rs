@@ -87,13 +87,13 @@ impl Scaling {
         row.map_or(f64::NAN, Row::reached)
     }
 
-    /// The greatest share of the bound that a run reached: above 1, but for noise, the measurement is wrong.
+    /// The greatest share of the bound that a run reached: above 1, apart from noise, the measurement is wrong.
     pub fn most_reached(&self) -> f64 {
         let most = |row: &Row| row.bound.div_duration_f64(row.least);
         self.0.iter().map(most).fold(0.0, f64::max)
     }
 
-    /// The time with a number of streams over that with the number before it, where it grows most: at most 1, but for noise.
+    /// The time with a number of streams over that with the number before it, where it grows most: at most 1, apart from noise.
     pub fn most_slower(&self) -> f64 {
         let ratios = self.0.windows(2);
         let ratios = ratios.map(|pair| pair[1].least.div_duration_f64(pair[0].least));

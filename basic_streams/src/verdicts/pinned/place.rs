@@ -39,7 +39,7 @@ impl Place {
 pub struct CopyTimes {
     /// From its start to its end, on the device.
     pub copy: Duration,
-    /// Until the call that asked for it returned.
+    /// From the beginning of its call to its return.
     pub call: Duration,
 }
 
