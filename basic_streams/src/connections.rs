@@ -15,105 +15,65 @@
 //! The variable is read when a process first uses the device, so each value is tried in a process of its own. If depth-first
 //! took two kernels' time on one queue as well, there would be no such queue.
 
-use crate::gate::Gate;
-use crate::jobs::Jobs;
+use anyhow::Result;
 use cuda_host::prelude::*;
-use cust::event::Event;
-use cust::stream::Stream;
-use examples_host::points::AtPoints;
-use examples_host::prelude::{Checked, Label, Part};
-use examples_host::prelude::{check, expect, ratio, right, share, time, truth, units};
-use examples_host::settings::Setting;
-use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
-const QUEUES: [usize; 3] = [1, 8, 32];
-const STREAMS: [usize; 3] = [8, 16, 40];
+kernels! { use gpu_kernels::fma_chain; }
+
 /// Multiply-adds of each kernel: some 105 µs on an H200, long beside what starting 80 kernels takes.
-const ROUNDS: u32 = 45_000;
+pub const ROUNDS: u32 = 45_000;
 
-/// Both kernels of a stream, then those of the next.
-fn depth_first(jobs: &Jobs, streams: &[Stream], open: &Event) -> anyhow::Result<()> {
-    for stream in streams {
-        stream.wait(open)?;
-    }
-    for (index, stream) in streams.iter().enumerate() {
-        jobs.compute(index, stream)?;
-        jobs.compute(streams.len() + index, stream)?;
-    }
-    Ok(())
+/// Eight numbers for each kernel, and room for its results.
+pub struct Jobs {
+    kernels: Kernels,
+    input: DeviceBuffer<f32>,
+    pub output: DeviceBuffer<f32>,
 }
 
-/// The first kernels of all streams, then the second.
-fn breadth_first(jobs: &Jobs, streams: &[Stream], open: &Event) -> anyhow::Result<()> {
-    for stream in streams {
-        stream.wait(open)?;
+impl Jobs {
+    pub fn new(input: &[f32]) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let input = DeviceBuffer::from_slice(input)?;
+        let output = DeviceBuffer::zeroed(input.len())?;
+        Ok(Self { kernels, input, output })
     }
-    for (index, stream) in streams.iter().enumerate() {
-        jobs.compute(index, stream)?;
+
+    /// One kernel, when `start` has come.
+    pub fn one(&self, stream: &Stream, start: &Event) -> CudaResult<()> {
+        stream.wait(start)?;
+        self.launch(0, stream)
     }
-    for (index, stream) in streams.iter().enumerate() {
-        jobs.compute(streams.len() + index, stream)?;
-    }
-    Ok(())
-}
 
-/// What one process measured: the time of one kernel, and of both orders for each of [`STREAMS`].
-#[derive(Serialize, Deserialize)]
-struct Answer {
-    one: Duration,
-    orders: AtPoints,
-}
-
-fn measure(part: &mut Part) -> anyhow::Result<Answer> {
-    let streams = stream::non_blocking_numbered(40)?;
-    let (gate, mut jobs) = (Gate::new()?, Jobs::new(2 * streams.len(), ROUNDS)?);
-    let one = gate.least(part, &streams[..1], Jobs::plan(1), |open| {
-        streams[0].wait(open)?;
-        jobs.compute(0, &streams[0])
-    })?;
-    type Order = fn(&Jobs, &[Stream], &Event) -> anyhow::Result<()>;
-    let points = STREAMS.map(|count| [(count, depth_first as Order), (count, breadth_first)]);
-    let orders = part.at_points(5, points.as_flattened(), &mut jobs, |jobs, &(count, order)| {
-        jobs.use_first(2 * count);
-        let streams = &streams[..count];
-        gate.time(streams, Jobs::plan(2 * count), |open| order(jobs, streams, open))
-    })?;
-    Ok(Answer { one, orders })
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    part.predict(
-        "n streams of two kernels on q queues: depth-first takes the time of\n\
-         ceil(n / q) + 1 kernels, breadth-first that of 2.",
-    );
-    let answers = part.ask_with_environment("CUDA_DEVICE_MAX_CONNECTIONS", &QUEUES, measure)?;
-
-    let (mut settings, mut checked, mut slowest) = (Vec::new(), Ok(Checked::default()), 0.0_f64);
-    for (queues, Answer { one, orders }) in QUEUES.into_iter().zip(answers) {
-        check::add(&mut checked, orders.checked.map_err(Into::into))?;
-        for (streams, times) in STREAMS.into_iter().zip(orders.times.as_chunks().0) {
-            let id = format!("connections-{queues}/streams-{streams}");
-            let text = format!("connections: {queues}, streams: {streams}");
-            let predicted = one * (streams.div_ceil(queues) + 1) as u32;
-            let [depth, breadth] = times.each_ref().map(|times| times.median());
-            let as_predicted = time(depth).near(predicted, 0.2);
-            expect! { part; "depth-first/{id}", "depth-first, {text}" => as_predicted; }
-            slowest = slowest.max(breadth.div_duration_f64(one * 2));
-            settings.push(Setting { label: Label::new(id, text), predicted, times: times.clone() });
+    /// Both kernels of a stream, then those of the next. All wait for `start`: the host issues all before one begins.
+    pub fn depth_first(&self, streams: &[Stream], start: &Event) -> CudaResult<()> {
+        for stream in streams {
+            stream.wait(start)?;
         }
+        for (i, stream) in streams.iter().enumerate() {
+            self.launch(i, stream)?;
+            self.launch(streams.len() + i, stream)?;
+        }
+        Ok(())
     }
-    part.show_settings(["depth-first", "breadth-first"], &settings);
 
-    let [one_queue, many_queues] = [&settings[0], &settings[6]].map(Setting::ratio);
-    let gone = truth(many_queues < 1.2, units::ratio(many_queues), "less than 1.20x");
-    expect! { part;
-        "breadth-first", "breadth-first takes two kernels' time, however few the queues" => share(slowest).at_most(1.3);
-        "numbers", "every number is right" => right(&checked, "numbers");
-        "false-dependency/connections-1", "1 connection: a false dependency appears" => ratio(one_queue).at_least(3.0);
-        "no-false-dependency/connections-32", "32 connections: it has vanished" => gone;
+    /// The first kernels of all streams, then the second.
+    pub fn breadth_first(&self, streams: &[Stream], start: &Event) -> CudaResult<()> {
+        for stream in streams {
+            stream.wait(start)?;
+        }
+        for (i, stream) in streams.iter().enumerate() {
+            self.launch(i, stream)?;
+        }
+        for (i, stream) in streams.iter().enumerate() {
+            self.launch(streams.len() + i, stream)?;
+        }
+        Ok(())
     }
-    part.take_away("Streams that share a hardware queue wait for each other: issue breadth-first.");
-    Ok(())
+
+    /// One warp repeats a multiply-add on its numbers.
+    fn launch(&self, i: usize, stream: &Stream) -> CudaResult<()> {
+        let [x, mut y] = [&self.input, &self.output].map(|all| all.index(8 * i..8 * i + 8));
+        // SAFETY: both buffers outlive the run, and a kernel's numbers are its own.
+        unsafe { launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&x, &mut y, ROUNDS)) }
+    }
 }

@@ -16,108 +16,62 @@
 //! the legacy one. Kernels beside a legacy kernel where there must be none, or none where there may be some, would prove
 //! this wrong.
 
-use crate::jobs::Jobs;
+use anyhow::Result;
 use cuda_host::prelude::*;
-use cust::stream::{Stream, StreamFlags};
-use examples_host::beside::{beside, others_together};
-use examples_host::device::Device;
-use examples_host::host_waits;
-use examples_host::prelude::{Label, Outcome, Part, Rows, expect, share, truth, variants};
-use examples_host::threads::on_threads;
-use std::ops::Deref;
 
-/// Streams beside the legacy one.
-const OWN: usize = 3;
-const ROUNDS: usize = 3;
-const KERNELS: usize = ROUNDS * (OWN + 1);
+kernels! { use gpu_kernels::fma_chain; }
+
+pub const ROUNDS: usize = 3;
 /// Multiply-adds of each kernel: about 0.5 ms on an H200, much longer than a host thread needs to start.
-const MULTIPLY_ADDS: u32 = 200_000;
-const THREADS: [&str; OWN] = ["thread 0", "thread 1", "thread 2"];
+pub const MULTIPLY_ADDS: u32 = 200_000;
 
-/// In each round, a kernel for each of three streams and one for the legacy stream.
-fn rounds(jobs: &mut Jobs, [a, b, c]: [&Stream; OWN]) -> anyhow::Result<()> {
-    let legacy = stream::legacy();
-    for round in 0..ROUNDS {
-        jobs.compute(4 * round, a)?;
-        jobs.compute(4 * round + 1, b)?;
-        jobs.compute(4 * round + 2, c)?;
-        jobs.compute(4 * round + 3, &legacy)?;
-    }
-    Ok(())
+/// Eight numbers for each kernel, and room for its results.
+pub struct Jobs {
+    kernels: Kernels,
+    input: DeviceBuffer<f32>,
+    pub output: DeviceBuffer<f32>,
 }
 
-/// Each of three host threads issues the kernels of one stream, which `own` finds on that thread. While they run, the
-/// legacy stream gets its kernels, with nothing but its own rules to hold them back.
-fn threads<S: Deref<Target = Stream>>(
-    jobs: &mut Jobs,
-    device: &Device,
-    own: impl Fn(usize) -> S + Sync,
-) -> anyhow::Result<()> {
-    let legacy = stream::legacy();
-    on_threads(device, OWN, |thread| {
-        let stream = own(thread);
+impl Jobs {
+    pub fn new(input: &[f32]) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let input = DeviceBuffer::from_slice(input)?;
+        let output = DeviceBuffer::zeroed(input.len())?;
+        Ok(Self { kernels, input, output })
+    }
+
+    /// In each round, a kernel for each of three streams and one for the legacy stream.
+    pub fn rounds(&self, [a, b, c]: [&Stream; 3]) -> CudaResult<()> {
+        let legacy = stream::legacy();
         for round in 0..ROUNDS {
-            jobs.compute(ROUNDS * thread + round, &stream)?;
+            self.launch(4 * round, a)?;
+            self.launch(4 * round + 1, b)?;
+            self.launch(4 * round + 2, c)?;
+            self.launch(4 * round + 3, &legacy)?;
         }
-        anyhow::Ok(())
-    })?;
-    for round in 0..ROUNDS {
-        jobs.compute(ROUNDS * OWN + round, &legacy)?;
-    }
-    Ok(legacy.synchronize()?)
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let device = part.device();
-    let legacy: &Stream = &stream::legacy().named("legacy");
-    let blocking = |name| anyhow::Ok(Stream::new(StreamFlags::DEFAULT, None)?.named(name));
-    let [a, b, c] = &[blocking("a")?, blocking("b")?, blocking("c")?];
-    let [d, e, f] = &stream::non_blocking_named(["d", "e", "f"])?;
-    let mut jobs = Jobs::new(KERNELS, MULTIPLY_ADDS)?;
-    part.predict(format!(
-        "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams\n\
-         run side by side, but stop for each legacy kernel; non-blocking streams do\n\
-         not. Per-thread default streams behave as blocking ones."
-    ));
-
-    let variants = variants! { jobs: Jobs;
-        ("legacy", "everything on legacy"), [legacy] => rounds(jobs, [legacy; OWN]);
-        ("blocking", "blocking streams"), [a, b, c, legacy] => rounds(jobs, [a, b, c]);
-        ("non-blocking", "non-blocking streams"), [d, e, f, legacy] => rounds(jobs, [d, e, f]);
-        ("threads-legacy", "threads on legacy"), [] => threads(jobs, device, |_| stream::legacy());
-        ("threads-per-thread", "threads, per-thread streams"), [] =>
-            threads(jobs, device, |thread| stream::per_thread().named(THREADS[thread]));
-    };
-    let outcomes = part.compare("variants", Jobs::plan(KERNELS), &mut jobs, variants)?;
-    part.show_shares(&outcomes, ["own together", "beside legacy"], |recording| {
-        [others_together(recording, "legacy"), Some(beside(recording, "legacy"))]
-    });
-    for outcome in &outcomes[1..] {
-        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
+        Ok(())
     }
 
-    // The least share of the own streams' time that overlaps, and the limits of the legacy stream's.
-    let limits =
-        [(None, None), (Some(0.8), None), (Some(0.9), Some(0.9)), (None, None), (Some(0.5), None)];
-    for (outcome, (own, with_legacy)) in outcomes.iter().zip(limits) {
-        let Outcome { name: Label { id, text: name }, recording, .. } = outcome;
-        if let Some(least) = own {
-            let together = share(others_together(recording, "legacy").unwrap_or(0.0));
-            expect! { part; "own-together/{id}", "{name}: kernels of the three streams overlap" => together.at_least(least); }
+    /// Each of three host threads issues the kernels of one stream.
+    pub fn of_thread(&self, thread: usize, stream: &Stream) -> CudaResult<()> {
+        for round in 0..ROUNDS {
+            self.launch(ROUNDS * thread + round, stream)?;
         }
-        // Threads wait for their streams; the others are waited for when all is enqueued.
-        if !id.starts_with("threads") {
-            let waits = host_waits::count(recording);
-            let none = truth(waits == 0, format!("{waits} waits"), "none").in_records_of(recording);
-            expect! { part; "no-waits/{id}", "{name}: the host waits for no stream meanwhile" => none; }
-        }
-        let found = share(beside(recording, "legacy"));
-        let expected = with_legacy.map_or(found.at_most(0.01), |least| found.at_least(least));
-        expect! { part;
-            "beside-legacy/{id}", "{name}: others run during legacy kernels" => expected.in_records_of(recording);
-        }
+        Ok(())
     }
-    part.take_away("Blocking streams and the legacy stream wait for each other: use non-blocking.");
-    Ok(())
+
+    /// Meanwhile the legacy stream gets three kernels. Only the rules of that stream delay them.
+    pub fn on_legacy(&self, legacy: &Stream) -> CudaResult<()> {
+        for round in 0..ROUNDS {
+            self.launch(ROUNDS * 3 + round, legacy)?;
+        }
+        legacy.synchronize()
+    }
+
+    /// One warp repeats a multiply-add on its numbers.
+    fn launch(&self, i: usize, stream: &Stream) -> CudaResult<()> {
+        let [x, mut y] = [&self.input, &self.output].map(|all| all.index(8 * i..8 * i + 8));
+        // SAFETY: both buffers outlive the run, and a kernel's numbers are its own.
+        unsafe { launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&x, &mut y, MULTIPLY_ADDS)) }
+    }
 }

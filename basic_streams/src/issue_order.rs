@@ -14,188 +14,89 @@
 //! streams through one queue, or both directions through one engine, cannot: then the orders differ, and the charts show
 //! which stream waits for which.
 
-use cuda_host::{kernels, launch, prelude::*};
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
-use cust::stream::Stream;
-use examples_host::part_option::PartOption::Chunks;
-use examples_host::prelude::{ByteSize, Checked, Engine, Label, Part, Plan, Rows, Seed, Workload};
-use examples_host::prelude::{check, chunks, expect, time, units, variants};
+use anyhow::Result;
+use cuda_host::prelude::*;
 use gpu_kernels::{FACTOR, SUMMAND};
 use std::ops::Range;
-use std::time::Duration;
 
 kernels! { use gpu_kernels::affine_rounds; }
 
-/// Threads of a kernel, and elements that it changes: one warp's. So it is small, and many rounds make it long.
-const HEAD: u32 = 32;
-const ROUNDS: u32 = 25_000;
-const DATA: Seed = Seed::new(2);
+/// Multiply-adds of an element: they make a kernel of one warp long.
+pub const ROUNDS: u32 = 25_000;
 
-/// Page-locked data, and for each chunk a stream and a device buffer.
-struct Chains<'s> {
-    streams: &'s [Stream],
+/// Page-locked data, and a device buffer for each chunk. The kernel changes the first 32 elements of a chunk.
+pub struct Chains {
     kernels: Kernels,
-    input: LockedBuffer<f32>,
-    output: LockedBuffer<f32>,
-    chunks: Vec<Range<usize>>,
-    data: Vec<DeviceBuffer<f32>>,
-    /// Whether the chains copy out as well.
-    both_ways: bool,
+    pub input: LockedBuffer<f32>,
+    pub output: LockedBuffer<f32>,
+    pub data: Vec<DeviceBuffer<f32>>,
+    pub chunks: Vec<Range<usize>>,
 }
 
-impl Chains<'_> {
-    fn copy_in(&mut self, chain: usize, stream: &Stream) -> anyhow::Result<()> {
-        let chunk = &self.input[self.chunks[chain].clone()];
+impl Chains {
+    pub fn new(chunks: Vec<Range<usize>>) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let input = LockedBuffer::new(&0.0, chunks[chunks.len() - 1].end)?;
+        let output = LockedBuffer::new(&0.0, input.len())?;
+        let mut data = Vec::new();
+        for chunk in &chunks {
+            data.push(DeviceBuffer::zeroed(chunk.len())?);
+        }
+        Ok(Self { kernels, input, output, data, chunks })
+    }
+
+    pub fn async_copy_in(&mut self, i: usize, stream: &Stream) -> CudaResult<()> {
         // SAFETY: the input is page-locked and outlives the run.
-        unsafe { self.data[chain].async_copy_from(chunk, stream)? };
-        Ok(())
+        unsafe { self.data[i].async_copy_from(&self.input[self.chunks[i].clone()], stream) }
     }
 
-    fn compute(&mut self, chain: usize, stream: &Stream) -> anyhow::Result<()> {
-        let (kernels, data) = (&self.kernels, &mut self.data[chain]);
+    pub fn launch(&mut self, i: usize, stream: &Stream) -> CudaResult<()> {
+        let (kernel, x) = (&self.kernels.affine_rounds, &mut self.data[i]);
         // SAFETY: the buffer outlives the run, and the kernel changes no more elements than it has threads.
-        unsafe {
-            launch!(kernels.affine_rounds<<<1, HEAD, 0, stream>>>(data, FACTOR, SUMMAND, ROUNDS))?
-        };
-        Ok(())
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(x, FACTOR, SUMMAND, ROUNDS)) }
     }
 
-    fn copy_out(&mut self, chain: usize, stream: &Stream) -> anyhow::Result<()> {
-        let chunk = &mut self.output[self.chunks[chain].clone()];
+    pub fn async_copy_out(&mut self, i: usize, stream: &Stream) -> CudaResult<()> {
         // SAFETY: the output is page-locked, outlives the run, and is read when the host has waited for it.
-        unsafe { self.data[chain].async_copy_to(chunk, stream)? };
+        unsafe { self.data[i].async_copy_to(&mut self.output[self.chunks[i].clone()], stream) }
+    }
+
+    /// One stream's copy in and kernel, then the next stream's.
+    pub fn depth_first(&mut self, streams: &[Stream]) -> CudaResult<()> {
+        for (i, stream) in streams.iter().enumerate() {
+            self.async_copy_in(i, stream)?;
+            self.launch(i, stream)?;
+        }
         Ok(())
     }
 
-    /// One stream's whole chain, then the next stream's.
-    fn depth_first(&mut self) -> anyhow::Result<()> {
-        for (chain, stream) in self.streams.iter().enumerate() {
-            self.copy_in(chain, stream)?;
-            self.compute(chain, stream)?;
-            if self.both_ways {
-                self.copy_out(chain, stream)?;
-            }
+    /// The same, with copies out.
+    pub fn depth_first_both_ways(&mut self, streams: &[Stream]) -> CudaResult<()> {
+        for (i, stream) in streams.iter().enumerate() {
+            self.async_copy_in(i, stream)?;
+            self.launch(i, stream)?;
+            self.async_copy_out(i, stream)?;
+        }
+        Ok(())
+    }
+
+    /// All copies in, then all kernels.
+    pub fn breadth_first(&mut self, streams: &[Stream]) -> CudaResult<()> {
+        for (i, stream) in streams.iter().enumerate() {
+            self.async_copy_in(i, stream)?;
+        }
+        for (i, stream) in streams.iter().enumerate() {
+            self.launch(i, stream)?;
         }
         Ok(())
     }
 
     /// All copies in, then all kernels, then all copies out.
-    fn breadth_first(&mut self) -> anyhow::Result<()> {
-        self.all(Self::copy_in)?;
-        self.all(Self::compute)?;
-        if self.both_ways {
-            self.all(Self::copy_out)?;
+    pub fn breadth_first_both_ways(&mut self, streams: &[Stream]) -> CudaResult<()> {
+        self.breadth_first(streams)?;
+        for (i, stream) in streams.iter().enumerate() {
+            self.async_copy_out(i, stream)?;
         }
         Ok(())
     }
-
-    /// One step of all chains, each in its stream.
-    fn all(&mut self, step: Step<Self>) -> anyhow::Result<()> {
-        for (chain, stream) in self.streams.iter().enumerate() {
-            step(self, chain, stream)?;
-        }
-        Ok(())
-    }
-}
-
-type Step<W> = fn(&mut W, usize, &Stream) -> anyhow::Result<()>;
-
-impl Workload for Chains<'_> {
-    fn poison(&mut self) -> anyhow::Result<()> {
-        check::poison(&mut self.output);
-        for data in &mut self.data {
-            data.set_8(0xFF)?;
-        }
-        Ok(())
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        if !self.both_ways {
-            self.all(Self::copy_out)?;
-            for stream in self.streams {
-                stream.synchronize()?;
-            }
-        }
-        let mut checked = Checked::default();
-        for chunk in &self.chunks {
-            let rounds = |i: usize| if i < chunk.start + HEAD as usize { ROUNDS } else { 0 };
-            let expected = |i| (0..rounds(i)).fold(DATA.f32(i), |x, _| x.mul_add(FACTOR, SUMMAND));
-            let found = &self.output[chunk.clone()];
-            checked = checked.and(check::equal("the output", chunk.start, found, expected)?);
-        }
-        Ok(checked)
-    }
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let elements = part.elements_by_times::<f32>(ByteSize::mib(64), ByteSize::mib(16))?;
-    let streams = &stream::non_blocking_numbered(part.chunks(8, elements)?)?[..];
-    let (n, first) = (streams.len(), &streams[0]);
-    let ranges = chunks::ranges::<f32>(elements, n)?;
-    let buffers = ranges.iter().map(|chunk| DeviceBuffer::zeroed(chunk.len()));
-    let mut work = Chains {
-        streams,
-        kernels: Kernels::load(gpu_kernels::SM_70)?,
-        input: LockedBuffer::new(&0.0, elements)?,
-        output: LockedBuffer::new(&0.0, elements)?,
-        data: buffers.collect::<Result<_, _>>()?,
-        chunks: ranges,
-        both_ways: false,
-    };
-    DATA.fill_f32(0, &mut work.input);
-
-    let h = part.alone(streams, || work.all(Chains::copy_in))?;
-    let k = part.alone([first], || work.compute(0, first))?;
-    let copies = part.alone(streams, || {
-        work.all(Chains::copy_in)?;
-        work.all(Chains::copy_out)
-    })?;
-    let (one_way, both_ways) = (h + k, copies + k);
-    let [h, k, copies, in_only, in_and_out] = [h, k, copies, one_way, both_ways].map(units::time);
-    part.predict(format!(
-        "Alone: all {n} copies in {h}, one kernel {k}, all copies in and out {copies}.\n\
-         Either order takes the copies in and a kernel, {in_only}; if the streams also\n\
-         copy out, the copies of both directions and a kernel, {in_and_out}."
-    ));
-
-    let bytes = elements * size_of::<f32>();
-    let plan = Plan::new().bytes_in(bytes).launches(n, elements);
-    orders(part, &mut work, ("in-kernel", plan), one_way)?;
-    work.both_ways = true;
-    orders(part, &mut work, ("in-kernel-out", plan.bytes_out(bytes)), both_ways)?;
-    part.take_away("Order within a stream is a dependency; order of issue is up to the device.");
-    Ok(())
-}
-
-/// Compares the two orders of issuing the same chains.
-fn orders(
-    part: &mut Part,
-    work: &mut Chains,
-    (group, plan): (&'static str, Plan),
-    predicted: Duration,
-) -> anyhow::Result<()> {
-    let ways = ["one direction", "both directions"][usize::from(work.both_ways)];
-    let name = |order: &'static str| (order, format!("{order}, {ways}"));
-    let streams = work.streams;
-    let variants = variants! { work: Chains<'_>;
-        name("depth-first"), streams => work.depth_first();
-        name("breadth-first"), streams => work.breadth_first();
-    };
-    let outcomes = part.compare(group, plan, work, variants)?;
-    part.say(format!("{plan}:"));
-    part.show(&outcomes);
-    // The last chain's kernel has no copy in beside it.
-    let least = 0.6 * (1.0 - 1.0 / work.streams.len() as f64);
-    for outcome in &outcomes {
-        let Label { id, text: name } = &outcome.name;
-        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
-        let beside = outcome.overlap(Engine::Kernel, Engine::HostToDevice);
-        expect! { part;
-            "{group}/kernels-beside-copies/{id}", "{name}: kernels run during copies in" => beside.at_least(least).for_any(&[Chunks]);
-            "{group}/as-predicted/{id}", "{name} takes as long as predicted" => time(outcome.times.min()).near(predicted, 0.25);
-        }
-    }
-    part.say_whether_order_matters(&outcomes);
-    Ok(())
 }

@@ -10,83 +10,47 @@
 //!
 //! On S streams the device can run S kernels at a time, until something else becomes scarce: here the rate at which
 //! it starts kernels, one after the other. The bound is the time on one stream divided by S; the knee is where the
-//! measured time leaves it. If streams made no difference, every row of the table would show the same time; if the
-//! device started any number of kernels at once, the last row would show the time of a single kernel.
+//! measured time leaves it. If streams made no difference, all numbers of streams would take the same time; if the
+//! device started any number of kernels at once, as many streams as kernels would take the time of a single kernel.
 
-use crate::gate::Gate;
-use crate::jobs::Jobs;
-use anyhow::bail;
+use anyhow::Result;
 use cuda_host::prelude::*;
-use cust::event::Event;
-use cust::stream::Stream;
-use examples_host::options::UsageError;
-use examples_host::part_option::PartOption::{Rounds, Streams};
-use examples_host::prelude::{Engine, Part, Rows, expect, ratio, share, units};
-use examples_host::scaling;
 
-const KERNELS: usize = 128;
-/// Multiply-adds of each kernel: some 70 µs on an H200.
-const ROUNDS: u32 = 30_000;
+kernels! { use gpu_kernels::fma_chain; }
 
-/// Kernel `i` goes to stream `i % S`. All streams wait until the host has issued every kernel.
-fn round_robin(jobs: &Jobs, streams: &[Stream], open: &Event) -> anyhow::Result<()> {
-    for stream in streams {
-        stream.wait(open)?;
-    }
-    for kernel in 0..KERNELS {
-        jobs.compute(kernel, &streams[kernel % streams.len()])?;
-    }
-    Ok(())
+/// The streams, eight numbers for each kernel, and room for its results.
+pub struct Jobs {
+    kernels: Kernels,
+    pub streams: Vec<Stream>,
+    input: DeviceBuffer<f32>,
+    pub output: DeviceBuffer<f32>,
+    rounds: u32,
 }
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let most = part.streams(KERNELS);
-    if most > KERNELS {
-        bail!(UsageError(format!(
-            "--streams {most} is more than the {KERNELS} kernels that there are"
-        )));
-    }
-    let counts: Vec<usize> =
-        (0..).map(|power| 1 << power).take_while(|&count| count < most).chain([most]).collect();
-    let streams = stream::non_blocking_numbered(most)?;
-    let (gate, mut jobs) = (Gate::new()?, Jobs::new(KERNELS, part.rounds(ROUNDS))?);
-    let one = gate.least(part, &streams[..1], Jobs::plan(1), |open| {
-        streams[0].wait(open)?;
-        jobs.compute(0, &streams[0])
-    })?;
-    part.predict(format!(
-        "One kernel takes {} on one of {} multiprocessors. On S streams,\n\
-         {KERNELS} of them take 1/S of the time on one stream, until the device\n\
-         cannot start them any faster.",
-        units::time(one),
-        part.device().multiprocessors()?
-    ));
-
-    let plan = Jobs::plan(KERNELS);
-    let scaling = part.scaling(plan, one, &counts, &mut jobs, |jobs, count| {
-        let streams = &streams[..count];
-        gate.time(streams, plan, |open| round_robin(jobs, streams, open))
-    })?;
-    for count in [2, 4, 8].into_iter().filter(|count| counts.contains(count)) {
-        let reached = share(scaling.reached(count)).at_least(0.85).for_any(&[Streams]);
-        expect! { part; "reach-bound/streams-{count}", "{count} streams reach the bound" => reached; }
-    }
-    expect! { part;
-        "not-below-bound", "no number of streams is faster than its bound" =>
-            share(scaling.most_reached()).at_most(1.05).for_any(&[Streams, Rounds]);
-        "never-slower", "the time never grows with more streams" =>
-            ratio(scaling.most_slower()).at_most(1.05).for_any(&[Streams]);
+impl Jobs {
+    pub fn new(streams: usize, input: &[f32], rounds: u32) -> Result<Self> {
+        let streams = stream::non_blocking_numbered(streams)?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let input = DeviceBuffer::from_slice(input)?;
+        let output = DeviceBuffer::zeroed(input.len())?;
+        Ok(Self { kernels, streams, input, output, rounds })
     }
 
-    let recording =
-        gate.recording(part, &streams, plan, |open| round_robin(&jobs, &streams, open))?;
-    part.chart(scaling::variant(most), &recording, Rows::Streams);
-    let resident = share(recording.max_concurrency(Engine::Kernel) as f64 / most as f64);
-    expect! { part;
-        "resident", "streams whose kernels were seen running at the same time" =>
-            resident.at_least(0.5).for_any(&[Streams]).in_records_of(&recording);
+    /// Kernel `i` goes to stream `i % S`. All wait for `start`: the host issues every kernel before one begins.
+    pub fn round_robin(&self, kernels: usize, streams: &[Stream], start: &Event) -> CudaResult<()> {
+        for stream in streams {
+            stream.wait(start)?;
+        }
+        for i in 0..kernels {
+            self.launch(i, &streams[i % streams.len()])?;
+        }
+        Ok(())
     }
-    part.take_away("Kernels of different streams run together, as fast as they can be started.");
-    Ok(())
+
+    /// One warp repeats a multiply-add on its numbers, `rounds` times.
+    fn launch(&self, i: usize, stream: &Stream) -> CudaResult<()> {
+        let [x, mut y] = [&self.input, &self.output].map(|all| all.index(8 * i..8 * i + 8));
+        // SAFETY: both buffers outlive the run, and a kernel's numbers are its own.
+        unsafe { launch!(self.kernels.fma_chain<<<1, 32, 0, stream>>>(&x, &mut y, self.rounds)) }
+    }
 }

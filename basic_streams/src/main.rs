@@ -7,9 +7,7 @@
 mod connections;
 mod cpu_overlap;
 mod default_stream;
-mod gate;
 mod issue_order;
-mod jobs;
 mod kernels;
 mod pinned;
 mod three_way;
@@ -25,14 +23,14 @@ fn main() -> ExitCode {
             "kernels",
             "How many small kernels run at once?",
             &[Iterations, Streams, Rounds],
-            kernels::run,
+            verdicts::kernels::run,
         )
         .needs(&[Need::Multiprocessors(8)])
         .part(
             "cpu-overlap",
             "Can the CPU work while the GPU does?",
             &[Iterations],
-            cpu_overlap::run,
+            verdicts::cpu_overlap::run,
         )
         .part(
             "three-way",
@@ -44,25 +42,25 @@ fn main() -> ExitCode {
             "default-stream",
             "What do the default streams wait for?",
             &[Iterations],
-            default_stream::run,
+            verdicts::default_stream::run,
         )
         .part(
             "issue-order",
             "Does the order matter in which streams are given their work?",
             &[Iterations, Size, Chunks],
-            issue_order::run,
+            verdicts::issue_order::run,
         )
         .part(
             "pinned",
             "What does page-locked memory change about a copy?",
             &[Iterations, Size],
-            pinned::run,
+            verdicts::pinned::run,
         )
         .part(
             "connections",
             "When do independent streams wait for each other?",
             &[Iterations],
-            connections::run,
+            verdicts::connections::run,
         )
         .main()
 }

@@ -1,9 +1,9 @@
-//! What the examples share on the host, so that each part of an example is a short lecture.
+//! What the examples share on the host, so that a part's verdict is a short file.
 //!
-//! A lesson is plain CUDA on cust and cuda-host. What it declares (variants, a plan, expectations) is measured, checked,
-//! judged and printed here, one idea a module:
+//! A lecture is plain CUDA on cust and cuda-host, and knows nothing of this crate. The verdict beside it declares variants, a plan
+//! and expectations; what it declares is measured, checked, judged and printed here, one idea a module:
 //!
-//! - `program`: parts, command line, exit codes; [`part`] is what a lesson talks to, [`expect`] what it expects
+//! - `program`: parts, command line, exit codes; [`part`] is what a verdict talks to, [`expect`] what it expects
 //! - `machine`: the device, the host's clock and threads
 //! - `work`: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every element), [`chunks`]
 //! - `timing`: [`measure`] (fork, join, interleaved runs), [`compare`], [`alone`], [`bound`], sweeps, latencies
@@ -11,8 +11,11 @@
 //! - `memory`: logs of pools; `order`: racy programs and ordered ones, under the checkers
 //! - `tables`: what is printed where no bound is known
 //!
-//! # A lesson, as an author writes it
-#![doc = concat!("```no_run\n", include_str!("../examples/lesson.rs"), "```")]
+//! # A lecture, as an author writes it
+#![doc = concat!("```ignore\n", include_str!("../examples/lesson/two_ways.rs"), "```")]
+//!
+//! # Its verdict
+#![doc = concat!("```ignore\n", include_str!("../examples/lesson/verdicts/two_ways.rs"), "```")]
 
 mod findings;
 mod machine;
@@ -41,10 +44,9 @@ pub use tables::{by_size, show};
 pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    load_latency, measure, points, rates, requests, round_trip, scaling, settings, sweep, variant,
-    ways,
+    load_latency, measure, points, rates, requests, sweep, variant, ways,
 };
-pub use work::{chunks, lent, letters, plan, split, tally};
+pub use work::{chunks, lent, plan, split, tally};
 
 pub use examples_data::{check, data, distance, few_values, periodic};
 

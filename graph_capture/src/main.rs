@@ -25,8 +25,13 @@ fn main() -> ExitCode {
             "update",
             "What does it cost to launch a graph with other arguments?",
             &[Iterations],
-            update::run,
+            verdicts::update::run,
         )
-        .part("refused", "What may a program not do while it captures?", &[], refused::run)
+        .part(
+            "refused",
+            "What may a program not do while it captures?",
+            &[],
+            verdicts::refused::run,
+        )
         .main()
 }

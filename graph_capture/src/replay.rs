@@ -12,8 +12,8 @@
 //! Enqueued call by call, an iteration costs the host 14 launches and 7 calls for events. The same calls, captured once,
 //! make a graph of 14 nodes, and an iteration costs one `cuGraphLaunch`. With short kernels the host was what all waited
 //! for, so everything becomes faster; with long ones the device does the same in the same time, and only the host is
-//! free. A graph whose kernels do not overlap as they did in the streams, or that keeps the host as busy, would prove this
-//! wrong.
+//! free. A graph whose kernels do not overlap as they did in the streams, or that takes as much of the host's time, would prove
+//! this wrong.
 
 use anyhow::Result;
 use cuda_host::capture::{self, Graph, GraphExec};
@@ -23,7 +23,7 @@ kernels! { use gpu_kernels::affine_rounds; }
 
 pub const ITERATIONS: usize = 50;
 pub const PER_BRANCH: usize = 4;
-/// Of all three branches. Each has a warp's.
+/// One for each thread of a warp, in each of three branches.
 pub const NUMBERS: usize = 3 * 32;
 /// A kernel adds this to its numbers, `rounds` times.
 pub const SUMMAND: f32 = 1.0 / 4096.0;

@@ -38,8 +38,7 @@ pub fn program(which: Program, data: &mut Data, result: Sender<Vec<f32>>) -> Res
     Ok(stream.synchronize()?)
 }
 
-/// Waits for the stream until it is idle, refuses to say, or has been asked often enough.
+/// Asks whether the stream is idle until it is, until the driver refuses to answer, or 1000 times.
 fn ends(stream: &Stream) -> bool {
-    let answers = (0..1000).map(|_| stream.is_idle());
-    answers.into_iter().find(|answer| *answer != Ok(false)) == Some(Ok(true))
+    (0..1000).map(|_| stream.is_idle()).find(|answer| *answer != Ok(false)) == Some(Ok(true))
 }

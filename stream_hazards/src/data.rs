@@ -10,10 +10,10 @@ kernels! { pub struct Kernels; use gpu_kernels::{affine_rounds_x4, saxpy}; }
 pub const A: f32 = 1.0;
 pub const B: f32 = 0.125;
 pub const ROUNDS: u32 = 16;
-/// Of a block.
+/// Threads of a block.
 pub const THREADS: u32 = 256;
 
-/// Which of a pair runs.
+/// The two programs of a pair.
 #[derive(Clone, Copy)]
 pub enum Program {
     /// The one that lacks an order.
@@ -40,7 +40,7 @@ pub struct Data {
     /// A few elements: a kernel that works on them for long delays its stream and leaves the device to others.
     pub scratch: DeviceBuffer<f32>,
     pub kernels: Kernels,
-    /// Of a launch with a thread for every four elements.
+    /// Blocks of a launch with a thread for every four elements.
     pub blocks: u32,
     /// Rounds of a delay: one warp takes three times as long for them as a copy of the batch takes.
     pub delay: u32,

@@ -1,6 +1,5 @@
 //! Printing what variants took where no bound is known.
 
-use crate::intervals::Recording;
 use crate::label::Label;
 use crate::measure::{self, Outcome};
 use crate::part::Part;
@@ -96,38 +95,5 @@ impl Part<'_> {
             let group = Label::new(id, format!("{}, the host's thread", outcome.group));
             self.timed(group, &outcome.name, Kind::Other, &times);
         }
-    }
-
-    /// Says which of two orders of issuing the same work is faster on this device, if either is.
-    pub fn say_whether_order_matters(&mut self, [one, other]: &[Outcome; 2]) {
-        let ratio = one.median().div_duration_f64(other.median());
-        let (fast, slow) = match ratio {
-            0.97..=1.03 => return self.say("On this device the order makes no difference."),
-            1.0.. => (other, one),
-            _ => (one, other),
-        };
-        let ratio = units::ratio(ratio.max(1.0 / ratio));
-        let (fast, slow) = (&fast.name, &slow.name);
-        self.say(format!(
-            "On this device {fast} is {ratio} as fast: issued {slow}, streams wait for one another."
-        ));
-    }
-
-    /// Prints the outcomes: median, and for each title a share that `shares` reads off the recording, where there is one.
-    pub fn show_shares<const N: usize>(
-        &mut self,
-        outcomes: &[Outcome],
-        titles: [&str; N],
-        shares: impl Fn(&Recording) -> [Option<f64>; N],
-    ) {
-        let median = format!("median, {}", self.device().times());
-        let mut table = Table::of(["variant", &median].into_iter().chain(titles));
-        for outcome in outcomes {
-            let shares = shares(&outcome.recording)
-                .map(|share| share.map_or_else(|| "-".to_owned(), units::percent));
-            let cells = [outcome.name.to_string(), units::time(outcome.median())];
-            table.row(cells.into_iter().chain(shares));
-        }
-        self.say(table);
     }
 }

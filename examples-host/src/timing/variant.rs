@@ -14,18 +14,6 @@ pub trait Workload {
     fn check(&mut self) -> anyhow::Result<Checked>;
 }
 
-/// Two pieces of work that variants combine, such as the GPU's and the CPU's.
-impl<A: Workload, B: Workload> Workload for (A, B) {
-    fn poison(&mut self) -> anyhow::Result<()> {
-        self.0.poison()?;
-        self.1.poison()
-    }
-
-    fn check(&mut self) -> anyhow::Result<Checked> {
-        Ok(self.0.check()?.and(self.1.check()?))
-    }
-}
-
 pub(crate) type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
 
 /// One way to do the work.

@@ -2,7 +2,6 @@
 
 pub mod chunks;
 pub mod lent;
-pub mod letters;
 pub mod plan;
 pub mod split;
 pub mod tally;

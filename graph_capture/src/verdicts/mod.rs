@@ -1,3 +1,5 @@
 //! What is measured, compared and claimed of each part.
 
+pub mod refused;
 pub mod replay;
+pub mod update;

@@ -14,7 +14,7 @@ const LONG: u32 = 20_000;
 const LONG_MODELLED: u32 = 5000;
 const DATA: Seed = Seed::new(12);
 
-/// Iterations, and what must come out of all of them.
+/// Iterations, and the expected results.
 struct Iterations {
     fork_join: ForkJoin,
     expected: Vec<f32>,
@@ -80,7 +80,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     Ok(())
 }
 
-/// Compares launches with a graph of so long kernels. Returns the number of its nodes as well.
+/// Compares launches with a graph, of kernels of this length. Returns the number of its nodes as well.
 fn compare(
     part: &mut Part,
     streams: [&Stream; 3],

@@ -1,4 +1,4 @@
-//! Running the two programs of a pair, and what must become of the batch.
+//! Running the two programs of a pair, and the expected results.
 
 use crate::data::{A, B, Data, Program, ROUNDS};
 use anyhow::{Result, bail};
@@ -19,7 +19,7 @@ pub fn given(index: usize) -> f32 {
     BATCH.f32(index)
 }
 
-/// What the kernel makes of it.
+/// The result of the kernel for it.
 pub fn transformed(index: usize) -> f32 {
     (0..ROUNDS).fold(given(index), |x, _| x.mul_add(A, B))
 }

@@ -89,10 +89,12 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders `src` of the packages with verdicts.
+/// The sources of the packages with verdicts, and the template's.
 fn judged() -> Vec<PathBuf> {
     let entries = fs::read_dir(workspace()).expect("the workspace");
-    let folders = entries.map(|entry| entry.expect("an entry").path().join("src"));
+    let packages = entries.map(|entry| entry.expect("an entry").path().join("src"));
+    let template = workspace().join("examples-host/examples/lesson");
+    let folders = packages.chain([template]);
     let mut judged: Vec<_> = folders
         .filter(|src| src.join("verdicts").is_dir())
         .collect();
@@ -195,7 +197,7 @@ fn a_lesson_that_judges_itself_is_no_lecture() {
 }
 
 #[test]
-fn lines_of_cuda_are_told_from_lines_that_judge_and_from_comments() {
+fn only_cuda_operations_count_as_cuda() {
     let source = "//! stream.synchronize()\n\
         use cust::stream::Stream;\n\
         \n\

@@ -77,7 +77,7 @@ pub fn half_of_the_gain(overlapped: &Outcome, in_order: &Outcome, stages: &Stage
 }
 
 /// How near to the bound the variant's best run comes, and what is required for `bytes` in each direction: starting copies,
-/// filling and draining cost the less, the more data there is. With less than 16 MiB nothing is required.
+/// filling and draining cost a smaller share of more data. With less than 16 MiB nothing is required.
 pub fn near_bound(outcome: &Outcome, stages: &Stages, bytes: usize) -> Expected {
     let reached = outcome.reached(stages);
     let (least, follows): (_, &[PartOption]) = match bytes >> 20 {

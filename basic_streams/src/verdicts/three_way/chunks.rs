@@ -7,7 +7,7 @@ use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
-/// Cuts the data into so many chunks, with buffers and events of their own.
+/// Cuts the data into this many chunks, with buffers and events of their own.
 pub fn cut(pipeline: &mut Pipeline, chunks: usize) -> Result<()> {
     let Pipeline { buffers, full, computed, empty, .. } = pipeline;
     pipeline.chunks = chunks::ranges::<f32>(pipeline.input.len(), chunks)?;

@@ -1,4 +1,4 @@
-//! The data of the pipeline and what must become of it; what its stages take alone.
+//! The data of the pipeline and the expected results; its stages, each without the others.
 
 use super::Roles;
 use crate::three_way::Pipeline;

@@ -1,8 +1,7 @@
 //! A gate: streams are filled while it is shut, and the device begins when it opens.
 //!
-//! A launch takes the host some microseconds, so that short kernels end before the next ones are issued. A kernel that does
-//! nothing but wait shuts the gate, and an event behind it opens the streams. The host fills them in the meantime; what is
-//! timed from there on is the device alone.
+//! Launching takes the host some microseconds, so that short kernels end before the next ones are issued. A kernel that only
+//! waits shuts the gate, and an event behind it opens the streams. What is timed from there on is the device alone.
 //!
 //! ```text
 //! gate      |ssssssssssssssssss|         s: spin
@@ -11,12 +10,9 @@
 //! ```
 
 use anyhow::{Result, bail};
-use cuda_host::{kernels, launch, prelude::*};
+use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::event::{Event, EventFlags};
-use cust::memory::DeviceBuffer;
-use cust::stream::Stream;
-use examples_host::prelude::{Part, Plan, Recording, host_clock, record, sweep, units};
+use examples_host::prelude::*;
 use examples_host::tally;
 use gpu_kernels::Signature as _;
 use std::time::Duration;
@@ -26,6 +22,8 @@ kernels! { use gpu_kernels::spin; }
 /// What a launch with its share of waits may cost the host, generously.
 const PER_LAUNCH: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_millis(100);
+/// What is enqueued behind the event that opens the gate.
+type Body<'b> = &'b mut dyn FnMut(&Event) -> Result<()>;
 
 /// A gate, with a stream of its own.
 pub struct Gate {
@@ -50,16 +48,10 @@ impl Gate {
         })
     }
 
-    /// The time from the gate's opening to the end of what `body` enqueues in `streams`; the host's time for enqueueing it.
-    fn pass(
-        &self,
-        shut: Duration,
-        streams: &[Stream],
-        body: &mut impl FnMut(&Event) -> Result<()>,
-    ) -> Result<[Duration; 2]> {
+    /// The time from the gate's opening to the end of what `body` enqueues; the host's time for enqueueing it.
+    fn pass(&self, shut: Duration, streams: &[Stream], body: Body) -> Result<[Duration; 2]> {
         CurrentContext::synchronize()?;
-        let (gate, begin) = (&self.stream, host_clock::now());
-        let ns = shut.as_nanos() as u64;
+        let (gate, begin, ns) = (&self.stream, host_clock::now(), shut.as_nanos() as u64);
         // SAFETY: the kernel stores one number for its one block, and the buffer outlives it.
         unsafe { launch!(self.kernels.spin<<<1, 1, 0, gate>>>(ns, self.spun.as_device_ptr()))? };
         self.open.record(gate)?;
@@ -75,16 +67,15 @@ impl Gate {
         Ok([Duration::from_nanos((ms * 1e6).round() as u64), issued])
     }
 
-    /// The time of the planned work, which `body` enqueues in `streams` behind the event that opens the gate. If the gate
-    /// opens before the host is done, it is tried again with a slower one.
+    /// The time of the planned work, which `body` enqueues in `streams`. If the gate opens too early, a slower one is tried.
     pub fn time(
         &self,
         streams: &[Stream],
         plan: Plan,
         mut body: impl FnMut(&Event) -> Result<()>,
     ) -> Result<Duration> {
-        let calls = plan.count_of_launches() as u32 + streams.len() as u32;
-        let mut shut = PER_LAUNCH * calls.max(50);
+        let calls = plan.count_of_launches() as usize + streams.len();
+        let mut shut = PER_LAUNCH * calls.max(50) as u32;
         loop {
             let mut planned = |open: &Event| {
                 let before = tally::enqueued();
@@ -96,8 +87,7 @@ impl Gate {
                 return Ok(time);
             }
             if shut >= LONGEST {
-                let longest = units::time(LONGEST);
-                bail!("the host needs more than {longest} to enqueue {plan}")
+                bail!("the host needs more than {} to enqueue {plan}", units::time(LONGEST))
             }
             shut = (shut * 4).min(LONGEST);
         }

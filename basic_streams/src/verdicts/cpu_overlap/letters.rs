@@ -1,10 +1,7 @@
 //! Work for the CPU beside the GPU's: counting how often each letter occurs in a text.
 
-use crate::check::Checked;
-use crate::compare::Workload;
-use crate::data::Seed;
-use crate::host_clock;
-use anyhow::ensure;
+use anyhow::{Result, ensure};
+use examples_host::prelude::*;
 
 const LETTERS: usize = 26;
 
@@ -19,19 +16,13 @@ impl Letters {
     /// Random letters, counted while they are written.
     pub fn random(bytes: usize) -> Self {
         let seed = Seed::new(26);
-        let text: Vec<u8> = (0..bytes)
-            .map(|i| (seed.u32(i) % LETTERS as u32) as u8)
-            .collect();
+        let text: Vec<u8> = (0..bytes).map(|i| (seed.u32(i) % LETTERS as u32) as u8).collect();
         let mut written = [0; LETTERS];
         for &letter in &text {
             written[usize::from(letter)] += 1;
         }
         let counts = [0; LETTERS];
-        Self {
-            text,
-            written,
-            counts,
-        }
+        Self { text, written, counts }
     }
 
     /// The work.
@@ -44,22 +35,20 @@ impl Letters {
             self.counts = counts;
         });
     }
-}
 
-impl Workload for Letters {
-    fn poison(&mut self) -> anyhow::Result<()> {
+    /// Forgets the counts.
+    pub fn poison(&mut self) {
         self.counts = [0; LETTERS];
-        Ok(())
     }
 
-    /// The counts are no elements: they are compared with those of the letters written.
-    fn check(&mut self) -> anyhow::Result<Checked> {
+    /// Compares the counts with those of the letters written.
+    pub fn check(&self) -> Result<()> {
         ensure!(
             self.counts == self.written,
             "the CPU counted {:?}, written were {:?}",
             self.counts,
             self.written
         );
-        Ok(Checked::default())
+        Ok(())
     }
 }
