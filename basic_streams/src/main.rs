@@ -1,4 +1,4 @@
-//! What may run at the same time on a GPU, and how does a program say so?
+//! What may run at the same time on a GPU, and how does a program express it?
 //!
 //! Operations in one stream run in order; operations in different streams may run at the same time. This example
 //! asks what that is worth, seven times: each part predicts, measures, and says whether its lesson holds on this

@@ -1,4 +1,4 @@
-//! How far ahead must the CPU load, so that the GPU never waits?
+//! How far ahead must the CPU load so that the GPU never waits?
 //!
 //! Before a kernel can work on a batch, a CPU thread loads it (reads, decodes, augments) into page-locked memory, and a copy brings
 //! it to the device. A ring of such buffers lets the thread load batches in advance: the *prefetch depth*. This example measures

@@ -1,4 +1,4 @@
-//! What is gained when many small kernels are launched as one graph?
+//! What does a program gain when it launches many small kernels as one graph?
 //!
 //! A stream that captures runs nothing: what is enqueued becomes nodes of a graph, and events become its edges. The graph
 //! is then launched as often as one likes, with one call. This example asks what that gains, what it costs to change a

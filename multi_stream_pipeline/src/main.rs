@@ -1,4 +1,4 @@
-//! How do stages that depend on each other work at the same time?
+//! How do dependent stages work at the same time?
 //!
 //! A stage may start with a chunk when the stage before has finished it, and go on with the next one while its result is
 //! used. Who sees to the order decides what it costs: barriers between warps, an event between streams, a function on the

@@ -1,4 +1,4 @@
-//! What does it take to make a thousand tiny steps, each of which needs the one before?
+//! How should a program order a thousand tiny steps, each of which needs the one before?
 //!
 //! A step takes about a microsecond, and a launch costs the host more than that. This example asks who should keep the order
 //! of such steps: the stream, a graph, the kernels themselves, or a barrier inside of one kernel that never goes away; and

@@ -1,4 +1,4 @@
-//! What does a program look like that forgets an order, and how does one find out?
+//! What happens to a program that forgets a dependency between streams, and how do you find it?
 //!
 //! Seven pairs of programs that differ in a line or two: the *racy* one lacks an order, the *fixed* one has it. On the
 //! software GPU the racy one computes the same wrong result in every run, and the ordering checker names both

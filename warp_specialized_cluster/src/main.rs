@@ -1,4 +1,4 @@
-//! What do blocks gain that share their tiles?
+//! What do blocks gain by sharing their tiles?
 //!
 //! The blocks of a cluster run at the same time, on multiprocessors that are close to each other, and each reaches the shared memory
 //! of the others. Where all of them need the same tile of a matrix, it can be fetched once for the cluster instead of once for each

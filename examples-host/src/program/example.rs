@@ -5,6 +5,7 @@ use crate::describe;
 use crate::device::{Device, TimeSource};
 use crate::exit::{self, Exit, complain};
 use crate::failed_call;
+use crate::host_clock;
 use crate::need::{self, Need};
 use crate::options::{self, Options, UsageError};
 use crate::output;
@@ -124,6 +125,8 @@ impl<'a> Example<'a> {
         races::choose(options)?;
         let device = Device::open_modelled(options.choice()?, options.gpu.as_deref())?;
         recording::count_calls();
+        // Declares that the host's work is modelled, so that the clock does not advance while a part fills its buffers.
+        host_clock::now();
         races::require_checker(options, &device)?;
         output::line(device.introduction());
         let asked =

@@ -55,6 +55,12 @@ fn the_lessons_are_listed_in_their_order_with_the_questions_of_their_programs() 
         let question = program.lines().next().unwrap();
         let question = question.strip_prefix("//! ").unwrap_or_default();
         assert!(question.ends_with('?'), "{name}/src/main.rs: {question}");
+        let readme = read(&format!("{name}/README.md"));
+        let begin = format!("# {name}\n\n{question} ");
+        assert!(
+            readme.starts_with(&begin),
+            "{name}/README.md: not `{question}`"
+        );
         format!("{place}. [`{name}`]({name}/README.md): {question}\n")
     });
     let list: String = lines.collect();
