@@ -125,13 +125,13 @@ fn read(targets: &Targets, names: &[String]) -> Result<Vec<Listed>> {
 fn ask(targets: &Targets, device: &DeviceOptions, listed: &mut [Listed]) -> Result<()> {
     let is_built = targets.workspace().is_none();
     let none_needs = !listed.iter().any(Listed::needs_something);
-    let asked = listed
+    let to_ask = listed
         .iter_mut()
         .enumerate()
         .filter(|(place, one)| is_built || one.needs_something() || none_needs && *place == 0);
-    let asked: Vec<&mut Listed> = asked.map(|(_, one)| one).collect();
-    let names: Vec<String> = asked.iter().map(|one| one.contents.name.clone()).collect();
-    for (one, program) in asked.into_iter().zip(targets.programs(&names, false)?) {
+    let to_ask: Vec<&mut Listed> = to_ask.map(|(_, one)| one).collect();
+    let names: Vec<String> = to_ask.iter().map(|one| one.contents.name.clone()).collect();
+    for (one, program) in to_ask.into_iter().zip(targets.programs(&names, false)?) {
         let description = program.describe(device)?;
         one.device = Some(description.device.clone());
         one.contents = description.into();
@@ -141,12 +141,12 @@ fn ask(targets: &Targets, device: &DeviceOptions, listed: &mut [Listed]) -> Resu
 }
 
 /// What a part needs, and which options it has.
-fn details(part: &PartDescription, is_asked: bool) -> Vec<String> {
+fn details(part: &PartDescription, has_device: bool) -> Vec<String> {
     let needs = part.needs.iter().map(|need| {
         let met = match need.met {
             Some(true) => " (available)".to_owned(),
             Some(false) => format!(" ({})", style::bad("MISSING on this device")),
-            None if is_asked => " (unknown without a device)".to_owned(),
+            None if has_device => " (unknown without a device)".to_owned(),
             None => String::new(),
         };
         format!("needs {}{met}", need.property)
