@@ -31,7 +31,7 @@ book-check: ## build the book, and compare it with the programs
 test: ## run every test, and all lessons on the software GPU
 	mkdir -p target
 	rm -f target/left-out
-	LEFT_OUT=$(CURDIR)/target/left-out SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
+	LEFT_OUT="$(CURDIR)/target/left-out" SOFTWARE_GPU_RACES=fail $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p chapter-results --features schema --test schema
 	$(CARGO) chapter run --device software --races fail --strict
 	@scripts/left-out target/left-out

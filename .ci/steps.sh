@@ -2,11 +2,12 @@
 # shellcheck shell=bash
 
 # The steps that passed in the last green run on this machine, one per line: hash of its inputs, commit, date, name.
-record=${CI_RECORD:-${XDG_CACHE_HOME:-$HOME/.cache}/cuda-streams-ci/green}
+record=${CI_RECORD:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/cuda-streams-ci/green}
 passed_before=$(cat "$record" 2>/dev/null || true)
 new_record=
 rows=()
 step_name=
+not_run=
 started=$SECONDS
 cpu_started=0
 
@@ -34,9 +35,20 @@ end_step() { # result
 
 # step NAME COMMAND..: a step of every run.
 step() {
+    not_run=
     begin_step "$1"
     "${@:2}"
+    [ -z "$not_run" ] || {
+        end_step 'NOT RUN'
+        return
+    }
     end_step passed
+}
+
+# Called by a step that this machine cannot run, with the reason. It is not recorded as passed.
+cannot_run() {
+    not_run=1
+    echo "NOT RUN: $1"
 }
 
 # step_for NAME "INPUT.." COMMAND..: a step that is left out when its inputs are those of the last green run on this machine.
@@ -55,6 +67,7 @@ step_for() {
         return
     fi
     step "$1" "${@:3}"
+    [ -z "$not_run" ] || return 0
     new_record+="$hash"$'\t'"$(git rev-parse HEAD)"$'\t'"$(date +%F)"$'\t'"$1"$'\n'
 }
 
@@ -64,19 +77,24 @@ print_table() {
     printf '%7d         all steps\n' "$SECONDS"
 }
 
-# The table is printed whatever happens; only a green run is recorded.
+# The table is printed whatever happens. Only a green run of a commit is recorded.
 finish() {
     local code=$?
     [ "$code" = 0 ] || end_step FAILED
     print_table
     if [ "$code" = 0 ]; then
-        mkdir -p "$(dirname "$record")"
-        printf '%s' "$new_record" >"$record.new"
-        mv "$record.new" "$record"
+        write_record || echo "the green run could not be recorded in $record: the next one runs every step"
         printf '\nCI: all checks passed\n'
     fi
 }
 trap finish EXIT
+
+write_record() {
+    local new
+    git diff --quiet HEAD || return 0
+    mkdir -p "$(dirname "$record")" && [ ! -d "$record" ] && new=$(mktemp "$record.XXXXXX") &&
+        printf '%s' "$new_record" >"$new" && mv "$new" "$record"
+}
 
 # What a step built for itself: a fresh machine's disk may be small.
 spent() { rm -rf "$@"; }

@@ -16,7 +16,7 @@ use cuda_host::prelude::*;
 
 /// The host reads `data.output` when this returns.
 pub fn program(which: Program, data: &mut Data) -> Result<()> {
-    // SAFETY: the caller waits for the stream before it frees any memory. The racy host may read stale bytes, which are numbers too.
+    // SAFETY: the caller waits for the stream before it frees any memory. The racy host may read stale bytes: any bits are a valid f32.
     unsafe {
         data.batch.async_copy_from(&data.input, &data.first)?;
         launch!(data.kernels.affine_rounds_x4<<<data.blocks, THREADS, 0, data.first>>>(&mut data.batch, A, B, ROUNDS))?;

@@ -33,7 +33,7 @@ pub fn program(which: Program, data: &mut Data) -> Result<()> {
     unsafe { y.async_copy_from(&data.input, second)? };
     event.record(second)?;
     third.wait(event)?;
-    // SAFETY: as above. The racy kernel may read stale bytes of x, which are numbers too.
+    // SAFETY: as above. The racy kernel may read stale bytes of x: any bits are a valid f32.
     unsafe {
         launch!(data.kernels.saxpy<<<4 * data.blocks, THREADS, 0, third>>>(1.0, &*x, &mut *y))?;
         y.async_copy_to(&mut data.output, third)?;

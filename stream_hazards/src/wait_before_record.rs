@@ -30,7 +30,7 @@ pub fn program(which: Program, data: &mut Data) -> Result<()> {
             second.wait(copied)?;
         }
     }
-    // SAFETY: all memory outlives the host's wait. The racy kernel may read stale bytes, which are numbers too.
+    // SAFETY: all memory outlives the host's wait. The racy kernel may read stale bytes: any bits are a valid f32.
     unsafe {
         launch!(data.kernels.affine_rounds_x4<<<data.blocks, THREADS, 0, second>>>(&mut data.batch, A, B, ROUNDS))?;
         data.batch.async_copy_to(&mut data.output, second)?;

@@ -79,6 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
         ask(&targets, &arguments.device, &mut listed)?;
     }
     if arguments.json {
+        for one in &mut listed {
+            one.contents.parts.retain(|part| one.named.wants(part));
+        }
         output::line(serde_json::to_string_pretty(&listed)?);
         return Ok(Exit::LessonHolds);
     }

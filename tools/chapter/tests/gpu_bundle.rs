@@ -158,11 +158,11 @@ fn without_one_of_its_parts_there_is_no_bundle() {
 #[test]
 fn a_bundle_replaces_an_earlier_one_when_it_is_whole() {
     let place = Place::new();
-    fs::create_dir_all(place.bundle()).unwrap();
-    fs::write(place.bundle().join("run.sh"), "earlier").unwrap();
+    fs::create_dir_all(place.bundle().join("bin")).unwrap();
+    fs::write(place.bundle().join("bin/chapter-targets.txt"), "earlier").unwrap();
     assert_ne!(place.make("labs").0, Some(0));
     assert_eq!(place.made(), ["new"]);
-    assert_eq!(names(&place.bundle()), ["run.sh"]);
+    assert_eq!(names(&place.bundle()), ["bin"]);
     assert_eq!(place.make("").0, Some(0));
     assert!(place.bundle().join("bin/lab").is_file());
 }
@@ -171,9 +171,9 @@ fn a_bundle_replaces_an_earlier_one_when_it_is_whole() {
 fn a_folder_of_something_else_is_not_replaced() {
     let place = Place::new();
     fs::create_dir_all(place.bundle()).unwrap();
-    fs::write(place.bundle().join("thesis"), "").unwrap();
+    fs::write(place.bundle().join("run.sh"), "").unwrap();
     let (code, log) = place.make("");
     assert_eq!(code, Some(2));
     assert!(log.contains("exists and is not a GPU bundle"), "{log}");
-    assert_eq!(names(&place.bundle()), ["thesis"]);
+    assert_eq!(names(&place.bundle()), ["run.sh"]);
 }

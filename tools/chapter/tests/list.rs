@@ -155,6 +155,10 @@ fn a_device_is_asked_where_one_is_chosen() {
     );
     let (_, said, _) = workspace.chapter(&["list", "--gpu", "t4", "--json", "newcomer:second"]);
     assert!(said.contains("\"introduction\": \"Paper GPU.\""), "{said}");
+    assert!(
+        said.contains("\"second\"") && !said.contains("\"first\""),
+        "{said}"
+    );
     let (_, said, _) = workspace.chapter(&["list", "--json"]);
     assert!(!said.contains("introduction"), "{said}");
 }
