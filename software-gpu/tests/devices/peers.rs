@@ -110,3 +110,30 @@ fn the_checker_knows_the_order_of_a_synchronous_peer_copy() {
     });
     assert_eq!(found, []);
 }
+
+/// Within one device the copy does not wait for the streams of either context. Null is the current context.
+#[test]
+fn a_peer_copy_within_a_device_is_an_ordinary_copy() {
+    const LARGE: usize = 256 * MIB;
+    let pair = Pair::new();
+    let driver = &pair.driver;
+    let (from, to, other) = (
+        pair.memory(0, 4, 7),
+        pair.memory(0, 4, 0),
+        pair.memory(0, LARGE, 0),
+    );
+    let stream = driver.stream(NON_BLOCKING);
+    let twin = driver.context_on(0);
+    driver.set_current(pair.contexts[0]);
+    driver
+        .set(other, 1, LARGE, stream)
+        .expect("cuMemsetD8Async");
+    cu!(cuMemcpyPeer(
+        to => Address, 0 => Handle, from => Address, twin => Handle, 4 => usize,
+    ))
+    .expect("cuMemcpyPeer");
+    driver.stream_synchronize(LEGACY).expect("ends");
+    assert_eq!(driver.stream_query(stream), Err(NOT_READY));
+    assert_eq!(driver.read(to, 4), [7; 4]);
+    cu!(cuCtxDestroy_v2(twin => Handle)).expect("cuCtxDestroy");
+}

@@ -124,3 +124,13 @@ fn events_of_captured_launches_are_refused() {
     let mut graph = 0;
     let _ = cu!(cuStreamEndCapture(stream => Handle, &mut graph => *mut Handle));
 }
+
+#[test]
+fn timed_events_of_launches_are_refused() {
+    let work = Work::new();
+    let event = work.driver.event();
+    for id in [PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT] {
+        let fired = [attribute(id, &[event as u64, 0])];
+        assert_eq!(work.launch(1, LEGACY, &fired), Err(NOT_SUPPORTED));
+    }
+}

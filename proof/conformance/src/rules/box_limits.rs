@@ -13,7 +13,6 @@ pub const RULES: &[Rule] = &[
     rule!(empty_rectangles_are_copied_in_vain, "cuMemcpy2D", "A rectangle without rows or without columns is copied in vain."),
     rule!(empty_boxes_are_copied_in_vain, "cuMemcpy3D", "A box without slices is copied in vain."),
     rule!(null_sides_are_refused, "cuMemcpy2D", "A rectangle from or to a null address is refused."),
-    rule!(levels_and_reserved_fields_are_zero, "CUDA_MEMCPY3D", "Levels of detail and reserved fields must be zero."),
     rule!(one_slice_needs_no_height, "cuMemcpy3D", "For a single slice the height from slice to slice does not matter."),
     rule!(sides_need_a_kind, "cuMemcpy2D", "A side of a memory type that does not exist is refused."),
     rule!(pitch_has_a_limit, "CU_DEVICE_ATTRIBUTE_MAX_PITCH", "A pitch above the device's limit is refused."),
@@ -101,21 +100,6 @@ fn null_sides_are_refused(scene: &mut Scene) -> Outcome {
     copy.from.kind = HOST;
     gives!(INVALID_VALUE, cuMemcpy2D_v2(&copy));
     gives!(INVALID_VALUE, cuMemcpy2D_v2(std::ptr::null()));
-    Ok(())
-}
-
-fn levels_and_reserved_fields_are_zero(scene: &mut Scene) -> Outcome {
-    let (from, to) = (scene.device(64)?, scene.device(64)?);
-    let changes: [fn(&mut Memcpy3D); 3] = [
-        |copy| copy.from.level = 1,
-        |copy| copy.to.level = 1,
-        |copy| copy.from.reserved = 1,
-    ];
-    for change in changes {
-        let mut copy = deep(from, to, 2, 2);
-        change(&mut copy);
-        gives!(INVALID_VALUE, cuMemcpy3D_v2(&copy));
-    }
     Ok(())
 }
 

@@ -125,12 +125,14 @@ fn waiting_for_bits(scene: &mut Scene) -> Outcome {
 
 fn kernels_count_up_to_the_value(scene: &mut Scene) -> Outcome {
     let (waiting, counting) = (scene.non_blocking()?, scene.non_blocking()?);
+    // Loading the kernel while a stream waits can block the host.
+    let count = scene.kernel("count")?;
     for counter in [scene.device(4)?, scene.pinned(4)?.address()] {
         ok!(cuStreamWaitValue32_v2(waiting, counter, 2, EQ));
-        scene.launch("count", counting, &[&counter])?;
+        same!(scene.try_launch(count, counting, &[&counter]), SUCCESS);
         ok!(cuStreamSynchronize(counting));
         holds!(is_busy(waiting)?);
-        scene.launch("count", counting, &[&counter])?;
+        same!(scene.try_launch(count, counting, &[&counter]), SUCCESS);
         ok!(cuStreamSynchronize(waiting));
     }
     Ok(())

@@ -132,6 +132,9 @@ pub(super) fn set(
 }
 
 /// Makes an embedded graph do what another graph of the same shape does.
+///
+/// # Errors
+/// `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` for a graph of another shape.
 pub(super) fn set_child(
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -142,7 +145,6 @@ pub(super) fn set_child(
         let executable = call.graphs.executable_mut(exec)?;
         let range = executable.child_range(node)?;
         let first = range.start;
-        executable.changed = true;
         let inner = &mut executable.steps[range];
         // Inside, the first steps depend on the begin of the embedded graph, which is the step before.
         let shape = |step: &Step| {
@@ -154,11 +156,12 @@ pub(super) fn set_child(
                 shape(old) == new.dependencies && role_can_become(&old.role, &new.role)
             });
         if !same {
-            return Err(CudaError::InvalidValue);
+            return Err(CudaError::GraphExecUpdateFailure);
         }
         for (old, new) in inner.iter_mut().zip(new) {
             old.role = new.role;
         }
+        executable.changed = true;
         Ok(())
     })
 }

@@ -60,8 +60,6 @@ pub(in crate::driver) struct Request {
     pub(in crate::driver) from: Corner,
     pub(in crate::driver) to: Corner,
     pub(in crate::driver) extent: Extent,
-    /// What has to be zero is.
-    pub(in crate::driver) well_formed: bool,
 }
 
 /// One side: a box's place in a larger one.
@@ -102,12 +100,7 @@ impl Call {
         name: &str,
         request: &Request,
     ) -> Result<Option<(Side, Side)>, CudaError> {
-        let Request {
-            from,
-            to,
-            extent,
-            well_formed,
-        } = request;
+        let Request { from, to, extent } = request;
         for side in [from, to] {
             match side.memory_type {
                 HOST | DEVICE | UNIFIED => {}
@@ -117,9 +110,6 @@ impl Call {
                 }
                 _ => return Err(CudaError::InvalidValue),
             }
-        }
-        if !well_formed {
-            return Err(CudaError::InvalidValue);
         }
         let sides = [to, from].map(|side| side.pitches(*extent));
         let [to_pitches, from_pitches] = sides;
@@ -213,7 +203,6 @@ impl From<&CUmemcpy2D> for Request {
                 height: copy.height,
                 depth: 1,
             },
-            well_formed: true,
         }
     }
 }
@@ -224,9 +213,6 @@ impl From<&CUmemcpy3D> for Request {
             extent: copy.extent(),
             from: Corner::from(&copy.from),
             to: Corner::from(&copy.to),
-            well_formed: [&copy.from, &copy.to]
-                .iter()
-                .all(|side| side.level_of_detail == 0 && side.context == 0),
         }
     }
 }

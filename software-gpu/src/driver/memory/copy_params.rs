@@ -48,7 +48,7 @@ pub struct CUmemcpy3DSide {
     pub y: usize,
     /// Slices before the box.
     pub z: usize,
-    /// Has to be 0.
+    /// Of mipmapped arrays; without effect here.
     pub level_of_detail: usize,
     /// `CUmemorytype`.
     pub memory_type: c_uint,
@@ -58,7 +58,7 @@ pub struct CUmemcpy3DSide {
     pub device: CUdeviceptr,
     /// The array.
     pub array: usize,
-    /// The context of a `CUDA_MEMCPY3D_PEER`; reserved and 0 in a `CUDA_MEMCPY3D`.
+    /// The context of a `CUDA_MEMCPY3D_PEER`; reserved and without effect in a `CUDA_MEMCPY3D`.
     pub context: usize,
     /// Bytes from row to row.
     pub pitch: usize,

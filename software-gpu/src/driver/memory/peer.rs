@@ -101,7 +101,7 @@ entry_points! {
     }
 }
 
-/// Contiguous bytes; destination first.
+/// Contiguous bytes; destination first. Null stands for the current context.
 fn copy(
     mode: Mode,
     [to, from]: [CUdeviceptr; 2],
@@ -111,6 +111,8 @@ fn copy(
     call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
         call.spend_in(stream, Cost::Copy);
+        let current = call.context()?;
+        let contexts = contexts.map(|context| if context.0 == 0 { current } else { context });
         call.check_peers(contexts)?;
         if bytes == 0 {
             return Ok(());
@@ -133,8 +135,7 @@ fn copy_box(name: &str, mode: Mode, description: Option<&CUmemcpy3D>) -> Result<
         let on_device = sides.into_iter().filter(|side| side.memory_type != HOST);
         let contexts: Vec<_> = on_device.map(|side| CUcontext(side.context)).collect();
         call.check_peers(contexts.iter().copied())?;
-        let mut request = Request::from(description);
-        request.well_formed = sides.iter().all(|side| side.level_of_detail == 0);
+        let request = Request::from(description);
         match call.sides(name, &request)? {
             Some((to, from)) => call.copy_between(mode, stream, to, from, contexts),
             None => Ok(()),
@@ -153,8 +154,9 @@ impl Call {
         Ok(())
     }
 
-    /// A copy between contexts. A synchronous one takes its turn after all work that their streams, and those of the
-    /// current context, have been given, and before all that they are given later.
+    /// A copy between contexts. Between two devices a synchronous one comes after the earlier work of all streams of both
+    /// contexts and of the current one, and before their later work. Within one device it is an ordinary copy, as on an
+    /// H100.
     fn copy_between(
         &mut self,
         mode: Mode,
@@ -167,6 +169,9 @@ impl Call {
             return self.copy(mode, stream, to, from);
         }
         let mut contexts: BTreeSet<CUcontext> = contexts.into_iter().collect();
+        if self.devices_of(&contexts).len() < 2 {
+            return self.copy(mode, stream, to, from);
+        }
         contexts.insert(self.streams.get(stream)?.context);
         let mut earlier = Vec::new();
         for context in &contexts {
@@ -231,12 +236,12 @@ impl Simulator {
         let contexts = self.contexts.iter().map(|(_, context)| context);
         contexts
             .filter(|context| context.device == device)
-            .any(|context| self.peer_devices(&context.peers).contains(&peer))
+            .any(|context| self.devices_of(&context.peers).contains(&peer))
     }
 
-    fn peer_devices(&self, peers: &BTreeSet<CUcontext>) -> BTreeSet<usize> {
-        let device = |peer: &CUcontext| Some(self.contexts.get(*peer).ok()?.device);
-        peers.iter().filter_map(device).collect()
+    fn devices_of(&self, contexts: &BTreeSet<CUcontext>) -> BTreeSet<usize> {
+        let device = |context: &CUcontext| Some(self.contexts.get(*context).ok()?.device);
+        contexts.iter().filter_map(device).collect()
     }
 
     /// Whether a copy or a memset in `stream` reaches these places. Its device reaches a pool's memory if the pool is its
@@ -270,7 +275,7 @@ impl Simulator {
         let (1.., Ok(context)) = (self.devices.len() - 1, self.contexts.get(context)) else {
             return BTreeSet::new();
         };
-        let peers = self.peer_devices(&context.peers);
+        let peers = self.devices_of(&context.peers);
         let foreign = self.memory.allocations().iter().filter(|allocation| {
             let device = allocation.device();
             device.is_some_and(|device| device != context.device)

@@ -152,7 +152,7 @@ impl Function {
             }
             REQUIRED_CLUSTER_WIDTH..=REQUIRED_CLUSTER_DEPTH => {
                 if self.kernel().cluster().required.is_some() {
-                    return Err(CudaError::NotPermitted);
+                    return Err(CudaError::InvalidValue);
                 }
                 let extent = u32::try_from(value).map_err(|_| CudaError::InvalidValue)?;
                 self.required_cluster[(attribute - REQUIRED_CLUSTER_WIDTH) as usize] = extent;

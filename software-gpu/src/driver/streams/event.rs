@@ -216,7 +216,7 @@ impl Simulator {
             return Err(CudaError::InvalidHandle);
         }
         if event.is_timed() {
-            return Err(CudaError::InvalidValue);
+            return Err(CudaError::NotSupported);
         }
         Ok(())
     }

@@ -221,7 +221,7 @@ impl Simulator {
     /// `cuMemFreeAsync` in a capturing stream.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what is no graph's memory, which also spoils the capture.
+    /// `CUDA_ERROR_INVALID_VALUE` for what is no graph's memory; the capture stays valid.
     pub(in crate::driver) fn capture_free(
         &mut self,
         address: CUdeviceptr,
@@ -233,10 +233,8 @@ impl Simulator {
             .of_stream(stream)
             .ok_or(CudaError::IllegalState)?;
         let graph = sequence.graph;
-        match self.graphs.memory.add_free(graph, address) {
-            Ok(action) => self.capture_node(stream, action).map(|_| ()),
-            Err(error) => Err(self.spoil(stream, error)),
-        }
+        let action = self.graphs.memory.add_free(graph, address)?;
+        self.capture_node(stream, action).map(|_| ())
     }
 
     /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind
