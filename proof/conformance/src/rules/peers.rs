@@ -46,7 +46,11 @@ pub const RULES: &[Rule] = &[
         "Memory is taken from the pool of the stream's device, whichever context is current."),
     rule!(a_device_takes_its_own_pools, "cuDeviceSetMemPool", "A pool of another device cannot be a device's current pool."),
     rule!(copies_need_the_pools_access, "cuMemPoolSetAccess",
-        "Until a pool grants a device access, copies of its contexts from the pool's memory are refused."),
+        "Until a pool grants a device access, copies of its contexts from and to the pool's memory are refused."),
+    rule!(sets_need_the_pools_access, "cuMemPoolSetAccess",
+        "Until a pool grants a device access, memsets in its streams of the pool's memory are refused."),
+    rule!(context_copies_and_stream_sets, "cuMemPoolSetAccess",
+        "The current context needs access for a copy, and the stream's device for a memset (seen on an H100)."),
     rule!(peer_copies_need_no_access_to_pools, "cuMemcpyPeer",
         "cuMemcpyPeer and cuMemcpyPeerAsync copy from a pool that does not grant access."),
     rule!(copies_reach_pools_that_grant_access, "cuMemPoolSetAccess",
@@ -462,7 +466,40 @@ fn copies_need_the_pools_access(scene: &mut Scene) -> Outcome {
             INVALID_VALUE,
             cuMemcpyDtoHAsync_v2(host.pointer(), from, 4, stream)
         );
+        gives!(INVALID_VALUE, cuMemcpyHtoD_v2(from, host.pointer(), 4));
+        gives!(
+            INVALID_VALUE,
+            cuMemcpyHtoDAsync_v2(from, host.pointer(), 4, stream)
+        );
         Ok(())
+    })
+}
+
+fn sets_need_the_pools_access(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, _, to| {
+        let stream = scene.stream()?;
+        gives!(INVALID_VALUE, cuMemsetD8_v2(to, 1, 4));
+        gives!(INVALID_VALUE, cuMemsetD8Async(to, 1, 4, stream));
+        Ok(())
+    })
+}
+
+fn context_copies_and_stream_sets(scene: &mut Scene) -> Outcome {
+    with_foreign_pool(scene, |scene, _, _, address| {
+        let (there, host) = (scene.stream()?, scene.pinned(4)?);
+        let home = at_home(scene, |scene| scene.stream())?;
+        gives!(
+            INVALID_VALUE,
+            cuMemcpyDtoHAsync_v2(host.pointer(), address, 4, home)
+        );
+        ok!(cuMemsetD8Async(address, 1, 4, home));
+        ok!(cuStreamSynchronize(home));
+        at_home(scene, |_| {
+            ok!(cuMemcpyDtoHAsync_v2(host.pointer(), address, 4, there));
+            gives!(INVALID_VALUE, cuMemsetD8Async(address, 1, 4, there));
+            ok!(cuStreamSynchronize(there));
+            Ok(())
+        })
     })
 }
 

@@ -61,7 +61,7 @@ fn copy(mode: Mode, to: Pointer, from: Pointer, bytes: usize) -> Result<(), Cuda
         }
         let rows = Rows::row(bytes);
         let (to, from) = (call.side(to, rows)?, call.side(from, rows)?);
-        call.within_reach(stream, &[to.place, from.place])?;
+        call.within_reach(call.context()?, &[to.place, from.place])?;
         call.copy(mode, stream, to, from)
     })
 }

@@ -82,7 +82,7 @@ fn copy(name: &str, mode: Mode, request: Option<Request>) -> Result<(), CudaErro
         call.spend_in(stream, Cost::Copy);
         match call.sides(name, &request)? {
             Some((to, from)) => {
-                call.within_reach(stream, &[to.place, from.place])?;
+                call.within_reach(call.context()?, &[to.place, from.place])?;
                 call.copy(mode, stream, to, from)
             }
             None => Ok(()),

@@ -93,10 +93,10 @@ fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Res
         let Some(set) = prepare(call, to, pattern, elements)? else {
             return Ok(());
         };
-        call.within_reach(stream, &[set.to])?;
+        let context = call.streams.get(stream)?.context;
+        call.within_reach(context, &[set.to])?;
         let waits = matches!(mode, Mode::Sync(_)) && !call.is_on_device(set.to);
         let clock = call.clock();
-        let context = call.streams.get(stream)?.context;
         let op = call.submit(stream, clock, Effect::Set(set))?;
         if waits {
             let wake_up = call.wake_up(context)?;

@@ -244,20 +244,20 @@ impl Simulator {
         contexts.iter().filter_map(device).collect()
     }
 
-    /// Whether a copy or a memset in `stream` reaches these places. Its device reaches a pool's memory if the pool is its
-    /// own or grants it access, and any other memory; copies between named contexts reach all memory.
+    /// Whether a copy or a memset of `context` reaches these places: the current context for a copy, whatever its stream, and the stream's
+    /// context for a memset. Its device reaches a pool's memory if the pool is its own or grants it access, and any other memory. Copies
+    /// between named contexts reach all memory.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` when it does not.
     pub(in crate::driver) fn within_reach(
         &self,
-        stream: CUstream,
+        context: CUcontext,
         places: &[Place],
     ) -> Result<(), CudaError> {
         if self.devices.len() < 2 {
             return Ok(());
         }
-        let context = self.streams.get(stream)?.context;
         let device = self.contexts.get(context)?.device;
         let is_denied = |place: &Place| match place {
             Place::Mapped(address) => self.pools.accessible_from(*address, device) == Some(false),
