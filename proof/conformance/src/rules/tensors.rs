@@ -155,9 +155,8 @@ fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
         |t| t.promotion = 3,
         |t| t.fill = 1,
     ];
-    let refused: [Change; 10] = [
+    let refused: [Change; 9] = [
         |t| t.kind = 99,
-        |t| t.rank = u32::MAX,
         |t| t.rank = 0,
         |t| t.rank = 6,
         |t| (t.interleave, t.rank) = (3, 3),
