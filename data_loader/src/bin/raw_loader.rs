@@ -1,4 +1,4 @@
-//! How far ahead must the CPU load batches, so that the GPU does not wait? Plain cust, every operation in sight.
+//! How far ahead must the CPU load batches, so that the GPU does not wait? Every operation in sight, on cust and cuda-host.
 //!
 //! The host fills a ring of page-locked buffers; each batch is copied in and worked on. A ring of one buffer has no batch ahead:
 //! the host waits for the kernel before it loads the next. With two more, one batch loads while one is copied and one is worked on:

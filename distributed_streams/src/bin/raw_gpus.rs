@@ -1,4 +1,4 @@
-//! How do two GPUs work on one chain of stages at the same time? Plain cust, every operation in sight.
+//! How do two GPUs work on one chain of stages at the same time? Every operation in sight, on cust and cuda-host.
 //!
 //! Each batch passes stage 0 on GPU 0, goes to GPU 1 in a peer copy, and passes stage 1 there. An event of one GPU may be waited for
 //! in a stream of the other, so the host need not wait. What arrives has two slots, and stage 1 gives each of them back:

@@ -1,4 +1,4 @@
-//! How long does the work take? Six ways to ask, three of them wrong. Plain cust, every operation in sight.
+//! How long does the work take? Six ways to ask, three of them wrong. Every operation in sight, on cust and cuda-host.
 //!
 //! Two kernels run at the same time, one for 1 ms and one for 0.2 ms: the work takes 1 ms. An event marks a place in its
 //! stream, so two events time what lies between them *in that stream*; the host's clock times what the host does:

@@ -1,4 +1,4 @@
-//! What do streams gain around matrix products whose operands come and go? Plain cust, every operation in sight.
+//! What do streams gain around matrix products whose operands come and go? Every operation in sight, on cust and cuda-host.
 //!
 //! For each product A and B come in, a kernel multiplies them on tensor cores (bf16), and C goes out. Each product is whole in one
 //! stream, so no event is needed; with several streams the copies of one run beside the kernel of another:

@@ -1,4 +1,4 @@
-//! What does the host save when streams and events become a graph? Plain cust, every operation in sight.
+//! What does the host save when streams and events become a graph? Every operation in sight, on cust and cuda-host.
 //!
 //! An iteration is a kernel on all numbers, a fork into three streams with four kernels each on a third of them, a join, and
 //! a kernel on all numbers again. While a stream captures, nothing runs: kernels become nodes of a graph, events its edges.

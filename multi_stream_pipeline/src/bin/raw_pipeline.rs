@@ -1,4 +1,4 @@
-//! How do stages that depend on each other run at the same time? Plain cust, every operation in sight.
+//! How do stages that depend on each other run at the same time? Every operation in sight, on cust and cuda-host.
 //!
 //! A producer kernel, a consumer kernel and a copy out take every chunk in this order; two slots of device memory are used
 //! in turn. A slot has two dependencies forward, and two backward, which say that its memory may be written again:

@@ -1,4 +1,4 @@
-//! What does a step cost when each needs the one before? Plain cust, every operation in sight.
+//! What does a step cost when each needs the one before? Every operation in sight, on cust and cuda-host.
 //!
 //! Elements lie on a ring. In a step each becomes `0.5 x + 0.25 (left + right)`, so a block needs what its neighbours have
 //! computed in the step before. The stream can keep that order, or a graph, or one kernel whose blocks wait for each other:

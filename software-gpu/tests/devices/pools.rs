@@ -7,24 +7,6 @@ use crate::driver_support::*;
 use crate::pool_support::*;
 use software_gpu::driver::{entry_point, last_fault};
 
-const ILLEGAL_ADDRESS: Error = 700;
-
-/// Stores 7 at an address.
-const STORE: &str = "
-.version 6.0
-.target sm_70
-.address_size 64
-.visible .entry store(.param .u64 to)
-{
-    .reg .u64 %a;
-    .reg .u32 %v;
-    ld.param.u64 %a, [to];
-    mov.u32 %v, 7;
-    st.global.u32 [%a], %v;
-    ret;
-}
-";
-
 /// A context and a stream on each of two devices; that of the first one is current.
 struct Pair {
     driver: Driver,

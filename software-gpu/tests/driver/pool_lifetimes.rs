@@ -4,24 +4,6 @@ use crate::driver_support::*;
 use crate::pool_support::*;
 use software_gpu::driver::entry_point;
 
-const ILLEGAL_ADDRESS: Error = 700;
-
-/// Stores 7 at an address.
-const STORE: &str = "
-.version 6.0
-.target sm_70
-.address_size 64
-.visible .entry store(.param .u64 to)
-{
-    .reg .u64 %a;
-    .reg .u32 %v;
-    ld.param.u64 %a, [to];
-    mov.u32 %v, 7;
-    st.global.u32 [%a], %v;
-    ret;
-}
-";
-
 /// As on a GPU, freed memory is read and written like any other until the pool gives it back.
 #[test]
 fn freed_memory_stays_until_its_chunk_goes() {
@@ -44,7 +26,7 @@ fn freed_memory_stays_until_its_chunk_goes() {
     pool.destroy().unwrap();
 }
 
-/// A fault beside a pool's allocation is told with that allocation, not with the pool's chunk.
+/// The report of a fault beside a pool's allocation names that allocation, not the pool's chunk.
 #[test]
 fn a_fault_names_the_nearest_allocation_of_the_pool() {
     let driver = Driver::new();

@@ -23,7 +23,7 @@ const LIMIT: usize = 2 * CHUNK;
 enum Step {
     /// A copy that takes a while.
     Work(usize),
-    /// So many bytes.
+    /// Bytes of the allocation.
     Allocate(usize, usize),
     /// Frees the allocation with this number, counted around.
     Free(usize, usize),

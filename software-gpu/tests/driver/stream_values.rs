@@ -72,7 +72,7 @@ fn a_flag_that_the_host_has_reset_orders_again() {
     a_flag_for_the_second_time(200);
 }
 
-/// A GPU may perform the operations before the one that is refused, and may find out later that an address is none.
+/// A GPU may perform the operations before the one that is refused, and may find a wrong address only later.
 #[test]
 fn a_batch_that_is_refused_does_nothing() {
     let driver = Driver::new();

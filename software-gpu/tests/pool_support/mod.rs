@@ -7,6 +7,24 @@ use software_gpu::driver::entry_point;
 
 use crate::driver_support::*;
 
+pub const ILLEGAL_ADDRESS: Error = 700;
+
+/// Stores 7 at an address.
+pub const STORE: &str = "
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry store(.param .u64 to)
+{
+    .reg .u64 %a;
+    .reg .u32 %v;
+    ld.param.u64 %a, [to];
+    mov.u32 %v, 7;
+    st.global.u32 [%a], %v;
+    ret;
+}
+";
+
 pub const FOLLOW_EVENT_DEPENDENCIES: c_uint = 1;
 pub const ALLOW_OPPORTUNISTIC: c_uint = 2;
 pub const ALLOW_INTERNAL_DEPENDENCIES: c_uint = 3;

@@ -1,4 +1,4 @@
-//! What does it cost to allocate memory in each step of a loop? Plain cust, every operation in sight.
+//! What does it cost to allocate memory in each step of a loop? Every operation in sight, on cust and cuda-host.
 //!
 //! `cuMemAlloc` may ask the operating system for memory, and `cuMemFree` waits until no kernel uses it: the stream is idle
 //! meanwhile. `cuMemAllocAsync` and `cuMemFreeAsync` are operations of the stream, and a pool serves them:

@@ -1,4 +1,4 @@
-//! How long does a small kernel wait while a large one runs? Plain cust, every operation in sight.
+//! How long does a small kernel wait while a large one runs? Every operation in sight, on cust and cuda-host.
 //!
 //! A grid of many blocks fills the GPU, and small kernels arrive meanwhile. When a block ends, its place goes to a block of the
 //! stream with the greatest priority; among equals, to the grid that came first. No block is interrupted.

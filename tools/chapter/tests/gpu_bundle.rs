@@ -1,4 +1,4 @@
-//! `scripts/make-gpu-bundle`, with a cargo that only pretends to build: a bundle is whole, or there is none.
+//! `scripts/make-gpu-bundle`, with a stand-in for cargo: it makes a whole bundle or leaves nothing behind.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! How do an image's patches become tokens, and what do images gain that overlap? Plain cust, every operation in sight.
+//! How do an image's patches become tokens, and what do images gain that overlap? Every operation in sight, on cust and cuda-host.
 //!
 //! An image comes in and its texture is extracted; the relevance of each patch decides how many tokens it gets, from 64 to 400; the
 //! tokens are allocated, written and copied out. A stream for each of the three, and events between them:
@@ -33,7 +33,7 @@ fn grey(image: usize, patch: u32) -> u32 {
     (7 * image as u32 + patch) % 15
 }
 
-/// An image's tokens: of each patch, so many of its pixels, evenly spaced, times their number.
+/// An image's tokens: evenly spaced pixels of each patch, each multiplied by the number of the patch's tokens.
 fn tokens(image: usize) -> impl Iterator<Item = f32> {
     (0..PATCHES).map(move |patch| grey(image, patch)).flat_map(|grey| {
         let (brightness, energy) = (256 * grey + 128, 128 * (grey.pow(2) + (grey + 1).pow(2)));

@@ -1,4 +1,4 @@
-//! What do clusters gain that share tiles, and what do streams gain around them? Plain cust, every operation in sight.
+//! What do clusters gain that share tiles, and what do streams gain around them? Every operation in sight, on cust and cuda-host.
 //!
 //! The four blocks of a cluster need the same tiles of B. Each block fetches all of them from global memory, or a quarter, which
 //! it sends to the shared memory of the others (DSMEM). In both kernels warps are specialised: one thread fetches, four warps
