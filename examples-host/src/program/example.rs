@@ -223,6 +223,7 @@ fn trace_file(path: PathBuf) -> Result<NewFile, UsageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expect::{expect, share};
     use libcuda::Choice;
 
     /// How an example ends whose one part makes two claims, with these ids.
@@ -256,7 +257,9 @@ mod tests {
             let holds = holds[runs];
             runs += 1;
             match figure {
-                true => part.claim_share_at_least("share", "it is one", f64::from(holds), 1.0),
+                true => {
+                    expect! { part; "share", "it is one" => share(f64::from(holds)).at_least(1.0); }
+                }
                 false => part.claim("truth", "it is true", holds, "it is", "that it is"),
             }
             Ok(part.finish())

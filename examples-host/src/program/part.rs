@@ -1,6 +1,5 @@
 //! A part of an example while it runs: its device, its options, what it says and what it claims.
 
-use crate::check::{Checked, Mismatch, REFERENCE};
 use crate::device::{Device, MissingProperty, TimeSource};
 use crate::expect::Expected;
 use crate::gantt::{Gantt, Rows};
@@ -13,7 +12,7 @@ use crate::output;
 use crate::part_info::PartInfo;
 use crate::part_option::PartOption;
 use crate::plan::{EqualWork, Plan};
-use crate::results::{self, Bound, Figure, PartResults, Timed, Timeline, Unit};
+use crate::results::{self, Bound, PartResults, Timed, Timeline};
 use crate::size::ByteSize;
 use crate::statistics::Durations;
 use crate::units;
@@ -340,132 +339,9 @@ impl<'a> Part<'a> {
         changed.all(|option| but_for.contains(&option))
     }
 
-    /// As [`Part::claim`], with the number behind what was found.
-    fn claim_figure(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        holds: bool,
-        figure: Figure,
-        limit: String,
-    ) {
-        let Figure { value, unit } = figure;
-        let found = match unit {
-            Unit::Share => units::percent(value),
-            Unit::Ratio => units::ratio(value),
-            Unit::Microseconds => units::time(Duration::from_secs_f64(value.max(0.0) / 1e6)),
-        };
-        self.verdict.add(Claim {
-            id: id.into(),
-            sentence: sentence.to_owned(),
-            found: format!("{found} {}", self.device.times()),
-            limit,
-            holds,
-            judged: true,
-            disturbed: None,
-            figure: Some(figure),
-        });
-    }
-
-    /// Claims that all elements are right that `checked` is about, calling them `things`.
-    pub fn claim_right(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        things: &str,
-        checked: &Result<Checked, Mismatch>,
-    ) {
-        let found = match checked {
-            Ok(Checked { elements, .. }) => format!("{elements} {things}"),
-            Err(mismatch) => mismatch.to_string(),
-        };
-        self.claim(id, sentence, checked.is_ok(), found, REFERENCE);
-    }
-
     /// Claims that every run of every variant did the work planned.
     pub fn claim_equal_work(&mut self, id: impl Into<String>, sentence: &str, work: &EqualWork) {
         self.claim(id, sentence, work.holds(), work, "as planned");
-    }
-
-    /// Claims that a share is at least `least`.
-    pub fn claim_share_at_least(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        share: f64,
-        least: f64,
-    ) {
-        let limit = format!("at least {}", units::percent(least));
-        self.claim_figure(id, sentence, share >= least, share_of(share), limit);
-    }
-
-    /// Claims that a share is at most `most`.
-    pub fn claim_share_at_most(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        share: f64,
-        most: f64,
-    ) {
-        let limit = format!("at most {}", units::percent(most));
-        self.claim_figure(id, sentence, share <= most, share_of(share), limit);
-    }
-
-    /// Claims that a ratio of times is at least `least`.
-    pub fn claim_ratio_at_least(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        ratio: f64,
-        least: f64,
-    ) {
-        let figure = Figure {
-            value: ratio,
-            unit: Unit::Ratio,
-        };
-        let limit = format!("at least {}", units::ratio(least));
-        self.claim_figure(id, sentence, ratio >= least, figure, limit);
-    }
-
-    /// As [`Part::claim_ratio_at_least`], of a ratio that the model of a device cannot show, for the reason given: where
-    /// times are modelled it is printed and nothing is claimed.
-    pub fn claim_measured_ratio_at_least(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        ratio: f64,
-        least: f64,
-        reason: &str,
-    ) {
-        match self.device.times() {
-            TimeSource::Measured => self.claim_ratio_at_least(id, sentence, ratio, least),
-            TimeSource::Modelled => self.say(format!(
-                "Not claimed of the model: {sentence}, {}:\n{reason}.",
-                self.labelled(units::ratio(ratio)),
-            )),
-        }
-    }
-
-    /// Claims that a time is within `tolerance`, a share, of the expected one.
-    pub fn claim_time_near(
-        &mut self,
-        id: impl Into<String>,
-        sentence: &str,
-        time: Duration,
-        expected: Duration,
-        tolerance: f64,
-    ) {
-        let off = (time.as_secs_f64() / expected.as_secs_f64() - 1.0).abs();
-        let limit = format!(
-            "within {} of {}",
-            units::percent(tolerance),
-            units::time(expected)
-        );
-        let figure = Figure {
-            value: time.as_nanos() as f64 / 1e3,
-            unit: Unit::Microseconds,
-        };
-        self.claim_figure(id, sentence, off <= tolerance, figure, limit);
     }
 
     /// What has been claimed so far.
@@ -552,17 +428,11 @@ fn not_judged(disturbed: usize, all: usize) -> String {
         .collect()
 }
 
-fn share_of(value: f64) -> Figure {
-    Figure {
-        value,
-        unit: Unit::Share,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::check;
+    use crate::expect::{expect, right};
     use crate::sweep::sweep;
     use libcuda::Choice;
 
@@ -604,8 +474,10 @@ mod tests {
         let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
         let mut part = Part::new(INFO, &device, &options);
         let compare = |got: u32| check::equal("numbers", 0, &[1, got], |index| index as u32 + 1);
-        part.claim_right("numbers", "every number is right", "numbers", &compare(2));
-        part.claim_right("others", "every number is right", "numbers", &compare(3));
+        expect! { part;
+            "numbers", "every number is right" => right(&compare(2), "numbers");
+            "others", "every number is right" => right(&compare(3), "numbers");
+        }
         let claims = part.verdict.claims().iter().map(Claim::to_string);
         assert_eq!(
             claims.collect::<Vec<_>>(),
@@ -618,13 +490,11 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_asked_for_less_data_and_nothing_is_claimed_that_it_lacks() {
+    fn a_model_is_asked_for_less_data() {
         let (device, options) = (Device::open(Choice::Software).unwrap(), Options::default());
-        let mut part = Part::new(INFO, &device, &options);
+        let part = Part::new(INFO, &device, &options);
         let by_times = part.elements_by_times::<f32>(ByteSize::mib(2), ByteSize::mib(1));
         assert_eq!(by_times, Ok(1 << 18));
-        part.claim_measured_ratio_at_least("gain", "it gains", 0.5, 1.0, "reason");
-        assert_eq!(part.verdict.claims(), []);
     }
 
     #[test]
