@@ -10,10 +10,9 @@
 //! ```
 //!
 //! Enqueued call by call, an iteration costs the host 14 launches and 7 calls for events. The same calls, captured once,
-//! make a graph of 14 nodes, and an iteration costs one `cuGraphLaunch`. With short kernels the host was what all waited
-//! for, so everything becomes faster; with long ones the device does the same in the same time, and only the host is
-//! free. A graph whose kernels do not overlap as they did in the streams, or that takes as much of the host's time, would prove
-//! this wrong.
+//! make a graph of 14 nodes, and an iteration costs one `cuGraphLaunch`. With short kernels the device waits for the host's
+//! calls, so a graph makes everything faster. With long kernels the device needs the same time as before, and only the host
+//! gains. A graph whose kernels do not overlap as in the streams, or that needs as much host time, would prove this wrong.
 
 use anyhow::Result;
 use cuda_host::capture::{self, Graph, GraphExec};

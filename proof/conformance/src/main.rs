@@ -62,14 +62,14 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<ExitCode> {
     let chosen = chosen(options);
     match &options.command {
+        Some(Task::Work { rules }) => work(rules),
+        _ if chosen.is_empty() => {
+            eprintln!("error: no rule matches; `conformance list` prints all rules");
+            Ok(ExitCode::from(BAD_USAGE))
+        }
         Some(Task::List) => {
             list(&chosen);
             Ok(ExitCode::SUCCESS)
-        }
-        Some(Task::Work { rules }) => work(rules),
-        None if chosen.is_empty() => {
-            eprintln!("error: no rule matches; `conformance list` prints all rules");
-            Ok(ExitCode::from(BAD_USAGE))
         }
         None => try_rules(options, &chosen),
     }

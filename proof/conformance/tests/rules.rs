@@ -54,6 +54,18 @@ fn the_end_names_each_skipped_rule() {
 }
 
 #[test]
+fn a_family_that_does_not_exist_is_bad_usage() {
+    for arguments in [
+        &["--family", "nonsense"][..],
+        &["--family", "nonsense", "list"],
+    ] {
+        let output = conformance(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&output), "");
+    }
+}
+
+#[test]
 fn a_broken_rule_is_exit_code_1() {
     let output = Command::new(env!("CARGO_BIN_EXE_conformance"))
         .args(["--filter", "every_thread_runs_once"])
