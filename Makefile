@@ -60,7 +60,7 @@ aarch64-check: ## run programs for 64-bit ARM in qemu's emulation
 windows-check: ## run basic_streams for Windows in Wine
 	scripts/check-windows
 
-fuzz: ## fuzz the software GPU twice for 5 minutes
+fuzz: ## fuzz the software GPU for 5 minutes
 	scripts/fuzz 300
 
 conformance: ## check the driver API's rules on the software GPU
