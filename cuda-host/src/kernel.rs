@@ -192,7 +192,7 @@ impl<S: Signature> Kernel<S> {
         })
     }
 
-    /// Enqueues a launch with attributes (`cuLaunchKernelEx`).
+    /// Enqueues a launch with attributes (`cuLaunchKernelEx`). [`launch!`](crate::launch) is the short way to write it.
     ///
     /// # Errors
     /// As for [`Kernel::launch`]; an attribute that the device does not support.
@@ -303,6 +303,9 @@ macro_rules! kernels {
 /// `unsafe`, and [`Kernel::launch`](crate::kernel::Kernel::launch) says what the caller promises. Grid and block are
 /// `u32` or tuples of two or three; the kernel and the stream are a variable or fields of one.
 ///
+/// Behind the stream may stand an array of [`Attribute`](crate::launch_attributes::Attribute)s, such as the size of a cluster:
+/// then it is one call of `cuLaunchKernelEx` ([`Kernel::launch_with`](crate::kernel::Kernel::launch_with)).
+///
 /// The arguments are those of the kernel's [`Signature`](crate::kernel::Signature):
 ///
 /// | parameter | argument |
@@ -398,6 +401,20 @@ macro_rules! launch {
         ($($argument:expr),* $(,)?)
     ) => {
         $kernel$(.$field)*.launch(
+            $grid,
+            $block,
+            $shared_bytes,
+            &$stream$(.$of)*,
+            ($($argument,)*),
+        )
+    };
+    (
+        $kernel:ident $(.$field:ident)*
+        <<<$grid:expr, $block:expr, $shared_bytes:expr, $stream:ident $(.$of:ident)*, $attributes:ident $(.$from:ident)*>>>
+        ($($argument:expr),* $(,)?)
+    ) => {
+        $kernel$(.$field)*.launch_with(
+            &$attributes$(.$from)*,
             $grid,
             $block,
             $shared_bytes,

@@ -242,4 +242,17 @@ fn a_launch_with_attributes_takes_checked_arguments() {
     unsafe { iota.launch_with(&early, 1, 4, 0, stream, (&mut out, 7u32)) }.unwrap();
     stream.synchronize().unwrap();
     assert_eq!(out.as_host_vec().unwrap(), [7, 8, 9, 10]);
+
+    // More blocks than the portable size of a cluster: the attribute reaches the driver.
+    let (nine, one) = (
+        [Attribute::cluster([9, 1, 1])],
+        [Attribute::cluster([1, 1, 1])],
+    );
+    // SAFETY: as above.
+    let refused = unsafe { launch!(iota<<<9, 4, 0, stream, nine>>>(&mut out, 11)) };
+    assert!(refused.is_err());
+    // SAFETY: as above.
+    unsafe { launch!(iota<<<1, 4, 0, stream, one>>>(&mut out, 11)) }.unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(out.as_host_vec().unwrap(), [11, 12, 13, 14]);
 }

@@ -15,78 +15,50 @@
 //!
 //! A wrong element, streams that gain nothing, or streams that beat the one launch would prove this wrong.
 
-use crate::products::{self, Products, Shape};
+use crate::shape::Shape;
 use anyhow::Result;
 use cuda_host::prelude::*;
-use cust::stream::Stream;
-use examples_host::prelude::*;
+use gpu_kernels::{GEMM_MMA_SHARED_BYTES as SHARED, GEMM_MMA_THREADS as THREADS};
 
-/// Noise of two measurements, as a share.
-const NOISE: f64 = 0.03;
+kernels! { use gpu_kernels::gemm_mma_sync; }
 
-/// The products without their copies.
-struct Resident(Products);
+/// Operands and results, on the device.
+pub struct Products {
+    kernels: Kernels,
+    shape: Shape,
+    a: DeviceBuffer<u16>,
+    b: DeviceBuffer<u16>,
+    pub c: DeviceBuffer<u16>,
+}
 
-impl Resident {
-    /// A launch for each product, in the streams in turn.
-    fn each(&mut self, streams: &[Stream]) -> Result<()> {
-        for (product, stream) in (0..self.0.shape.products).zip(streams.iter().cycle()) {
-            self.0.multiply(product..product + 1, stream)?;
+impl Products {
+    pub fn new(shape: Shape, a: &[u16], b: &[u16]) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_80)?;
+        kernels.gemm_mma_sync.allow_dynamic_shared_bytes(SHARED)?; // cuFuncSetAttribute(…)
+        let a = DeviceBuffer::from_slice(a)?;
+        let b = DeviceBuffer::from_slice(b)?;
+        let c = DeviceBuffer::zeroed(shape.products * shape.elements()[2])?;
+        Ok(Self { kernels, shape, a, b, c })
+    }
+
+    /// A launch for each product, in the streams in turn: a block for each of its tiles.
+    pub fn each(&mut self, streams: &[Stream]) -> CudaResult<()> {
+        let (Shape { products, m, n, k }, tiles) = (self.shape, self.shape.tiles());
+        for (product, stream) in (0..products).zip(streams.iter().cycle()) {
+            let [a, b, c] = self.shape.places(product);
+            let (gemm, a, b) = (&self.kernels.gemm_mma_sync, self.a.index(a), self.b.index(b));
+            let mut c = self.c.index(c);
+            // SAFETY: the operands are of this shape and outlive the pass; each product has a place of its own.
+            unsafe { launch!(gemm<<<tiles, THREADS, SHARED, stream>>>(&a, &b, &mut c, m, n, k))? };
         }
         Ok(())
     }
-}
 
-impl Workload for Resident {
-    fn poison(&mut self) -> Result<()> {
-        self.0.poison()
+    /// One launch for all products: a block for each tile of each.
+    pub fn batched(&mut self, stream: &Stream) -> CudaResult<()> {
+        let Self { kernels: Kernels { gemm_mma_sync: gemm }, shape, a, b, c } = self;
+        let (blocks, Shape { m, n, k, .. }) = (shape.tiles() * shape.products as u32, *shape);
+        // SAFETY: as above.
+        unsafe { launch!(gemm<<<blocks, THREADS, SHARED, stream>>>(&*a, &*b, c, m, n, k)) }
     }
-
-    fn check(&mut self) -> Result<Checked> {
-        self.0.check_device()
-    }
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let streams = stream::non_blocking_numbered(8)?;
-    let shape = Shape::of(part, [256, 256, 512]);
-    let mut work = Resident(Products::new(shape)?);
-    let multiprocessors = part.device().multiprocessors()?;
-    part.predict(format!(
-        "A product is {} tiles, and the device has {multiprocessors} multiprocessors. One after the other, {} products leave\n\
-         most of them idle; one launch of all is {} tiles. Streams come nearer to it, and never pass it.",
-        shape.tiles(),
-        shape.products,
-        shape.tiles() * shape.products,
-    ));
-
-    let plan = Plan::new().launches(1, shape.products * shape.m * shape.n).launches_differ();
-    let variants = variants! { work: Resident;
-        ("serial", "one stream"), &streams[..1] => work.each(&streams[..1]);
-        ("streams-2", "2 streams"), &streams[..2] => work.each(&streams[..2]);
-        ("streams-4", "4 streams"), &streams[..4] => work.each(&streams[..4]);
-        ("streams-8", "8 streams"), &streams => work.each(&streams);
-        ("batched", "batched, one launch"), &streams[..1] => work.0.multiply(0..shape.products, &streams[0]);
-    };
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
-    part.say(products::rates(&outcomes, &shape, products::peak(part.device())?));
-    part.not_claimed_of_the_model("variants", &["streams-2"]);
-    let [serial, two, four, eight, batched] = &outcomes;
-    part.chart(&four.name, &four.recording, Rows::Streams);
-
-    for (outcome, least) in [(two, 1.3), (four, 1.5), (eight, 1.5), (batched, 1.5)] {
-        let (name, gain) = (&outcome.name, outcome.speedup_over(serial));
-        expect! { part; outcome.id("faster"), "{name}: faster than one stream" => gain.at_least(least); }
-    }
-    for outcome in [two, four, eight] {
-        let (name, gain) =
-            (&outcome.name, outcome.times.min().div_duration_f64(batched.times.min()));
-        let bound = ratio(gain).at_least(1.0 - NOISE);
-        expect! { part; outcome.id("not-below-bound"), "{name}: not faster than one launch of all" => bound; }
-    }
-    part.take_away(
-        "Fill the device with one launch where you can; streams are the next best thing.",
-    );
-    Ok(())
 }

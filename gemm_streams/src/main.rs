@@ -6,8 +6,9 @@
 //! gain. Each part predicts, measures, and says whether its lesson holds on this device.
 
 mod launches;
-mod products;
+mod shape;
 mod streams;
+mod verdicts;
 mod warpgroups;
 
 use examples_host::part_option::PartOption::Iterations;
@@ -27,17 +28,22 @@ fn main() -> ExitCode {
             "streams",
             "What do streams gain when operands come and go?",
             &[Iterations],
-            streams::run,
+            verdicts::streams::run,
         )
         .needs(BOTH_WAYS)
         .part(
             "launches",
             "What do streams gain when everything is on the device?",
             &[Iterations],
-            launches::run,
+            verdicts::launches::run,
         )
         .needs(NEEDS)
-        .part("warpgroups", "What do Hopper's instructions gain?", &[Iterations], warpgroups::run)
+        .part(
+            "warpgroups",
+            "What do Hopper's instructions gain?",
+            &[Iterations],
+            verdicts::warpgroups::run,
+        )
         .needs(HOPPER)
         .main()
 }

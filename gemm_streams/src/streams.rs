@@ -17,114 +17,85 @@
 //!
 //! A wrong element, a time below the bound, streams that gain nothing, or a batched launch that beats them would prove this wrong.
 
-use crate::products::{self, Products, Shape};
+use crate::shape::Shape;
 use anyhow::Result;
 use cuda_host::prelude::*;
-use cust::stream::Stream;
-use examples_host::prelude::*;
+use gpu_kernels::{GEMM_MMA_SHARED_BYTES as SHARED, GEMM_MMA_THREADS as THREADS};
 
-const FEW: &str =
-    "the few small products that a model is given do not make up for filling and draining";
+kernels! { use gpu_kernels::gemm_mma_sync; }
 
-impl Workload for Products {
-    fn poison(&mut self) -> Result<()> {
-        Products::poison(self)
+/// Operands and results, page-locked and on the device.
+pub struct Products {
+    kernels: Kernels,
+    shape: Shape,
+    host_a: LockedBuffer<u16>,
+    host_b: LockedBuffer<u16>,
+    pub host_c: LockedBuffer<u16>,
+    a: DeviceBuffer<u16>,
+    b: DeviceBuffer<u16>,
+    pub c: DeviceBuffer<u16>,
+}
+
+impl Products {
+    pub fn new(shape: Shape, a: &[u16], b: &[u16]) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_80)?;
+        kernels.gemm_mma_sync.allow_dynamic_shared_bytes(SHARED)?; // 48 KiB need no asking
+        let host_a = LockedBuffer::from_slice(a)?;
+        let host_b = LockedBuffer::from_slice(b)?;
+        let host_c = LockedBuffer::new(&0, shape.products * shape.elements()[2])?;
+        let a = DeviceBuffer::zeroed(host_a.len())?;
+        let b = DeviceBuffer::zeroed(host_b.len())?;
+        let c = DeviceBuffer::zeroed(host_c.len())?;
+        Ok(Self { kernels, shape, host_a, host_b, host_c, a, b, c })
     }
 
-    fn check(&mut self) -> Result<Checked> {
-        Products::check(self)
-    }
-}
-
-/// Each product whole in the next of the streams.
-fn in_turn(work: &mut Products, streams: &[Stream]) -> Result<()> {
-    for (product, stream) in (0..work.shape.products).zip(streams.iter().cycle()) {
-        let product = product..product + 1;
-        work.copy_in(product.clone(), stream)?;
-        work.multiply(product.clone(), stream)?;
-        work.copy_out(product, stream)?;
-    }
-    Ok(())
-}
-
-/// All products at once.
-fn batched(work: &mut Products, stream: &Stream) -> Result<()> {
-    let all = 0..work.shape.products;
-    work.copy_in(all.clone(), stream)?;
-    work.multiply(all.clone(), stream)?;
-    work.copy_out(all, stream)
-}
-
-/// Both directions at once and nothing else: no schedule is faster.
-fn copies(work: &mut Products, [copy_in, copy_out]: [&Stream; 2]) -> Result<()> {
-    work.copy_in(0..work.shape.products, copy_in)?;
-    work.copy_out(0..work.shape.products, copy_out)
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let streams = stream::non_blocking_numbered(8)?;
-    let [a, b] = [&streams[0], &streams[1]];
-    let shape = Shape::of(part, [512, 512, 128]);
-    let (mut work, count) = (Products::new(shape)?, shape.products);
-    let stages = [
-        piece([a], |work: &mut Products| work.copy_in(0..count, a)),
-        piece([a], |work: &mut Products| work.multiply(0..count, a)),
-        piece([b], |work: &mut Products| work.copy_out(0..count, b)),
-        piece([a, b], |work: &mut Products| copies(work, [a, b])),
-    ];
-    let mut alone = part.alone_in_turn(&mut work, stages)?;
-    let stages = alone.stages();
-    let least = match products::peak(part.device())? {
-        Some(peak) => {
-            let time = std::time::Duration::from_secs_f64(shape.operations() / peak);
-            format!(" (the data sheet's rate: {})", units::time(time))
+    /// Each product whole in the next of the streams: a block for each of its tiles.
+    pub fn in_turn(&mut self, streams: &[Stream]) -> CudaResult<()> {
+        let (Shape { products, m, n, k }, blocks) = (self.shape, self.shape.tiles());
+        for (product, stream) in (0..products).zip(streams.iter().cycle()) {
+            let [in_a, in_b, in_c] = self.shape.places(product);
+            let (mut a, mut b) = (self.a.index(in_a.clone()), self.b.index(in_b.clone()));
+            let mut c = self.c.index(in_c.clone());
+            // SAFETY: all memory outlives the pass, and each product has a place of its own.
+            unsafe {
+                a.async_copy_from(&self.host_a[in_a], stream)?;
+                b.async_copy_from(&self.host_b[in_b], stream)?;
+                launch!(self.kernels.gemm_mma_sync<<<blocks, THREADS, SHARED, stream>>>(&a, &b, &mut c, m, n, k))?;
+                c.async_copy_to(&mut self.host_c[in_c], stream)?;
+            }
         }
-        None => String::new(),
-    };
-    part.predict(format!(
-        "{count} products of {} x {} x {}: operands come in {}, results go out in {}, both directions together {}.\n\
-         All products in one launch take {}{least}. So the link decides: {} with streams, {} without.",
-        shape.m,
-        shape.n,
-        shape.k,
-        units::time(stages.copy_in),
-        units::time(stages.copy_out),
-        units::time(stages.both_copies),
-        units::time(stages.kernel),
-        units::time(stages.bound(Overlap::Duplex)),
-        units::time(stages.bound(Overlap::None)),
-    ));
-
-    let [bytes_in, bytes_out] = shape.bytes();
-    let plan = Plan::new().bytes_in(bytes_in).bytes_out(bytes_out);
-    let plan = plan.launches(1, count * shape.m * shape.n).launches_differ();
-    let variants = variants! { work: Products;
-        ("serial", "one stream"), [a] => in_turn(work, &streams[..1]);
-        ("streams-2", "2 streams"), &streams[..2] => in_turn(work, &streams[..2]);
-        ("streams-4", "4 streams"), &streams[..4] => in_turn(work, &streams[..4]);
-        ("streams-8", "8 streams"), &streams => in_turn(work, &streams);
-        ("batched", "batched, one launch"), [a] => batched(work, a);
-    };
-    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
-    let stages = alone.stages();
-    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
-    let [serial, two, four, eight, batched] = &outcomes;
-    part.chart(&four.name, &four.recording, Rows::Engines);
-
-    for outcome in [two, four, eight] {
-        let (name, gain) = (&outcome.name, outcome.speedup_over(serial));
-        expect! { part; outcome.id("faster"), "{name} are faster than one" => gain.at_least(1.15); }
+        Ok(())
     }
-    let best = [two, four, eight].into_iter().min_by_key(|outcome| outcome.times.min());
-    let near = best.unwrap_or(two).reached(&stages).at_least(0.85);
-    let near = near.unless_disturbed(alone.disturbed_link());
-    let overlap = batched.overlap(Engine::DeviceToHost, Engine::HostToDevice);
-    expect! { part;
-        "overlap/batched", "one launch of all overlaps no copies" => overlap.at_most(0.01);
-        "not-the-kernel", "so 4 streams beat it, with slower kernels" => four.speedup_over(batched).at_least(1.05);
-        "near-bound", "the best of them comes near what the link allows" => near.not_of_the_model(FEW);
+
+    /// All products at once.
+    pub fn batched(&mut self, stream: &Stream) -> CudaResult<()> {
+        self.copy_in(stream)?;
+        self.multiply(stream)?;
+        self.copy_out(stream)
     }
-    part.take_away("Where the link decides, overlap the copies: a faster kernel changes nothing.");
-    Ok(())
+
+    /// A and B of all products come to the device.
+    pub fn copy_in(&mut self, stream: &Stream) -> CudaResult<()> {
+        // SAFETY: as above.
+        unsafe {
+            self.a.async_copy_from(&self.host_a, stream)?;
+            self.b.async_copy_from(&self.host_b, stream)
+        }
+    }
+
+    /// All products in one launch.
+    pub fn multiply(&mut self, stream: &Stream) -> CudaResult<()> {
+        let Shape { products, m, n, k } = self.shape;
+        let blocks = self.shape.tiles() * products as u32;
+        // SAFETY: as above.
+        unsafe {
+            launch!(self.kernels.gemm_mma_sync<<<blocks, THREADS, SHARED, stream>>>(&self.a, &self.b, &mut self.c, m, n, k))
+        }
+    }
+
+    /// C of all products goes to the host.
+    pub fn copy_out(&mut self, stream: &Stream) -> CudaResult<()> {
+        // SAFETY: as above.
+        unsafe { self.c.async_copy_to(&mut self.host_c, stream) }
+    }
 }

@@ -14,136 +14,75 @@
 //!
 //! A wrong element, `wgmma` that is not faster, or a rate above the data sheet's would prove this wrong.
 
-use crate::products::{self, Products, Shape};
+use crate::shape::Shape;
 use anyhow::Result;
-use cuda_host::kernels;
 use cuda_host::launch_attributes::Attribute;
 use cuda_host::prelude::*;
-use cuda_host::tensor_map::{Element, Swizzle, TensorMap, encode_tiled};
-use cust::memory::DeviceBuffer;
-use cust::stream::Stream;
-use examples_host::prelude::*;
+use cuda_host::tensor_map::{Element::Bf16, Swizzle::Bytes128, TensorMap, encode_tiled};
 use gpu_kernels::{
-    GEMM_MMA_WIDE_SHARED_BYTES, GEMM_MMA_WIDE_THREADS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX,
-    GEMM_WGMMA_SHARED_BYTES, GEMM_WGMMA_THREADS,
+    GEMM_MMA_WIDE_SHARED_BYTES as WIDE_SHARED, GEMM_MMA_WIDE_THREADS as WIDE_THREADS,
+    GEMM_WGMMA_BOX as BOX, GEMM_WGMMA_OUTPUT_BOX as OUTPUT_BOX, GEMM_WGMMA_SHARED_BYTES as SHARED,
+    GEMM_WGMMA_THREADS as THREADS,
 };
 
-kernels! { use gpu_kernels::gemm_wgmma; }
 kernels! { struct Ampere; use gpu_kernels::gemm_mma_sync_wide; }
+kernels! { struct Hopper; use gpu_kernels::gemm_wgmma; }
 
-/// The products without their copies, and what the second kernel needs.
-struct Work {
-    products: Products,
-    kernels: Kernels,
+/// Operands and results, on the device, and what the copies have to know of them.
+pub struct Products {
     ampere: Ampere,
-    /// Of A, B and C.
+    hopper: Hopper,
+    shape: Shape,
+    a: DeviceBuffer<u16>,
+    b: DeviceBuffer<u16>,
+    pub c: DeviceBuffer<u16>,
     maps: DeviceBuffer<TensorMap>,
-    multiprocessors: u32,
+    blocks: u32,
 }
 
-impl Work {
-    fn new(shape: Shape, device: &Device) -> Result<Self> {
-        let mut products = Products::new(shape)?;
-        let Shape { products: count, m, n, k } = shape;
-        let [a, b, c] = products.on_device();
-        let map = |tensor: &DeviceBuffer<u16>, dimensions, [x, y]: [u32; 2]| {
-            encode_tiled(tensor, Element::Bf16, dimensions, [x, y, 1], Swizzle::Bytes128)
-        };
-        let maps = [
-            map(a, [k, m, count], GEMM_WGMMA_BOX)?,
-            map(b, [k, n, count], GEMM_WGMMA_BOX)?,
-            map(c, [n, m, count], GEMM_WGMMA_OUTPUT_BOX)?,
-        ];
-        let kernels = Kernels::load(gpu_kernels::SM_90A)?;
-        kernels.gemm_wgmma.allow_dynamic_shared_bytes(GEMM_WGMMA_SHARED_BYTES)?;
+impl Products {
+    /// The blocks stay: there are as many as run at the same time.
+    pub fn new(shape: Shape, blocks: u32, a: &[u16], b: &[u16]) -> Result<Self> {
         let ampere = Ampere::load(gpu_kernels::SM_80)?;
-        ampere.gemm_mma_sync_wide.allow_dynamic_shared_bytes(GEMM_MMA_WIDE_SHARED_BYTES)?;
-        let (maps, multiprocessors) = (DeviceBuffer::from_slice(&maps)?, device.multiprocessors()?);
-        Ok(Self { products, kernels, ampere, maps, multiprocessors })
+        ampere.gemm_mma_sync_wide.allow_dynamic_shared_bytes(WIDE_SHARED)?; // cuFuncSetAttribute(…)
+        let hopper = Hopper::load(gpu_kernels::SM_90A)?;
+        hopper.gemm_wgmma.allow_dynamic_shared_bytes(SHARED)?; // cuFuncSetAttribute(…)
+        let a = DeviceBuffer::from_slice(a)?;
+        let b = DeviceBuffer::from_slice(b)?;
+        let c = DeviceBuffer::zeroed(shape.products * shape.elements()[2])?;
+        let maps = DeviceBuffer::from_slice(&maps(shape, [&a, &b, &c])?)?;
+        Ok(Self { ampere, hopper, shape, a, b, c, maps, blocks })
     }
 
     /// All products by `mma.sync`, by persistent blocks with large tiles.
-    fn mma_sync(&mut self, stream: &Stream) -> Result<()> {
-        let Shape { products, m, n, k } = self.products.shape;
-        let [m, n, k, products] = [m, n, k, products].map(|len| len as u32);
-        let grid = (self.multiprocessors, products);
-        let gemm = &self.ampere.gemm_mma_sync_wide;
-        let (threads, shared) = (GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_SHARED_BYTES);
-        let [a, b, c] = self.products.on_device();
+    pub fn mma_sync(&mut self, stream: &Stream) -> CudaResult<()> {
+        let Shape { products, m, n, k } = self.shape;
+        let (gemm, grid) = (&self.ampere.gemm_mma_sync_wide, (self.blocks, products as u32));
         // SAFETY: the operands are of this shape and outlive the pass.
         unsafe {
-            launch!(gemm<<<grid, threads, shared, stream>>>(&*a, &*b, c, m, n, k))?;
+            launch!(gemm<<<grid, WIDE_THREADS, WIDE_SHARED, stream>>>(&self.a, &self.b, &mut self.c, m, n, k))
         }
-        Ok(())
     }
 
     /// All products by persistent blocks, in clusters of so many (`cuLaunchKernelEx`).
-    fn wgmma(&mut self, cluster: u32, stream: &Stream) -> Result<()> {
-        let Shape { products, m, n, k } = self.products.shape;
-        let [m, n, k, products] = [m, n, k, products].map(|len| len as u32);
+    pub fn wgmma(&mut self, cluster: u32, stream: &Stream) -> CudaResult<()> {
+        let Shape { products, m, n, k } = self.shape;
+        let (gemm, grid) = (&self.hopper.gemm_wgmma, self.blocks / cluster * cluster);
         let clusters = [Attribute::cluster([cluster, 1, 1])];
-        let grid = self.multiprocessors / cluster * cluster;
-        let (threads, shared) = (GEMM_WGMMA_THREADS, GEMM_WGMMA_SHARED_BYTES);
-        let all = (&self.maps, m, n, k, products);
         // SAFETY: the maps are those of the operands, which outlive the pass.
         unsafe {
-            self.kernels.gemm_wgmma.launch_with(&clusters, grid, threads, shared, stream, all)?
-        };
-        Ok(())
+            launch!(gemm<<<grid, THREADS, SHARED, stream, clusters>>>(&self.maps, m, n, k, products as u32))
+        }
     }
 }
 
-impl Workload for Work {
-    fn poison(&mut self) -> Result<()> {
-        self.products.poison()
-    }
-
-    fn check(&mut self) -> Result<Checked> {
-        self.products.check_device()
-    }
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let [stream] = &stream::non_blocking_named(["product"])?;
-    let shape = part.by_times(
-        Shape { products: 1, m: 8192, n: 8192, k: 8192 },
-        Shape { products: 1, m: 512, n: 1024, k: 512 },
-    );
-    let mut work = Work::new(shape, part.device())?;
-    let peak = products::peak(part.device())?;
-    let least = peak.map(|peak| std::time::Duration::from_secs_f64(shape.operations() / peak));
-    part.predict(format!(
-        "A product of {} x {} x {} takes {} at the data sheet's rate, which counts wgmma. With mma.sync Hopper reaches\n\
-         about two thirds of it.",
-        shape.m,
-        shape.n,
-        shape.k,
-        least.map_or("an unknown time".to_owned(), units::time),
-    ));
-
-    let plan = Plan::new().launches(1, shape.m * shape.n).threads_differ();
-    let variants = variants! { work: Work;
-        ("mma-sync", "mma.sync"), [stream] => work.mma_sync(stream);
-        "wgmma", [stream] => work.wgmma(1, stream);
-        ("wgmma-clusters", "wgmma, clusters of 2"), [stream] => work.wgmma(2, stream);
-    };
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
-    part.say(products::rates(&outcomes, &shape, peak));
-    part.not_claimed_of_the_model("variants", &["mma-sync"]);
-    for outcome in &outcomes {
-        part.keep(&outcome.name, &outcome.recording);
-    }
-
-    let [mma, wgmma, clusters] = &outcomes;
-    for outcome in [wgmma, clusters] {
-        let (name, gain) = (&outcome.name, outcome.speedup_over(mma));
-        expect! { part; outcome.id("faster"), "{name} is faster than mma.sync" => gain.at_least(1.2); }
-    }
-    for (outcome, least) in outcomes.iter().zip([least; 3].into_iter().flatten()) {
-        let (name, reached) = (&outcome.name, share(least.div_duration_f64(outcome.times.min())));
-        expect! { part; outcome.id("not-above-peak"), "{name} is not faster than the data sheet" => reached.at_most(1.0); }
-    }
-    part.take_away("Bring by tensor maps, multiply from shared memory, and let no warp do both.");
-    Ok(())
+/// What a copy has to know of A, B and C: address, shape, the part that it brings, and how that lies in shared memory.
+fn maps(shape: Shape, [a, b, c]: [&DeviceBuffer<u16>; 3]) -> CudaResult<[TensorMap; 3]> {
+    let [m, n, k] = [shape.m, shape.n, shape.k].map(|len| len as usize);
+    let [operand, result] = [BOX, OUTPUT_BOX].map(|[x, y]| [x, y, 1]);
+    Ok([
+        encode_tiled(a, Bf16, [k, m, shape.products], operand, Bytes128)?, // cuTensorMapEncodeTiled(…)
+        encode_tiled(b, Bf16, [k, n, shape.products], operand, Bytes128)?,
+        encode_tiled(c, Bf16, [n, m, shape.products], result, Bytes128)?,
+    ])
 }

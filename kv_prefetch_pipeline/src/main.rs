@@ -4,9 +4,9 @@
 //! that loads a page, waits, computes and loads the next one leaves memory idle in between. Bulk copies into a ring of stages fetch the
 //! next pages meanwhile. Each part predicts, measures, and says whether its lesson holds on this device.
 
-mod cache;
 mod in_flight;
 mod stages;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -17,9 +17,9 @@ const NEEDS: &[Need] = &[Need::ComputeCapability(9, 0)];
 
 fn main() -> ExitCode {
     Example::new("kv_prefetch_pipeline", "Attention over prefetched pages")
-        .part("stages", "What does prefetching pages gain?", &[Iterations], stages::run)
+        .part("stages", "What does prefetching pages gain?", &[Iterations], verdicts::stages::run)
         .needs(NEEDS)
-        .part("in-flight", "How many pages are really on their way?", &[], in_flight::run)
+        .part("in-flight", "How many pages are really on their way?", &[], verdicts::in_flight::run)
         .needs(NEEDS)
         .main()
 }

@@ -1,7 +1,7 @@
 //! stages: what does prefetching pages gain?
 //!
 //! A block attends with one head over one sequence's pages, 16 KiB of keys and values each, and computes a fraction of the time that
-//! memory needs for them. There is one block on each multiprocessor, so that nobody else uses its pauses:
+//! memory needs for them. There is one block on each multiprocessor, so that no other block uses its pauses:
 //!
 //! ```text
 //! staged      memory  |LLL   LLL   LLL   |      prefetched,  memory  |LLLlllLLLlll|
@@ -16,79 +16,86 @@
 //! Stages beyond the 48 KiB of shared memory that every block may have must be asked for. One stage that is as fast as four, outputs
 //! that differ in a bit, or a time below that of a plain copy of as many bytes, would prove this wrong.
 
-use crate::cache::{Cache, Way};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::answer::answer;
-use examples_host::prelude::*;
+use cust::memory::DevicePointer;
+use gpu_kernels::{
+    KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES, KV_THREADS,
+};
 
-const FEW: &str = "the few pages that a model is given do not make up for the start of the kernel";
-/// One stage takes a page's way, about 1,100 cycles, and the computing, about 400. An H200's memory gives each multiprocessor a page in
-/// 920 cycles, an H100's in 1,400: that is all that is left to gain there.
-const LEAST: f64 = 1.05;
-/// What a launch with too much shared memory is told.
-const REFUSED: &str = "CUDA_ERROR_INVALID_VALUE";
+kernels! { pub struct Kernels; use gpu_kernels::{attention_direct, attention_prefetched, attention_staged}; }
 
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let [stream] = &stream::non_blocking_named(["attention"])?;
-    let mut cache = Cache::new(part)?;
-    let not_asked = answer(cache.attend(Way::Prefetched(4), stream));
-    cache.allow_stages()?;
-    let copy = piece([stream], |cache: &mut Cache| cache.copy_half(stream));
-    let mut alone = part.alone_in_turn(&mut cache, [copy])?;
-    let bytes = cache.bytes() as u64;
-    part.predict(format!(
-        "{} sequences of {} pages and 4 heads: {} of keys and values are read once. A plain copy moves as much in {}.\n\
-         One stage takes about what plain loads take; with 2 the next page comes while one is used; 4 are enough.",
-        cache.sequences,
-        cache.pages,
-        units::bytes(bytes),
-        units::time(alone.least()[0]),
-    ));
+pub const HEADS: usize = 4;
+/// Elements of a page: the keys of all heads and tokens, and their values.
+pub const PAGE: usize = 2 * HEADS * (KV_PAGE_TOKENS * KV_HEAD_DIM) as usize;
 
-    let plan = Plan::new().launches(1, cache.threads()).threads_differ();
-    let variants = variants! { cache: Cache;
-        ("direct", "plain loads, registers"), [stream] => Ok(cache.attend(Way::Direct, stream)?);
-        ("staged", "plain loads, shared memory"), [stream] => Ok(cache.attend(Way::Staged, stream)?);
-        ("stages-1", "bulk copies, 1 stage"), [stream] => Ok(cache.attend(Way::Prefetched(1), stream)?);
-        ("stages-2", "bulk copies, 2 stages"), [stream] => Ok(cache.attend(Way::Prefetched(2), stream)?);
-        ("stages-4", "bulk copies, 4 stages"), [stream] => Ok(cache.attend(Way::Prefetched(4), stream)?);
-    };
-    let outcomes = part.compare_bounded("variants", plan, &mut cache, &mut alone, variants)?;
-    let [bound] = alone.least();
-    let reached = |outcome: &Outcome| bound.div_duration_f64(outcome.times.min());
-    let mut table = Table::new(["pages come by", "time", "speed-up", "bandwidth", "of a copy's"]);
-    for outcome in &outcomes {
-        let time = outcome.median();
-        table.row([
-            outcome.name.to_string(),
-            units::time(time),
-            units::ratio(outcomes[0].median().div_duration_f64(time)),
-            units::bandwidth(bytes, time),
-            units::percent(reached(outcome)),
-        ]);
-        part.keep(&outcome.name, &outcome.recording);
+/// A pool of pages, the addresses of each sequence's pages in it, and a query for each head of each sequence.
+pub struct Attention {
+    pub kernels: Kernels,
+    pub grid: (u32, u32),
+    pub pages: u32,
+    pub scale: f32,
+    pub pool: DeviceBuffer<f32>,
+    pub table: DeviceBuffer<DevicePointer<f32>>,
+    pub queries: DeviceBuffer<f32>,
+    pub output: DeviceBuffer<f32>,
+    copy: DeviceBuffer<f32>,
+}
+
+impl Attention {
+    /// `order` says where in the pool each page of each sequence lies.
+    pub fn new(pool: &[f32], order: &[usize], queries: &[f32]) -> Result<Self> {
+        let sequences = queries.len() / HEADS / KV_HEAD_DIM as usize;
+        let pages = (order.len() / sequences) as u32;
+        let pool = DeviceBuffer::from_slice(pool)?;
+        let kernels = Kernels::load(gpu_kernels::SM_90)?;
+        let copy = DeviceBuffer::zeroed(pool.len() / 2)?;
+        let address = |&page: &usize| pool.index(page * PAGE..(page + 1) * PAGE).as_device_ptr();
+        let table = DeviceBuffer::from_slice(&order.iter().map(address).collect::<Vec<_>>())?;
+        let output = DeviceBuffer::zeroed(queries.len())?;
+        let queries = DeviceBuffer::from_slice(queries)?;
+        let (grid, scale) = ((HEADS as u32, sequences as u32), 1.0 / (KV_HEAD_DIM as f32).sqrt());
+        Ok(Self { kernels, grid, pages, scale, pool, table, queries, output, copy })
     }
-    part.say(table);
-    part.not_claimed_of_the_model("variants", &["staged"]);
 
-    let [direct, staged, one, two, four] = &outcomes;
-    let most = outcomes.iter().map(reached).fold(0.0, f64::max);
-    expect! { part;
-        "faster/stages-2", "2 stages are faster than 1" => two.speedup_over(one).at_least(LEAST);
-        "faster/staged", "and than plain loads into shared memory" => two.speedup_over(staged).at_least(LEAST);
-        "not-slower/stages-4", "4 are not slower than 2" => four.speedup_over(two).at_least(0.97);
-        "faster/direct", "4 stages are faster than plain loads into registers" => four.speedup_over(direct).at_least(1.05);
-        "one-stage/least", "1 stage is about as slow as they are" => one.speedup_over(direct).at_least(0.6);
-        "one-stage/most", "and hardly faster" => one.speedup_over(direct).at_most(1.4);
-        "near-bound/stages-4", "4 stages read as fast as a copy moves" =>
-            share(reached(four)).at_least(0.9).not_of_the_model(FEW);
-        "not-below-bound", "no kernel reads much faster than a copy moves" => share(most).at_most(1.15);
-        "refused", "4 stages of shared memory are refused until they are asked for" => exactly(not_asked, REFUSED);
+    /// Every warp loads its tokens into registers.
+    pub fn direct(&mut self, stream: &Stream) -> CudaResult<()> {
+        let kernel = &self.kernels.attention_direct;
+        // SAFETY: the table has the grid's pages, the buffers its rows, and all outlive the run.
+        unsafe {
+            launch!(kernel<<<self.grid, KV_CONSUMERS, 0, stream>>>(&self.table, self.pages, &self.queries, &mut self.output, self.scale))
+        }
     }
-    part.take_away(
-        "Prefetch by bulk copies: 2 stages or more keep memory busy while warps compute.",
-    );
-    Ok(())
+
+    /// All warps load a page into shared memory, and wait for each other.
+    pub fn staged(&mut self, stream: &Stream) -> CudaResult<()> {
+        let kernel = &self.kernels.attention_staged;
+        // SAFETY: as above.
+        unsafe {
+            launch!(kernel<<<self.grid, KV_CONSUMERS, 0, stream>>>(&self.table, self.pages, &self.queries, &mut self.output, self.scale))
+        }
+    }
+
+    /// One thread issues bulk copies into so many stages. It takes no stamps.
+    pub fn prefetched(&mut self, stages: u32, stream: &Stream) -> CudaResult<()> {
+        let (kernel, none) = (&self.kernels.attention_prefetched, DevicePointer::<u64>::null());
+        let shared = stages * KV_STAGE_BYTES;
+        // SAFETY: as above.
+        unsafe {
+            launch!(kernel<<<self.grid, KV_THREADS, shared, stream>>>(&self.table, self.pages, &self.queries, &mut self.output, self.scale, stages, none))
+        }
+    }
+
+    /// More than 48 KiB of shared memory are not given without asking.
+    pub fn allow_stages(&self) -> CudaResult<()> {
+        let kernel = &self.kernels.attention_prefetched;
+        kernel.allow_dynamic_shared_bytes(KV_MAX_STAGES * KV_STAGE_BYTES) // cuFuncSetAttribute(…)
+    }
+
+    /// Copies half of the pool within the device: as many bytes are read and written as attention reads.
+    pub fn copy_half(&mut self, stream: &Stream) -> CudaResult<()> {
+        let half = self.pool.index(..self.copy.len());
+        // SAFETY: both buffers outlive the run.
+        unsafe { self.copy.async_copy_from(&half, stream) }
+    }
 }

@@ -6,6 +6,7 @@
 
 mod residency;
 mod steps;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -17,10 +18,15 @@ fn main() -> ExitCode {
             "steps",
             "What does a step cost when each needs the one before?",
             &[Iterations],
-            steps::run,
+            verdicts::steps::run,
         )
         .needs(&[Need::CooperativeLaunch, Need::ComputeCapability(9, 0)])
-        .part("residency", "How many blocks may wait for each other?", &[], residency::run)
+        .part(
+            "residency",
+            "How many blocks may wait for each other?",
+            &[],
+            verdicts::residency::run,
+        )
         .needs(&[Need::CooperativeLaunch])
         .main()
 }

@@ -14,89 +14,46 @@
 //! barrier that some block does not leave, would prove this wrong. A plain launch is refused nothing: never wait for other
 //! blocks in one.
 
-use cuda_host::{kernels, prelude::*};
-use cust::error::CudaResult;
-use cust::memory::DeviceBuffer;
-use cust::stream::Stream;
-use examples_host::answer::answer;
-use examples_host::prelude::*;
+use anyhow::Result;
+use cuda_host::prelude::*;
+use cust::context::CurrentContext;
 
 kernels! { use gpu_kernels::relax_persistent; }
 
 /// Barriers that all blocks go through.
-const STEPS: u32 = 4;
+pub const STEPS: u32 = 4;
 
-/// What a block takes: threads, and dynamic shared memory in KiB.
-const SHAPES: [(u32, u32); 4] = [(256, 0), (1024, 0), (256, 24), (256, 48)];
-
-const TOO_LARGE: &str = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE";
-
-/// Launches so many blocks that wait for each other. Of a ring of ones every step makes ones again.
-fn launch(
-    kernels: &Kernels,
-    (blocks, threads, shared_kib): (u32, u32, u32),
-    stream: &Stream,
-) -> anyhow::Result<(CudaResult<()>, bool)> {
-    let elements = (blocks * threads) as usize;
-    let mut x = DeviceBuffer::from_slice(&vec![1f32; elements])?;
-    let mut y = DeviceBuffer::from_slice(&vec![0f32; elements])?;
-    let mut arrivals = DeviceBuffer::from_slice(&[0u32])?;
-    cust::context::CurrentContext::synchronize()?;
-    let arguments = (&mut x, &mut y, elements, &mut arrivals, STEPS);
-    let kernel = &kernels.relax_persistent;
-    // SAFETY: the buffers are waited for, no block has arrived yet.
-    let launched =
-        unsafe { kernel.launch_cooperative(blocks, threads, shared_kib << 10, stream, arguments) };
-    stream.synchronize()?;
-    let right = x.as_host_vec()?.iter().all(|&x| x == 1.0) && launched.is_ok();
-    let all = arrivals.as_host_vec()? == [blocks * STEPS];
-    Ok((launched, right && all))
+/// A ring of ones, a thread for each. A step makes each a mean of itself and its neighbours: a one.
+pub struct Ring {
+    kernels: Kernels,
+    pub x: DeviceBuffer<f32>,
+    y: DeviceBuffer<f32>,
+    pub arrivals: DeviceBuffer<u32>,
 }
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [stream] = &stream::non_blocking_named(["stream"])?;
-    let kernels = Kernels::load(gpu_kernels::SM_70)?;
-    let multiprocessors = part.device().multiprocessors()?;
-    part.predict(format!(
-        "Places are blocks per multiprocessor, as the driver computes them, times {multiprocessors} multiprocessors.\n\
-         So many blocks may wait for each other; a launch with one more is refused."
-    ));
+impl Ring {
+    pub fn new(elements: usize) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let x = DeviceBuffer::from_slice(&vec![1.0; elements])?;
+        let y = DeviceBuffer::zeroed(elements)?;
+        let arrivals = DeviceBuffer::zeroed(1)?;
+        CurrentContext::synchronize()?; // the legacy stream fills the buffers
+        Ok(Self { kernels, x, y, arrivals })
+    }
 
-    let mut table = Table::new(["a block", "per multiprocessor", "places", "so many", "one more"]);
-    let mut claims = Vec::new();
-    for (threads, shared_kib) in SHAPES {
-        let function = kernels.relax_persistent.function();
-        let each = function
-            .max_active_blocks_per_multiprocessor(threads.into(), (shared_kib << 10) as usize)?;
-        let places = each * multiprocessors;
-        let (fits, all_came) = launch(&kernels, (places, threads, shared_kib), stream)?;
-        let fits = answer(fits);
-        let (more, _) = launch(&kernels, (places + 1, threads, shared_kib), stream)?;
-        let more = answer(more);
-        let (id, text) = match shared_kib {
-            0 => (format!("threads-{threads}"), format!("{threads} threads")),
-            _ => (
-                format!("threads-{threads}-shared-{shared_kib}kib"),
-                format!("{threads} threads, {shared_kib} KiB"),
-            ),
-        };
-        let came = if all_came { "all came" } else { fits.as_str() };
-        let short = if more == TOO_LARGE { "refused" } else { more.as_str() };
-        let row = [text.as_str(), &each.to_string(), &places.to_string(), came, short];
-        table.row(row.map(str::to_owned));
-        claims.push((id, text, all_came, fits, more));
+    /// Places for such blocks on a multiprocessor (`cuOccupancyMaxActiveBlocksPerMultiprocessor`).
+    pub fn places(&self, threads: u32, shared_bytes: u32) -> CudaResult<u32> {
+        let kernel = self.kernels.relax_persistent.function();
+        kernel.max_active_blocks_per_multiprocessor(threads.into(), shared_bytes as usize)
     }
-    part.say(table);
-    for (id, text, all_came, fits, more) in claims {
-        let all = truth(all_came, fits, "every block through every barrier");
-        expect! { part;
-            "all-came/{id}", "{text}: as many blocks as places" => all;
-            "refused/{id}", "{text}: one block more" => exactly(more, TOO_LARGE);
-        }
+
+    /// All blocks that the ring needs wait for each other after every step (`cuLaunchCooperativeKernel`).
+    pub fn meet(&mut self, threads: u32, shared_bytes: u32, stream: &Stream) -> CudaResult<()> {
+        let (kernel, len) = (&self.kernels.relax_persistent, self.x.len());
+        let arguments = (&mut self.x, &mut self.y, len, &mut self.arrivals, STEPS);
+        let blocks = len as u32 / threads;
+        // SAFETY: the host waits before the buffers are used or freed, and no block has arrived yet.
+        unsafe { kernel.launch_cooperative(blocks, threads, shared_bytes, stream, arguments)? };
+        stream.synchronize()
     }
-    part.take_away(
-        "Blocks may wait for each other only if all of them have a place: launch cooperatively.",
-    );
-    Ok(())
 }

@@ -8,6 +8,7 @@
 mod declarations;
 mod pipeline;
 mod scheduler;
+mod verdicts;
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
@@ -19,13 +20,13 @@ fn main() -> ExitCode {
             "pipeline",
             "Is a derived schedule as fast as one by hand?",
             &[Iterations, Size, Chunks],
-            pipeline::run,
+            verdicts::pipeline::run,
         )
         .part(
             "declarations",
             "What becomes of a schedule when a declaration is wrong?",
             &[],
-            declarations::run,
+            verdicts::declarations::run,
         )
         .main()
 }

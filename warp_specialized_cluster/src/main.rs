@@ -4,10 +4,11 @@
 //! of the others. Where all of them need the same tile of a matrix, it can be fetched once for the cluster instead of once for each
 //! block. Each part predicts, measures, and says whether its lesson holds on this device.
 
-mod product;
+mod shape;
 mod size;
 mod streams;
 mod tiles;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -18,15 +19,15 @@ const NEEDS: &[Need] = &[Need::ComputeCapability(9, 0)];
 
 fn main() -> ExitCode {
     Example::new("warp_specialized_cluster", "Blocks that share their tiles")
-        .part("tiles", "What does sharing a tile gain?", &[Iterations], tiles::run)
+        .part("tiles", "What does sharing a tile gain?", &[Iterations], verdicts::tiles::run)
         .needs(NEEDS)
-        .part("size", "How many blocks should share?", &[Iterations], size::run)
+        .part("size", "How many blocks should share?", &[Iterations], verdicts::size::run)
         .needs(NEEDS)
         .part(
             "streams",
             "What do two streams gain around such a kernel?",
             &[Iterations],
-            streams::run,
+            verdicts::streams::run,
         )
         .needs(NEEDS)
         .main()

@@ -24,72 +24,63 @@
 //! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that takes 15 % longer than
 //! fetching everything, would prove this wrong.
 
-use crate::product::{Shape, Way, Work};
+use crate::shape::Shape;
 use anyhow::Result;
+use cuda_host::launch_attributes::Attribute;
 use cuda_host::prelude::*;
-use examples_host::prelude::*;
+use gpu_kernels::PRODUCT_THREADS as THREADS;
 
-/// Blocks of a cluster.
-const CLUSTER: u32 = 4;
+kernels! { use gpu_kernels::{product_dsmem, product_global, product_multicast}; }
 
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let [stream] = &stream::non_blocking_named(["product"])?;
-    let shape = Shape::of(part, (1, 320))?;
-    let mut work = Work::new(shape)?;
-    let [of_a, of_b] = shape.needed();
-    let shared = of_a + of_b / u64::from(CLUSTER);
-    let least = shared as f64 / (of_a + of_b) as f64;
-    part.predict(format!(
-        "{} blocks need {} of A and {} of B. If clusters of {CLUSTER} share the tiles of B, they fetch {}: {} of it.\n\
-         Where the L2 cache is the limit, the product is up to {} as fast; where something else is, it is as fast as before.",
-        shape.blocks(),
-        units::bytes(of_a),
-        units::bytes(of_b),
-        units::bytes(shared),
-        units::percent(least),
-        units::ratio(1.0 / least),
-    ));
+const CLUSTER: [Attribute; 1] = [Attribute::cluster([4, 1, 1])];
 
-    let plan = Plan::new().launches(1, shape.threads());
-    let variants = variants! { work: Work;
-        ("global", "through global memory"), [stream] => Ok(work.multiply((Way::Global, CLUSTER), stream)?);
-        ("dsmem", "distributed shared memory"), [stream] => Ok(work.multiply((Way::Dsmem, CLUSTER), stream)?);
-        "multicast", [stream] => Ok(work.multiply((Way::Multicast, CLUSTER), stream)?);
-    };
-    let outcomes = part.compare("variants", plan, &mut work, variants)?;
-    let fetched = work.fetched::<3>()?;
+/// The matrices, and how many bytes each block has fetched from global memory.
+pub struct Product {
+    kernels: Kernels,
+    shape: Shape,
+    a: DeviceBuffer<f32>,
+    b: DeviceBuffer<f32>,
+    pub c: DeviceBuffer<f32>,
+    pub fetched: DeviceBuffer<u32>,
+}
 
-    let mut table = Table::new(["tiles", "time", "speed-up", "fetched", "a second"]);
-    for (outcome, fetched) in outcomes.iter().zip(&fetched) {
-        let time = outcome.median();
-        table.row([
-            outcome.name.to_string(),
-            units::time(time),
-            units::ratio(outcomes[0].median().div_duration_f64(time)),
-            units::bytes(*fetched),
-            units::bandwidth(*fetched, time),
-        ]);
-    }
-    part.say(table);
-    for outcome in &outcomes {
-        part.keep(&outcome.name, &outcome.recording);
+impl Product {
+    pub fn new(shape: Shape, a: &[f32], b: &[f32]) -> Result<Self> {
+        let kernels = Kernels::load(gpu_kernels::SM_90)?;
+        kernels.product_dsmem.allow_dynamic_shared_bytes(shape.shared_bytes)?; // cuFuncSetAttribute(…)
+        kernels.product_global.allow_dynamic_shared_bytes(shape.shared_bytes)?;
+        kernels.product_multicast.allow_dynamic_shared_bytes(shape.shared_bytes)?;
+        let b = DeviceBuffer::from_slice(b)?;
+        let a = DeviceBuffer::from_slice(a)?;
+        let c = DeviceBuffer::zeroed(shape.rows() * shape.columns())?;
+        let fetched = DeviceBuffer::zeroed(shape.blocks())?;
+        Ok(Self { kernels, shape, a, b, c, fetched })
     }
 
-    let planned = [of_a + of_b, shared, shared];
-    for ((outcome, fetched), planned) in outcomes.iter().zip(fetched).zip(planned) {
-        let name = &outcome.name;
-        let as_planned = truth(fetched == planned, units::bytes(fetched), units::bytes(planned));
-        expect! { part; outcome.id("fetched"), "{name}: blocks fetch what they must, and once" => as_planned; }
+    /// Every block fetches the whole tile from global memory.
+    pub fn global(&mut self, stream: &Stream) -> CudaResult<()> {
+        let Shape { grid, terms, shared_bytes } = self.shape;
+        // SAFETY: the buffers have the shape's elements and outlive the run.
+        unsafe {
+            launch!(self.kernels.product_global<<<grid, THREADS, shared_bytes, stream, CLUSTER>>>(&self.a, &self.b, &mut self.c, &mut self.fetched, terms))
+        }
     }
-    let [global, dsmem, multicast] = &outcomes;
-    expect! { part;
-        "waiting/multicast", "multicast: waiting for each other costs little" => global.speedup_over(multicast).at_most(1.15);
-        "bound/multicast", "and gains no more than it saves bytes" => multicast.speedup_over(global).at_most(1.0 / least);
-        "merged/multicast", "sharing by multicast hardly gains time" =>
-            multicast.speedup_over(global).at_most(1.1);
-        "faster/dsmem", "multicast is faster than passing tiles on" => multicast.speedup_over(dsmem).at_least(1.05);
+
+    /// Every block fetches a share, and passes it on through distributed shared memory.
+    pub fn dsmem(&mut self, stream: &Stream) -> CudaResult<()> {
+        let Shape { grid, terms, shared_bytes } = self.shape;
+        // SAFETY: as above.
+        unsafe {
+            launch!(self.kernels.product_dsmem<<<grid, THREADS, shared_bytes, stream, CLUSTER>>>(&self.a, &self.b, &mut self.c, &mut self.fetched, terms))
+        }
     }
-    part.take_away("Blocks of a cluster that need the same tile fetch it once by multicast: fewer requests, not always less time.");
-    Ok(())
+
+    /// Every block fetches a share, and the copy writes it into the shared memory of all.
+    pub fn multicast(&mut self, stream: &Stream) -> CudaResult<()> {
+        let Shape { grid, terms, shared_bytes } = self.shape;
+        // SAFETY: as above.
+        unsafe {
+            launch!(self.kernels.product_multicast<<<grid, THREADS, shared_bytes, stream, CLUSTER>>>(&self.a, &self.b, &mut self.c, &mut self.fetched, terms))
+        }
+    }
 }

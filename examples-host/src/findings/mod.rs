@@ -10,7 +10,6 @@ pub mod gaps;
 pub mod host_waits;
 pub mod idle;
 pub mod loading;
-pub mod order_calls;
 pub mod regret;
 pub mod step_costs;
 pub mod stretch;

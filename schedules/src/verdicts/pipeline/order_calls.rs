@@ -1,9 +1,7 @@
 //! What an order costs to write and to enqueue: lines of source, and calls that record events and wait for them.
 
-use crate::intervals::Recording;
-use crate::measure::Outcome;
-use crate::part::Part;
-use crate::table::Table;
+use anyhow::{Result, bail};
+use examples_host::prelude::*;
 
 /// How often a program recorded an event, and made a stream wait for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,42 +15,35 @@ pub struct OrderCalls {
 impl OrderCalls {
     /// Those of a recorded run.
     pub fn of(recording: &Recording) -> Self {
-        let count = |name: &str| {
-            recording
-                .calls
-                .iter()
-                .filter(|call| call.name == name)
-                .count()
-        };
-        Self {
-            records: count("cuEventRecord"),
-            waits: count("cuStreamWaitEvent"),
-        }
+        let count = |name: &str| recording.calls.iter().filter(|call| call.name == name).count();
+        Self { records: count("cuEventRecord"), waits: count("cuStreamWaitEvent") }
     }
 }
 
-impl Part<'_> {
-    /// Prints, for each variant, how many lines it takes to write and which calls for order a run makes.
-    pub fn show_order_calls<const N: usize>(&mut self, outcomes: &[Outcome; N], lines: [usize; N]) {
-        let mut table = Table::new(["schedule", "lines", "records", "waits"]);
-        for (
-            Outcome {
-                name, recording, ..
-            },
-            lines,
-        ) in outcomes.iter().zip(lines)
-        {
-            let OrderCalls { records, waits } = OrderCalls::of(recording);
-            let figures = [lines, records, waits].map(|figure| figure.to_string());
-            table.row([name.to_string()].into_iter().chain(figures));
-        }
-        self.say(table);
+/// Prints, for each schedule, how many lines it takes to write and which calls for order a run makes.
+pub fn show_order_calls(part: &mut Part, outcomes: &[Outcome; 3], lines: [usize; 3]) {
+    let mut table = Table::new(["schedule", "lines", "records", "waits"]);
+    for (Outcome { name, recording, .. }, lines) in outcomes.iter().zip(lines) {
+        let OrderCalls { records, waits } = OrderCalls::of(recording);
+        let figures = [lines, records, waits].map(|figure| figure.to_string());
+        table.row([name.to_string()].into_iter().chain(figures));
     }
+    part.say(table);
+}
+
+/// Lines of code of each schedule.
+pub fn source_lines() -> Result<[usize; 3]> {
+    let of = |name| lines_of_function(include_str!("../../pipeline.rs"), name);
+    let lines = [of("by_hand"), of("capture"), of("derived")];
+    let [Some(by_hand), Some(capture), Some(derived)] = lines else {
+        bail!("a schedule has no lines: {lines:?}");
+    };
+    Ok([by_hand, capture, derived])
 }
 
 /// Lines of code of the function of this name, from its signature to its last brace: no comments, no empty lines. The source is
 /// formatted as rustfmt does it. `None` without such a function.
-pub fn lines_of_function(source: &str, name: &str) -> Option<usize> {
+fn lines_of_function(source: &str, name: &str) -> Option<usize> {
     let mut lines = source.lines();
     let indent = |line: &str| line.len() - line.trim_start().len();
     let signature = format!("fn {name}(");

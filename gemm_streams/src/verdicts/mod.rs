@@ -1,0 +1,7 @@
+//! What is measured, compared and claimed of each part.
+
+pub mod launches;
+mod operands;
+mod rates;
+pub mod streams;
+pub mod warpgroups;

@@ -1,0 +1,4 @@
+//! What is measured, compared and claimed of each part.
+
+pub mod declarations;
+pub mod pipeline;
