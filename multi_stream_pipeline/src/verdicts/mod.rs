@@ -1,0 +1,5 @@
+//! What is measured, compared and claimed of each part.
+
+pub mod event_chain;
+pub mod hand_over;
+pub mod rounds;
