@@ -44,10 +44,9 @@ pub struct Slot {
 }
 
 impl Pipeline {
-    pub fn new(input: &[f32], chunks: Vec<Range<usize>>) -> Result<Self> {
-        let kernels = Kernels::load(gpu_kernels::SM_70)?;
-        let output = LockedBuffer::new(&0.0, input.len())?;
-        let (input, mut slots) = (DeviceBuffer::from_slice(input)?, vec![]);
+    /// The data are uploaded, and their page-locked memory is there for the results.
+    pub fn new(data: LockedBuffer<f32>, chunks: Vec<Range<usize>>) -> Result<Self> {
+        let (input, mut slots) = (DeviceBuffer::from_slice(&data)?, vec![]);
         let buffer = || DeviceBuffer::zeroed(chunks[0].len());
         let event = || Event::new(EventFlags::DISABLE_TIMING);
         for _ in 0..SLOTS {
@@ -55,7 +54,8 @@ impl Pipeline {
             let (produced, consumed, put_out) = (event()?, event()?, event()?);
             slots.push(Slot { product, result, produced, consumed, put_out });
         }
-        Ok(Self { kernels, input, output, chunks, slots })
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        Ok(Self { kernels, input, output: data, chunks, slots })
     }
 
     /// The host waits for each stage before it starts the next.

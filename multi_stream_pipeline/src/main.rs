@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         "host-callback",
         "What does it cost to have the host between two stages?",
         &[Iterations, Size, Chunks],
-        host_callback::run,
+        verdicts::host_callback::run,
     )
     .part(
         "hand-over",

@@ -36,9 +36,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     // A GPU gets more data, so that the time between the host's calls does not count. A modelled host spends none there.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
     let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
-    let mut input = vec![0.0; elements];
-    DATA.fill(&mut input);
-    let mut work = Pipeline::new(&input, chunks::ranges::<f32>(elements, chunks)?)?;
+    let mut data = LockedBuffer::new(&0.0, elements)?;
+    DATA.fill(&mut data);
+    let mut work = Pipeline::new(data, chunks::ranges::<f32>(elements, chunks)?)?;
 
     let besides = "The host's waiting between the stages comes on top of their sum.";
     let stages = [

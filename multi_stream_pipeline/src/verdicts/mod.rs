@@ -2,4 +2,5 @@
 
 pub mod event_chain;
 pub mod hand_over;
+pub mod host_callback;
 pub mod rounds;
