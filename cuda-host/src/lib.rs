@@ -10,6 +10,7 @@
 //! - [`event`]: handles of events; cust's `Event` does the rest
 //! - [`mod@kernel`]: kernels with checked signatures, [`kernels!`] and [`launch!`]
 //! - [`pool`]: memory pools, and stream-ordered allocation from one of one's own
+//! - [`host_function`]: memory that a function works on which a stream calls
 //! - [`host_memory`]: page-locking memory that the program already has
 //! - [`capture`]: capturing streams into graphs
 //! - [`peer`]: copies between devices
@@ -22,6 +23,7 @@
 pub mod capture;
 pub mod event;
 mod handle;
+pub mod host_function;
 pub mod host_memory;
 pub mod kernel;
 pub mod launch_attributes;

@@ -12,8 +12,9 @@ mod recorder;
 mod reference;
 mod rehearsal;
 
+pub use cuda_host::host_function::Lent;
 pub use data::{cpu_work, fill, given};
-pub use examples_host::lent::{Lent, in_place};
+pub use examples_host::lent::in_place;
 pub use gpus::two_gpus;
 
 use anyhow::{Result, bail};

@@ -1,7 +1,7 @@
 //! host-callback: what does it cost to have the host between two stages?
 //!
-//! Chunks are copied out, a host function works on them, and what it made of them is copied in again for a kernel. A
-//! bounded ring of page-locked buffers in rotation lets the three stages work on different chunks at the same time.
+//! Chunks are copied out, a host function works on them, and the results are copied in again for a kernel. A ring of
+//! page-locked buffers lets the three stages work on different chunks at the same time:
 //!
 //! ```text
 //! copy out    |OOOO oooo OOOO
@@ -12,172 +12,108 @@
 //! Who calls the function? The *callback*: the stream does, on a thread of the driver (`cuLaunchHostFunc`), and the
 //! program's thread has long gone on. The *polling thread*: the program queries an event again and again and then calls
 //! the function itself; nothing reacts faster, and a core does nothing else. The *blocking thread* sleeps until the event
-//! wakes it up. Every way keeps the order and fills the ring; they differ in what one hand-over costs, and whom. Chunks out
-//! of order, a result that differs, or a program's thread that is held up by callbacks would prove this wrong.
-//!
-//! A host function must not call CUDA, and has no way to return an error: so the part ends with what becomes of a
-//! function that does the one, and of one that needs the other.
-
-mod failure;
-mod function;
-mod latency;
-mod work;
+//! wakes it up. They differ in what one hand-over costs, and whom. Chunks out of order, a result that differs, or a
+//! program's thread that is held up by callbacks would prove this wrong. A host function must not call CUDA, and has no
+//! way to return an error.
 
 use anyhow::Result;
-use cuda_host::{kernels, launch, prelude::*};
-use cust::error::CudaResult;
-use cust::event::{Event, EventStatus};
-use cust::memory::AsyncCopyDestination;
-use cust::stream::Stream;
-use examples_host::alone::{by_host, each};
-use examples_host::gaps::ahead;
-use examples_host::lent::Lent;
-use examples_host::prelude::*;
-use work::{Called, Work};
+use cuda_host::{host_function::Lent, prelude::*};
+use std::{ops::Range, sync::Arc};
 
-kernels! { use gpu_kernels::affine_x4; }
+kernels! { pub struct Kernels; use gpu_kernels::affine_x4; }
 
-const A: f32 = 2.0;
-const B: f32 = 1.0;
-/// Page-locked buffers in rotation: one for each stage, and one to spare.
-const BUFFERS: usize = 4;
-/// The streams of the copies out, of the host functions, and of the next stage.
-type Roles<'s> = [&'s Stream; 3];
+/// What is called with the number of each chunk and its data, and how the program's thread waits for an event.
+pub type Function = Arc<dyn Fn(usize, &mut [f32]) + Send + Sync>;
+pub type Wait = fn(&Event) -> CudaResult<()>;
 
-impl Work {
+/// Chunks in device memory, and the ring that they pass through.
+pub struct Pipeline {
+    pub kernels: Option<Kernels>, // of the next stage; without them it is the copy alone
+    pub input: DeviceBuffer<f32>,
+    pub results: DeviceBuffer<f32>,
+    pub chunks: Vec<Range<usize>>,
+    pub ring: Vec<Slot>,
+    pub function: Function,
+}
+
+/// Page-locked memory for a chunk, with an event for the end of each stage.
+pub struct Slot {
+    pub data: LockedBuffer<f32>,
+    pub landed: Event,
+    pub called: Event,
+    pub emptied: Event,
+}
+
+impl Pipeline {
+    pub fn new(data: &[f32], chunks: Vec<Range<usize>>, buffers: usize) -> Result<Self> {
+        let kernels = Some(Kernels::load(gpu_kernels::SM_70)?);
+        let input = DeviceBuffer::from_slice(data)?;
+        let results = DeviceBuffer::zeroed(data.len())?;
+        let (function, mut ring): (Function, _) = (Arc::new(|_, _| ()), vec![]);
+        for _ in 0..buffers {
+            let data = LockedBuffer::new(&0.0, chunks[0].len())?;
+            // With BLOCKING_SYNC the thread that synchronises sleeps; without, it spins.
+            let landed = Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?;
+            let called = Event::new(EventFlags::DISABLE_TIMING)?;
+            let emptied = Event::new(EventFlags::DISABLE_TIMING)?;
+            ring.push(Slot { data, landed, called, emptied });
+        }
+        Ok(Self { kernels, input, results, chunks, ring, function })
+    }
+
     /// A stream calls the function.
-    fn callbacks(&mut self, [fetch, functions, next]: Roles, function: impl Called) -> Result<()> {
-        for chunk in self.chunks() {
-            self.fetch(chunk, fetch)?;
-
-            let (slot, function) = (self.slot(chunk), function.clone());
-            functions.wait(&slot.landed)?;
-            let data = Lent::new(&mut slot.data);
-            // SAFETY: the slot outlives the pass; its events keep the copies from it while the function works on it.
-            functions.launch_host_function(move || function(chunk, unsafe { data.get() }))?;
-            slot.called.record(functions)?;
-
-            next.wait(&slot.called)?;
-            self.next_stage(chunk, next)?;
-        }
-        Ok(())
-    }
-
-    /// The program's thread waits for the event and calls the function, and keeps the copies out as far ahead as the ring
-    /// allows.
-    fn program(
-        &mut self,
-        [fetch, _, next]: Roles,
-        wait: fn(&Event) -> CudaResult<()>,
-        function: impl Called,
-    ) -> Result<()> {
-        let (chunks, ahead) = (self.chunks().end, self.ring.len() - 1);
-        for step in 0..chunks + ahead {
-            if step < chunks {
-                self.fetch(step, fetch)?;
-            }
-            if let Some(chunk) = step.checked_sub(ahead) {
-                wait(&self.slot(chunk).landed)?;
-                function(chunk, &mut self.slot(chunk).data);
-                self.next_stage(chunk, next)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A chunk's copy out, as soon as its slot is empty.
-    fn fetch(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (input, slot) = (self.input.index(self.range(chunk)), self.slot(chunk));
-        stream.wait(&slot.emptied)?;
-        // SAFETY: the slot is page-locked, outlives the pass, and its events order all uses.
-        unsafe { input.async_copy_to(&mut slot.data, stream)? };
-        Ok(slot.landed.record(stream)?)
-    }
-
-    /// What comes after the function: the chunk goes back, and a kernel works on it.
-    fn next_stage(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
-        let (mut result, slot) = (self.results.index(self.range(chunk)), self.slot(chunk));
-        // SAFETY: as for the copy out.
-        unsafe { result.async_copy_from(&slot.data, stream)? };
-        slot.emptied.record(stream)?;
-        if let Some(kernels) = &self.kernels {
-            let blocks = self.len.div_ceil(4 * 256) as u32;
-            // SAFETY: the results outlive the pass, and the grid has a thread for every four elements.
+    pub fn callbacks(&mut self, [fetch, functions, next]: [&Stream; 3]) -> Result<()> {
+        let buffers = self.ring.len();
+        for (i, chunk) in self.chunks.iter().enumerate() {
+            let (slot, function) = (&mut self.ring[i % buffers], Arc::clone(&self.function));
+            let mut result = self.results.index(chunk.clone());
+            // SAFETY: all memory outlives the pass, and events order the uses of each slot, also by the function.
             unsafe {
-                launch!(kernels.affine_x4<<<blocks, 256, 0, stream>>>(&mut result, A, B))?;
+                fetch.wait(&slot.emptied)?;
+                self.input.index(chunk.clone()).async_copy_to(&mut slot.data, fetch)?;
+                slot.landed.record(fetch)?;
+
+                functions.wait(&slot.landed)?;
+                let data = Lent::new(&mut slot.data);
+                functions.launch_host_function(move || function(i, data.get()))?;
+                slot.called.record(functions)?;
+
+                next.wait(&slot.called)?;
+                result.async_copy_from(&slot.data, next)?;
+                slot.emptied.record(next)?;
+                if let Some(kernels) = &self.kernels {
+                    launch!(kernels.affine_x4<<<result.len().div_ceil(1024) as u32, 256, 0, next>>>(&mut result, 2.0, 1.0))?;
+                }
             }
         }
         Ok(())
     }
 
-    /// An event between the copies, and no function.
-    fn events(&mut self, [fetch, _, next]: Roles) -> Result<()> {
-        for chunk in self.chunks() {
-            self.fetch(chunk, fetch)?;
-            next.wait(&self.slot(chunk).landed)?;
-            self.next_stage(chunk, next)?;
+    /// The program's thread waits for the event, by `Event::synchronize` or in a loop of `Event::query`, and calls the function.
+    /// Copies out are as far ahead as the ring allows.
+    pub fn program(&mut self, [fetch, next]: [&Stream; 2], wait: Wait) -> Result<()> {
+        let (buffers, ahead) = (self.ring.len(), self.ring.len() - 1);
+        for step in 0..self.chunks.len() + ahead {
+            // SAFETY: as above, and the function has returned when its result is copied.
+            unsafe {
+                if let Some(chunk) = self.chunks.get(step) {
+                    let slot = &mut self.ring[step % buffers];
+                    fetch.wait(&slot.emptied)?;
+                    self.input.index(chunk.clone()).async_copy_to(&mut slot.data, fetch)?;
+                    slot.landed.record(fetch)?;
+                }
+                let Some(i) = step.checked_sub(ahead) else { continue };
+                let (slot, chunk) = (&mut self.ring[i % buffers], self.chunks[i].clone());
+                let mut result = self.results.index(chunk);
+                wait(&slot.landed)?;
+                (self.function)(i, &mut slot.data);
+                result.async_copy_from(&slot.data, next)?;
+                slot.emptied.record(next)?;
+                if let Some(kernels) = &self.kernels {
+                    launch!(kernels.affine_x4<<<result.len().div_ceil(1024) as u32, 256, 0, next>>>(&mut result, 2.0, 1.0))?;
+                }
+            }
         }
         Ok(())
     }
-}
-
-/// Queries the event until it has happened.
-fn poll(event: &Event) -> CudaResult<()> {
-    while event.query()? == EventStatus::NotReady {}
-    Ok(())
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let [fetch, functions, next] = stream::non_blocking_named(["copy out", "function", "next"])?;
-    let roles = [&fetch, &functions, &next];
-    // On a GPU so much that the function takes longer than calling it; the modelled host's memory is slow enough.
-    let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
-    let chunks = part.chunks(32, lines)?;
-    let kernels = Some(Kernels::load(gpu_kernels::SM_70)?);
-    let mut work = Work::new(32 * (lines / chunks), chunks, BUFFERS.min(chunks), kernels)?;
-
-    let land = |work: &mut Work, chunk| {
-        work.fetch(chunk, &fetch)?;
-        Ok(fetch.synchronize()?)
-    };
-    let besides = "The program's thread is free meanwhile only if a stream calls the functions.";
-    let stages = [
-        ("copies out", each(chunks, &fetch, Work::fetch)),
-        ("functions", by_host(chunks, land, Work::call)),
-        ("next stage", each(chunks, &next, Work::next_stage)),
-    ];
-    let mut links = part.chain(&mut work, chunks, besides, stages)?;
-
-    let elements = work.input.len();
-    let plan = Plan::new().copies(4 * elements).launches(chunks, elements);
-    let variants = variants! { work: Work;
-        "callback", roles => work.callbacks(roles, work.function("callback"));
-        "polling-thread", [&fetch, &next] => work.program(roles, poll, work.function("polling-thread"));
-        "blocking-thread", [&fetch, &next] => work.program(roles, Event::synchronize, work.function("blocking-thread"));
-    };
-    let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
-    let chain = links.chain();
-    part.show_chain_and_thread(&outcomes, &chain);
-    let [callback, ..] = &outcomes;
-    part.chart(&callback.name, &callback.recording, Rows::Streams);
-
-    let (of, right) = (work.in_order.len(), work.in_order.iter().filter(|&&right| right).count());
-    let in_order = truth(right == of, format!("{right} of {of} runs"), "all");
-    let copies = (Engine::DeviceToHost, Engine::HostToDevice);
-    expect! { part;
-        "call-order", "functions are called in the order of the chunks" => in_order;
-        "thread-free/callback", "callback: the program's thread is free" => share(callback.thread_free()).at_least(0.6);
-        "ahead/callback", "callback: copies out run ahead of the functions" =>
-            share(ahead(&callback.recording, copies)).at_least(0.5);
-        "busy/callback", "callback: the function hardly pauses" => share(work.busy("callback")).at_least(0.7);
-        // A thread that polls is interrupted now and then.
-        "busy/polling-thread", "polling thread: the function hardly pauses" =>
-            share(work.busy("polling-thread")).at_least(0.65);
-    }
-    part.take_away("A callback frees the program's thread; a thread that polls hands over sooner, and keeps a core busy.");
-
-    latency::hand_overs(part, roles)?;
-    failure::call_inside(part)?;
-    failure::propagate(part, &mut work, roles)
 }

@@ -7,11 +7,12 @@
 mod event_chain;
 mod hand_over;
 mod host_callback;
-mod rounds;
+mod verdicts;
 mod warp_specialised;
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
+use multi_stream_pipeline::owned;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -30,19 +31,19 @@ fn main() -> ExitCode {
         "event-chain",
         "What closes the gaps between producer, consumer and output?",
         &[Iterations, Size, Chunks],
-        event_chain::run,
+        verdicts::event_chain::run,
     )
     .part(
         "host-callback",
         "What does it cost to have the host between two stages?",
         &[Iterations, Size, Chunks],
-        host_callback::run,
+        verdicts::host_callback::run,
     )
     .part(
         "hand-over",
         "Can the compiler check the order?",
         &[Iterations, Size, Chunks],
-        hand_over::run,
+        verdicts::hand_over::run,
     )
     .main()
 }

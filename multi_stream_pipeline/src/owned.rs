@@ -4,80 +4,16 @@
 //! stream it is handed over: an event is recorded behind its last use, the other stream waits for the event, and the old
 //! handle is gone. Nothing is checked while the program runs: the two calls are those that a correct program makes anyway.
 //!
-//! ```
-//! # use multi_stream_pipeline::owned::{self, Released};
-//! # cuda_host::kernels! { use gpu_kernels::{affine_x4, saxpy}; }
-//! # fn run(kernels: Kernels, a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
-//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
-//!     let (x, y) = (Released::<f32>::zeroed(1024)?, Released::zeroed(1024)?);
-//!     let mut x = x.acquire(copy_in)?;
-//!     unsafe { x.copy_from(&[1.0; 1024])? };
-//!     let x = x.hand_to(compute)?;
-//!     let mut y = y.acquire(compute)?;
-//!     unsafe { compute.launch(&kernels.saxpy, 4, 256, (2.0, &x, &mut y)) }
-//! })
-//! # }
-//! ```
-//!
-//! Without the hand-over the launch has buffers of two streams, and does not compile:
-//!
-//! ```compile_fail
-//! # use multi_stream_pipeline::owned::{self, Released};
-//! # cuda_host::kernels! { use gpu_kernels::{affine_x4, saxpy}; }
-//! # fn run(kernels: Kernels, a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
-//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
-//!     let (x, y) = (Released::<f32>::zeroed(1024)?, Released::zeroed(1024)?);
-//!     let mut x = x.acquire(copy_in)?;
-//!     unsafe { x.copy_from(&[1.0; 1024])? };
-//!     let mut y = y.acquire(compute)?;
-//!     unsafe { compute.launch(&kernels.saxpy, 4, 256, (2.0, &x, &mut y)) } // lifetime may not live long enough
-//! })
-//! # }
-//! ```
-//!
-//! nor does a launch in a stream that the buffer does not belong to:
-//!
-//! ```compile_fail
-//! # use multi_stream_pipeline::owned::{self, Released};
-//! # cuda_host::kernels! { use gpu_kernels::{affine_x4, saxpy}; }
-//! # fn run(kernels: Kernels, a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
-//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
-//!     let mut x = Released::<f32>::zeroed(1024)?.acquire(copy_in)?;
-//!     unsafe { compute.launch(&kernels.affine_x4, 1, 256, (&mut x, 2.0, 1.0)) } // lifetime may not live long enough
-//! })
-//! # }
-//! ```
-//!
-//! A use in the old stream, behind the hand-over, is a use of a moved value:
-//!
-//! ```compile_fail,E0382
-//! # use multi_stream_pipeline::owned::{self, Released};
-//! # fn run(a: cust::stream::Stream, b: cust::stream::Stream, c: cust::stream::Stream) -> cust::error::CudaResult<()> {
-//! owned::streams([&a, &b, &c], |copy_in, compute, _copy_out| {
-//!     let mut x = Released::<f32>::zeroed(1024)?.acquire(copy_in)?;
-//!     let there = x.hand_to(compute)?;
-//!     unsafe { x.copy_from(&[1.0; 1024]) }
-//! })
-//! # }
-//! ```
-//!
-//! and a released buffer, which belongs to no stream, cannot be used at all:
-//!
-//! ```compile_fail,E0599
-//! # use multi_stream_pipeline::owned::{self, Released};
-//! # fn run() -> cust::error::CudaResult<()> {
-//! let x = Released::<f32>::zeroed(1024)?;
-//! unsafe { x.copy_to(&mut [0.0; 1024]) }
-//! # }
-//! ```
+#![doc = include_str!("owned/programs.md")]
 
-use cuda_host::kernel::{Argument, Arguments, Kernel, Signature};
+mod arguments;
+
+pub use crate::owned::arguments::Of;
+use cuda_host::kernel::{Arguments, Kernel, Signature};
 use cuda_host::prelude::*;
-use cust::error::CudaResult;
-use cust::event::{Event, EventFlags};
 use cust::function::{BlockSize, GridSize};
+use cust::memory::DeviceCopy;
 use cust::memory::bytemuck::Zeroable;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy, DeviceSlice};
 use std::marker::PhantomData;
 
 /// A stream that the compiler tells from all others: `'s` is no other stream's.
@@ -178,39 +114,5 @@ impl<'s> Stream<'s> {
     ) -> CudaResult<()> {
         // SAFETY: the caller's promise; freeing a buffer waits for the device (`cuMemFree`).
         unsafe { kernel.launch(grid, block, 0, self.stream, arguments) }
-    }
-}
-
-/// Arguments whose buffers are all of stream `'s`.
-pub trait Of<'s> {}
-
-impl Of<'_> for f32 {}
-impl Of<'_> for u32 {}
-impl<'s, T: DeviceCopy> Of<'s> for &Buffer<'s, T> {}
-impl<'s, T: DeviceCopy> Of<'s> for &mut Buffer<'s, T> {}
-impl<'s, A: Of<'s>> Of<'s> for (A,) {}
-impl<'s, A: Of<'s>, B: Of<'s>> Of<'s> for (A, B) {}
-impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>> Of<'s> for (A, B, C) {}
-impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>, D: Of<'s>> Of<'s> for (A, B, C, D) {}
-
-impl<'a, T: DeviceCopy, P> Argument<P> for &'a Buffer<'_, T>
-where
-    &'a DeviceSlice<T>: Argument<P>,
-{
-    type Passed = <&'a DeviceSlice<T> as Argument<P>>::Passed;
-
-    fn passed(self) -> Self::Passed {
-        <&DeviceSlice<T>>::passed(&self.data)
-    }
-}
-
-impl<'a, T: DeviceCopy, P> Argument<P> for &'a mut Buffer<'_, T>
-where
-    &'a mut DeviceSlice<T>: Argument<P>,
-{
-    type Passed = <&'a mut DeviceSlice<T> as Argument<P>>::Passed;
-
-    fn passed(self) -> Self::Passed {
-        <&mut DeviceSlice<T>>::passed(&mut self.data)
     }
 }

@@ -19,24 +19,16 @@
 //! nearly all of the cost of large allocations would prove this wrong. Small ones the driver caches itself: what a pool
 //! saves there is printed and not claimed.
 
-mod in_loop;
-
-use cuda_host::pool::{MemoryPool, Reuse};
-use cuda_host::stream;
+use anyhow::Result;
+use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::memory::DeviceBuffer;
-use cust::stream::Stream;
-use examples_host::latency::timed_by_host;
-use examples_host::part_option::PartOption::Size;
-use examples_host::prelude::*;
 
-/// Where the pool's worth is claimed: one of the sizes from 64 KiB on in steps of sixteen.
-const JUDGED: usize = 16 << 20;
-const NAMES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
-/// Pairs of calls that are timed one after another.
-const PAIRS: usize = 100;
+kernels! { use gpu_kernels::{fill, saxpy}; }
 
-fn malloc(elements: usize, stream: &Stream) -> anyhow::Result<()> {
+pub const STEPS: usize = 128;
+const BATCH: usize = 8; // steps between two waits of the host
+
+pub fn malloc(elements: usize, stream: &Stream) -> Result<()> {
     // SAFETY: nothing uses the memory.
     let memory = unsafe { DeviceBuffer::<f32>::uninitialized(elements)? }; // cuMemAlloc
     stream.synchronize()?; // otherwise cuMemFree would wait, for every stream
@@ -44,76 +36,84 @@ fn malloc(elements: usize, stream: &Stream) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn pool(elements: usize, pool: &MemoryPool, stream: &Stream) -> anyhow::Result<()> {
+pub fn pool(elements: usize, pool: &MemoryPool, stream: &Stream) -> Result<()> {
     // SAFETY: nothing uses the memory.
     let memory = unsafe { pool.alloc_async::<f32>(elements, stream)? }; //    cuMemAllocFromPoolAsync
     Ok(memory.drop_async(stream)?) //                                         cuMemFreeAsync
 }
 
-/// The host waits after each free. That is when a pool gives memory back, above its release threshold.
-fn pool_and_wait(elements: usize, from: &MemoryPool, stream: &Stream) -> anyhow::Result<()> {
-    pool(elements, from, stream)?;
-    Ok(stream.synchronize()?)
-}
-
 /// A pool with this release threshold whose freed memory may cross to other streams as these policies allow.
-fn new_pool(threshold: u64, policies: &[Reuse]) -> anyhow::Result<MemoryPool> {
+pub fn new_pool(threshold: u64, policies: &[Reuse]) -> Result<MemoryPool> {
     let pool = MemoryPool::new(CurrentContext::get_device()?)?; //            cuMemPoolCreate
     pool.set_release_threshold(threshold)?; //                                cuMemPoolSetAttribute
     pool.allow_only(policies)?; //                                            cuMemPoolSetAttribute
     Ok(pool)
 }
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    part.predict(
-        "From some size on cuMemAlloc and cuMemFree cost many microseconds; the pool's calls cost one or two at every\n\
-         size, once it may keep its memory. At 16 MiB they remove 95 % of the cost or more.",
-    );
-    let largest = part.bytes_of_each::<f32>(NAMES.len(), ByteSize::mib(64))?;
-    let sizes = part.sizes(ByteSize::kib(64), 16, largest);
-    calls(part, &sizes)?;
-    part.say(format!(
-        "In the loops each step works in the first {} of its memory, whatever its size.",
-        units::bytes((in_loop::touched(&sizes) * size_of::<f32>()) as u64)
-    ));
-    in_loop::run(part, &sizes, &stream::non_blocking_named(["s0"])?)?;
-    in_loop::run(part, &sizes, &stream::non_blocking_named(NAMES)?)?;
-    if !sizes.contains(&JUDGED) {
-        part.say("Not judged: what a pool gains is claimed at 16 MiB. Add --size 16MiB or more.");
-    }
-    part.take_away("A pool that keeps its memory allocates without asking the system or waiting for the device.");
-    Ok(())
+/// A loop that needs scratch memory in each step, and works in the first `touched` elements of it.
+pub struct Loop<'s> {
+    kernels: Kernels,
+    pub streams: &'s [Stream],
+    pub results: DeviceBuffer<f32>,
+    pub touched: usize,
 }
 
-fn calls(part: &mut Part, sizes: &[usize]) -> anyhow::Result<()> {
-    let [alone] = &stream::non_blocking_named(["calls"])?;
-    let title = "an allocation and its free";
-    let found = part.single_calls("calls", title, PAIRS, sizes, |bytes| {
-        let elements = bytes / size_of::<f32>();
-        let returning = new_pool(0, &Reuse::ALL)?;
-        let [waiting, keeping] =
-            [new_pool(u64::MAX, &Reuse::ALL)?, new_pool(u64::MAX, &Reuse::ALL)?];
-        Ok([
-            timed_by_host(("malloc", "cuMemAlloc, cuMemFree"), move |()| malloc(elements, alone)),
-            timed_by_host("pool-threshold-0-wait", move |()| {
-                pool_and_wait(elements, &returning, alone)
-            }),
-            timed_by_host("pool-threshold-max-wait", move |()| {
-                pool_and_wait(elements, &waiting, alone)
-            }),
-            timed_by_host("pool-threshold-max", move |()| pool(elements, &keeping, alone)),
-        ])
-    })?;
-    part.say(format!(
-        "With a wait after each free, a pool saves less than half of the calls' cost at {}.\n\
-         The driver caches small allocations for cuMemAlloc, too.",
-        found.sizes_where(|[malloc, _, waiting, _]| 2 * waiting.median() > malloc.median())
-    ));
-    if let Some([malloc, .., keeping]) = found.at(JUDGED) {
-        let left = keeping.median().as_secs_f64() / malloc.median().as_secs_f64();
-        let removed = share(1.0 - left).at_least(0.95).for_any(&[Size]);
-        expect! { part; "calls/cost-removed", "16 MiB: the pool removes the cost of cuMemAlloc" => removed; }
+impl<'s> Loop<'s> {
+    pub fn new(streams: &'s [Stream], touched: usize) -> Result<Self> {
+        // SAFETY: each run starts with a copy into it.
+        let results = unsafe { DeviceBuffer::uninitialized(streams.len() * touched)? };
+        Ok(Self { kernels: Kernels::load(gpu_kernels::SM_70)?, streams, results, touched })
     }
-    Ok(())
+
+    pub fn malloc(&self, elements: usize) -> Result<()> {
+        for (step, stream) in (0..STEPS).zip(self.streams.iter().cycle()) {
+            // SAFETY: the step writes what it reads.
+            let scratch = unsafe { DeviceBuffer::uninitialized(elements)? };
+            self.work(step, &scratch, stream)?;
+            stream.synchronize()?; // otherwise cuMemFree would wait, for every stream
+            drop(scratch);
+            self.wait_after(step)?;
+        }
+        Ok(())
+    }
+
+    pub fn pool(&self, elements: usize, pool: &MemoryPool) -> Result<()> {
+        for (step, stream) in (0..STEPS).zip(self.streams.iter().cycle()) {
+            // SAFETY: the step writes what it reads, in the stream of the allocation.
+            let scratch = unsafe { pool.alloc_async(elements, stream)? };
+            self.work(step, &scratch, stream)?;
+            scratch.drop_async(stream)?;
+            self.wait_after(step)?;
+        }
+        Ok(())
+    }
+
+    /// Memory that was allocated before, for each stream its own.
+    pub fn once(&self, scratch: &[DeviceBuffer<f32>]) -> Result<()> {
+        for (step, stream) in (0..STEPS).zip(self.streams.iter().cycle()) {
+            self.work(step, &scratch[step % scratch.len()], stream)?;
+            self.wait_after(step)?;
+        }
+        Ok(())
+    }
+
+    /// Fills the first of the scratch memory with a number, and adds half of it to the result of the stream.
+    fn work(&self, step: usize, scratch: &DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
+        let (len, of_stream) = (self.touched, step % self.streams.len());
+        let mut result = self.results.index(of_stream * len..(of_stream + 1) * len);
+        let mut scratch = scratch.index(..len);
+        // SAFETY: both have as many elements, and outlive the launches in stream order.
+        unsafe {
+            launch!(self.kernels.fill<<<len.div_ceil(256) as u32, 256, 0, stream>>>(&mut scratch, (step + 1) as f32 / 64.0))?;
+            launch!(self.kernels.saxpy<<<len.div_ceil(256) as u32, 256, 0, stream>>>(0.5, &scratch, &mut result))
+        }
+    }
+
+    /// Waits for all streams after each batch of steps.
+    fn wait_after(&self, step: usize) -> CudaResult<()> {
+        match (step + 1) % BATCH {
+            0 => self.streams.iter().try_for_each(Stream::synchronize),
+            _ => Ok(()),
+        }
+    }
 }

@@ -5,10 +5,13 @@
 //! them, and goes back to a pool that the next allocation is served from. Four parts ask what that is worth, how a pool
 //! behaves, what it does for work whose sizes change, and where to free memory that another stream still uses.
 
+mod arena;
 mod cost;
+mod layer;
 mod lifetime;
 mod llm_scratch;
 mod pool;
+mod verdicts;
 
 use examples_host::part_option::PartOption::{Iterations, Size};
 use examples_host::prelude::*;
@@ -23,28 +26,28 @@ fn main() -> ExitCode {
         "cost",
         "What does an allocation in a loop cost, and where does a pool help?",
         &[Iterations, Size],
-        cost::run,
+        verdicts::cost::run,
     )
     .needs(&[Need::MemoryPools])
     .part(
         "pool",
         "What does a memory pool hold, and which stream gets freed memory again?",
         &[Size],
-        pool::run,
+        verdicts::pool::run,
     )
     .needs(&[Need::MemoryPools])
     .part(
         "llm-scratch",
         "What do allocators do to the latency of batches whose sizes change?",
         &[Iterations, Size],
-        llm_scratch::run,
+        verdicts::llm_scratch::run,
     )
     .needs(&[Need::MemoryPools])
     .part(
         "lifetime",
         "Where to free memory that another stream still uses?",
         &[Size],
-        lifetime::run,
+        verdicts::lifetime::run,
     )
     .needs(&[Need::MemoryPools])
     .main()

@@ -1,6 +1,6 @@
 //! pool: what does a memory pool hold, and which stream gets freed memory again?
 //!
-//! Asking the operating system for device memory is what makes an allocation expensive. A pool asks for it once and keeps it:
+//! Asking the operating system for memory is what makes an allocation expensive. A pool asks for it once and keeps it:
 //!
 //! ```text
 //! used       ____/‾‾‾‾\______________/‾‾‾‾\___________
@@ -8,122 +8,113 @@
 //!               alloc free wait     alloc free wait trim
 //! ```
 //!
-//! Free memory above the release threshold goes back to the system when the host synchronises. The threshold is 0 at
-//! first: a program that waits once per batch then pays for the memory of every batch again. Memory that one stream has
-//! freed goes to another stream only if the pool may follow an order that exists (events), use a free that happens to be
-//! over, or make the stream wait. Memory that stays reserved in spite of threshold 0, goes in spite of the greatest, or
-//! crosses streams with no policy that allows it would prove this wrong.
+//! Free memory above the release threshold goes back to the system when the host synchronises. The threshold is 0 at first:
+//! a program that waits once per batch then pays for the memory of every batch again. Memory that one stream has freed goes
+//! to another only if the pool may follow an order that exists (events), use a free that happens to be over, or make the
+//! stream wait. Memory that stays in spite of threshold 0, goes in spite of the greatest, or crosses streams with no policy
+//! that allows it would prove this wrong.
 
-mod reuse;
-
-use cuda_host::pool::MemoryPool;
-use cuda_host::stream;
+use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::memory::DeviceBuffer;
-use cust::stream::Stream;
-use examples_host::call_times::slowest_allocation;
-use examples_host::latency::times_as_long;
-use examples_host::pool_log::{PoolLog, held};
-use examples_host::prelude::*;
+use cust::memory::DevicePointer;
 
-/// Buffers that live at the same time.
-const BUFFERS: usize = 3;
-/// Pools reserve and count in pieces of at most this many bytes.
-const PIECE: u64 = 32 << 20;
+kernels! { use gpu_kernels::affine_rounds; }
 
-fn allocate(
+pub const BUFFERS: usize = 3; // that live at the same time
+pub const BYTES: usize = 64 << 20; // two such allocations do not fit into what a pool reserves for one
+const BUSY: u32 = 1 << 18; // multiply-adds: half a millisecond or more, longer than any of the calls
+
+pub fn allocate(
     pool: &MemoryPool,
     bytes: usize,
     stream: &Stream,
-) -> anyhow::Result<Vec<DeviceBuffer<u8>>> {
-    let mut buffers = Vec::new();
-    for _ in 0..BUFFERS {
-        // SAFETY: what is used is used in the stream of the allocation, and written before it is read.
-        buffers.push(unsafe { pool.alloc_async(bytes, stream)? });
-    }
-    Ok(buffers)
-}
-
-fn free(buffers: Vec<DeviceBuffer<u8>>, stream: &Stream) -> anyhow::Result<()> {
-    for buffer in buffers {
-        buffer.drop_async(stream)?;
-    }
-    Ok(())
+) -> CudaResult<Vec<DeviceBuffer<u8>>> {
+    // SAFETY: what is used is used in the stream of the allocation, and written before it is read.
+    (0..BUFFERS).map(|_| unsafe { pool.alloc_async(bytes, stream) }).collect() // cuMemAllocFromPoolAsync
 }
 
 /// Allocates, uses and frees memory in stream order, and waits.
-fn batch(pool: &MemoryPool, bytes: usize, stream: &Stream) -> anyhow::Result<()> {
+pub fn batch(pool: &MemoryPool, bytes: usize, stream: &Stream) -> CudaResult<()> {
     let mut buffers = allocate(pool, bytes, stream)?;
     for buffer in &mut buffers {
         // SAFETY: the buffer is freed behind this, in the same stream.
         unsafe { buffer.set_8_async(0xFF, stream)? };
     }
-    free(buffers, stream)?;
-    Ok(stream.synchronize()?)
+    for buffer in buffers {
+        buffer.drop_async(stream)?; //                                       cuMemFreeAsync
+    }
+    stream.synchronize()
 }
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    part.predict(
-        "With threshold 0 the pool returns all free memory when the host waits, and the next allocation costs as much\n\
-         as the first; with the greatest threshold it keeps all, until it is trimmed. Freed memory crosses to another\n\
-         stream only as the policies allow.",
-    );
-    let bytes = part.bytes_of_each::<u8>(BUFFERS, ByteSize::mib(48))?;
-    let (one, all) = (bytes as u64, (BUFFERS * bytes) as u64);
-    let device = CurrentContext::get_device()?;
-    let default_pool = MemoryPool::default_of(device)?;
-    let used_before = default_pool.statistics()?.used_high;
+/// A stream that frees memory, and another one that allocates.
+pub struct Scene {
+    kernels: Kernels,
+    pub first: Stream,
+    pub second: Stream,
+    event: Event,
+    other: DeviceBuffer<f32>,
+}
 
-    let [stream] = &stream::non_blocking_named(["allocating"])?;
-    let pool = MemoryPool::new(device)?; //                 cuMemPoolCreate
-    let mut log = PoolLog::new(&pool);
-    let new = log.note("creating the pool, threshold 0")?;
-    let mut buffers = Vec::new();
-    let first = slowest_allocation(1, || allocate(&pool, bytes, stream).map(|new| buffers = new))?;
-    let allocated = log.note(&format!("allocating {BUFFERS} times {}", units::bytes(one)))?;
-    free(buffers, stream)?;
-    log.note("freeing them in stream order")?;
-    stream.synchronize()?;
-    let returned = log.note("waiting for the stream")?;
-    let again = slowest_allocation(1, || batch(&pool, bytes, stream))?;
+/// Where the freed memory was, and the next allocation.
+pub type Next = (DevicePointer<u8>, CudaResult<DeviceBuffer<u8>>);
 
-    pool.set_release_threshold(u64::MAX)?; //               cuMemPoolSetAttribute
-    batch(&pool, bytes, stream)?;
-    let kept = log.note("the same with the greatest threshold")?;
-    let from_kept = slowest_allocation(9, || batch(&pool, bytes, stream))?;
-    pool.trim_to(bytes)?; //                                cuMemPoolTrimTo
-    let trimmed = log.note(&format!("trimming to {}", units::bytes(one)))?;
-    pool.trim_to(0)?; //                                    cuMemPoolTrimTo
-    let empty = log.note("trimming to 0")?;
-    let used_by_default = default_pool.statistics()?.used_high.abs_diff(used_before);
-    pool.reset_high_water_marks()?; //                      cuMemPoolSetAttribute
-    let reset = log.note("resetting the high-water marks")?;
-
-    part.say(&log);
-    part.say(format!(
-        "The slowest allocation of {BUFFERS}, {}: {} from the new pool, {} again with threshold 0, \
-         {} from what the pool has kept.",
-        part.device().times(),
-        units::time(first),
-        units::time(again),
-        units::time(from_kept),
-    ));
-    let piece = |found, least| held(found).less_than_beyond(least, PIECE);
-    let gain = times_as_long(again, from_kept);
-    expect! { part;
-        "new-pool-empty", "a new pool holds nothing" => held(new.reserved + new.used).exactly(0);
-        "used", "what is allocated counts as used" => piece(allocated.used, all);
-        "reserved", "and is reserved" => held(allocated.reserved).at_least(allocated.used);
-        "threshold-0", "threshold 0: a wait returns all" => held(returned.reserved).exactly(0);
-        "threshold-max", "greatest threshold: all is kept" => held(kept.reserved).at_least(all);
-        "trim", "trimming leaves what it is told to" => piece(trimmed.reserved, one);
-        "trim-to-0", "trimming to 0 leaves nothing" => held(empty.reserved).exactly(0);
-        "high-marks", "high-water marks hold the peak" => held(empty.used_high).exactly(allocated.used);
-        "high-marks-reset", "reset, they start again" => held(reset.used_high + reset.reserved_high).exactly(0);
-        "default-pool-untouched", "the default pool is not used" => held(used_by_default).exactly(0);
-        "faster/kept", "allocating what was kept is faster than reserving it" => gain.at_least(3.0);
+impl Scene {
+    pub fn new() -> anyhow::Result<Self> {
+        let [first, second] = stream::non_blocking_named(["first", "second"])?;
+        let event = Event::new(EventFlags::DISABLE_TIMING)?;
+        let other = DeviceBuffer::zeroed(32)?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let scene = Self { kernels, first, second, event, other };
+        CurrentContext::synchronize()?;
+        scene.keep_busy(1)?; // a driver may load a kernel when it is first launched, and wait for the device
+        Ok(scene)
     }
-    part.take_away("Raise the release threshold, and a pool's allocations cost next to nothing.");
-    reuse::run(part)
+
+    /// The stream that freed the memory gets it again: whatever uses it then comes behind the free.
+    pub fn same_stream(&self, pool: &MemoryPool) -> CudaResult<Next> {
+        let freed = self.free(alloc(pool, &self.first)?)?;
+        Ok((freed, alloc(pool, &self.first)))
+    }
+
+    /// The second stream waits for an event behind the free.
+    pub fn behind_an_event(&self, pool: &MemoryPool) -> CudaResult<Next> {
+        let freed = self.free(alloc(pool, &self.first)?)?;
+        self.event.record(&self.first)?;
+        self.second.wait(&self.event)?;
+        Ok((freed, alloc(pool, &self.second)))
+    }
+
+    /// Nothing orders the second stream behind the free, but the free is over. The host does not wait: that would tell the pool.
+    pub fn free_over(&self, pool: &MemoryPool) -> CudaResult<Next> {
+        let freed = self.free(alloc(pool, &self.first)?)?;
+        while !self.first.is_idle()? {} //                                   cuStreamQuery
+        Ok((freed, alloc(pool, &self.second)))
+    }
+
+    /// The free is pending, and the pool, of which `memory` is a part, is full and must not grow.
+    pub fn pool_full(&self, pool: &MemoryPool, memory: DeviceBuffer<u8>) -> CudaResult<Next> {
+        let freed = self.free(memory)?;
+        Ok((freed, alloc(pool, &self.second)))
+    }
+
+    /// Frees memory in the first stream, behind a kernel that takes long. Returns where it was.
+    fn free(&self, memory: DeviceBuffer<u8>) -> CudaResult<DevicePointer<u8>> {
+        let address = memory.as_device_ptr();
+        self.keep_busy(BUSY)?;
+        memory.drop_async(&self.first)?;
+        Ok(address)
+    }
+
+    /// A kernel of one small block in the first stream, of so many dependent steps, 2 to 3 ns each.
+    fn keep_busy(&self, steps: u32) -> CudaResult<()> {
+        let (kernel, mut other, stream) =
+            (&self.kernels.affine_rounds, self.other.index(..), &self.first);
+        // SAFETY: the memory outlives the launch, and nothing else uses it.
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(&mut other, 1.0, 0.0, steps)) }
+    }
+}
+
+pub fn alloc(pool: &MemoryPool, stream: &Stream) -> CudaResult<DeviceBuffer<u8>> {
+    // SAFETY: nothing uses the memory.
+    unsafe { pool.alloc_async(BYTES, stream) }
 }

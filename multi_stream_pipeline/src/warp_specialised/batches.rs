@@ -1,7 +1,7 @@
 //! The gain of the streams around the kernel: batches on 1, 2 and 4 of them, each batch in memory from a pool.
 
 use super::forms::{Form, Forms};
-use crate::rounds;
+use crate::verdicts::rounds;
 use anyhow::Result;
 use cuda_host::{MemoryPool, prelude::*};
 use cust::context::CurrentContext;

@@ -1,7 +1,7 @@
 //! What the forms of the kernel work on: one array in device memory, and what must become of it.
 
 use super::ROUNDS;
-use crate::rounds;
+use crate::verdicts::rounds;
 use anyhow::{Context, Result};
 use cuda_host::prelude::*;
 use cust::memory::DeviceBuffer;

@@ -1,52 +1,15 @@
-//! The batches, their memory, and what must come out.
+//! What serves the batches, and its memory.
 
-use super::arena::Arena;
-use super::layer::{self, D, Layer};
-use super::{Model, poison, reference};
-use cuda_host::pool::MemoryPool;
-use cuda_host::stream;
+use super::batch::Batch;
+use super::work;
+use crate::arena::Arena;
+use crate::layer::{D, Layer};
+use crate::llm_scratch::{Model, Scratch};
+use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::memory::{DeviceBuffer, LockedBuffer};
 use examples_host::distance;
 use examples_host::prelude::*;
 use examples_host::requests::Requests;
-
-/// How far an element may be from the reference. The outputs are of the order of 1.
-pub const TOLERANCE: f64 = 1e-4;
-
-/// Rows of [`D`] features, in page-locked memory.
-pub struct Batch {
-    pub input: LockedBuffer<f32>,
-    pub output: LockedBuffer<f32>,
-    pub expected: Vec<f64>,
-}
-
-impl Batch {
-    /// Batches of so many tokens each, with data of their own.
-    pub fn all(lengths: &[usize]) -> anyhow::Result<Vec<Self>> {
-        let batch = |(number, &length): (usize, &usize)| {
-            let mut input = LockedBuffer::new(&0.0, length * D)?;
-            Seed::new(600 + number as u64).fill_f32(0, &mut input);
-            Ok(Self {
-                output: LockedBuffer::new(&0.0, length * D)?,
-                expected: reference::forward(&input),
-                input,
-            })
-        };
-        lengths.iter().enumerate().map(batch).collect()
-    }
-
-    pub fn tokens(&self) -> usize {
-        self.input.len() / D
-    }
-
-    /// Compares every element with the reference.
-    pub fn check(&self) -> anyhow::Result<Checked> {
-        let expected = |index: usize| self.expected[index] as f32;
-        let close = |got: &f32, expected: &f32| f64::from((got - expected).abs()) <= TOLERANCE;
-        Ok(check::matching("the output", 0, &self.output, expected, close)?)
-    }
-}
 
 /// The batches, and what serves them.
 pub struct Server {
@@ -63,9 +26,8 @@ impl Server {
     pub fn new(lengths: &[usize]) -> anyhow::Result<Self> {
         let batches = Batch::all(lengths)?;
         let longest = lengths.iter().max().copied().unwrap_or(1);
-        let most_scratch = Arena::room_for(layer::scratch_lengths(longest));
-        let [stream] = stream::non_blocking_named(["layer"])?;
-        let layer = Layer::new()?;
+        let most_scratch = Arena::room_for(work::scratch_lengths(longest));
+        let layer = Layer::new(&work::WEIGHTS.map(work::elements))?;
         // SAFETY: each batch writes what it reads.
         let [x, out] = unsafe {
             [DeviceBuffer::uninitialized(longest * D)?, DeviceBuffer::uninitialized(longest * D)?]
@@ -73,7 +35,7 @@ impl Server {
         let pool = MemoryPool::new(CurrentContext::get_device()?)?;
         pool.set_release_threshold(u64::MAX)?;
         Ok(Self {
-            model: Model { stream, layer, x, out },
+            model: Model { layer, x, out },
             batches,
             pool,
             arena: Arena::new(most_scratch)?,
@@ -90,7 +52,8 @@ impl Server {
 
 impl Workload for Server {
     fn poison(&mut self) -> anyhow::Result<()> {
-        let Model { stream, x, out, .. } = &mut self.model;
+        let Model { layer, x, out, .. } = &mut self.model;
+        let stream = &layer.stream;
         poison(&mut self.pool, self.most_scratch, stream)?;
         poison(&mut self.arena, self.most_scratch, stream)?;
         // SAFETY: both outlive the wait.
@@ -112,4 +75,13 @@ impl Requests for Server {
     fn requests(&self) -> Vec<String> {
         self.batches.iter().map(|batch| batch.tokens().to_string()).collect()
     }
+}
+
+/// Fills as much scratch memory as the largest batch takes. It also makes a pool reserve as much, as a program does that
+/// knows what is to come.
+fn poison(scratch: &mut impl Scratch, elements: usize, stream: &Stream) -> anyhow::Result<()> {
+    let mut memory = scratch.alloc_async(elements, stream)?;
+    // SAFETY: the memory is freed behind this, in the same stream.
+    unsafe { memory.set_8_async(0xFF, stream)? };
+    scratch.free_async(memory, stream)
 }

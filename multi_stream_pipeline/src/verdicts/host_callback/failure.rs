@@ -1,12 +1,11 @@
 //! What becomes of a host function that calls CUDA, and of one that fails.
 
+use super::Roles;
+use super::calls::Calls;
 use super::function::NotANumber;
-use super::{Roles, Work};
 use anyhow::{Context, Result};
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::memory::CopyDestination;
-use cust::stream::Stream;
 use examples_host::answer::answer;
 use examples_host::prelude::*;
 use std::sync::{Arc, mpsc};
@@ -43,15 +42,16 @@ pub fn call_inside(part: &mut Part) -> Result<()> {
 }
 
 /// A function that cannot work on a chunk in the middle.
-pub fn propagate(part: &mut Part, work: &mut Work, roles: Roles) -> Result<()> {
-    let (chunk, index) = (work.chunks().end / 2, work.len / 3);
-    let place = work.range(chunk).start + index;
-    let mut spoilt = work.input.index(place..=place);
+pub fn propagate(part: &mut Part, work: &mut Calls, roles: Roles) -> Result<()> {
+    let chunks = &work.pipeline.chunks;
+    let (chunk, index) = (chunks.len() / 2, chunks[0].len() / 3);
+    let place = chunks[chunk].start + index;
+    let mut spoilt = work.pipeline.input.index(place..=place);
     spoilt.copy_from(&[f32::NAN])?;
     work.poison()?;
     CurrentContext::synchronize()?;
 
-    work.callbacks(roles, work.function("failing"))?;
+    work.called_by("failing").callbacks(roles)?;
     let streams = roles.into_iter().try_for_each(Stream::synchronize);
     let outcome = work.function.outcome();
 

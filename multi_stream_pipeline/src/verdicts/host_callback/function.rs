@@ -1,5 +1,4 @@
-//! The host function, and what it leaves for the program: a host function returns nothing, so what went wrong in it must be
-//! left where the program looks.
+//! The host function. It returns nothing: what went wrong in it must be left where the program looks.
 
 use examples_host::lent::in_place;
 use examples_host::prelude::*;
@@ -24,18 +23,16 @@ struct Worked {
     in_calls: Duration,
 }
 
-/// The function cannot work on a chunk.
+/// The function cannot work on this chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotANumber {
-    /// The chunk.
     pub chunk: usize,
     /// The first element that is not a number.
     pub index: usize,
 }
 
 impl Function {
-    /// Works on a chunk. After a failure it does nothing: the stream goes on regardless, and calls it for the later chunks
-    /// too.
+    /// Works on a chunk. After a failure it does nothing: the stream goes on, and calls it for the later chunks too.
     pub fn call(&self, chunk: usize, data: &mut [f32]) {
         if self.failed.get().is_some() {
             return;

@@ -3,10 +3,9 @@
 //! Taking a piece is an addition, and no driver is asked. In exchange the program has to know the most that it will ever
 //! need at once, and nothing else can use the memory meanwhile.
 
-use super::Scratch;
-use anyhow::ensure;
-use cust::memory::DeviceBuffer;
-use cust::stream::Stream;
+use crate::llm_scratch::Scratch;
+use anyhow::{Result, ensure};
+use cuda_host::prelude::*;
 use std::mem;
 
 /// Pieces start at multiples of this many elements: 256 bytes.
@@ -22,7 +21,7 @@ pub struct Arena {
 
 impl Arena {
     /// Room for this many elements (`cuMemAlloc`).
-    pub fn new(elements: usize) -> anyhow::Result<Self> {
+    pub fn new(elements: usize) -> Result<Self> {
         // SAFETY: who takes a piece writes it first.
         let room = unsafe { DeviceBuffer::uninitialized(elements)? };
         let (taken, live) = (0, 0);
@@ -37,17 +36,17 @@ impl Arena {
 }
 
 impl Scratch for Arena {
-    fn alloc(&mut self, elements: usize, _: &Stream) -> anyhow::Result<DeviceBuffer<f32>> {
+    fn alloc_async(&mut self, elements: usize, _: &Stream) -> Result<DeviceBuffer<f32>> {
         let end = self.taken + elements;
         ensure!(end <= self.room.len(), "arena full: {elements} elements requested");
         let piece = self.room.index(self.taken..end).as_device_ptr();
         self.taken = end.next_multiple_of(ALIGNMENT).min(self.room.len());
         self.live += 1;
-        // SAFETY: no other piece has these elements; `free` forgets the buffer, which must not free a part of the room.
+        // SAFETY: no other piece has these elements; `free_async` forgets the buffer, which must not free a part of the room.
         Ok(unsafe { DeviceBuffer::from_raw_parts(piece, elements) })
     }
 
-    fn free(&mut self, memory: DeviceBuffer<f32>, _: &Stream) -> anyhow::Result<()> {
+    fn free_async(&mut self, memory: DeviceBuffer<f32>, _: &Stream) -> Result<()> {
         mem::forget(memory);
         self.live -= 1;
         if self.live == 0 {

@@ -1,6 +1,7 @@
 //! The layer in double precision on the CPU, written from the formulas and not from the kernels.
 
-use super::layer::{D, HIDDEN, Weight};
+use super::work;
+use crate::layer::{D, HIDDEN, Weight};
 use rayon::prelude::*;
 
 /// The output for the tokens `x`, rows of [`D`] features.
@@ -45,7 +46,7 @@ fn gelu(x: f64) -> f64 {
 }
 
 fn elements(weight: Weight) -> Vec<f64> {
-    weight.elements().into_iter().map(f64::from).collect()
+    work::elements(weight).into_iter().map(f64::from).collect()
 }
 
 /// A W, row by row of A.
