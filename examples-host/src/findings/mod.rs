@@ -12,5 +12,4 @@ pub mod idle;
 pub mod loading;
 pub mod order_calls;
 pub mod regret;
-pub mod step_costs;
 pub mod stretch;

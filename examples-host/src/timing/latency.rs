@@ -65,7 +65,7 @@ impl LoopTimes {
 
 impl Part<'_> {
     /// Rounds that are not timed: where times are measured, one warms up.
-    pub(crate) fn warm_up(&self) -> usize {
+    pub fn warm_up(&self) -> usize {
         usize::from(self.device().times() == TimeSource::Measured)
     }
 

@@ -19,4 +19,3 @@ pub mod requests;
 pub(crate) mod shortest;
 pub mod sweep;
 pub mod variant;
-pub mod ways;
