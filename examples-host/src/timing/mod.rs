@@ -11,7 +11,6 @@ pub mod compare;
 pub mod contest;
 pub mod joined;
 pub mod latency;
-pub mod load_latency;
 pub mod measure;
 pub mod points;
 pub mod rates;
