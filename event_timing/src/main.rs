@@ -4,11 +4,11 @@
 //! wait for one. This example asks what goes wrong, five times: each part predicts, measures, and says whether its lesson
 //! holds on this device.
 
-mod chains;
 mod circular_wait;
 mod granularity;
 mod over_synchronisation;
 mod synchronisation;
+mod verdicts;
 mod ways;
 
 use examples_host::part_option::PartOption::Iterations;
@@ -17,25 +17,35 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     Example::new("event_timing", "What events measure and what waiting costs")
-        .part("ways", "How long does the work take, and who says so?", &[Iterations], ways::run)
+        .part(
+            "ways",
+            "How long does the work take, and who says so?",
+            &[Iterations],
+            verdicts::ways::run,
+        )
         .part(
             "synchronisation",
             "What does it cost to wait before each of many small steps?",
             &[Iterations],
-            synchronisation::run,
+            verdicts::synchronisation::run,
         )
         .part(
             "granularity",
             "How much work should one event hand over?",
             &[Iterations],
-            granularity::run,
+            verdicts::granularity::run,
         )
         .part(
             "over-synchronisation",
             "What do waits cost that no order needs?",
             &[Iterations],
-            over_synchronisation::run,
+            verdicts::over_synchronisation::run,
         )
-        .part("circular-wait", "What if two streams wait for each other?", &[], circular_wait::run)
+        .part(
+            "circular-wait",
+            "What if two streams wait for each other?",
+            &[],
+            verdicts::circular_wait::run,
+        )
         .main()
 }

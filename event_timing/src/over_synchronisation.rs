@@ -12,105 +12,80 @@
 //!
 //! The results are the same: the barrier orders steps that share no data. If both took the same time, waits would be free.
 
-use crate::chains::{Chains, NUMBERS};
+use anyhow::Result;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::event::{Event, EventFlags};
-use cust::stream::Stream;
-use examples_host::prelude::*;
 
-const CHAINS: usize = 3;
-/// A multiple of the chains, so that all have as much to do.
-const ROUNDS: usize = 24;
-/// Multiply-adds of a long step and of a short one: some 60 and 20 µs on an H200.
-const LONG: u32 = 26_000;
-const SHORT: u32 = 8_500;
+kernels! { use gpu_kernels::affine_rounds; }
 
-/// One round: a step of each chain, in its stream.
-fn round(chains: &mut Chains, round: usize, streams: [&Stream; CHAINS]) -> anyhow::Result<()> {
-    for (chain, stream) in streams.into_iter().enumerate() {
-        let rounds = if round % CHAINS == chain { LONG } else { SHORT };
-        chains.step(chain, rounds, stream)?;
+pub const CHAINS: usize = 3;
+pub const NUMBERS: usize = 32; // of a chain, one for each thread of a warp
+pub const ROUNDS: usize = 24; // a multiple of the chains, so that all have as much to do
+pub const LONG: u32 = 26_000; // additions of a long step, some 60 µs on an H200
+pub const SHORT: u32 = 8_500; // and of a short one: 20 µs
+pub const SUMMAND: f32 = 1.0 / 4096.0;
+
+/// The numbers that each chain's steps add to, and an event for each chain.
+pub struct Chains {
+    kernels: Kernels,
+    pub numbers: [DeviceBuffer<f32>; CHAINS],
+    done: [Event; CHAINS],
+}
+
+impl Chains {
+    pub fn new() -> Result<Self> {
+        let done = || Event::new(EventFlags::DISABLE_TIMING);
+        let done = [done()?, done()?, done()?];
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let numbers = || DeviceBuffer::zeroed(NUMBERS);
+        let numbers = [numbers()?, numbers()?, numbers()?];
+        Ok(Self { kernels, numbers, done })
     }
-    Ok(())
-}
 
-/// Each chain keeps to its stream: that is all the order there is.
-fn no_waits(chains: &mut Chains, streams: [&Stream; CHAINS]) -> anyhow::Result<()> {
-    (0..ROUNDS).try_for_each(|n| round(chains, n, streams))
-}
+    /// The step of a chain in this round: every third is a long one.
+    pub fn launch(&mut self, chain: usize, round: usize, stream: &Stream) -> CudaResult<()> {
+        let (kernel, numbers) = (&self.kernels.affine_rounds, &mut self.numbers[chain]);
+        let additions = if round % CHAINS == chain { LONG } else { SHORT };
+        // SAFETY: the numbers outlive the run, and a chain's steps are in one stream.
+        unsafe { launch!(kernel<<<1, 32, 0, stream>>>(numbers, 1.0, SUMMAND, additions)) }
+    }
 
-/// Behind each round, every stream waits for all others.
-fn barrier(
-    chains: &mut Chains,
-    streams: [&Stream; CHAINS],
-    done: &[Event; CHAINS],
-) -> anyhow::Result<()> {
-    for n in 0..ROUNDS {
-        round(chains, n, streams)?;
-        for (stream, done) in streams.into_iter().zip(done) {
-            done.record(stream)?;
+    /// Each chain keeps to its stream: that is all the order there is.
+    pub fn no_waits(&mut self, [a, b, c]: [&Stream; CHAINS]) -> Result<()> {
+        for round in 0..ROUNDS {
+            self.launch(0, round, a)?;
+            self.launch(1, round, b)?;
+            self.launch(2, round, c)?;
         }
-        for stream in streams {
-            for done in done {
-                stream.wait(done)?;
+        Ok(())
+    }
+
+    /// Behind each round, every stream waits for all of them.
+    pub fn barrier(&mut self, [a, b, c]: [&Stream; CHAINS]) -> Result<()> {
+        for round in 0..ROUNDS {
+            self.launch(0, round, a)?;
+            self.launch(1, round, b)?;
+            self.launch(2, round, c)?;
+            self.done[0].record(a)?;
+            self.done[1].record(b)?;
+            self.done[2].record(c)?;
+            for stream in [a, b, c] {
+                for done in &self.done {
+                    stream.wait(done)?;
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Behind each round, the host waits for the device.
-fn host_barrier(chains: &mut Chains, streams: [&Stream; CHAINS]) -> anyhow::Result<()> {
-    for n in 0..ROUNDS {
-        round(chains, n, streams)?;
-        CurrentContext::synchronize()?;
+    /// Behind each round, the host waits for the device.
+    pub fn host_barrier(&mut self, [a, b, c]: [&Stream; CHAINS]) -> Result<()> {
+        for round in 0..ROUNDS {
+            self.launch(0, round, a)?;
+            self.launch(1, round, b)?;
+            self.launch(2, round, c)?;
+            CurrentContext::synchronize()?;
+        }
+        Ok(())
     }
-    Ok(())
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [a, b, c] = &stream::non_blocking_named(["a", "b", "c"])?;
-    let streams = [a, b, c];
-    let event = || Event::new(EventFlags::DISABLE_TIMING);
-    let done = &[event()?, event()?, event()?];
-    let (turns, each) = (ROUNDS / CHAINS, LONG + (CHAINS as u32 - 1) * SHORT);
-    let mut chains = Chains::new(CHAINS, turns as u32 * each)?;
-    chains.poison()?;
-    let long = part.alone([a], || (0..ROUNDS).try_for_each(|_| chains.step(0, LONG, a)))?;
-    let own = part.alone([a], || {
-        (0..ROUNDS).try_for_each(|n| chains.step(0, if n % CHAINS == 0 { LONG } else { SHORT }, a))
-    })?;
-    part.predict(format!(
-        "Without waits, all chains take as long as one alone, {}. With a barrier behind each of\n\
-         {ROUNDS} rounds they take {ROUNDS} long steps, {}, and the barriers.",
-        units::time(own),
-        units::time(long),
-    ));
-
-    let plan = Plan::new().launches(CHAINS * ROUNDS, CHAINS * ROUNDS * NUMBERS);
-    let variants = variants! { chains: Chains;
-        "no-waits", streams => no_waits(chains, streams);
-        ("barrier", "barrier of events"), streams => barrier(chains, streams, done);
-        ("host-barrier", "host waits for device"), streams => host_barrier(chains, streams);
-    };
-    let outcomes = part.compare("variants", plan, &mut chains, variants)?;
-    part.show_predicted(&outcomes, [own, long, long]);
-    let [free, events, host] = &outcomes;
-    part.chart_stretch("six rounds", [free, events], |_| true, 0..6 * CHAINS);
-    part.keep(&host.name, &host.recording);
-
-    let bound = time(free.median()).near(own, 0.1);
-    let waits = |outcome: &Outcome| outcome.recording.dependencies.len();
-    let each_waits = (ROUNDS - 1) * CHAINS * (CHAINS - 1);
-    expect! { part;
-        "bound/no-waits", "no waits: as long as one chain alone" => bound;
-        "slower/barrier", "barrier of events: the waits cost time" => free.speedup_over(events).at_least(1.5);
-        "slower/host-barrier", "host waits for device: the waits cost time" => free.speedup_over(host).at_least(1.5);
-        "waits/no-waits", "no waits: dependencies between streams" => exactly(waits(free), 0);
-        "waits/barrier", "barrier of events: dependencies between streams" => count(waits(events)).at_least(each_waits);
-    }
-    part.take_away("Wait for what an operation reads or writes, and for nothing else.");
-    Ok(())
 }

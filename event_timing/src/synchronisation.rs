@@ -13,125 +13,102 @@
 //! The device idles for as long as the host takes to notice the end of a step and to launch the next. If the host were
 //! told at once, or launches were free, all ways would take the same time.
 
-use crate::chains::{Chains, NUMBERS};
+use anyhow::Result;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::event::{Event, EventFlags, EventStatus};
-use cust::stream::Stream;
-use examples_host::prelude::*;
-use gpu_kernels::{Signature as _, affine_rounds};
+use cust::event::EventStatus;
 
-const STEPS: usize = 1000;
-/// Multiply-adds of a step: some 12 µs on an H200, more than it takes to launch it.
-const ROUNDS: u32 = 5000;
+kernels! { use gpu_kernels::affine_rounds; }
 
-/// An event that a waiting host spins for, and one that it sleeps for.
-struct Events {
-    spinning: Event,
-    sleeping: Event,
+pub const STEPS: usize = 1000;
+pub const NUMBERS: usize = 32; // one for each thread of a warp: a step leaves nearly all of the device to others
+pub const ROUNDS: u32 = 5000; // additions of a step: some 12 µs on an H200, more than it takes to launch it
+pub const SUMMAND: f32 = 1.0 / 4096.0;
+
+/// The numbers that all steps add to, an event that a waiting host spins for, and one that it sleeps for.
+pub struct Chain {
+    kernels: Kernels,
+    pub numbers: DeviceBuffer<f32>,
+    pub spinning: Event,
+    pub sleeping: Event,
 }
 
-/// Steps in turn in both streams; `order` makes the second stream's step wait for the first's.
-fn steps(
-    chain: &mut Chains,
-    [a, b]: [&Stream; 2],
-    order: impl Fn(&Stream, &Stream) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    for step in 0..STEPS {
-        let (stream, next) = if step % 2 == 0 { (a, b) } else { (b, a) };
-        chain.step(0, ROUNDS, stream)?;
-        order(stream, next)?;
+impl Chain {
+    pub fn new() -> Result<Self> {
+        let spinning = Event::new(EventFlags::DISABLE_TIMING)?;
+        let sleeping = Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?;
+        let kernels = Kernels::load(gpu_kernels::SM_70)?;
+        let numbers = DeviceBuffer::zeroed(NUMBERS)?;
+        Ok(Self { kernels, numbers, spinning, sleeping })
     }
-    Ok(())
-}
 
-/// The host waits until the device has nothing left to do (`cuCtxSynchronize`).
-fn device(_: &Stream) -> anyhow::Result<()> {
-    Ok(CurrentContext::synchronize()?)
-}
-
-/// The host waits until the stream has nothing left to do (`cuStreamSynchronize`).
-fn stream(stream: &Stream) -> anyhow::Result<()> {
-    Ok(stream.synchronize()?)
-}
-
-/// The host waits for an event (`cuEventSynchronize`): it spins, or with `CU_EVENT_BLOCKING_SYNC` sleeps.
-fn event(event: &Event, stream: &Stream) -> anyhow::Result<()> {
-    event.record(stream)?;
-    Ok(event.synchronize()?)
-}
-
-/// The host asks until the event has happened (`cuEventQuery`).
-fn query(event: &Event, stream: &Stream) -> anyhow::Result<()> {
-    event.record(stream)?;
-    while event.query()? == EventStatus::NotReady {}
-    Ok(())
-}
-
-/// The other stream waits for the event (`cuStreamWaitEvent`).
-fn wait_event(event: &Event, stream: &Stream, next: &Stream) -> anyhow::Result<()> {
-    event.record(stream)?;
-    Ok(next.wait(event)?)
-}
-
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let [a, b] = &stream::non_blocking_named(["a", "b"])?;
-    let both = [a, b];
-    let flags = EventFlags::DISABLE_TIMING;
-    let Events { spinning, sleeping } = &Events {
-        spinning: Event::new(flags)?,
-        sleeping: Event::new(flags | EventFlags::BLOCKING_SYNC)?,
-    };
-    let mut chain = Chains::new(1, STEPS as u32 * ROUNDS)?;
-    chain.poison()?;
-    let in_one = part.alone([a], || (0..STEPS).try_for_each(|_| chain.step(0, ROUNDS, a)))?;
-    part.predict(format!(
-        "In one stream a step takes {}. Where the host keeps the order, its waking up and its next\n\
-         launch come on top of each step. Where a stream waits for an event, hardly anything does.",
-        units::time(in_one / STEPS as u32)
-    ));
-
-    let plan = Plan::new().launches(STEPS, STEPS * NUMBERS);
-    let variants = variants! { chain: Chains;
-        ("device", "cuCtxSynchronize"), both => steps(chain, both, |stream, _| device(stream));
-        ("stream", "cuStreamSynchronize"), both => steps(chain, both, |on, _| stream(on));
-        ("event", "cuEventSynchronize"), both => steps(chain, both, |stream, _| event(spinning, stream));
-        ("blocking-event", "the same, blocking event"), both => steps(chain, both, |stream, _| event(sleeping, stream));
-        ("query", "cuEventQuery in a loop"), both => steps(chain, both, |stream, _| query(spinning, stream));
-        ("wait-event", "cuStreamWaitEvent"), both =>
-            steps(chain, both, |stream, next| wait_event(spinning, stream, next));
-    };
-    let outcomes = part.compare("variants", plan, &mut chain, variants)?;
-    let idle = part.step_costs("order kept by", affine_rounds::NAME, STEPS, &outcomes)?;
-    let [.., wait_event] = &outcomes;
-    let [.., idle_wait_event] = idle;
-    part.chart_stretch("four steps", [&outcomes[1], wait_event], |_| true, 100..104);
-
-    for (Outcome { name: Label { id, text: name }, recording, .. }, idle) in
-        outcomes.iter().zip(idle).take(5)
-    {
-        let longer = ratio(idle.div_duration_f64(idle_wait_event)).at_least(3.0);
-        expect! { part;
-            "idle/{id}", "{name}: the GPU idles longer than behind cuStreamWaitEvent" => longer.in_records_of(recording);
+    /// A step.
+    pub fn launch(&self, stream: &Stream) -> CudaResult<()> {
+        let mut x = self.numbers.index(..);
+        // SAFETY: the numbers outlive the run, and each step waits for the one before it.
+        unsafe {
+            launch!(self.kernels.affine_rounds<<<1, 32, 0, stream>>>(&mut x, 1.0, SUMMAND, ROUNDS))
         }
     }
-    let [_, _, spins, sleeps, asks, _] = &outcomes;
-    let near = share(in_one.div_duration_f64(wait_event.median())).at_least(0.85);
-    let waits = count(wait_event.recording.dependencies.len());
-    expect! { part;
-        "slower/blocking-event", "a host that sleeps wakes up later" => spins.speedup_over(sleeps).at_least(1.2);
-        "near-bound/wait-event", "cuStreamWaitEvent: as fast as one stream" => near;
-        "waits/wait-event", "each step depends on one in the other stream" => waits.at_least(STEPS - 1);
-        "free/wait-event", "cuStreamWaitEvent leaves the host's thread free" => share(wait_event.thread_free()).at_least(0.25);
+
+    /// The host waits until the device has nothing left to do (`cuCtxSynchronize`).
+    pub fn device(&self, [a, b]: [&Stream; 2]) -> Result<()> {
+        for _ in 0..STEPS / 2 {
+            self.launch(a)?;
+            CurrentContext::synchronize()?;
+            self.launch(b)?;
+            CurrentContext::synchronize()?;
+        }
+        Ok(())
     }
-    for outcome in [spins, asks] {
-        let sentence = format!("{}: the host's thread burns its CPU", outcome.name);
-        let id = format!("burns/{}", outcome.name.id);
-        part.expect_cpu_busy(&id, &sentence, outcome, |busy| busy.at_least(0.8));
+
+    /// The host waits until the stream has nothing left to do (`cuStreamSynchronize`).
+    pub fn stream(&self, [a, b]: [&Stream; 2]) -> Result<()> {
+        for _ in 0..STEPS / 2 {
+            self.launch(a)?;
+            a.synchronize()?;
+            self.launch(b)?;
+            b.synchronize()?;
+        }
+        Ok(())
     }
-    let sentence = "the blocking event leaves the CPU to others";
-    part.expect_cpu_busy("burns/blocking-event", sentence, sleeps, |busy| busy.at_most(0.8));
-    part.take_away("Let streams wait for events: a host that waits costs a round trip a step.");
-    Ok(())
+
+    /// The host waits for an event (`cuEventSynchronize`): it spins, or with `CU_EVENT_BLOCKING_SYNC` sleeps.
+    pub fn event(&self, event: &Event, [a, b]: [&Stream; 2]) -> Result<()> {
+        for _ in 0..STEPS / 2 {
+            self.launch(a)?;
+            event.record(a)?;
+            event.synchronize()?;
+            self.launch(b)?;
+            event.record(b)?;
+            event.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// The host asks until the event has happened (`cuEventQuery`).
+    pub fn query(&self, event: &Event, [a, b]: [&Stream; 2]) -> Result<()> {
+        for _ in 0..STEPS / 2 {
+            self.launch(a)?;
+            event.record(a)?;
+            while event.query()? == EventStatus::NotReady {}
+            self.launch(b)?;
+            event.record(b)?;
+            while event.query()? == EventStatus::NotReady {}
+        }
+        Ok(())
+    }
+
+    /// The other stream waits for the event (`cuStreamWaitEvent`), and the host for nothing.
+    pub fn wait_event(&self, event: &Event, [a, b]: [&Stream; 2]) -> Result<()> {
+        for _ in 0..STEPS / 2 {
+            self.launch(a)?;
+            event.record(a)?;
+            b.wait(event)?;
+            self.launch(b)?;
+            event.record(b)?;
+            a.wait(event)?;
+        }
+        Ok(())
+    }
 }

@@ -29,7 +29,7 @@ mod work;
 
 pub use findings::{
     before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, loading, regret,
-    step_costs, stretch,
+    stretch,
 };
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
 pub(crate) use machine::{contexts, cpu_time, nvml, profiler_names};
@@ -44,7 +44,7 @@ pub use tables::{by_size, show};
 pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    load_latency, measure, points, rates, requests, sweep, variant, ways,
+    measure, points, rates, requests, sweep, variant,
 };
 pub use work::{chunks, lent, plan, split, tally};
 

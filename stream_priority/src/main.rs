@@ -4,10 +4,9 @@
 //! asks what that does for a small, urgent kernel while a large one runs, and what it does not do. Each part predicts,
 //! measures, and says whether its lesson holds on this device.
 
-mod block_length;
 mod copies;
-mod load;
 mod urgent;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -19,17 +18,22 @@ fn main() -> ExitCode {
             "urgent",
             "How long does a small kernel wait while a large one runs?",
             &[Iterations],
-            urgent::run,
+            verdicts::urgent::run,
         )
         .needs(&[Need::StreamPriorities])
         .part(
             "block-length",
             "Does a kernel of high priority stop one that runs?",
             &[Iterations],
-            block_length::run,
+            verdicts::block_length::run,
         )
         .needs(&[Need::StreamPriorities])
-        .part("copies", "Does a copy of high priority overtake others?", &[Iterations], copies::run)
+        .part(
+            "copies",
+            "Does a copy of high priority overtake others?",
+            &[Iterations],
+            verdicts::copies::run,
+        )
         .needs(&[Need::StreamPriorities])
         .main()
 }

@@ -13,84 +13,87 @@
 //! the higher priority, until any block ends. If requests of high priority were not resident together with the grid, or
 //! if the grid lost more than the time of the requests, this would be wrong.
 
-use crate::load::{DELAYS, Grid, Load, Streams};
+use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::load_latency::Latencies;
-use examples_host::prelude::*;
-use examples_host::recording::record_without_cupti;
-use std::time::Duration;
+use cust::context::CurrentContext;
 
-const GRID: Grid = Grid {
-    waves: 40,
-    block: Duration::from_micros(20),
-    requests: 60,
-    pause: Duration::from_micros(3),
-};
-/// Grids, so that there are more than 200 requests.
-const PASSES: usize = 4;
+kernels! { use gpu_kernels::{hold, iota}; }
 
-/// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let range = part.device().stream_priorities()?;
-    let (greatest, least) = (*range.start(), *range.end());
-    let [equal, high, inverted] = &[
-        Streams::with_priorities(least, least)?,
-        Streams::with_priorities(least, greatest)?,
-        Streams::with_priorities(greatest, least)?,
-    ];
-    part.predict(format!(
-        "Priorities go from {least} to {greatest}, which is the most urgent. Blocks take {}, the grid\n\
-         {} waves of them. A request of high priority waits for one block at most, any\n\
-         other for nearly all waves.",
-        units::time(GRID.block),
-        GRID.waves,
-    ));
+pub const REQUESTS: usize = 60; // that arrive while one grid runs, at most: each is a warp, which stores 32 numbers
 
-    let mut load = Load::new(part.device())?;
-    let alone = part.load_alone(PASSES, || {
-        load.prepare(GRID)?;
-        load.pass(Grid { requests: 0, ..GRID }, equal)
-    })?;
-    let variants = [
-        (Label::new("equal", "equal priority"), equal),
-        (Label::new("high", "requests before grid"), high),
-        (Label::new("inverted", "grid before requests"), inverted),
-    ];
-    let [equal, high, inverted] = part.under_load(
-        ("requests", "the grid"),
-        PASSES,
-        &mut load,
-        &variants,
-        |load, streams| {
-            load.prepare(GRID)?;
-            load.pass(GRID, streams)
-        },
-        |load, _| load.check(GRID.requests),
-    )?;
-    part.say(format!("Without requests, the grid takes {}.", units::time(alone)));
-    let [_, (label, on), _] = variants;
-    load.prepare(GRID)?;
-    let recording = record_without_cupti(part.device(), DELAYS, || load.pass(GRID, on).map(drop))?;
-    part.chart(label, &recording, Rows::Streams);
+/// The streams: of the grid, of the requests, which take turns so that none waits for the one before it, and one without work,
+/// whose events say when a request arrived.
+pub struct Streams {
+    pub grid: Stream,
+    pub requests: [Stream; 4],
+    pub clock: Stream,
+}
 
-    let most = share(high.requests.percentile(99).div_duration_f64(GRID.block)).at_most(2.0);
-    expect! { part; "p99/high", "high priority: 99 of 100 requests wait for two blocks at most" => most; }
-    let slower = |other: &Latencies, percent| {
-        let [other, high] = [other, &high].map(|of| of.requests.percentile(percent));
-        ratio(other.div_duration_f64(high)).at_least(10.0)
-    };
-    for (other, percent) in [(&equal, 50), (&equal, 99), (&inverted, 50), (&inverted, 99)] {
-        let (Label { id, text }, slower) = (&other.label, slower(other, percent));
-        expect! { part; "p{percent}/{id}", "{text}: p{percent} is longer than with high priority" => slower; }
+impl Streams {
+    /// Streams of these priorities (`cuStreamCreateWithPriority`): the lower the number, the more urgent.
+    pub fn with_priorities(grid: i32, requests: i32) -> Result<Self> {
+        Ok(Self {
+            grid: stream::with_priority(grid)?.named("grid"),
+            requests: [
+                stream::with_priority(requests)?.named("requests 1"),
+                stream::with_priority(requests)?.named("requests 2"),
+                stream::with_priority(requests)?.named("requests 3"),
+                stream::with_priority(requests)?.named("requests 4"),
+            ],
+            clock: stream::non_blocking()?.named("clock"),
+        })
     }
-    let lost = share(high.load.median().div_duration_f64(alone) - 1.0).at_most(0.05);
-    let [has, asked] = [[on.grid.priority()?, on.requests[0].priority()?], [least, greatest]];
-    let as_asked = truth(has == asked, format!("{has:?}"), format!("{asked:?}"));
-    expect! { part;
-        "loss/high", "what the grid loses to requests of high priority" => lost;
-        "resident", "requests of high priority have run when the grid still runs" => share(high.beside).at_least(0.9);
-        "priorities", "the streams have the priorities that were asked for" => as_asked;
+}
+
+/// A number for each block of the grid, the requests' answers, and the events that time them.
+pub struct Load {
+    kernels: Kernels,
+    threads: u32,
+    pub answers: DeviceBuffer<u32>,
+    pub began: Event,
+    pub arrived: Vec<Event>,
+    pub answered: Vec<Event>,
+    pub ended: Event,
+    pub held: DeviceBuffer<u32>,
+}
+
+impl Load {
+    /// For a grid of this many blocks, each with half of the threads that a multiprocessor has room for.
+    pub fn new(blocks: usize, threads: u32) -> Result<Self> {
+        let events = || (0..REQUESTS).map(|_| Event::new(EventFlags::DEFAULT));
+        Ok(Self {
+            kernels: Kernels::load(gpu_kernels::SM_70)?,
+            threads,
+            answers: DeviceBuffer::zeroed(32 * REQUESTS)?,
+            began: Event::new(EventFlags::DEFAULT)?,
+            arrived: events().collect::<CudaResult<_>>()?,
+            answered: events().collect::<CudaResult<_>>()?,
+            ended: Event::new(EventFlags::DEFAULT)?,
+            held: DeviceBuffer::zeroed(blocks)?,
+        })
     }
-    part.take_away("A higher priority means the next free place: urgent work waits for one block.");
-    Ok(())
+
+    /// The grid, whose blocks do nothing but hold their places for `ns` nanoseconds, and the requests that arrive meanwhile, with a
+    /// pause in front of each. The host waits for all of them.
+    pub fn pass(&mut self, ns: u64, requests: usize, on: &Streams, pause: impl Fn()) -> Result<()> {
+        let (grid, blocks) = (&on.grid, self.held.len() as u32);
+        self.began.record(grid)?;
+        // SAFETY: the buffer has an element for each block, and outlives the pass.
+        unsafe {
+            launch!(self.kernels.hold<<<blocks, self.threads, 0, grid>>>(ns, &mut self.held))?
+        };
+        self.ended.record(grid)?;
+        for request in 0..requests {
+            pause();
+            let stream = &on.requests[request % on.requests.len()];
+            let mut answer = self.answers.index(32 * request..32 * (request + 1));
+            self.arrived[request].record(&on.clock)?;
+            // SAFETY: the answer is this request's own, and outlives the pass.
+            unsafe {
+                launch!(self.kernels.iota<<<1, 32, 0, stream>>>(&mut answer, request as u32))?
+            };
+            self.answered[request].record(stream)?;
+        }
+        Ok(CurrentContext::synchronize()?)
+    }
 }

@@ -40,7 +40,7 @@ impl Part<'_> {
 }
 
 /// `None` when there are not two launches.
-pub(crate) fn idle(recording: &Recording, kernel: &str) -> Option<Durations> {
+pub fn idle(recording: &Recording, kernel: &str) -> Option<Durations> {
     let launches = recording.spans(|interval| interval.name == kernel);
     let busy = union(recording.spans(|_| true));
     let idle = |pair: &[Span]| {

@@ -11,5 +11,4 @@ pub mod host_waits;
 pub mod idle;
 pub mod loading;
 pub mod regret;
-pub mod step_costs;
 pub mod stretch;

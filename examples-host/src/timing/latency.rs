@@ -24,7 +24,7 @@ use std::array;
 use std::time::Duration;
 
 /// How a distribution is shown: p50, p99 and max.
-pub(crate) fn cells(times: &Durations) -> [String; 3] {
+pub fn cells(times: &Durations) -> [String; 3] {
     [times.percentile(50), times.percentile(99), times.max()].map(units::time)
 }
 
@@ -65,7 +65,7 @@ impl LoopTimes {
 
 impl Part<'_> {
     /// Rounds that are not timed: where times are measured, one warms up.
-    pub(crate) fn warm_up(&self) -> usize {
+    pub fn warm_up(&self) -> usize {
         usize::from(self.device().times() == TimeSource::Measured)
     }
 

@@ -10,7 +10,10 @@
 //!
 //! If priority stopped kernels that run, all grids would let a request through as quickly.
 
-use crate::load::{DELAYS, Grid, Load, Streams};
+use super::latencies::{DELAYS, under_load};
+use super::load::{Grid, Passes};
+use crate::urgent::Streams;
+use anyhow::Result;
 use examples_host::prelude::*;
 use examples_host::recording::record_without_cupti;
 use std::time::Duration;
@@ -26,7 +29,7 @@ const fn grid(waves: u32, block_us: u64, requests: usize) -> Grid {
 }
 
 /// The part.
-pub fn run(part: &mut Part) -> anyhow::Result<()> {
+pub fn run(part: &mut Part) -> Result<()> {
     let range = part.device().stream_priorities()?;
     let streams = &Streams::with_priorities(*range.end(), *range.start())?;
     part.predict(
@@ -34,13 +37,14 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
          half a block on average if they come at any time, and no longer than a block.",
     );
 
-    let mut load = Load::new(part.device())?;
+    let mut load = Passes::new(part.device(), GRIDS[0])?;
     let variants = GRIDS.map(|grid| {
         let (waves, block) = (grid.waves, units::time(grid.block));
         let text = format!("{waves} {} of {block}", if waves == 1 { "wave" } else { "waves" });
         (Label::new(format!("waves-{waves}"), text), grid)
     });
-    let found = part.under_load(
+    let found = under_load(
+        part,
         ("requests", "the grid"),
         PASSES,
         &mut load,

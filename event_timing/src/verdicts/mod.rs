@@ -1,0 +1,8 @@
+//! What is measured, compared and claimed of each part.
+
+pub mod circular_wait;
+pub mod granularity;
+pub mod over_synchronisation;
+mod sums;
+pub mod synchronisation;
+pub mod ways;
