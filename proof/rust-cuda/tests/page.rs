@@ -1,9 +1,10 @@
 //! The page "Write your own kernel" works as it is printed: `scripts/new-kernel` writes these files into a folder outside the
 //! workspace, and the program there builds and runs.
 
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -42,6 +43,23 @@ fn listing(file: &str) -> Result<String> {
     Ok(lines.collect())
 }
 
+/// A folder as `scripts/make-shared-library` leaves it.
+fn link_library(folder: &Path) -> Result<()> {
+    run(Command::new(env!("CARGO"))
+        .args(["build", "--locked", "--offline", "-p", "rust-cuda-programs"])
+        .args(["--example", "shared_library"])
+        .current_dir(repository()))?;
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .with_file_name("debug")
+        .join("examples/libshared_library.so")
+        .canonicalize()?;
+    fs::create_dir_all(folder.join("lib64"))?;
+    for name in ["libcuda.so.1", "libcuda.so", "lib64/libcuda.so"] {
+        symlink(&built, folder.join(name))?;
+    }
+    Ok(())
+}
+
 fn run(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned()
@@ -70,11 +88,7 @@ fn the_program_of_the_page_runs() -> Result<()> {
     // Outside of the workspace, and of any other.
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("library");
-    run(
-        Command::new(repository().join("scripts/make-shared-library"))
-            .arg(&library)
-            .env("LIBRARY_PROFILE", "dev"),
-    )?;
+    link_library(&library)?;
     let program = folder.path().join("scale");
     run(Command::new(repository().join("scripts/new-kernel")).args([&program, &library]))?;
 
@@ -85,7 +99,7 @@ fn the_program_of_the_page_runs() -> Result<()> {
     fs::create_dir(&target)?;
     let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cuda_builder");
     fs::create_dir_all(&shared)?;
-    std::os::unix::fs::symlink(shared.canonicalize()?, target.join("cuda_builder"))?;
+    symlink(shared.canonicalize()?, target.join("cuda_builder"))?;
 
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
