@@ -1,7 +1,7 @@
 //! What to do about errors of the compiler that come from code for the host: sentences beside its own messages.
 
 /// Beginnings of messages, and a sentence on the first that is found.
-const ADVICE: [(&[&str], &str); 7] = [
+const ADVICE: [(&[&str], &str); 8] = [
     (
         &["cannot find macro `println`", "cannot find macro `print`"],
         "`print!` and `println!` of kernels are `cuda_std`'s: `use cuda_std::prelude::*;` or `use cuda_std::println;`",
@@ -25,6 +25,11 @@ const ADVICE: [(&[&str], &str); 7] = [
     (
         &["no global memory allocator found"],
         "`alloc` needs an allocator: `cuda_std`'s feature `alloc`, which is on by default, has one over the device's `malloc`",
+    ),
+    (
+        &["could not compile `cuda_std`"],
+        "this `cuda_std` is the registry's, which needs another compiler: `[patch.crates-io]` has to name `cuda_std` in the manifest at the root \
+         of the kernels' own workspace; `scripts/new-kernel` writes manifests that do",
     ),
     (
         &["unlinked crate `std`", "undeclared crate or module `std`"],

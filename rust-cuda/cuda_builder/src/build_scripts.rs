@@ -1,36 +1,66 @@
 //! What the build scripts of the kernels, and of the crates that they depend on by path, have put into the module: their own
-//! sources, and the files that they name by `rerun-if-changed`.
+//! sources, the files that they name by `rerun-if-changed`, and the variables that they name by `rerun-if-env-changed`.
 //!
 //! What they generate lies in the target folder and follows from these.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::CudaBuilderError;
+use crate::environment::is_the_kernels;
 use crate::inputs::{field, listed};
 
-/// The files behind the scripts that cargo has run, by its messages.
-pub(crate) fn files(messages: &str) -> Result<Vec<PathBuf>, CudaBuilderError> {
-    let mut files = Vec::new();
-    for script in messages.lines().filter_map(Script::by_path) {
+/// What is behind the scripts that cargo has run.
+#[derive(Debug, Default)]
+pub(crate) struct Scripts {
+    /// Their sources, and what they read.
+    pub(crate) files: Vec<PathBuf>,
+    /// The environment variables that they read.
+    pub(crate) variables: BTreeSet<String>,
+    /// Those that they set for the crate.
+    pub(crate) given: BTreeSet<String>,
+}
+
+impl Scripts {
+    /// By cargo's messages.
+    pub(crate) fn of_build(messages: &str) -> Result<Self, CudaBuilderError> {
+        let mut scripts = Self::default();
+        for script in messages.lines().filter_map(Script::by_path) {
+            scripts.add(&script, messages)?;
+        }
+        Ok(scripts)
+    }
+
+    fn add(&mut self, script: &Script<'_>, messages: &str) -> Result<(), CudaBuilderError> {
         let output =
             fs::read_to_string(script.out_dir.with_file_name("output")).unwrap_or_default();
         if !output.starts_with("cargo:")
             && !output.contains("\ncargo:")
             && is_empty(&script.out_dir)
         {
-            continue; // It did nothing for the GPU.
+            return Ok(()); // It did nothing for the GPU.
         }
         let Some((manifest, list)) = messages.lines().find_map(|line| script.program(line)) else {
-            continue;
+            return Ok(());
         };
-        files.extend(listed(&manifest, &list)?);
+        self.files.extend(listed(&manifest, &list)?);
         let package = manifest.parent().unwrap_or(Path::new(""));
-        for name in output.lines().filter_map(named) {
-            add(&package.join(name), &mut files);
+        for line in output.lines() {
+            if let Some(path) = instruction(line, "rerun-if-changed=") {
+                add(&package.join(path), &mut self.files);
+            } else if let Some(name) = instruction(line, "rerun-if-env-changed=")
+                && is_the_kernels(name)
+            {
+                self.variables.insert(name.to_owned());
+            } else if let Some((name, _)) =
+                instruction(line, "rustc-env=").and_then(|pair| pair.split_once('='))
+            {
+                self.given.insert(name.to_owned());
+            }
         }
+        Ok(())
     }
-    Ok(files)
 }
 
 /// A script of a crate that was named by its path, as it has run.
@@ -71,12 +101,12 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
 }
 
-/// The path in a line of a script's output that names one.
-fn named(line: &str) -> Option<&str> {
+/// What follows an instruction for cargo in a line of a script's output.
+fn instruction<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let instruction = line
         .strip_prefix("cargo::")
         .or(line.strip_prefix("cargo:"))?;
-    instruction.strip_prefix("rerun-if-changed=")
+    instruction.strip_prefix(name)
 }
 
 /// Adds a file, or all files below a folder.
@@ -95,6 +125,7 @@ mod tests {
 
     #[test]
     fn paths_are_named_in_both_forms() {
+        let named = |line| instruction(line, "rerun-if-changed=");
         assert_eq!(named("cargo:rerun-if-changed=a b.txt"), Some("a b.txt"));
         assert_eq!(named("cargo::rerun-if-changed=a"), Some("a"));
         assert_eq!(named("cargo::rerun-if-env-changed=A"), None);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::compile::TARGET;
-use crate::{CudaBuilderError, build_scripts, workspace};
+use crate::{CudaBuilderError, build_scripts, environment, workspace};
 
 /// FNV-1a, 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub(crate) struct Inputs {
     pub(crate) files: BTreeSet<String>,
     /// Packages from a registry, with their versions: `libm 0.2.16`.
     pub(crate) packages: BTreeSet<String>,
+    /// Environment variables that the sources or their build scripts read.
+    pub(crate) variables: BTreeSet<String>,
 }
 
 impl Inputs {
@@ -83,7 +85,8 @@ impl Inputs {
     ) -> Result<Self, CudaBuilderError> {
         let packages = messages.lines().filter_map(registry_package).collect();
         let root = absolute(path_to_crate);
-        let mut read = build_scripts::files(messages)?;
+        let scripts = build_scripts::Scripts::of_build(messages)?;
+        let (mut read, mut variables) = (scripts.files, scripts.variables);
         for artifact in messages
             .lines()
             .filter_map(|line| Artifact::by_path(line, folder))
@@ -91,7 +94,9 @@ impl Inputs {
             let manifest = absolute(Path::new(&artifact.manifest));
             read.extend(listed(&manifest, &artifact.list)?);
             read.push(manifest);
+            variables.extend(environment::read_by(&crate::read(&artifact.list)?));
         }
+        variables.retain(|name| !scripts.given.contains(name));
         // What was generated there follows from the rest, and lies elsewhere on another machine.
         let generated = absolute(folder.ancestors().nth(2).unwrap_or(folder));
         let files = read
@@ -100,7 +105,11 @@ impl Inputs {
             .filter(|path| !path.starts_with(&generated))
             .filter_map(|path| relative(&path, &root))
             .collect();
-        Ok(Self { files, packages })
+        Ok(Self {
+            files,
+            packages,
+            variables,
+        })
     }
 
     /// Adds files and packages to a digest.
@@ -142,6 +151,13 @@ impl Inputs {
             } else {
                 "another version"
             });
+        }
+        for name in &self.variables {
+            digest.text(name);
+            // An empty one differs from one that is not set.
+            if let Some(value) = std::env::var_os(name) {
+                digest.text(&value.to_string_lossy());
+            }
         }
         Ok(())
     }
@@ -354,6 +370,7 @@ mod tests {
             .map(str::to_owned)
             .into(),
             packages: ["libm 0.2.16".to_owned()].into(),
+            variables: BTreeSet::new(),
         };
         let mut digest = Digest::new();
         inputs

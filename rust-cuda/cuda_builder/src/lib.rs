@@ -16,6 +16,19 @@
 //! a digest of them and one of the rest of its text. While both match, [`CudaBuilder::build`] is done after reading a few
 //! files. Files that were not compiled, such as those for the host alone, do not count.
 //!
+//! The digest covers:
+//!
+//! | what | how much of it |
+//! |---|---|
+//! | sources of the crate and of its path dependencies, macros included | each file that rustc read, without carriage returns |
+//! | their manifests | what concerns the GPU, with what they inherit from their workspace |
+//! | their build scripts | the scripts, the files of `rerun-if-changed`, the variables of `rerun-if-env-changed` |
+//! | environment variables | name and value of each that `env!` and `option_env!` read; cargo's own follow from the manifest |
+//! | `Cargo.lock` | the version of each package from a registry that is compiled for the GPU |
+//! | the compiler | [`DEVICE_RUSTC`] |
+//! | the builder's options | architecture, profile, flags, arguments for cargo |
+//! | what the builder does to the assembly | a text that names it |
+//!
 //! `core` and `alloc` are compiled once for all crates and architectures of a target folder.
 //!
 //! Environment:
@@ -29,6 +42,7 @@ mod advice;
 mod arch;
 mod build_scripts;
 mod compile;
+mod environment;
 mod error;
 mod inputs;
 mod options;
@@ -225,6 +239,9 @@ impl CudaBuilder {
         };
         for path in inputs.watched(&self.path_to_crate) {
             println!("cargo::rerun-if-changed={}", path.display());
+        }
+        for name in &inputs.variables {
+            println!("cargo::rerun-if-env-changed={name}");
         }
         Ok(destination)
     }

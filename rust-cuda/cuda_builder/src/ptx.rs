@@ -35,12 +35,16 @@ impl Header {
         for package in &inputs.packages {
             lines += &format!("{PACKAGE}{package}\n");
         }
+        for name in &inputs.variables {
+            lines += &format!("{VARIABLE}{name}\n");
+        }
         lines
     }
 }
 
 const FILE: &str = "// file: ";
 const PACKAGE: &str = "// package: ";
+const VARIABLE: &str = "// variable: ";
 
 /// The header and the inputs of a module, if it is as [`write`] left it.
 pub(crate) fn read(file: &Path) -> Option<(Header, Inputs)> {
@@ -51,6 +55,8 @@ pub(crate) fn read(file: &Path) -> Option<(Header, Inputs)> {
             inputs.files.insert(file.into());
         } else if let Some(package) = line.strip_prefix(PACKAGE) {
             inputs.packages.insert(package.into());
+        } else if let Some(name) = line.strip_prefix(VARIABLE) {
+            inputs.variables.insert(name.into());
         } else {
             break;
         }
@@ -64,7 +70,7 @@ pub(crate) fn read(file: &Path) -> Option<(Header, Inputs)> {
         arch,
         digest: Digest::parse(digest)?,
     };
-    let lines = FIXED_LINES + inputs.files.len() + inputs.packages.len();
+    let lines = FIXED_LINES + inputs.files.len() + inputs.packages.len() + inputs.variables.len();
     let (end, _) = text.match_indices('\n').nth(lines - 1)?;
     let (found, body) = text.split_at(end + 1);
     (found == header.lines(&inputs, body)).then_some((header, inputs))
@@ -422,6 +428,7 @@ mod tests {
         let inputs = Inputs {
             files: ["Cargo.toml", "src/a b.rs"].map(str::to_owned).into(),
             packages: ["libm 0.2.16".to_owned()].into(),
+            variables: ["TILE".to_owned()].into(),
         };
         assert_eq!(read(&file), None, "there is no file yet");
         write(&file, &header, &inputs, ".version 6.0\n").unwrap();

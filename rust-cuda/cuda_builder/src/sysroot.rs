@@ -20,6 +20,22 @@ const STD: [&str; 2] = [
 /// What the messages of panics in `core` and `alloc` call the folder of their sources: the same on every machine.
 const RUST_SRC: &str = "/rustc";
 
+/// cargo's target folder. cargo marks the folder before it builds anything, unless the folder was there before; then it is the parent
+/// of the profile's folder: `TARGET/PROFILE/build/PACKAGE/out`. A folder that lies in no target folder stands for itself.
+fn target_folder(out_dir: &Path) -> &Path {
+    let is_target = |folder: &&Path| {
+        ["CACHEDIR.TAG", ".rustc_info.json"]
+            .iter()
+            .any(|mark| folder.join(mark).exists())
+    };
+    let marked = out_dir.ancestors().skip(1).find(is_target);
+    let above_profile = || {
+        let build = out_dir.ancestors().nth(2)?;
+        build.ends_with("build").then(|| build.ancestors().nth(2))?
+    };
+    marked.or_else(above_profile).unwrap_or(out_dir)
+}
+
 /// A folder for what all build scripts of a target folder share, and the lock on it.
 pub(crate) struct Shared {
     pub(crate) folder: PathBuf,
@@ -31,10 +47,7 @@ impl Shared {
     /// The folder beside what cargo builds, or `out_dir` itself where that is in no target folder. Waits until no other build
     /// script uses it.
     pub(crate) fn lock(out_dir: &Path) -> Result<Self, CudaBuilderError> {
-        let target = out_dir
-            .ancestors()
-            .find(|folder| folder.join(".rustc_info.json").exists());
-        let folder = target.unwrap_or(out_dir).join("cuda_builder");
+        let folder = target_folder(out_dir).join("cuda_builder");
         let io = |action, path: &Path| {
             let path = path.to_owned();
             move |source| CudaBuilderError::Io {
@@ -129,8 +142,31 @@ impl Shared {
                     fs::copy(&path, libraries.join(name))?;
                 }
             }
-            fs::rename(self.folder.join("partial"), sysroot)
+            fs::rename(self.folder.join("partial"), sysroot)?;
+            // The sysroot has all that is needed of it.
+            fs::remove_dir_all(empty.join("target"))
         };
         collect().map_err(io)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_build_and_a_second_one_share_a_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("target");
+        let out_dir = target.join("debug/build/program-0a/out");
+        fs::create_dir_all(&out_dir).unwrap();
+        assert_eq!(target_folder(&out_dir), target, "without a mark");
+        // As cargo leaves them: the first before a first build, the second behind it.
+        for mark in ["CACHEDIR.TAG", ".rustc_info.json"] {
+            fs::write(target.join(mark), "").unwrap();
+            assert_eq!(target_folder(&out_dir), target, "with {mark}");
+        }
+        let elsewhere = root.path().join("elsewhere");
+        assert_eq!(target_folder(&elsewhere), elsewhere);
     }
 }

@@ -46,6 +46,12 @@ fn run_build_script(folder: &Path, rustc: Option<&str>) -> Output {
 }
 
 fn run_build_script_into(destination: &Path, folder: &Path, rustc: Option<&str>) -> Output {
+    build_script_command(destination, folder, rustc)
+        .output()
+        .unwrap()
+}
+
+fn build_script_command(destination: &Path, folder: &Path, rustc: Option<&str>) -> Command {
     let out_dir = out_dir(folder);
     fs::create_dir_all(&out_dir).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -62,7 +68,7 @@ fn run_build_script_into(destination: &Path, folder: &Path, rustc: Option<&str>)
         Some(rustc) => command.env("CUDA_BUILDER_RUSTC", rustc),
         None => command.env_remove("CUDA_BUILDER_RUSTC"),
     };
-    command.output().unwrap()
+    command
 }
 
 fn stdout(output: &Output) -> String {
@@ -294,6 +300,76 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     write("build.rs", &SCRIPT.replace("{factor};", "1.0 + {factor};"));
     assert_eq!(compiled(NO_RUSTC), (false, false, true, false), "stale");
     assert_eq!(compiled(None), (true, false, false, true));
+}
+
+/// `option_env!`, and a build script that reads a variable: another value makes the module stale, and so does none.
+#[test]
+fn an_environment_variable_makes_a_module_stale() {
+    if Toolchain::find().is_err() {
+        left_out::note(Missing::DeviceToolchain);
+        return;
+    }
+    const KERNEL: &str = r#"
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn tile(out: *mut u8) {
+    unsafe { *out = TILE.as_bytes()[0] };
+}
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}
+"#;
+    const SCRIPT: &str = r#"fn main() {
+    println!("cargo::rerun-if-env-changed=KERNELS_TILE");
+    println!("cargo::rustc-env=GIVEN={}", std::env::var("KERNELS_TILE").unwrap_or("@".into()));
+}
+"#;
+    let by_source = "const TILE: &str = match option_env!(\"KERNELS_TILE\") { Some(tile) => tile, None => \"@\" };";
+    let by_script = "const TILE: &str = env!(\"GIVEN\");";
+    for (line, script) in [(by_source, None), (by_script, Some(SCRIPT))] {
+        let folder = kernels(&(line.to_owned() + KERNEL));
+        if let Some(script) = script {
+            fs::write(folder.path().join("build.rs"), script).unwrap();
+        }
+        let build = |tile: Option<&str>, rustc| {
+            let mut command = build_script_command(Path::new(""), folder.path(), rustc);
+            match tile {
+                Some(tile) => command.env("KERNELS_TILE", tile),
+                None => command.env_remove("KERNELS_TILE"),
+            };
+            let output = command.output().unwrap();
+            let watched = stdout(&output).contains("cargo::rerun-if-env-changed=KERNELS_TILE\n");
+            let ptx = fs::read_to_string(folder.path().join("module.ptx")).unwrap_or_default();
+            let has = |letter: u8| {
+                let stored = format!(", {letter};");
+                ptx.lines().any(|line| {
+                    line.contains("st.") && line.ends_with(&stored)
+                        || line.contains("mov.") && line.ends_with(&stored)
+                })
+            };
+            let found = [b'@', b'A', b'B'].map(has);
+            (output.status.success(), watched, found)
+        };
+        assert_eq!(
+            build(None, None),
+            (true, true, [true, false, false]),
+            "{line}"
+        );
+        assert!(build(None, NO_RUSTC).0, "fresh: {line}");
+        assert!(!build(Some("A"), NO_RUSTC).0, "stale: {line}");
+        assert_eq!(
+            build(Some("A"), None),
+            (true, true, [false, true, false]),
+            "{line}"
+        );
+        assert!(build(Some("A"), NO_RUSTC).0, "fresh: {line}");
+        assert_eq!(
+            build(Some("B"), None),
+            (true, true, [false, false, true]),
+            "{line}"
+        );
+        assert!(!build(None, NO_RUSTC).0, "stale: {line}");
+    }
 }
 
 /// Sources for the host, and what the error says beside the compiler's messages.
