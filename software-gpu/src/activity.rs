@@ -2,11 +2,17 @@
 //!
 //! [`start`] begins to record, [`take`] hands over what has ended since. Times are of the virtual clock of
 //! [`host::now`](crate::host::now), so intervals can be laid beside the host's work.
+//!
+//! [`keep_log`] keeps a log of the whole program beside that: also what the host called, and what waited for what.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::driver;
 use crate::timeline::CopyKind;
+
+mod edges;
+pub(crate) mod log;
 
 /// One operation of a stream that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +31,58 @@ pub struct Activity {
     pub end_ns: u64,
     /// Bytes copied or set; 0 for kernels and host functions.
     pub bytes: u64,
+    /// Whether it is a copy from or to host memory that is not page-locked.
+    pub pageable: bool,
     /// Unique, rising in the order of submission; reports name operations by it, too.
     pub correlation: u64,
+}
+
+/// A call of the driver that took modelled time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The function, as `cuda.h` declares it.
+    pub name: &'static str,
+    /// The calling thread's name.
+    pub thread: String,
+    /// When it was called, in nanoseconds on the calling thread's clock.
+    pub start_ns: u64,
+    /// When it returned.
+    pub end_ns: u64,
+    /// The number of the stream that it submitted work to or waited for.
+    pub stream: Option<u64>,
+    /// The [`correlation`](Activity::correlation) of the first operation that it submitted.
+    pub operation: Option<u64>,
+}
+
+/// What a program has done since [`keep_log`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// What has ended, in the order of the ends.
+    pub activities: Vec<Activity>,
+    /// The host's calls that have returned, in the order of their returns.
+    pub calls: Vec<Call>,
+    /// Which operation waited for which other one through an event: the first had to end before the second began. By their
+    /// [`correlation`](Activity::correlation).
+    pub dependencies: Vec<(u64, u64)>,
+    /// The streams that are legacy default streams, each with the number of its context.
+    pub legacy_streams: BTreeMap<u64, u64>,
+    /// What kernels have done wrong, as [`last_fault`](crate::last_fault) has it.
+    pub faults: Vec<String>,
+    /// The calls that have not returned.
+    pub under_way: Vec<Call>,
+}
+
+impl Log {
+    const fn new() -> Self {
+        Self {
+            activities: Vec::new(),
+            calls: Vec::new(),
+            dependencies: Vec::new(),
+            legacy_streams: BTreeMap::new(),
+            faults: Vec::new(),
+            under_way: Vec::new(),
+        }
+    }
 }
 
 /// The kinds of operations that are recorded.
@@ -91,6 +147,16 @@ pub fn start() {
 /// What has ended since [`start`] or the last `take`, in the order of the ends. Recording goes on.
 pub fn take() -> Vec<Activity> {
     driver::take_activities()
+}
+
+/// Keeps a log of the program from now on. To be called before the first call of the driver.
+pub fn keep_log() {
+    log::keep();
+}
+
+/// The log so far. It does not wait for a call of the driver that is under way.
+pub fn log_so_far() -> Log {
+    log::so_far()
 }
 
 /// Where the simulator records.

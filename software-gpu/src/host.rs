@@ -73,3 +73,8 @@ pub fn writes_at(start: *const u8, bytes: usize, file: &str, line: u32) {
 pub fn threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R> {
     driver::host_threads(count, body)
 }
+
+/// The calling thread is none of the program's: a program has ended when only such threads are left.
+pub fn is_own_thread() {
+    driver::own_thread();
+}

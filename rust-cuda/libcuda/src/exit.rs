@@ -1,5 +1,6 @@
 //! The exit code of a program that knows nothing of the software GPU's checkers.
 
+use crate::timeline;
 use core::ffi::{c_int, c_void};
 use software_gpu::reports::{self, Mode};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +14,19 @@ unsafe extern "C" {
     fn _exit(code: c_int) -> !;
 }
 
-/// Whether the program's end is to be looked at.
+/// Whether reports decide the exit code.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Lets the process end with exit code 1 if there are reports by then and the mode is [`Mode::Fail`].
 pub(crate) fn fail_on_reports() {
-    if !WATCHED.swap(true, Ordering::Relaxed) {
+    WATCHED.store(true, Ordering::Relaxed);
+    register();
+}
+
+/// Looks at the end of the program.
+pub(crate) fn register() {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if !REGISTERED.swap(true, Ordering::Relaxed) {
         // SAFETY: the functions are called once, on the thread that ends the process, and take nothing.
         unsafe {
             #[cfg(not(target_os = "linux"))]
@@ -37,7 +45,9 @@ pub(crate) fn fail_on_reports() {
 static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
-    if WATCHED.load(Ordering::Relaxed) && has_failed() {
+    let failed = has_failed();
+    timeline::write();
+    if failed {
         // SAFETY: null flushes all streams of the C library, which would do so after this function; nothing runs after
         // `_exit`.
         unsafe {
@@ -50,14 +60,19 @@ extern "C" fn at_end() {
 /// `quick_exit` calls other handlers than `exit`, no destructors, and flushes nothing.
 #[cfg(target_os = "linux")]
 extern "C" fn at_quick_end() {
-    if has_failed() {
+    let failed = has_failed();
+    timeline::write();
+    if failed {
         // SAFETY: nothing runs after it.
         unsafe { _exit(1) }
     }
 }
 
-/// Checks what the program has left behind. Whether there are reports and the mode is [`Mode::Fail`].
+/// Checks what a program that knows nothing of reports has left behind. Whether there are any and the mode is [`Mode::Fail`].
 fn has_failed() -> bool {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return false;
+    }
     software_gpu::finish();
     let found = reports::all().len();
     if found == 0 || reports::mode() != Mode::Fail {

@@ -22,6 +22,7 @@
 //!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
 //! - `observe` shows a program's calls to an observer. Without an observer, a slot leads directly to the driver.
 //! - `annotations` takes what C programs say about their own accesses to host memory.
+//! - `timeline` writes a file of what the program did on the software GPU, when the environment asks for it.
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
 //! # As a shared library
@@ -49,6 +50,7 @@ mod selection;
 mod slots;
 pub mod software;
 pub mod symbols;
+mod timeline;
 mod unsupported;
 
 /// The folder of this crate's sources, which stand between a program and its driver: for tools that show where a call was

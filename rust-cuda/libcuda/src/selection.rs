@@ -4,6 +4,7 @@ use crate::exit;
 use crate::nvidia::{Nvidia, forwards_here};
 use crate::result::{CuResult, ERROR_INVALID_VALUE, ERROR_NO_DEVICE};
 use crate::software::{self, Misconfigured};
+use crate::timeline;
 use std::cell::Cell;
 use std::env::{self, VarError};
 use std::fmt;
@@ -219,6 +220,7 @@ fn choose(choice: Choice) -> Result<Selected, SelectError> {
         }
     };
     software::configure()?;
+    timeline::begin();
     software::fill_slots();
     Ok(Selected {
         choice,

@@ -49,6 +49,7 @@ pub(crate) use checkers::ordering::{host_accessed, host_acquired, name_stream};
 pub use devices::count::use_count;
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};
 pub use environment::{Misconfigured, configure};
+pub(crate) use host::ended::own_thread;
 pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
@@ -62,6 +63,11 @@ pub fn last_fault() -> Option<String> {
 /// Why the last module that could not be loaded was refused.
 pub fn last_refusal() -> Option<String> {
     simulation::simulator::lock().last_refusal.clone()
+}
+
+/// The calling thread's number.
+pub(crate) fn thread_serial() -> u64 {
+    host::threads::current::serial()
 }
 
 pub(crate) fn start_activities() {

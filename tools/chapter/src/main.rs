@@ -6,6 +6,7 @@ mod contents;
 mod demos;
 mod doctor;
 mod expectations;
+mod explain;
 mod folder;
 mod list;
 mod program;
@@ -39,6 +40,8 @@ enum Command {
     Demos(demos::Arguments),
     /// Show what this machine has, and how to install what is missing
     Doctor(doctor::Arguments),
+    /// Run any CUDA program on the software GPU, and explain its timeline
+    Explain(explain::Arguments),
     /// List the targets and their parts, and what each part needs
     List(list::Arguments),
     /// Write the results of a run as one HTML page and as Markdown
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Demos(arguments) => demos::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

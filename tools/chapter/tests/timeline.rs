@@ -156,6 +156,36 @@ fn as_many_gaps_are_listed_as_asked_for() {
 }
 
 #[test]
+fn a_stretch_of_a_timeline_is_shown_by_time_and_by_name() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("run.json"), json()).unwrap();
+    let first = |options: &[&str]| {
+        let text = printed(
+            &[&["run.json", "--part", "three-way"], options].concat(),
+            folder.path(),
+        );
+        text.lines().take(2).collect::<Vec<_>>().join("\n")
+    };
+    let late = first(&["--from", "35us", "--to", "75us"]);
+    assert!(
+        late.contains("three streams, from 20.0 µs on\n  4 operations"),
+        "{late}"
+    );
+    let around = first(&["--around", "host"]);
+    assert!(
+        around.contains("three streams, from 0 ns on\n  6 operations"),
+        "{around}"
+    );
+    let (code, _, error) = chapter(&["run.json", "--from", "2s"], folder.path());
+    assert!(
+        code == 2 && error.contains("--from 2000000000ns: no operation"),
+        "{error}"
+    );
+    let (code, _, error) = chapter(&["run.json", "--from", "2"], folder.path());
+    assert!(code == 2 && error.contains("\"2\" is no time"), "{error}");
+}
+
+#[test]
 fn an_export_of_nsight_systems_is_explained() {
     let folder = TempDir::new().unwrap();
     // Nothing hangs on the name.

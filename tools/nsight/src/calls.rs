@@ -26,6 +26,8 @@ pub struct RawCall {
 pub struct Calls {
     /// By process and correlation, which operations have too.
     by_correlation: BTreeMap<(u64, i64), RawCall>,
+    /// All of them.
+    pub all: Vec<RawCall>,
     /// Those that wait for a device, a stream, an event, or everything.
     pub waits: Vec<RawCall>,
     /// Those that launch a graph, with their correlation.
@@ -64,6 +66,7 @@ impl Calls {
     }
 
     fn add(&mut self, call: RawCall, correlation: Option<i64>) {
+        self.all.push(call.clone());
         if waits(&call.name) {
             self.waits.push(call.clone());
         }

@@ -140,7 +140,8 @@ impl Report {
             streams: kinds.collect(),
             operations: raws.iter().map(|raw| self.operation(raw, origin)).collect(),
             multiprocessors: device.and_then(|device| device.multiprocessors),
-            host_waits: self.host_waits(process, origin),
+            calls: self.own_calls(&self.calls.all, process, origin),
+            host_waits: self.own_calls(&self.calls.waits, process, origin),
             stream_waits,
         };
         Trace {
@@ -212,8 +213,8 @@ impl Report {
         calls
     }
 
-    fn host_waits(&self, process: u64, origin: i64) -> Vec<Call> {
-        let own = self.calls.waits.iter();
+    fn own_calls(&self, calls: &[RawCall], process: u64, origin: i64) -> Vec<Call> {
+        let own = calls.iter();
         own.filter(|call| call.process == process)
             .map(|call| shifted(call, origin))
             .collect()

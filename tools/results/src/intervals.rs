@@ -203,6 +203,9 @@ fn profile(spans: impl IntoIterator<Item = Span>) -> Vec<(Span, usize)> {
     steps
 }
 
+/// How the names of copies from or to host memory that is not page-locked begin, where that is known.
+pub const PAGEABLE: &str = "pageable ";
+
 /// One operation and when it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

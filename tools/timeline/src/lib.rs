@@ -14,6 +14,7 @@ pub mod overlap;
 pub mod svg;
 #[cfg(test)]
 mod testing;
+pub mod window;
 
 use chapter_results::intervals::{Engine, Recording};
 use chapter_results::units;

@@ -4,14 +4,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::errors::CudaError;
 use super::types::CUresult;
+use crate::activity::log;
+use crate::driver::host::threads::current;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
 /// becomes `CUDA_ERROR_UNKNOWN`.
 pub(in crate::driver) fn guarded(
-    name: &str,
+    name: &'static str,
     body: impl FnOnce() -> Result<(), CudaError>,
 ) -> CUresult {
-    match catch_unwind(AssertUnwindSafe(body)) {
+    let is_outermost = log::called(name);
+    let result = catch_unwind(AssertUnwindSafe(body));
+    if is_outermost {
+        log::returned(current::clock().as_nanos());
+    }
+    match result {
         Ok(result) => result.into(),
         Err(_) => defect(name),
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::device::Primary;
+use crate::activity::log;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
@@ -452,6 +453,10 @@ impl Simulator {
         });
         self.contexts.get_mut(context)?.legacy = legacy;
         self.ordering.context_created(context, legacy);
+        log::legacy_stream(
+            Table::<CUstream, Stream>::serial(legacy),
+            Table::<CUcontext, Context>::serial(context),
+        );
         Ok(context)
     }
 

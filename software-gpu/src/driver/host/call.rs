@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::costs::Cost;
 use super::idle;
 use super::threads::{Ordinal, current};
+use crate::activity::log;
 use crate::call_site::CallSite;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUstream};
@@ -66,6 +67,7 @@ impl Call {
             call.clock = call.clock.max(call.now);
             call.publish_clock();
             if !call.step(call.clock) {
+                log::began(call.clock.as_nanos());
                 return Ok(call);
             }
         }

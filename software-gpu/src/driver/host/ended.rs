@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 static OWN: Mutex<BTreeSet<OsString>> = Mutex::new(BTreeSet::new());
 
 /// The calling thread is the driver's own: a program has ended when only such threads are left.
-pub(in crate::driver) fn own_thread() {
+pub(crate) fn own_thread() {
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     own.extend(calling_thread());
 }

@@ -7,6 +7,7 @@ use std::thread;
 use super::attributes::LaunchAttributes;
 use super::cluster;
 use super::parameters;
+use crate::activity;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, CUstream};
@@ -355,6 +356,7 @@ impl Simulator {
         if !self.finishing {
             crate::say!("software GPU: {explanation}");
         }
+        activity::log::failed(&explanation);
         self.last_fault = Some(explanation);
         if let Some(Effect::Kernel(launch)) = self
             .operations

@@ -133,6 +133,10 @@ impl Simulator {
             call_site: self.call_site(),
             effect,
         };
+        if operation.effect.is_recorded() {
+            let stream = Table::<CUstream, Stream>::serial(stream);
+            activity::log::submitted(stream, operation.correlation);
+        }
         self.operations.insert(op, operation);
         idle::wakes();
         self.track_order(stream, op);
@@ -269,11 +273,14 @@ impl Simulator {
     }
 
     fn record_activity(&mut self, operation: &Operation, end: Time) {
-        let (kind, name, bytes) = match &operation.effect {
-            Effect::Kernel(launch) => (Kind::Kernel, launch.name(), 0),
-            Effect::Copy(copy) => (Kind::from(copy.kind), "", copy.bytes() as u64),
-            Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64),
-            Effect::HostFunction(_) => (Kind::HostFunction, "", 0),
+        let (kind, name, bytes, pageable) = match &operation.effect {
+            Effect::Kernel(launch) => (Kind::Kernel, launch.name(), 0, false),
+            Effect::Copy(copy) => {
+                let bytes = copy.bytes() as u64;
+                (Kind::from(copy.kind), "", bytes, copy.pageable)
+            }
+            Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64, false),
+            Effect::HostFunction(_) => (Kind::HostFunction, "", 0, false),
             Effect::Record(_)
             | Effect::Wait
             | Effect::WaitValue(_)
@@ -285,7 +292,7 @@ impl Simulator {
         };
         let context = self.contexts.get(operation.context);
         let device = context.map_or(0, |context| context.device);
-        self.activities.record(|| Activity {
+        let activity = || Activity {
             device,
             kind,
             name: if name.is_empty() {
@@ -297,8 +304,11 @@ impl Simulator {
             start_ns: operation.started.as_nanos(),
             end_ns: end.as_nanos(),
             bytes,
+            pageable,
             correlation: operation.correlation,
-        });
+        };
+        self.activities.record(activity);
+        activity::log::ended(activity);
     }
 
     /// Keeps the timeline's memory bounded in long runs.

@@ -196,6 +196,14 @@ impl Effect {
         }
     }
 
+    /// Whether it leaves an [`Activity`](crate::activity::Activity) behind.
+    pub(in crate::driver) fn is_recorded(&self) -> bool {
+        matches!(
+            self,
+            Self::Kernel(_) | Self::Copy(_) | Self::Set(_) | Self::HostFunction(_)
+        )
+    }
+
     /// What the timeline has to simulate.
     pub(in crate::driver) fn work(&self) -> Work {
         match self {

@@ -2,9 +2,11 @@
 
 use std::ffi::c_uint;
 
-use super::stream::NullStream;
+use super::stream::{NullStream, Stream};
+use crate::activity::log;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream, Out};
 use crate::driver::graph::EXTERNAL;
 use crate::driver::host::call::call;
@@ -201,6 +203,10 @@ impl Simulator {
         if let Some(operation) = self.operations.get(&op) {
             self.pools.event_recorded(event, operation.stream);
             self.ordering.recorded(event, operation.stream, op);
+            log::event_recorded(
+                Table::<CUevent, Event>::serial(event),
+                Table::<CUstream, Stream>::serial(operation.stream),
+            );
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::event::Event;
+use crate::activity::log;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
@@ -131,6 +133,7 @@ fn synchronize(null: NullStream, stream: CUstream) -> Result<(), CudaError> {
     call(Cost::Synchronize, |call| {
         let stream = call.stream(stream, null)?;
         let context = call.streams.get(stream)?.context;
+        log::named_stream(Table::<CUstream, Stream>::serial(stream));
         call.awaits_stream(stream)?;
         let operations = call.awaited(stream)?;
         call.ordering.stream_synchronized(stream);
@@ -181,6 +184,10 @@ fn wait_event(
         let recorded = call.events.get(event)?.incomplete();
         call.pools.event_waited(target, event);
         call.ordering.waited(target, event);
+        log::event_waited(
+            Table::<CUevent, Event>::serial(event),
+            Table::<CUstream, Stream>::serial(target),
+        );
         // In the legacy stream a wait is an action like any other, whether or not the event is complete: it comes after
         // the blocking streams' work, and that comes after it. With nothing left to wait for it takes no time.
         let is_recorded = call.events.get(event)?.is_recorded();

@@ -37,6 +37,27 @@ pub fn text(timeline: &Recorded, most: usize) -> String {
     sections.join("\n")
 }
 
+/// What to look at first: the first line of each finding, and the likely causes of idle time.
+pub fn summary(timeline: &Recorded) -> String {
+    let recording = &timeline.recording;
+    let analysis = analyse(recording, &timeline.facts);
+    let page = Page {
+        recording,
+        source: time_source(recording),
+    };
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let findings = recording.findings.iter();
+    let findings: Vec<String> = findings
+        .map(|own| format!("  - {}\n", first(&own.text)))
+        .collect();
+    let heading = match findings.len() {
+        0 => "Findings: none.\n".to_owned(),
+        number => format!("{}:\n", count(number, "finding")),
+    };
+    let idle = page.idle(&analysis, 0).unwrap_or_default();
+    format!("{heading}{}{idle}", findings.concat())
+}
+
 /// Where a recording's times come from.
 fn time_source(recording: &Recording) -> TimeSource {
     match recording.source {
@@ -218,7 +239,9 @@ impl Page<'_> {
 }
 
 fn cause(likely: &Likely) -> String {
-    let Likely { cause, evidence } = likely;
+    let Likely {
+        cause, evidence, ..
+    } = likely;
     if evidence.is_empty() {
         format!("likely cause: {cause}")
     } else {

@@ -1,8 +1,9 @@
 //! `timeline`: analyses and draws the timelines in a file of results.
 
 mod analysis;
-mod draw;
+pub mod draw;
 mod source;
+mod stretch;
 
 use anyhow::Result;
 use chapter_terminal::Exit;
@@ -27,7 +28,30 @@ pub struct Arguments {
     #[arg(long)]
     variant: Option<String>,
     #[command(flatten)]
+    stretch: stretch::Stretch,
+    #[command(flatten)]
     drawings: draw::Drawings,
+}
+
+/// Explains the timeline that a program has left in a file: what the checkers found, and where the device's time went; then the
+/// rest, with up to `gaps` gaps. Whether anything was found.
+///
+/// # Errors
+/// When the file cannot be read, or the drawings cannot be written.
+pub fn explain(file: &Path, gaps: usize, drawings: &draw::Drawings) -> Result<bool> {
+    drawings.check_places(&[file])?;
+    let contents = source::read(file)?;
+    let written = drawings.draw(&[&contents])?;
+    let mut found = false;
+    for timeline in &contents.timelines {
+        found |= !timeline.recording.findings.is_empty();
+        wrap::print(analysis::summary(timeline), 2);
+        wrap::print(analysis::text(timeline, gaps), 2);
+    }
+    for line in written {
+        wrap::print(line, 2);
+    }
+    Ok(found)
 }
 
 /// Shows it.
@@ -35,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     let read = |path: &Path| {
         let contents = source::read(path)?;
         let (part, variant) = (arguments.part.as_deref(), arguments.variant.as_deref());
-        anyhow::Ok(contents.only(part, variant)?)
+        anyhow::Ok(contents.only(part, variant)?.cut(&arguments.stretch)?)
     };
     let beside = arguments.drawings.beside.as_deref();
     let inputs: Vec<&Path> = iter::once(arguments.file.as_path()).chain(beside).collect();

@@ -1,18 +1,22 @@
 //! What a file holds: an example's `--json`, or an export of Nsight Systems. The content decides, not the name.
 
+use super::stretch::Stretch;
 use anyhow::Result;
 use chapter_nsight as nsight;
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_results::label::Label;
+use chapter_results::units;
 use chapter_terminal::UsageError;
 use chapter_timeline::analysis::facts::Facts;
 use chapter_timeline::figure::bound_us;
 use chapter_timeline::html;
+use chapter_timeline::window;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
 /// One timeline of a file.
 pub struct Recorded {
@@ -64,6 +68,37 @@ impl Contents {
             })?;
         }
         Ok(self)
+    }
+}
+
+impl Contents {
+    /// The stretch of each timeline that is asked for. Timelines without an operation there are left out.
+    ///
+    /// # Errors
+    /// When none is left, or no operation has the name.
+    pub fn cut(mut self, stretch: &Stretch) -> Result<Self, UsageError> {
+        if stretch.is_whole() {
+            return Ok(self);
+        }
+        let cut = |timeline: Recorded| {
+            let window = stretch.of(&timeline.recording)?;
+            let (recording, facts, origin) =
+                window::within(timeline.recording, timeline.facts, window);
+            let from = units::time(Duration::from_nanos(origin));
+            (!recording.intervals.is_empty()).then(|| Recorded {
+                title: format!("{}, from {from} on", timeline.title),
+                recording,
+                facts,
+                ..timeline
+            })
+        };
+        self.timelines = self.timelines.into_iter().filter_map(cut).collect();
+        match self.timelines.is_empty() {
+            false => Ok(self),
+            true => Err(UsageError(format!(
+                "{stretch}: no operation of the file runs there"
+            ))),
+        }
     }
 }
 

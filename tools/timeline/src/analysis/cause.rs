@@ -3,7 +3,8 @@
 use crate::analysis::facts::{Facts, StreamKind};
 use crate::analysis::host::HostWaits;
 use crate::analysis::serialised::HAND_OVER;
-use chapter_results::intervals::{Dependency, Engine, Interval, Recording};
+use crate::analysis::where_host::{Share, WhereHost};
+use chapter_results::intervals::{Dependency, Engine, Interval, Recording, Span};
 use chapter_results::units;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,6 +17,9 @@ pub const CONNECTIONS: usize = 8;
 /// [`HAND_OVER`].
 const NEXT_IN_STREAM: Duration = Duration::from_micros(10);
 
+/// Where the book says how graphs help.
+const GRAPHS: &str = "book/src/graphs.md";
+
 /// What held an operation up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
@@ -23,8 +27,18 @@ pub enum Cause {
     PageableCopy,
     /// The host waited for the device before it asked for the operation.
     HostWaited,
-    /// The host asked for the operation too late, for other reasons.
+    /// The host asked for the operation too late: it was outside of the driver.
     HostLate,
+    /// The host allocated memory, or made it page-locked.
+    Allocation,
+    /// The host loaded a module, or instantiated a graph.
+    Loading,
+    /// A call that enqueues work took much longer than that: a kernel's first launch loads its code.
+    SlowLaunch,
+    /// The host was in other calls of the driver.
+    OtherCalls,
+    /// The host needs longer to launch an operation than the device to run one.
+    Launches,
     /// The legacy default stream and streams that are not non-blocking wait for one another.
     LegacyStream,
     /// The stream waited for an event, and the trace does not say for which.
@@ -63,6 +77,11 @@ impl fmt::Display for Cause {
             Self::PageableCopy => "pageable copy",
             Self::HostWaited => "the host waited",
             Self::HostLate => "the host came late",
+            Self::Allocation => "allocation",
+            Self::Loading => "loading of code",
+            Self::SlowLaunch => "a slow launch",
+            Self::OtherCalls => "calls of the driver",
+            Self::Launches => "launches slower than the work",
             Self::LegacyStream => "legacy stream",
             Self::UnknownEvent => "an event",
             Self::FullMultiprocessors => "full multiprocessors",
@@ -84,6 +103,8 @@ pub struct Likely {
     pub cause: Cause,
     /// What speaks for it; empty when nothing is known.
     pub evidence: String,
+    /// Of a gap with several causes, how long each was at work, the longest first.
+    shares: Vec<(Cause, u64)>,
 }
 
 impl Likely {
@@ -91,6 +112,15 @@ impl Likely {
         Self {
             cause,
             evidence: evidence.into(),
+            shares: Vec::new(),
+        }
+    }
+
+    /// The causes of a gap of this length, each with its nanoseconds, the longest first.
+    pub fn shares(&self, nanoseconds: u64) -> Vec<(Cause, u64)> {
+        match self.shares.is_empty() {
+            true => vec![(self.cause, nanoseconds)],
+            false => self.shares.clone(),
         }
     }
 }
@@ -102,6 +132,9 @@ pub struct Causes<'a> {
     dependencies: BTreeSet<Dependency>,
     streams: usize,
     host: HostWaits<'a>,
+    where_host: WhereHost<'a>,
+    /// When host functions were launched that the recording does not show.
+    functions: Vec<i64>,
 }
 
 impl<'a> Causes<'a> {
@@ -113,6 +146,8 @@ impl<'a> Causes<'a> {
             dependencies: recording.dependencies.iter().copied().collect(),
             streams: recording.streams().len(),
             host: HostWaits::of(recording, facts),
+            where_host: WhereHost::of(recording, facts),
+            functions: unseen_functions(recording, facts),
         }
     }
 
@@ -130,9 +165,11 @@ impl<'a> Causes<'a> {
 
     /// Why the device was idle between the end of `before` and the start of `after`.
     pub fn of_gap(&self, before: usize, after: usize) -> Likely {
-        self.event(before, after)
-            .or_else(|| self.host(before, after))
+        self.where_host_was(before, after)
+            .or_else(|| self.event(before, after))
+            .or_else(|| self.pageable_before(before, after))
             .or_else(|| self.host_function(before, after))
+            .or_else(|| self.unseen_function(before, after))
             .or_else(|| self.same_stream(before, after))
             .or_else(|| self.graph(before, after))
             .or_else(|| self.legacy_stream(before, after))
@@ -176,6 +213,53 @@ impl<'a> Causes<'a> {
         })
     }
 
+    /// The gap divided by where the host was, if the operation behind it was not asked for in time.
+    fn where_host_was(&self, before: usize, after: usize) -> Option<Likely> {
+        let call = self.facts.call(after)?;
+        let gap = Span {
+            start: self.interval(before).span.end,
+            end: self
+                .interval(after)
+                .span
+                .start
+                .max(self.interval(before).span.end),
+        };
+        let shares = self.where_host.shares(gap, call, &self.host);
+        let cause = shares.first()?.cause;
+        let mut by_cause: Vec<(Cause, u64)> = Vec::new();
+        for share in &shares {
+            match by_cause.last_mut().filter(|last| last.0 == share.cause) {
+                Some(last) => last.1 += share.nanoseconds,
+                None => by_cause.push((share.cause, share.nanoseconds)),
+            }
+        }
+        Some(Likely {
+            shares: by_cause,
+            ..Likely::new(cause, evidence(&shares, cause, self.interval(before)))
+        })
+    }
+
+    /// When calls are not known.
+    fn pageable_before(&self, before: usize, after: usize) -> Option<Likely> {
+        match self.facts.call(after) {
+            Some(_) => None,
+            None => self.pageable_without_calls(before),
+        }
+    }
+
+    /// A host function that the trace does not show was launched between two operations of a stream.
+    fn unseen_function(&self, before: usize, after: usize) -> Option<Likely> {
+        let [first, second] = [before, after].map(|place| self.facts.call(place));
+        let (first, second) = (first?.end, second?.start);
+        let from = self.functions.partition_point(|&at| at < first);
+        let is_between = self.functions.get(from).is_some_and(|&at| at < second);
+        let one_stream = self.interval(before).stream == self.interval(after).stream;
+        (is_between && one_stream).then(|| {
+            let evidence = "one was launched between the two; the trace does not show when it ran";
+            Likely::new(Cause::HostFunction, evidence)
+        })
+    }
+
     /// The host asked for the second when the first had ended, and why.
     fn host(&self, first: usize, second: usize) -> Option<Likely> {
         let end = self.interval(first).span.end.cast_signed();
@@ -190,7 +274,11 @@ impl<'a> Causes<'a> {
             call.name,
             nanoseconds(call.start - end)
         );
-        let Some((waited, pageable)) = self.host.last(call, end) else {
+        // Of a wait that was over long before, the host was elsewhere since.
+        let last = self.host.last(call, end);
+        let last = last
+            .filter(|(waited, _)| call.start - waited.end <= waited.end - end.min(waited.start));
+        let Some((waited, pageable)) = last else {
             return Some(Likely::new(Cause::HostLate, late));
         };
         let kept = format!(
@@ -324,6 +412,43 @@ impl<'a> Causes<'a> {
         let [a, b] = [before, after].map(|place| self.interval(place).engine);
         (a == b && a != Engine::Kernel)
             .then(|| Likely::new(Cause::SameEngine, format!("one {a} runs at a time")))
+    }
+}
+
+/// When host functions were launched, if the recording shows none.
+fn unseen_functions(recording: &Recording, facts: &Facts) -> Vec<i64> {
+    let is_shown = |interval: &Interval| interval.engine == Engine::HostFunction;
+    if recording.intervals.iter().any(is_shown) {
+        return Vec::new();
+    }
+    let launches = facts.calls.iter().filter(|call| {
+        call.name.contains("LaunchHostFunc") || call.name.contains("StreamAddCallback")
+    });
+    let mut launches: Vec<i64> = launches.map(|call| call.start).collect();
+    launches.sort_unstable();
+    launches
+}
+
+/// The largest shares in words.
+fn evidence(shares: &[Share], cause: Cause, before: &Interval) -> String {
+    const MOST: usize = 3;
+    let time = |nanoseconds| units::time(Duration::from_nanos(nanoseconds));
+    let places = shares.iter().take(MOST);
+    let places: Vec<String> = places
+        .map(|share| format!("{} for {}", share.place, time(share.nanoseconds)))
+        .collect();
+    let places = format!("the host was {}", places.join(", "));
+    match cause {
+        Cause::Launches if !places.contains("GraphLaunch") => format!(
+            "{places}; what ran before took {}; one launch of a graph replaces many launches: {GRAPHS}",
+            time(before.span.nanoseconds())
+        ),
+        Cause::SlowLaunch => {
+            format!(
+                "{places}; the first launch of a kernel loads its code, unless CUDA_MODULE_LOADING is EAGER"
+            )
+        }
+        _ => places,
     }
 }
 

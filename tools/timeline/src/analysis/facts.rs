@@ -2,7 +2,7 @@
 //! causes can be told apart.
 
 use crate::analysis::occupancy::{Launch, Multiprocessors};
-use chapter_results::intervals::{Recording, Span, union};
+use chapter_results::intervals::{PAGEABLE, Recording, Span, union};
 use std::collections::BTreeMap;
 
 /// Where the host's side of a copy lies.
@@ -71,6 +71,8 @@ pub struct Facts {
     pub streams: BTreeMap<String, StreamKind>,
     /// What the device's multiprocessors hold.
     pub multiprocessors: Option<Multiprocessors>,
+    /// All calls of the host that are known.
+    pub calls: Vec<Call>,
     /// Calls in which the host waited: for a device, a stream or an event. In order of their starts.
     pub host_waits: Vec<Call>,
     /// Waits of streams whose event is not known; those whose event is known are [`Recording::dependencies`].
@@ -78,14 +80,40 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What a recording says without more: which of its streams is the legacy one.
+    /// What a recording says by itself: which of its streams is the legacy one, the host's calls, and which copies are pageable.
     pub fn of(recording: &Recording) -> Self {
         let legacy = recording.streams().into_iter().find(|&name| name == LEGACY);
         let streams = legacy.map(|name| (name.to_owned(), StreamKind::Legacy));
-        Self {
+        let mut threads: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut facts = Self {
             streams: streams.into_iter().collect(),
+            operations: vec![Operation::default(); recording.intervals.len()],
             ..Self::default()
+        };
+        for own in &recording.calls {
+            let next = threads.len() as u64;
+            let call = Call {
+                name: own.name.clone(),
+                thread: *threads.entry(&own.thread).or_insert(next),
+                start: own.span.start,
+                end: own.span.end,
+            };
+            if own.waits() {
+                facts.host_waits.push(call.clone());
+            }
+            if let Some(operation) = own
+                .interval
+                .and_then(|place| facts.operations.get_mut(place))
+            {
+                operation.call = Some(call.clone());
+            }
+            facts.calls.push(call);
         }
+        for (operation, interval) in facts.operations.iter_mut().zip(&recording.intervals) {
+            let is_pageable = interval.name.starts_with(PAGEABLE);
+            operation.memory = is_pageable.then_some(HostMemory::Pageable);
+        }
+        facts
     }
 
     /// What is known of an operation.

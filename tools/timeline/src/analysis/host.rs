@@ -58,6 +58,18 @@ impl<'a> HostWaits<'a> {
         (wait.end >= since).then_some((wait, pageable))
     }
 
+    /// Whether a call made a copy of pageable memory.
+    pub fn is_pageable(&self, call: &Call) -> bool {
+        let of_thread = self.by_thread.get(&call.thread);
+        let of_thread = of_thread.map_or(&[][..], Vec::as_slice);
+        let from = of_thread.partition_point(|(wait, _)| wait.end < call.end);
+        let same = of_thread[from..]
+            .iter()
+            .take_while(|(wait, _)| wait.end == call.end);
+        same.into_iter()
+            .any(|(wait, pageable)| pageable.is_some() && wait.start >= call.start)
+    }
+
     /// Whether an operation of the stream was enqueued within these times, the last excluded.
     pub fn called_between(&self, stream: &str, first: i64, last: i64) -> bool {
         let calls = self.calls.get(stream).map_or(&[][..], Vec::as_slice);
