@@ -4,15 +4,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::errors::CudaError;
 use super::types::CUresult;
+use crate::driver::reasons;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
-/// becomes `CUDA_ERROR_UNKNOWN`.
+/// becomes `CUDA_ERROR_UNKNOWN`. Why a call fails is said by [`reasons`].
 pub(in crate::driver) fn guarded(
-    name: &str,
+    name: &'static str,
     body: impl FnOnce() -> Result<(), CudaError>,
 ) -> CUresult {
+    reasons::begins(name);
     match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(result) => result.into(),
+        Ok(result) => {
+            if let Err(error) = result {
+                reasons::fails(error);
+            }
+            result.into()
+        }
         Err(_) => defect(name),
     }
 }

@@ -121,7 +121,7 @@ refuse! {
         cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
 }
 
-fn refused(name: &str, what: &str) -> CUresult {
+fn refused(name: &'static str, what: &str) -> CUresult {
     guarded(name, || {
         crate::say!("software GPU: {name}: {what} is not supported");
         Err(CudaError::NotSupported)
