@@ -4,7 +4,8 @@
 //! order, or memory was read that was never written. Faults that stop a kernel on a GPU too, such as an address out of
 //! bounds, are errors of the driver and do not depend on the switch.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt;
 use std::str::FromStr;
@@ -40,6 +41,8 @@ pub struct Report {
     /// The operations that the text is about, by their [`correlation`](crate::activity::Activity::correlation): none, one or
     /// two.
     pub operations: Vec<u64>,
+    /// The same of each pair that the text names under `also:`: what repairs this mistake orders them too.
+    pub also: Vec<Vec<u64>>,
 }
 
 impl fmt::Display for Report {
@@ -100,22 +103,49 @@ struct List {
     by_key: BTreeMap<(Kind, String), usize>,
     /// The same by what makes two findings one mistake.
     by_mistake: BTreeMap<(Kind, String), usize>,
+    /// The keys and mistakes of findings that a report names under `also:`.
+    also: BTreeSet<(Kind, String)>,
+}
+
+/// What a list does with a finding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Known,
+    /// The report with that place repairs it too, and did not name it yet.
+    Also(usize),
+    New,
 }
 
 impl List {
     /// Counts a finding with a known key; whether it is one.
     fn counts(&mut self, kind: Kind, key: &str) -> bool {
-        let place = self.by_key.get(&(kind, key.to_owned())).copied();
-        place.is_some_and(|place| self.count(place))
+        let key = (kind, key.to_owned());
+        let place = self.by_key.get(&key).copied();
+        place.is_some_and(|place| self.count(place)) || self.also.contains(&key)
     }
 
-    /// Counts a finding with a new key whose mistake is known; whether it is one.
-    fn joins(&mut self, kind: Kind, key: &str, mistake: &str) -> bool {
-        let Some(place) = self.by_mistake.get(&(kind, mistake.to_owned())).copied() else {
-            return false;
-        };
-        self.by_key.insert((kind, key.to_owned()), place);
-        self.count(place)
+    /// Takes a finding with a new key.
+    fn take(&mut self, finding: &Finding, mistake: &str) -> Verdict {
+        let (key, mistake) = (
+            (finding.kind, finding.key.clone()),
+            (finding.kind, mistake.to_owned()),
+        );
+        if let Some(place) = self.by_mistake.get(&mistake).copied() {
+            self.by_key.insert(key, place);
+            self.count(place);
+            return Verdict::Known;
+        }
+        let repaired = finding.repaired_by.as_ref();
+        let place = repaired.and_then(|by| self.by_key.get(by).copied());
+        let known = self.also.contains(&mistake);
+        if place.is_some() || known {
+            self.also.extend([key, mistake]);
+        }
+        match place {
+            _ if known => Verdict::Known,
+            Some(place) => Verdict::Also(place),
+            None => Verdict::New,
+        }
     }
 
     fn count(&mut self, place: usize) -> bool {
@@ -128,6 +158,15 @@ impl List {
         self.by_key.insert((report.kind, key.to_owned()), place);
         self.by_mistake.insert((report.kind, mistake), place);
         self.reports.push(report);
+    }
+
+    /// Names another pair in the report.
+    fn add_pair(&mut self, place: usize, line: &str, operations: &[u64]) {
+        if let Some(report) = self.reports.get_mut(place) {
+            report.text += "\n  ";
+            report.text += line;
+            report.also.push(operations.to_vec());
+        }
     }
 }
 
@@ -207,6 +246,11 @@ pub fn collect<R>(body: impl FnOnce() -> R) -> (R, Vec<Report>) {
     (result, reports)
 }
 
+/// Whether a [`collect`] is under way.
+pub(crate) fn are_collected() -> bool {
+    found().outer.is_some()
+}
+
 /// Begins to take note of what is found, besides: for recordings of a part of a program.
 pub fn start() {
     found().since = Some(List::default());
@@ -219,52 +263,105 @@ pub fn take() -> Vec<Report> {
     since.map_or_else(Vec::new, |list| list.reports)
 }
 
-/// Adds a finding about these operations. Those with the same `key` count as one; the first one's text is kept and printed.
-pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOnce() -> String) {
-    let mistake = key.clone();
-    add_mistake(kind, key, || mistake, operations, text);
+/// What a checker tells the list.
+pub(crate) struct Finding {
+    pub(crate) kind: Kind,
+    /// Findings with the same key count as one.
+    pub(crate) key: String,
+    pub(crate) operations: Vec<u64>,
+    /// The earlier finding whose repair repairs this one too.
+    pub(crate) repaired_by: Option<(Kind, String)>,
 }
 
-/// As [`add`], for findings whose cause takes long to find out: those with the same `mistake` count as one, too, and that
-/// is asked for each `key` once.
-pub(crate) fn add_mistake(
-    kind: Kind,
-    key: String,
-    mistake: impl FnOnce() -> String,
-    operations: Vec<u64>,
-    text: impl FnOnce() -> String,
-) {
+/// The words of a finding, which take long to find.
+pub(crate) trait Words {
+    /// Findings with the same mistake count as one too. Asked for once for each key.
+    fn mistake(&self) -> String;
+    /// The text of the report. The first finding's is kept and printed.
+    fn text(&self) -> String;
+    /// The finding in the report of the one that repairs it too.
+    fn also(&self) -> String;
+}
+
+/// Adds a finding about these operations. Those with the same `key` count as one; the first one's text is kept and printed.
+pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOnce() -> String) {
+    struct Plain<F>(String, Cell<Option<F>>);
+    impl<F: FnOnce() -> String> Words for Plain<F> {
+        fn mistake(&self) -> String {
+            self.0.clone()
+        }
+        fn text(&self) -> String {
+            self.1.take().map_or_else(String::new, |text| text())
+        }
+        fn also(&self) -> String {
+            String::new()
+        }
+    }
+    let words = Plain(key.clone(), Cell::new(Some(text)));
+    let finding = Finding {
+        kind,
+        key,
+        operations,
+        repaired_by: None,
+    };
+    add_finding(finding, &words);
+}
+
+/// As [`add`], for findings that are more than a text.
+pub(crate) fn add_finding(finding: Finding, words: &impl Words) {
     let mut found = found();
     if found.mode == Mode::Off {
         return;
     }
-    let known = found.list.counts(kind, &key);
+    let Finding { kind, key, .. } = &finding;
+    let known = found.list.counts(*kind, key);
     let since = found.since.as_mut();
-    let known_since = since.is_none_or(|list| list.counts(kind, &key));
+    let known_since = since.is_none_or(|list| list.counts(*kind, key));
     if known && known_since {
         return;
     }
-    let mistake = mistake();
-    let is_new = !known && !found.list.joins(kind, &key, &mistake);
-    let since = found.since.as_mut().filter(|_| !known_since);
-    let is_new_since = since.is_some_and(|list| !list.joins(kind, &key, &mistake));
-    if !is_new && !is_new_since {
+    let mistake = words.mistake();
+    let verdict = |list: &mut List, known| match known {
+        true => Verdict::Known,
+        false => list.take(&finding, &mistake),
+    };
+    let now = verdict(&mut found.list, known);
+    let since = found.since.as_mut();
+    let since = since.map_or(Verdict::Known, |list| verdict(list, known_since));
+    let is_printed = found.outer.is_none();
+    if [now, since]
+        .iter()
+        .any(|verdict| matches!(verdict, Verdict::Also(_)))
+    {
+        let line = format!("also:    {}", words.also());
+        if let Verdict::Also(place) = now {
+            if is_printed {
+                crate::say!("software GPU: {line}");
+            }
+            found.list.add_pair(place, &line, &finding.operations);
+        }
+        if let (Verdict::Also(place), Some(list)) = (since, &mut found.since) {
+            list.add_pair(place, &line, &finding.operations);
+        }
+    }
+    if now != Verdict::New && since != Verdict::New {
         return;
     }
     let report = Report {
-        kind,
-        text: text(),
+        kind: *kind,
+        text: words.text(),
         count: 1,
-        operations,
+        operations: finding.operations.clone(),
+        also: Vec::new(),
     };
-    if is_new {
-        if found.outer.is_none() {
+    if now == Verdict::New {
+        if is_printed {
             crate::say!("software GPU: {}", report.text);
         }
-        found.list.push(&key, mistake.clone(), report.clone());
+        found.list.push(key, mistake.clone(), report.clone());
     }
-    if let (true, Some(since)) = (is_new_since, &mut found.since) {
-        since.push(&key, mistake, report);
+    if let (Verdict::New, Some(list)) = (since, &mut found.since) {
+        list.push(key, mistake, report);
     }
 }
 
@@ -320,27 +417,58 @@ mod tests {
         assert_eq!(take(), []);
     }
 
+    struct Plain(&'static str);
+
+    impl Words for Plain {
+        fn mistake(&self) -> String {
+            self.0.to_owned()
+        }
+        fn text(&self) -> String {
+            "race".to_owned()
+        }
+        fn also(&self) -> String {
+            format!("the same edge orders {}", self.0)
+        }
+    }
+
+    fn find_mistake(key: &str, mistake: &'static str, repaired_by: Option<&str>) {
+        let finding = Finding {
+            kind: Kind::Race,
+            key: key.to_owned(),
+            operations: Vec::new(),
+            repaired_by: repaired_by.map(|key| (Kind::Race, key.to_owned())),
+        };
+        add_finding(finding, &Plain(mistake));
+    }
+
     #[test]
     fn findings_with_one_cause_are_one_report_that_says_how_many() {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = |key: &str, mistake: &str| {
-            let mistake = mistake.to_owned();
-            add_mistake(
-                Kind::Race,
-                key.to_owned(),
-                || mistake,
-                vec![],
-                || "race".to_owned(),
-            );
-        };
         let ((), found) = collect(|| {
             for key in ["a", "b", "a", "b"] {
-                find(key, "line 3");
+                find_mistake(key, "line 3", None);
             }
-            find("c", "line 4");
+            find_mistake("c", "line 4", None);
         });
         let texts: Vec<_> = found.iter().map(Report::to_string).collect();
         assert_eq!(texts, ["race\n  found:   4 times", "race"]);
+    }
+
+    #[test]
+    fn what_an_earlier_report_repairs_is_named_there_once() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let ((), found) = collect(|| {
+            find_mistake("a", "line 3", None);
+            find_mistake("b", "line 4", Some("a"));
+            find_mistake("b", "line 4", Some("a"));
+            find_mistake("c", "line 4", Some("a"));
+            find_mistake("b", "line 4", None);
+            find_mistake("d", "line 5", Some("unknown"));
+            find_mistake("a", "line 3", Some("d"));
+        });
+        let texts: Vec<_> = found.iter().map(Report::to_string).collect();
+        let first = "race\n  also:    the same edge orders line 4\n  found:   2 times";
+        assert_eq!(texts, [first, "race"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! | `graph` | graphs and stream capture |
 //! | `simulation` | the state of all devices, and the loop that moves it forward |
 //! | `checkers` | tells the checkers what happens, and turns their findings into reports |
+//! | `reasons` | why a call failed, in a sentence |
 //!
 //! A call of the driver takes this way: its entry point checks the pointers that it is given and lets no panic out
 //! (`c_abi`); `host::call` waits for the thread's turn and charges the call's cost; the module of its
@@ -38,6 +39,7 @@ mod host;
 mod launch;
 mod memory;
 mod modules;
+mod reasons;
 mod simulation;
 mod streams;
 
@@ -68,6 +70,12 @@ pub fn last_refusal() -> Option<String> {
 /// The calling thread's number.
 pub(crate) fn thread_serial() -> u64 {
     host::threads::current::serial()
+}
+
+/// Why the last call of this thread that failed did so, if that has a sentence: the call, its error code, what was wrong, and what
+/// to do.
+pub fn last_error() -> Option<String> {
+    reasons::last()
 }
 
 pub(crate) fn start_activities() {

@@ -41,6 +41,7 @@ mod pools;
 mod profiles;
 mod programs;
 mod properties;
+mod reasons;
 mod reductions;
 mod refusals;
 mod robustness;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::program::*;
-use software_gpu::order::Rule;
+use software_gpu::order::{Rule, StreamId, StreamKind};
 use software_gpu::reports::Kind;
 
 #[test]
@@ -375,4 +375,76 @@ fn what_is_unknown_is_ignored() {
     checker.accessed(operation, &writes(0..u64::MAX));
     checker.ended(operation);
     program.assert_silent();
+}
+
+/// The copy out comes after the kernel already: the edge from the copy in to the kernel orders it too.
+#[test]
+fn one_missing_event_asks_for_one_edge() {
+    let mut program = Program::new();
+    let out = StreamId(15);
+    let kind = StreamKind::NonBlocking;
+    program.checker.stream_created(HOST, out, CONTEXT, kind);
+    program.run(A, "copy in", &writes(BYTES));
+    program.run(B, "kernel", &writes(BYTES));
+    program.record(B, EVENT);
+    program.wait(out, EVENT);
+    program.run(out, "copy out", &reads(BYTES));
+    let found = program.checker.take_findings();
+    let [missing, implied] = &found[..] else {
+        panic!("two pairs, and not {found:?}");
+    };
+    assert_eq!(missing.repaired, None);
+    let repaired = implied.repaired.as_ref().expect("the first edge's");
+    assert_eq!((&repaired.key, repaired.with_others), (&missing.key, false));
+    assert_eq!(
+        implied.pair(),
+        "the same edge orders the copy in and the copy out"
+    );
+}
+
+/// Two edges are missing, and the first operation comes before the last one by both of them.
+#[test]
+fn a_path_of_missing_edges_orders_its_ends() {
+    let mut program = Program::new();
+    let out = StreamId(15);
+    let kind = StreamKind::NonBlocking;
+    program.checker.stream_created(HOST, out, CONTEXT, kind);
+    program.run(A, "copy in", &writes(BYTES));
+    program.run(B, "kernel", &writes(BYTES));
+    program.run(out, "copy out", &reads(BYTES));
+    let found = program.checker.take_findings();
+    let edges: Vec<_> = found.iter().map(|f| f.repaired.as_ref()).collect();
+    let [None, None, Some(by)] = edges[..] else {
+        panic!("two edges, and a path of both: {found:?}");
+    };
+    assert!(by.with_others);
+}
+
+/// A wait says nothing of what was submitted to the first stream after the record.
+#[test]
+fn an_edge_does_not_repair_what_comes_after_its_beginning() {
+    let mut program = Program::new();
+    let other = 0x2000..0x2100;
+    program.run(A, "first copy", &writes(BYTES));
+    program.run(B, "first kernel", &reads(BYTES));
+    program.run(A, "second copy", &writes(other.clone()));
+    program.run(B, "second kernel", &reads(other));
+    let found = program.checker.take_findings();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|finding| finding.repaired.is_none()));
+}
+
+/// Nor of what the second stream was given before the wait.
+#[test]
+fn an_edge_does_not_repair_what_comes_before_its_end() {
+    let mut program = Program::new();
+    let other = 0x2000..0x2100;
+    let early = program.submit(B, "first kernel");
+    program.run(A, "first copy", &writes(other.clone()));
+    program.run(A, "second copy", &writes(BYTES));
+    program.run(B, "second kernel", &reads(BYTES));
+    program.execute(early, &reads(other));
+    let found = program.checker.take_findings();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|finding| finding.repaired.is_none()));
 }

@@ -1,6 +1,7 @@
 //! Says in a report what is missing between two accesses.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::ids::ThreadId;
 use super::names::Names;
@@ -21,7 +22,7 @@ pub(super) struct Advice {
 /// One of two accesses, and what it does to the bytes: "reads", "writes", "updates atomically", "allocates" or "frees".
 #[derive(Clone, Copy)]
 pub(super) struct Access<'a> {
-    pub(super) site: &'a Site,
+    pub(super) site: &'a Arc<Site>,
     pub(super) verb: &'static str,
 }
 
@@ -107,6 +108,15 @@ pub(super) fn lack(earlier: Access<'_>, later: Access<'_>) -> String {
             format!("{second} may begin before {first} has ended")
         }
         _ => format!("nothing makes {second} wait for {first}"),
+    }
+}
+
+/// Which side [`order`] makes wait for which: the second for the first.
+pub(super) fn edge<'a>(earlier: Access<'a>, later: Access<'a>) -> (Access<'a>, Access<'a>) {
+    let called_first = later.site.called < earlier.site.called;
+    match (earlier.host(), later.host()) {
+        (Some(_), None) if called_first => (later, earlier),
+        _ => (earlier, later),
     }
 }
 

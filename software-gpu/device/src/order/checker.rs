@@ -7,13 +7,14 @@ use std::sync::Arc;
 use super::advice::{self, Access, Advice};
 use super::clock::Clock;
 use super::description::Description;
-use super::finding::{Finding, Owner, Party, Rule};
+use super::finding::{Finding, Owner, Party, Repaired, Rule};
 use super::happens_before::Order;
 use super::ids::{
     ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
 use super::memory::{Conflict, Death, How, Life, Memory, Outside};
 use super::owners::RegionId;
+use super::repairs::{Later, Repairs};
 use super::shadow::Accessor;
 use super::site::Site;
 use crate::Kind;
@@ -28,6 +29,9 @@ pub enum HostAccess {
     Write,
 }
 
+/// What runs now, and what it comes after.
+type Now<'a> = (&'a Arc<Site>, &'a Clock);
+
 /// Follows a program and finds what nothing orders. See the [module](super) for the rules.
 ///
 /// Calls come in the order in which the program makes them; [`accessed`](Self::accessed) comes when an operation is
@@ -38,6 +42,7 @@ pub struct Checker {
     order: Order,
     memory: Memory,
     findings: Vec<Finding>,
+    repairs: Repairs,
     executions: u64,
     /// Frees of which it is known when they run what they come after.
     open_frees: BTreeMap<OperationId, RegionId>,
@@ -60,6 +65,7 @@ impl Checker {
             order: Order::default(),
             memory: Memory::default(),
             findings: Vec::new(),
+            repairs: Repairs::default(),
             executions: 0,
             open_frees: BTreeMap::new(),
             room: ranges,
@@ -109,6 +115,16 @@ impl Checker {
     /// What reports call the stream from now on; an empty name takes the one that it had. The legacy default stream keeps its own.
     pub fn stream_named(&mut self, stream: StreamId, name: &str) {
         self.order.names.give(stream, name);
+    }
+
+    /// What reports call the stream.
+    pub fn name_of(&self, stream: StreamId) -> String {
+        self.order.names.of(stream)
+    }
+
+    /// The line of the program that made the newest allocation at this address, where symbols tell.
+    pub fn line_of_allocation(&self, address: u64) -> Option<String> {
+        self.memory.newest(address)?.description.line()
     }
 
     /// An operation of a stream. It comes after everything in the stream, everything that the thread has waited for, what
@@ -346,7 +362,7 @@ impl Checker {
             executed,
         };
         let (outside, conflicts) = self.memory.accessed(accesses, by);
-        self.found(site, outside, conflicts);
+        self.found((site, clock), outside, conflicts);
         self.tidy();
     }
 
@@ -371,7 +387,7 @@ impl Checker {
             HostAccess::Write => accesses.writes = range.into(),
         }
         let (outside, conflicts) = self.memory.accessed(&accesses, by);
-        self.found(&site, outside, conflicts);
+        self.found((&site, &clock), outside, conflicts);
         self.tidy();
     }
 
@@ -430,11 +446,12 @@ impl Checker {
     }
 
     fn died(&mut self, death: &Death, (outside, conflicts): (Option<Outside>, Vec<Conflict>)) {
+        let free = (&death.site, &death.clock);
         if let Some(outside) = outside {
-            self.outside(&death.site, "frees", outside);
+            self.outside(free, "frees", outside);
         }
         for conflict in conflicts {
-            self.conflict(Rule::FreedWithoutOrder, &death.site, "frees", conflict);
+            self.conflict(Rule::FreedWithoutOrder, free, "frees", conflict);
         }
     }
 
@@ -450,7 +467,7 @@ impl Checker {
         (self.memory.len(), chains, operations)
     }
 
-    fn found(&mut self, second: &Site, outside: Option<Outside>, conflicts: Vec<Conflict>) {
+    fn found(&mut self, second: Now<'_>, outside: Option<Outside>, conflicts: Vec<Conflict>) {
         for conflict in conflicts {
             self.conflict(Rule::Race, second, conflict.kinds.verb(), conflict);
         }
@@ -459,12 +476,18 @@ impl Checker {
         }
     }
 
-    fn conflict(&mut self, rule: Rule, second: &Site, verb: &'static str, conflict: Conflict) {
+    fn conflict(
+        &mut self,
+        rule: Rule,
+        (site, clock): Now<'_>,
+        verb: &'static str,
+        conflict: Conflict,
+    ) {
         let first = Access {
             site: &conflict.earlier.site,
             verb: conflict.earlier.kinds.verb(),
         };
-        let second = Access { site: second, verb };
+        let second = Access { site, verb };
         // What was called first is meant to come first, whichever happened to run first.
         let called_first = second.site.called < first.site.called;
         let reversed = rule == Rule::Race && called_first && !first.site.place.is_host();
@@ -473,42 +496,50 @@ impl Checker {
         } else {
             (first, second)
         };
-        let advice = self.advice(earlier, later, reversed);
-        let Conflict { bytes, life, .. } = &conflict;
+        let edge = advice::edge(earlier, later);
+        let lives = (conflict.life.clone(), None);
         self.add(
             rule,
             (first, second),
-            bytes.clone(),
-            (life.clone(), None),
-            advice,
+            conflict.bytes.clone(),
+            lives,
+            self.advice(earlier, later, reversed),
+            Some((edge, clock)),
         );
     }
 
-    fn outside(&mut self, second: &Site, verb: &'static str, outside: Outside) {
+    fn outside(&mut self, (site, clock): Now<'_>, verb: &'static str, outside: Outside) {
         let reused = outside.newer.is_some();
-        let (rule, site, does) = match outside.how {
+        let (rule, other, does) = match outside.how {
             How::BeforeBirth(birth) => (Rule::UsedBeforeAllocation, birth, "allocates"),
             How::AfterDeath(death) => (Rule::UsedAfterFree, death, "frees"),
             How::DeathUnordered(death) if reused => (Rule::Reused, death, "frees"),
             How::DeathUnordered(death) => (Rule::FreedWithoutOrder, death, "frees"),
         };
         let first = Access {
-            site: &site,
+            site: &other,
             verb: does,
         };
-        let second = Access { site: second, verb };
-        let advice = match rule {
-            Rule::UsedBeforeAllocation => self.advice(first, second, false),
-            Rule::UsedAfterFree => Advice {
-                lack: String::new(),
-                missing: format!("free the memory after {}", second.name()),
-                nearly: None,
-                reversed: false,
-            },
-            _ => self.advice(second, first, false),
+        let second = Access { site, verb };
+        let (advice, edge) = match rule {
+            Rule::UsedBeforeAllocation => {
+                (self.advice(first, second, false), Some((first, second)))
+            }
+            Rule::UsedAfterFree => {
+                let missing = format!("free the memory after {}", second.name());
+                let advice = Advice {
+                    lack: String::new(),
+                    missing,
+                    nearly: None,
+                    reversed: false,
+                };
+                (advice, None)
+            }
+            _ => (self.advice(second, first, false), Some((second, first))),
         };
         let lives = (Some(outside.life), outside.newer);
-        self.add(rule, (first, second), outside.bytes, lives, advice);
+        let edge = edge.map(|edge| (edge, clock));
+        self.add(rule, (first, second), outside.bytes, lives, advice, edge);
     }
 
     fn advice(&self, earlier: Access<'_>, later: Access<'_>, reversed: bool) -> Advice {
@@ -520,6 +551,7 @@ impl Checker {
         }
     }
 
+    /// `edge` is what the advice asks for, with the clock of the second side.
     fn add(
         &mut self,
         rule: Rule,
@@ -527,21 +559,26 @@ impl Checker {
         bytes: Range<u64>,
         (life, newer): (Option<Life>, Option<Life>),
         advice: Advice,
+        edge: Option<((Access<'_>, Access<'_>), &Clock)>,
     ) {
         let kind = match rule {
             Rule::Race => Kind::Race,
             _ => Kind::Lifetime,
         };
-        let names = &self.order.names;
-        let (first, second) = (Party::new(first, names), Party::new(second, names));
         let allocation = life.map(Owner::from);
         let of = allocation
             .as_ref()
             .map_or(0, |owner| owner.description.place());
+        let names = &self.order.names;
+        let parties = [first, second].map(|access| Party::new(access, names));
+        let [a, b] = parties.each_ref().map(Party::key);
+        let key = format!("{rule:?}: {a}; {b}; {of:x}");
+        let repaired = edge.and_then(|(edge, clock)| self.repair(edge, second, clock, kind, &key));
+        let [first, second] = parties;
         self.findings.push(Finding {
             kind,
             rule,
-            key: format!("{rule:?}: {}; {}; {of:x}", first.key(), second.key()),
+            key,
             first,
             second,
             reversed: advice.reversed,
@@ -551,7 +588,32 @@ impl Checker {
             lack: advice.lack,
             missing: advice.missing,
             nearly: advice.nearly,
+            repaired,
         });
+    }
+
+    /// The earlier finding that repairs this one too; without one, remembers the edge that this one asks for. `clock` is
+    /// what `now` comes after, which is one of its sides.
+    fn repair(
+        &mut self,
+        (earlier, later): (Access<'_>, Access<'_>),
+        now: Access<'_>,
+        clock: &Clock,
+        kind: Kind,
+        key: &str,
+    ) -> Option<Repaired> {
+        // A kernel that overlaps the one before it in its stream needs more than an event.
+        if earlier.site.place.is_before_in_stream(&later.site.place) {
+            return None;
+        }
+        let clock = Arc::ptr_eq(later.site, now.site).then_some(clock);
+        let site = later.site;
+        let repaired = self.repairs.covering(earlier.site, Later { site, clock });
+        if repaired.is_none() {
+            let (earlier, later) = (Arc::clone(earlier.site), Arc::clone(later.site));
+            self.repairs.add(earlier, later, kind, key.to_owned());
+        }
+        repaired
     }
 
     /// Drops history that has become useless, now and then: its cost is spread over the accesses that made it.

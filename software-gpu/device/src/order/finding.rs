@@ -39,6 +39,19 @@ pub struct Finding {
     pub missing: String,
     /// What the program does that looks like the missing order and is none, in words.
     pub nearly: Option<String>,
+    /// The earlier finding whose repair orders these two sides too.
+    pub repaired: Option<Repaired>,
+}
+
+/// A finding whose missing edge repairs another one as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repaired {
+    /// Its [kind](Finding::kind).
+    pub kind: Kind,
+    /// Its [key](Finding::key).
+    pub key: String,
+    /// The edges of other findings are needed besides.
+    pub with_others: bool,
 }
 
 /// Which rule was broken.
@@ -223,6 +236,22 @@ impl Finding {
             earlier.mistake(),
             later.mistake()
         )
+    }
+
+    /// Both sides in one line, for the report of the finding that [repairs](Self::repaired) this one too.
+    pub fn pair(&self) -> String {
+        let (earlier, later) = self.intended();
+        let side = |party: &Party| match party.description.line() {
+            Some(line) => format!("{} ({line})", party.name()),
+            None => party.name().into_owned(),
+        };
+        let edges = match self.repaired {
+            Some(Repaired {
+                with_others: true, ..
+            }) => "this edge and those of other reports order",
+            _ => "the same edge orders",
+        };
+        format!("{edges} {} and {}", side(earlier), side(later))
     }
 
     /// Both sides in the order in which the program means them.

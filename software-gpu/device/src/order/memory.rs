@@ -295,6 +295,11 @@ impl Memory {
         all
     }
 
+    /// The newest allocation at this address.
+    pub(super) fn newest(&self, address: u64) -> Option<&Life> {
+        self.life(self.owners.newest(address)?)
+    }
+
     fn life(&self, region: RegionId) -> Option<&Life> {
         self.regions.get(&region)?.life.as_ref()
     }

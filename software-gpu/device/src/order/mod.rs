@@ -49,7 +49,8 @@
 //! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks
 //! (`clock`, `happens_before`). What is known only when an operation runs comes later (`known`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
 //! allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict becomes a [`Finding`]
-//! that says what to add (`advice`) and what almost was the right thing (`notes`).
+//! that says what to add (`advice`) and what almost was the right thing (`notes`), or that what an earlier one asks for
+//! repairs this one too (`repairs`).
 
 mod advice;
 mod chains;
@@ -67,6 +68,7 @@ mod memory;
 mod names;
 mod notes;
 mod owners;
+mod repairs;
 mod shadow;
 mod site;
 mod visited;
@@ -74,6 +76,6 @@ mod visited;
 pub use checker::{Checker, HostAccess};
 pub use description::identity_of;
 pub use description::{Description, Locate, SourceLine};
-pub use finding::{Finding, Owner, Party, Rule};
+pub use finding::{Finding, Owner, Party, Repaired, Rule};
 pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId};
 pub use site::Place;

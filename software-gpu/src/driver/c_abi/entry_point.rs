@@ -6,20 +6,27 @@ use super::errors::CudaError;
 use super::types::CUresult;
 use crate::activity::log;
 use crate::driver::host::threads::current;
+use crate::driver::reasons;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
-/// becomes `CUDA_ERROR_UNKNOWN`.
+/// becomes `CUDA_ERROR_UNKNOWN`. Why a call fails is said by [`reasons`].
 pub(in crate::driver) fn guarded(
     name: &'static str,
     body: impl FnOnce() -> Result<(), CudaError>,
 ) -> CUresult {
     let is_outermost = log::called(name);
+    reasons::begins(name);
     let result = catch_unwind(AssertUnwindSafe(body));
     if is_outermost {
         log::returned(current::clock().as_nanos());
     }
     match result {
-        Ok(result) => result.into(),
+        Ok(result) => {
+            if let Err(error) = result {
+                reasons::fails(error);
+            }
+            result.into()
+        }
         Err(_) => defect(name),
     }
 }

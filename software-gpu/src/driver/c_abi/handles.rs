@@ -7,6 +7,7 @@ use super::types::{
     CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
     CUlinkState, CUmemoryPool, CUmodule, CUstream,
 };
+use crate::driver::reasons::Buried;
 
 /// A handle as a number. Numbers are given in rising order and never twice, so that a handle used after its object's
 /// end is an error and not another object; and they are the same in every run.
@@ -54,6 +55,7 @@ handles! {
 pub(in crate::driver) struct Table<H, T> {
     given: usize,
     objects: BTreeMap<H, T>,
+    destroyed: Buried<H>,
 }
 
 impl<H: Handle, T> Table<H, T> {
@@ -61,6 +63,7 @@ impl<H: Handle, T> Table<H, T> {
         Self {
             given: 0,
             objects: BTreeMap::new(),
+            destroyed: Buried::default(),
         }
     }
 
@@ -76,11 +79,14 @@ impl<H: Handle, T> Table<H, T> {
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` when there is none.
     pub(in crate::driver) fn get(&self, handle: H) -> Result<&T, CudaError> {
-        self.objects.get(&handle).ok_or(CudaError::InvalidHandle)
+        self.objects.get(&handle).ok_or_else(|| self.refuse(handle))
     }
 
     /// As [`get`](Self::get).
     pub(in crate::driver) fn get_mut(&mut self, handle: H) -> Result<&mut T, CudaError> {
+        if !self.objects.contains_key(&handle) {
+            return Err(self.refuse(handle));
+        }
         self.objects
             .get_mut(&handle)
             .ok_or(CudaError::InvalidHandle)
@@ -91,7 +97,20 @@ impl<H: Handle, T> Table<H, T> {
     /// # Errors
     /// As [`get`](Self::get).
     pub(in crate::driver) fn remove(&mut self, handle: H) -> Result<T, CudaError> {
-        self.objects.remove(&handle).ok_or(CudaError::InvalidHandle)
+        let removed = self.objects.remove(&handle);
+        if removed.is_some() {
+            self.destroyed.add(handle);
+        }
+        removed.ok_or_else(|| self.refuse(handle))
+    }
+
+    /// Why the handle names no object.
+    #[cold]
+    fn refuse(&self, handle: H) -> CudaError {
+        let number = handle.number();
+        let serial = Self::serial(handle);
+        let was_given = number >> 28 == H::KIND && (1..=self.given as u64).contains(&serial);
+        self.destroyed.refuse(handle, H::KIND, number, was_given)
     }
 
     /// Whether there is no object.

@@ -18,10 +18,10 @@ use crate::driver::streams::stream::Stream;
 use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
-    Checker, ContextId, Description, EventId, HostAccess, OperationId, SourceLine, StreamId,
-    StreamKind, ThreadId, ValueId, WaitId,
+    Checker, ContextId, Description, EventId, Finding, HostAccess, OperationId, SourceLine,
+    StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
-use crate::reports::{self, Mode};
+use crate::reports::{self, Mode, Words};
 use crate::timeline::OpId;
 
 /// The checker, if it is on.
@@ -73,6 +73,18 @@ impl Ordering {
 
     pub(in crate::driver) fn stream_named(&mut self, stream: CUstream, name: &str) {
         self.tell(|checker| checker.stream_named(stream.into(), name));
+    }
+
+    /// What reports call the stream.
+    pub(in crate::driver) fn name_of(&self, stream: CUstream) -> String {
+        let stream = StreamId::from(stream);
+        let name = self.0.as_ref().map(|checker| checker.name_of(stream));
+        name.unwrap_or_else(|| stream.to_string())
+    }
+
+    /// The line of the program that made the allocation at this address.
+    pub(in crate::driver) fn line_of_allocation(&self, address: u64) -> Option<String> {
+        self.0.as_ref()?.line_of_allocation(address)
     }
 
     pub(in crate::driver) fn stream_destroyed(&mut self, stream: CUstream) {
@@ -310,9 +322,28 @@ impl Ordering {
 fn report(checker: &mut Checker) {
     for finding in checker.take_findings() {
         let operations = finding.operations().map(|id| activity::correlation(id.0));
-        let (key, operations) = (finding.key.clone(), operations.collect());
-        let (mistake, text) = (|| finding.mistake(), || finding.to_string());
-        reports::add_mistake(finding.kind, key, mistake, operations, text);
+        let repaired = finding.repaired.as_ref();
+        let told = reports::Finding {
+            kind: finding.kind,
+            key: finding.key.clone(),
+            operations: operations.collect(),
+            repaired_by: repaired.map(|by| (by.kind, by.key.clone())),
+        };
+        reports::add_finding(told, &finding);
+    }
+}
+
+impl Words for Finding {
+    fn mistake(&self) -> String {
+        self.mistake()
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn also(&self) -> String {
+        self.pair()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::activity::log;
 use crate::call_site::CallSite;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUstream};
+use crate::driver::reasons::because;
 use crate::driver::simulation::engine::Step;
 use crate::driver::simulation::simulator::{Simulator, lock, progress};
 use crate::driver::streams::host_function;
@@ -80,7 +81,11 @@ impl Call {
     fn of_cost(cost: Cost) -> Result<Self, CudaError> {
         let mut call = Self::begin()?;
         if !call.initialized {
-            return Err(CudaError::NotInitialized);
+            return Err(because(
+                CudaError::NotInitialized,
+                "the driver was not initialised",
+                "call cuInit(0) first",
+            ));
         }
         call.spend(cost);
         Ok(call)
@@ -245,18 +250,25 @@ impl Call {
     /// left behind.
     pub(in crate::driver) fn context(&self) -> Result<CUcontext, CudaError> {
         let current = current::with_contexts(|stack| stack.last().copied());
-        let handle = current
-            .filter(|handle| !handle.is_null())
-            .ok_or(CudaError::InvalidContext)?;
+        let handle = current.filter(|handle| !handle.is_null()).ok_or_else(|| {
+            because(
+                CudaError::InvalidContext,
+                "no context is current to the calling thread",
+                "make one current in each thread that calls the driver (cuCtxSetCurrent)",
+            )
+        })?;
         self.usable(handle)
     }
 
     /// As [`context`](Self::context), for a context that an object belongs to.
     pub(in crate::driver) fn usable(&self, handle: CUcontext) -> Result<CUcontext, CudaError> {
-        let context = self
-            .contexts
-            .get(handle)
-            .map_err(|_| CudaError::ContextIsDestroyed)?;
+        let context = self.contexts.get(handle).map_err(|_| {
+            because(
+                CudaError::ContextIsDestroyed,
+                "the current context, or that of the object, was destroyed",
+                "destroy a context after the last use of its objects, and make another one current",
+            )
+        })?;
         context.fault.map_or(Ok(handle), Err)
     }
 

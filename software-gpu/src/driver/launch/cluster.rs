@@ -13,6 +13,7 @@ use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::modules::function::Function;
+use crate::driver::reasons::Limit;
 use crate::timeline::profile::Device;
 
 /// The most blocks of a cluster that every device with clusters supports, and the most of any device.
@@ -137,7 +138,7 @@ pub(in crate::driver) fn check_cooperative(
     let cluster: u32 = cluster.map_or(1, |extents| extents.iter().product());
     let room = u64::from(active_clusters(device, resident, cluster)) * u64::from(cluster);
     if blocks > room {
-        return Err(CudaError::CooperativeLaunchTooLarge);
+        return Err(Limit::Cooperative(blocks, room).refuse(function.kernel().name()));
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::driver::devices::cache::Misses;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::modules::function::{Function, max_threads};
+use crate::driver::reasons::Limit;
 use crate::driver::simulation::instruction_budget::instruction_budget;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
@@ -113,7 +114,7 @@ fn launch(
         let function = call.launched(function)?;
         let context = call.functions.get(function)?.context;
         if context != call.streams.get(target)?.context {
-            return Err(CudaError::InvalidHandle);
+            return Err(call.because_function_elsewhere(function, target));
         }
         attributes.check(call, target, context)?;
         // SAFETY: the caller passes arguments as the kernel declares them.
@@ -195,27 +196,34 @@ impl Shape {
                 .zip(limits)
                 .all(|(extent, limit)| (1..=limit).contains(extent))
         };
-        if !within(self.grid, device.max_grid_dim) || !within(self.block, device.max_block_dim) {
-            return Err(CudaError::InvalidValue);
-        }
         let kernel = function.kernel();
+        let refuse = |limit: Limit| Err(limit.refuse(kernel.name()));
+        if !within(self.grid, device.max_grid_dim) {
+            return refuse(Limit::Grid(self.grid, device.max_grid_dim));
+        }
+        if !within(self.block, device.max_block_dim) {
+            return refuse(Limit::Block(self.block, device.max_block_dim));
+        }
         let threads = self.threads();
         let bounds = u64::from(
             kernel
                 .max_threads_per_block()
                 .min(device.max_threads_per_block),
         );
-        let contradicts = kernel
-            .required_threads()
-            .is_some_and(|required| required != self.block);
-        if threads > bounds || contradicts {
-            return Err(CudaError::InvalidValue);
+        if let Some(required) = kernel.required_threads().filter(|r| *r != self.block) {
+            return refuse(Limit::Required(self.block, required));
         }
-        if threads > u64::from(max_threads(kernel, device)) {
-            return Err(CudaError::LaunchOutOfResources);
+        if threads > bounds {
+            return refuse(Limit::Threads(threads, bounds));
         }
-        if self.dynamic_shared_bytes > function.max_dynamic_shared(device) {
-            return Err(CudaError::InvalidValue);
+        let fit = max_threads(kernel, device);
+        if threads > u64::from(fit) {
+            let registers = kernel.registers_per_thread();
+            return refuse(Limit::Registers(threads, registers, fit));
+        }
+        let most = function.max_dynamic_shared(device);
+        if self.dynamic_shared_bytes > most {
+            return refuse(Limit::Shared(self.dynamic_shared_bytes, most));
         }
         Ok(())
     }

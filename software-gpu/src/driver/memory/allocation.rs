@@ -245,7 +245,8 @@ impl Simulator {
             return Err(CudaError::InvalidValue);
         }
         let device = self.contexts.get(context)?.device;
-        let address = self.memory.allocate(device, bytes, kind)?;
+        let address = self.memory.allocate(device, bytes, kind);
+        let address = address.map_err(|_| self.because_full(device, bytes))?;
         self.ordering.allocated(address, bytes, "device memory");
         let origin = Origin::Device;
         self.owned.insert(

@@ -11,6 +11,7 @@ use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream, Out};
 use crate::driver::graph::EXTERNAL;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
+use crate::driver::reasons::{because_not_reached, because_unrecorded, because_untimed};
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::{OpId, Time};
@@ -125,14 +126,14 @@ fn record(
         let target = call.stream(stream, null)?;
         let context = call.streams.get(target)?.context;
         if call.events.get(event)?.context != context {
-            return Err(CudaError::InvalidHandle);
+            return Err(call.because_elsewhere(event, target));
         }
         if call.is_capturing(target) {
             return call.capture_record(target, event, flags);
         }
         match flags {
             0 => {}
-            EXTERNAL => return Err(CudaError::IllegalState),
+            EXTERNAL => return Err(call.because_external(target)),
             _ => return Err(CudaError::InvalidValue),
         }
         let clock = call.clock();
@@ -149,12 +150,11 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
         let handles = [start, end];
         let (start, end) = (call.events.get(start)?, call.events.get(end)?);
         call.usable(start.context)?;
-        let timed = |event: &Event| event.is_timed() && event.record.is_some();
-        if !timed(start) || !timed(end) || start.context != end.context {
-            return Err(CudaError::InvalidHandle);
-        }
-        let (Some(start), Some(end)) = (start.reached(), end.reached()) else {
-            return Err(CudaError::NotReady);
+        let (start, end) = match (timed(handles[0], start)?, timed(handles[1], end)?) {
+            _ if start.context != end.context => return Err(call.because_apart(handles)),
+            (Some(start), Some(end)) => (start, end),
+            (_, None) => return Err(because_not_reached(handles[1])),
+            (None, _) => return Err(because_not_reached(handles[0])),
         };
         // Success says that both are complete, as a query does.
         for event in handles {
@@ -164,6 +164,15 @@ fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result<(), C
         let backward = start.since(end).as_millis();
         milliseconds.set((forward - backward) as f32)
     })
+}
+
+/// When the event was reached; refuses events that have no time.
+fn timed(handle: CUevent, event: &Event) -> Result<Option<Time>, CudaError> {
+    match (&event.record, event.is_timed()) {
+        (_, false) => Err(because_untimed(handle)),
+        (None, _) => Err(because_unrecorded(handle)),
+        (Some(record), true) => Ok(record.reached),
+    }
 }
 
 impl Event {
@@ -183,10 +192,6 @@ impl Event {
             .as_ref()
             .filter(|record| record.reached.is_none())
             .map(|record| record.op)
-    }
-
-    fn reached(&self) -> Option<Time> {
-        self.record.as_ref()?.reached
     }
 }
 

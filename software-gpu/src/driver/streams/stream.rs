@@ -178,7 +178,7 @@ fn wait_event(
             return call.capture_wait(target, event, flags);
         }
         if flags == EXTERNAL {
-            return Err(CudaError::IllegalState);
+            return Err(call.because_external(target));
         }
         call.no_implicit_capture(target)?;
         let recorded = call.events.get(event)?.incomplete();

@@ -197,7 +197,7 @@ impl Times {
     }
 }
 
-/// Whether each report names two operations that race, and for each pair that races there is a report about the later one.
+/// Whether each pair of a report is one that races, and for each pair that races a report names the later one.
 fn check_pairs(
     program: &[Step],
     racing: &BTreeSet<(usize, usize)>,
@@ -207,9 +207,12 @@ fn check_pairs(
     // What is reported once for all of them in a step.
     let class = |step: usize| (discriminant(&program[step]), program[step].stream());
     let mut reported = Vec::new();
-    for report in found {
-        let steps: Option<Vec<usize>> = report
-            .operations
+    let pairs = found.iter().flat_map(|report| {
+        let all = std::iter::once(&report.operations).chain(&report.also);
+        all.map(move |operations| (operations, report))
+    });
+    for (operations, report) in pairs {
+        let steps: Option<Vec<usize>> = operations
             .iter()
             .map(|operation| times.step(*operation))
             .collect();

@@ -2,7 +2,7 @@
 
 use std::ffi::c_uint;
 
-use super::sequence::{CapturingStream, Mode, Sequence};
+use super::sequence::{CaptureId, CapturingStream, Mode, Sequence};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUgraph, CUgraphNode, CUstream, Out};
@@ -11,6 +11,7 @@ use crate::driver::graph::params::EdgeData;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::host::threads::current;
+use crate::driver::reasons::Caller;
 use crate::driver::streams::stream::NullStream;
 
 /// `CUstreamCaptureStatus`.
@@ -57,15 +58,13 @@ fn begin(
     call(Cost::Other, |call| {
         let stream = call.stream(stream, null)?;
         let mode = Mode::from_number(mode)?;
-        if call.is_capturing(stream) {
-            return Err(CudaError::IllegalState);
+        if let Some((_, sequence)) = call.captures.of_stream(stream) {
+            return Err(call.because_capturing_already(&sequence.in_a_sentence()));
         }
         let context = call.streams.get(stream)?.context;
-        if !call.implicit_captures(stream)?.is_empty() {
-            return Err(CudaError::StreamCaptureImplicit);
-        }
+        call.implies_no_capture(stream)?;
         if stream == call.contexts.get(context)?.legacy {
-            return Err(CudaError::StreamCaptureUnsupported);
+            return Err(call.because_legacy());
         }
         let into_given = given.is_some();
         let (graph, dependencies) = match given {
@@ -83,8 +82,8 @@ fn begin(
             origin: stream,
             context,
             mode,
-            thread: current::serial(),
-            invalidated: false,
+            began: Caller::here(),
+            invalidated: None,
             abandoned: Vec::new(),
         };
         call.captures.sequences.insert(capture, sequence);
@@ -118,23 +117,14 @@ fn end(null: NullStream, stream: CUstream, graph: Out<CUgraph>) -> Result<(), Cu
     graph.set_if_wanted(CUgraph(0));
     call(Cost::Other, |call| {
         let stream = call.stream(stream, null)?;
-        let (capture, sequence) = call
-            .captures
-            .of_stream(stream)
-            .ok_or(CudaError::IllegalState)?;
-        if sequence.origin != stream {
-            return Err(call.spoil(stream, CudaError::StreamCaptureUnmatched));
-        }
-        let foreign = sequence.thread != current::serial() && sequence.mode != Mode::Relaxed;
-        let verdict = if foreign {
-            Err(CudaError::StreamCaptureWrongThread)
-        } else if sequence.invalidated {
-            Err(CudaError::StreamCaptureInvalidated)
-        } else if call.has_unjoined_work(capture)? {
-            Err(CudaError::StreamCaptureUnjoined)
-        } else {
-            Ok(())
+        let Some((capture, sequence)) = call.captures.of_stream(stream) else {
+            return Err(call.because_not_capturing(stream));
         };
+        if sequence.origin != stream {
+            let error = call.because_unmatched(stream, &sequence.in_a_sentence());
+            return Err(call.spoil(stream, error));
+        }
+        let verdict = call.may_end(capture, sequence);
         let ended = call.captures.end(capture).ok_or(CudaError::IllegalState)?;
         if verdict.is_ok() {
             graph.set_if_wanted(ended.graph);
@@ -155,18 +145,31 @@ fn is_capturing(null: NullStream, stream: CUstream, status: Out<c_uint>) -> Resu
 }
 
 impl Call {
+    /// Whether the calling thread may end the capture, and the capture gives a graph.
+    fn may_end(&self, capture: CaptureId, sequence: &Sequence) -> Result<(), CudaError> {
+        let foreign = sequence.began.thread != current::serial() && sequence.mode != Mode::Relaxed;
+        if foreign {
+            return Err(self.because_of_thread(&sequence.in_a_sentence()));
+        }
+        if let Some(by) = &sequence.invalidated {
+            return Err(self.because_invalidated(sequence.origin, by));
+        }
+        match &self.unjoined_work(capture)[..] {
+            [] => Ok(()),
+            left => Err(self.because_unjoined(sequence.origin, left)),
+        }
+    }
+
     /// `CUstreamCaptureStatus` of a stream.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy stream while a blocking stream is capturing; nothing is
     /// spoiled.
     pub(super) fn capture_status(&self, stream: CUstream) -> Result<c_uint, CudaError> {
-        if !self.implicit_captures(stream)?.is_empty() {
-            return Err(CudaError::StreamCaptureImplicit);
-        }
+        self.implies_no_capture(stream)?;
         Ok(match self.captures.of_stream(stream) {
             None => NONE,
-            Some((_, sequence)) if sequence.invalidated => INVALIDATED,
+            Some((_, sequence)) if sequence.invalidated.is_some() => INVALIDATED,
             Some(_) => ACTIVE,
         })
     }

@@ -54,18 +54,22 @@ impl Simulator {
         let Some(captured) = self.captures.events.get(&event) else {
             let recorded = self.events.get(event)?.is_recorded();
             return match recorded {
-                true => Err(self.spoil(stream, CudaError::StreamCaptureIsolation)),
+                true => {
+                    let error = self.because_of_isolation(stream, event);
+                    Err(self.spoil(stream, error))
+                }
                 false => Ok(()),
             };
         };
         let (capture, nodes) = (captured.capture, captured.nodes.clone());
         if !self.captures.live(capture) {
-            return Err(self.spoil(stream, CudaError::InvalidValue));
+            let error = self.because_captured(event, CudaError::InvalidValue);
+            return Err(self.spoil(stream, error));
         }
         let context = self.streams.get(stream)?.context;
         if stream == self.contexts.get(context)?.legacy {
             self.captures.invalidate(|id, _| id == capture);
-            return Err(CudaError::StreamCaptureImplicit);
+            return Err(self.because_legacy_joins(event));
         }
         match self.captures.streams.get_mut(&stream) {
             None => {
@@ -81,7 +85,7 @@ impl Simulator {
                 let other = state.capture;
                 self.captures
                     .invalidate(|id, _| id == capture || id == other);
-                Err(CudaError::StreamCaptureMerge)
+                Err(self.because_merged(stream))
             }
         }
     }

@@ -14,4 +14,4 @@ pub(in crate::driver) use calls::*;
 pub(in crate::driver) use events::EXTERNAL;
 pub(in crate::driver) use info::*;
 pub(in crate::driver) use prohibited::*;
-pub(in crate::driver) use sequence::Captures;
+pub(in crate::driver) use sequence::{Capture, Captures};

@@ -48,7 +48,7 @@ impl Mode {
 
 /// Whether a capture keeps the calling thread from unsafe calls.
 fn prohibits(sequence: &Sequence) -> bool {
-    let own = sequence.thread == current::serial() && sequence.mode != Mode::Relaxed;
+    let own = sequence.began.thread == current::serial() && sequence.mode != Mode::Relaxed;
     match MODE.get() {
         0 => own || sequence.mode == Mode::Global,
         1 => own,
@@ -62,11 +62,12 @@ impl Simulator {
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`: the captures that prohibit it are spoiled.
     pub(in crate::driver) fn unsafe_in_captures(&mut self) -> Result<(), CudaError> {
-        if !self.captures.sequences.values().any(prohibits) {
+        let Some(sequence) = self.captures.sequences.values().find(|s| prohibits(s)) else {
             return Ok(());
-        }
+        };
+        let error = self.because_of_capture(&sequence.in_a_sentence(), false);
         self.captures.invalidate(|_, sequence| prohibits(sequence));
-        Err(CudaError::StreamCaptureUnsupported)
+        Err(error)
     }
 
     /// For calls that wait for a whole context: no mode allows them during a capture, in whichever thread it began.
@@ -78,11 +79,12 @@ impl Simulator {
         context: CUcontext,
     ) -> Result<(), CudaError> {
         let concerned = |sequence: &Sequence| sequence.context == context;
-        if !self.captures.sequences.values().any(concerned) {
+        let Some(sequence) = self.captures.sequences.values().find(|s| concerned(s)) else {
             return Ok(());
-        }
+        };
+        let error = self.because_of_capture(&sequence.in_a_sentence(), true);
         self.captures.invalidate(|_, sequence| concerned(sequence));
-        Err(CudaError::StreamCaptureUnsupported)
+        Err(error)
     }
 
     /// For calls that wait for a stream or ask whether its work is over.
@@ -91,9 +93,10 @@ impl Simulator {
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream, and as
     /// [`unsafe_in_captures`](Self::unsafe_in_captures).
     pub(in crate::driver) fn awaits_stream(&mut self, stream: CUstream) -> Result<(), CudaError> {
-        if let Some((capture, _)) = self.captures.of_stream(stream) {
+        if let Some((capture, sequence)) = self.captures.of_stream(stream) {
+            let error = self.because_it_captures(stream, &sequence.in_a_sentence());
             self.captures.invalidate(|id, _| id == capture);
-            return Err(CudaError::StreamCaptureUnsupported);
+            return Err(error);
         }
         self.no_implicit_capture(stream)?;
         self.unsafe_in_captures()
@@ -120,8 +123,13 @@ impl Simulator {
     pub(in crate::driver) fn times_event(&self, event: CUevent) -> Result<(), CudaError> {
         match self.captures.events.get(&event) {
             None => Ok(()),
-            Some(captured) if self.captures.live(captured.capture) => Err(CudaError::CapturedEvent),
-            Some(_) => Err(CudaError::InvalidValue),
+            Some(captured) => Err(self.because_captured(
+                event,
+                match self.captures.live(captured.capture) {
+                    true => CudaError::CapturedEvent,
+                    false => CudaError::InvalidValue,
+                },
+            )),
         }
     }
 
@@ -137,8 +145,21 @@ impl Simulator {
         if captures.is_empty() {
             return Ok(());
         }
+        let error = self.implies_no_capture(stream);
         self.captures.invalidate(|id, _| captures.contains(&id));
-        Err(CudaError::StreamCaptureImplicit)
+        error
+    }
+
+    /// As [`no_implicit_capture`](Self::no_implicit_capture), and spoils nothing.
+    pub(super) fn implies_no_capture(&self, stream: CUstream) -> Result<(), CudaError> {
+        let captures = self.implicit_captures(stream)?;
+        if captures.is_empty() {
+            return Ok(());
+        }
+        let capturing = self.captures.streams.iter();
+        let concerned = capturing.filter(|(_, state)| captures.contains(&state.capture));
+        let streams: Vec<_> = concerned.map(|(stream, _)| *stream).collect();
+        Err(self.because_implicit(&streams))
     }
 
     /// The captures of blocking streams that the legacy stream would wait for, if `stream` is that one.

@@ -8,7 +8,7 @@ use crate::driver::c_abi::types::{
 };
 use crate::driver::graph::node::Action;
 use crate::driver::graph::params::EdgeData;
-use crate::driver::host::threads::ThreadSerial;
+use crate::driver::reasons::Caller;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
 
@@ -45,10 +45,10 @@ pub(super) struct Sequence {
     pub(super) origin: CUstream,
     pub(super) context: CUcontext,
     pub(super) mode: Mode,
-    /// The thread that began it.
-    pub(super) thread: ThreadSerial,
+    /// Who began it.
+    pub(super) began: Caller,
     /// A prohibited call has spoiled it.
-    pub(super) invalidated: bool,
+    pub(super) invalidated: Option<Caller>,
     /// What destroyed streams of the capture have left behind.
     pub(super) abandoned: Vec<CUgraphNode>,
 }
@@ -68,6 +68,27 @@ pub(super) struct CapturingStream {
 pub(super) struct CapturedEvent {
     pub(super) capture: CaptureId,
     pub(super) nodes: Vec<CUgraphNode>,
+}
+
+/// A capture in an error's sentence.
+pub(in crate::driver) struct Capture<'a> {
+    pub(in crate::driver) origin: CUstream,
+    pub(in crate::driver) began: &'a Caller,
+    pub(in crate::driver) mode: &'static str,
+}
+
+impl Sequence {
+    pub(super) fn in_a_sentence(&self) -> Capture<'_> {
+        Capture {
+            origin: self.origin,
+            began: &self.began,
+            mode: match self.mode {
+                Mode::Global => "global",
+                Mode::ThreadLocal => "thread-local",
+                Mode::Relaxed => "relaxed",
+            },
+        }
+    }
 }
 
 impl CapturingStream {
@@ -98,7 +119,7 @@ impl Captures {
     /// The capture that an event was recorded in, if it goes on and is valid.
     pub(super) fn live(&self, capture: CaptureId) -> bool {
         let sequence = self.sequences.get(&capture);
-        sequence.is_some_and(|sequence| !sequence.invalidated)
+        sequence.is_some_and(|sequence| sequence.invalidated.is_none())
     }
 
     /// The sequence of a capturing stream.
@@ -110,7 +131,7 @@ impl Captures {
     pub(super) fn invalidate(&mut self, spoiled: impl Fn(CaptureId, &Sequence) -> bool) {
         for (id, sequence) in &mut self.sequences {
             if spoiled(*id, sequence) {
-                sequence.invalidated = true;
+                sequence.invalidated.get_or_insert_with(Caller::here);
             }
         }
     }
@@ -166,10 +187,15 @@ impl Simulator {
 
     /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` for a stream whose capture was spoiled.
     pub(super) fn captured_validly(&self, stream: CUstream) -> Result<(), CudaError> {
-        match self.captures.of_stream(stream) {
-            Some((_, sequence)) if sequence.invalidated => Err(CudaError::StreamCaptureInvalidated),
-            _ => Ok(()),
-        }
+        let sequence = self
+            .captures
+            .of_stream(stream)
+            .map(|(_, sequence)| sequence);
+        let broken =
+            sequence.and_then(|sequence| Some((sequence.origin, sequence.invalidated.as_ref()?)));
+        broken.map_or(Ok(()), |(origin, by)| {
+            Err(self.because_invalidated(origin, by))
+        })
     }
 
     /// Spoils the capture of a stream and returns the error that says why; or that it was spoiled before.
@@ -177,8 +203,8 @@ impl Simulator {
         let Some((capture, sequence)) = self.captures.of_stream(stream) else {
             return error;
         };
-        if sequence.invalidated {
-            return CudaError::StreamCaptureInvalidated;
+        if let Some(by) = &sequence.invalidated {
+            return self.because_invalidated(sequence.origin, by);
         }
         self.captures.invalidate(|id, _| id == capture);
         error
@@ -193,7 +219,14 @@ impl Simulator {
         stream: CUstream,
     ) -> Result<(), CudaError> {
         if self.is_capturing(stream) {
-            return Err(self.spoil(stream, CudaError::StreamCaptureUnsupported));
+            let error = self.spoil(stream, CudaError::StreamCaptureUnsupported);
+            return Err(match error {
+                CudaError::StreamCaptureUnsupported => self.because_no_node_can(
+                    stream,
+                    "an executable graph cannot become a node of another graph",
+                ),
+                error => error,
+            });
         }
         Ok(())
     }
@@ -266,10 +299,11 @@ impl Simulator {
         }
     }
 
-    /// Whether something that other streams captured does not come before what `origin` has captured.
-    pub(super) fn has_unjoined_work(&self, capture: CaptureId) -> Result<bool, CudaError> {
+    /// The streams that have captured something that does not come before what `origin` has captured; `None` for those that
+    /// are destroyed.
+    pub(super) fn unjoined_work(&self, capture: CaptureId) -> Vec<Option<CUstream>> {
         let Some(sequence) = self.captures.sequences.get(&capture) else {
-            return Ok(false);
+            return Vec::new();
         };
         let mut joined = BTreeSet::new();
         let origin = self.captures.streams.get(&sequence.origin);
@@ -284,9 +318,10 @@ impl Simulator {
         let forked = self.captures.streams.iter();
         let forked = forked
             .filter(|(handle, state)| state.capture == capture && **handle != sequence.origin);
-        let mut left = forked
-            .flat_map(|(_, state)| &state.dependencies)
-            .chain(&sequence.abandoned);
-        Ok(left.any(|node| !joined.contains(node)))
+        let is_left = |nodes: &[CUgraphNode]| nodes.iter().any(|node| !joined.contains(node));
+        let left = forked.filter(|(_, state)| is_left(&state.dependencies));
+        let left = left.map(|(handle, _)| Some(*handle));
+        left.chain(is_left(&sequence.abandoned).then_some(None))
+            .collect()
     }
 }

@@ -1,0 +1,68 @@
+//! Launches that the device or the kernel cannot do.
+
+use super::because;
+use crate::driver::c_abi::errors::CudaError;
+
+/// What limits a launch.
+pub(in crate::driver) enum Limit {
+    /// The grid's extents.
+    Grid([u32; 3], [u32; 3]),
+    /// The block's extents.
+    Block([u32; 3], [u32; 3]),
+    /// The threads of a block.
+    Threads(u64, u64),
+    /// The kernel demands a block of these extents (`.reqntid`).
+    Required([u32; 3], [u32; 3]),
+    /// The registers of the threads of a block: threads, registers of a thread, and the most threads that fit.
+    Registers(u64, u32, u32),
+    /// Dynamic shared memory, and the most that the function may have.
+    Shared(u32, u32),
+    /// The blocks of a cooperative grid, and how many fit on the device at once.
+    Cooperative(u64, u64),
+}
+
+impl Limit {
+    /// The error of a launch of that kernel.
+    pub(in crate::driver) fn refuse(self, kernel: &str) -> CudaError {
+        let (error, what, remedy) = match self {
+            Self::Grid(grid, most) => (
+                CudaError::InvalidValue,
+                format!("a grid of {grid:?} blocks is outside of the device's limits, 1 to {most:?}"),
+                "launch at least one block in each dimension, and let each thread do more where there are too many".to_owned(),
+            ),
+            Self::Block(block, most) => (
+                CudaError::InvalidValue,
+                format!("a block of {block:?} threads is outside of the device's limits, 1 to {most:?}"),
+                "launch smaller blocks, and more of them".to_owned(),
+            ),
+            Self::Threads(threads, most) => (
+                CudaError::InvalidValue,
+                format!("the block has {threads} threads, and at most {most} are allowed by the device and the kernel's .maxntid"),
+                format!("launch blocks of at most {most} threads"),
+            ),
+            Self::Required(block, required) => (
+                CudaError::InvalidValue,
+                format!("the block is {block:?}, and the kernel was compiled for blocks of {required:?} (.reqntid)"),
+                format!("launch blocks of {required:?}"),
+            ),
+            Self::Registers(threads, each, most) => (
+                CudaError::LaunchOutOfResources,
+                format!("registers limit the launch: {threads} threads with {each} registers each do not fit on a multiprocessor"),
+                format!("launch blocks of at most {most} threads, or compile the kernel with fewer registers (__launch_bounds__)"),
+            ),
+            Self::Shared(bytes, most) => (
+                CudaError::InvalidValue,
+                format!("shared memory limits the launch: {bytes} dynamic bytes are asked for, and the function may have {most}"),
+                "ask for less, or raise the function's limit with \
+                 cuFuncSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), as far as the device allows"
+                    .to_owned(),
+            ),
+            Self::Cooperative(blocks, room) => (
+                CudaError::CooperativeLaunchTooLarge,
+                format!("a cooperative grid must fit on the device at once: it has {blocks} blocks, and {room} fit"),
+                format!("launch at most {room} blocks (cuOccupancyMaxActiveBlocksPerMultiprocessor), and let each do more"),
+            ),
+        };
+        because(error, format!("kernel `{kernel}`: {what}"), remedy)
+    }
+}
