@@ -4,6 +4,7 @@ use crate::answers;
 use crate::catalogue::{Kind, Lab};
 use crate::compiler::Compilers;
 use crate::process::{self, Done, Ended, Limits};
+use crate::record;
 use anyhow::{Context, Result};
 use chapter_results::lab::{HandedIn, LabRecord};
 use std::env;
@@ -60,6 +61,8 @@ pub struct Run {
     pub stderr: String,
     /// What the recorder wrote, if it came to that.
     pub record: Option<LabRecord>,
+    /// Why what the program left in the record's place is no record.
+    pub refused: Option<String>,
     /// On a GPU: records of more runs, without CUPTI. Times are those of the shortest run.
     pub without_cupti: Vec<LabRecord>,
     /// What the compiler warned of.
@@ -192,7 +195,11 @@ impl<'a> Place<'a> {
         warnings: String,
         ptx: Option<&Path>,
     ) -> Result<Attempt> {
-        let (done, record) = self.recorded(lab, self.command(lab, program, ptx))?;
+        let (done, read) = self.recorded(lab, self.command(lab, program, ptx))?;
+        let (record, refused) = match read.transpose() {
+            Ok(record) => (record, None),
+            Err(why) => (None, Some(why)),
+        };
         // The recorder's exit code for a device that is not there.
         if record.is_none() && done.ended == Ended::Exit(3) && self.device == Device::Nvidia {
             return Ok(Attempt::Lacks(done.stderr.trim().to_owned()));
@@ -206,6 +213,7 @@ impl<'a> Place<'a> {
         };
         Ok(Attempt::Ran(Box::new(Run {
             record,
+            refused,
             without_cupti,
             ended: done.ended,
             stdout: done.stdout,
@@ -228,7 +236,7 @@ impl<'a> Place<'a> {
             let mut command = self.command(lab, program, ptx);
             command.env("CUPTI", "off");
             let (_, record) = self.recorded(lab, command)?;
-            records.extend(record.filter(is_right));
+            records.extend(record.and_then(Result::ok).filter(is_right));
         }
         Ok(records)
     }
@@ -254,7 +262,7 @@ impl<'a> Place<'a> {
     }
 
     /// Runs a program to its end, and reads what the recorder wrote.
-    fn recorded(&self, lab: &Lab, mut command: Command) -> Result<(Done, Option<LabRecord>)> {
+    fn recorded(&self, lab: &Lab, mut command: Command) -> Result<(Done, Option<ReadRecord>)> {
         let record = self.folder.join(format!("{}.record.json", lab.name));
         let _ = fs::remove_file(&record);
         command.env("LAB_RECORD", &record);
@@ -265,16 +273,20 @@ impl<'a> Place<'a> {
     }
 
     /// The record, with paths as the student knows them.
-    fn read(&self, path: &Path) -> Option<LabRecord> {
-        let text = fs::read_to_string(path).ok()?;
-        let mut record: LabRecord = serde_json::from_str(&text).ok()?;
+    fn read(&self, path: &Path) -> Option<ReadRecord> {
         let here = format!("{}/", self.shown_from.display());
-        for report in &mut record.reports {
-            *report = report.replace(&here, "");
-        }
-        Some(record)
+        let read = record::read(path)?;
+        Some(read.map(|mut record| {
+            for report in &mut record.reports {
+                *report = report.replace(&here, "");
+            }
+            record
+        }))
     }
 }
+
+/// A record, or why it is none.
+type ReadRecord = Result<LabRecord, String>;
 
 fn is_right(record: &LabRecord) -> bool {
     record.result.as_ref().is_some_and(HandedIn::is_right)

@@ -1,6 +1,6 @@
 //! What common autograders read.
 
-use crate::commands::grade::{Grade, Graded};
+use crate::grading::{Grade, Graded};
 use crate::judge::Mark;
 use anyhow::Result;
 use serde_json::{Value, json};

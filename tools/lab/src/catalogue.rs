@@ -103,6 +103,9 @@ pub struct Criterion {
     pub points: u32,
     /// What is checked.
     pub check: Check,
+    /// What is checked besides, when that holds.
+    #[serde(default)]
+    pub also: Vec<Check>,
     /// What a student learns when it is not met.
     pub teaches: String,
 }
@@ -150,6 +153,25 @@ pub enum Check {
         #[serde(default = "no_limit")]
         at_most: u64,
     },
+    /// How often the host waits, by whichever call: one that synchronises, a blocking copy, `cuMemFree`, or a question whether something
+    /// is over.
+    HostWaits {
+        /// The fewest.
+        #[serde(default)]
+        at_least: u64,
+        /// The most.
+        at_most: u64,
+        /// Calls that do not count.
+        #[serde(default)]
+        but: Vec<String>,
+    },
+    /// Memory allocated in stream order is freed in stream order, and no more is held at once.
+    Allocations {
+        /// The most allocations at once.
+        at_once: u64,
+    },
+    /// The work is divided among streams as in the goal, and handed over by events as there.
+    Structure,
     /// The calls that enqueue copies return before the copies have ended.
     CopiesReturnEarly {
         /// The direction.

@@ -215,6 +215,15 @@ impl Compiler {
         }
     }
 
+    /// What tells these libraries from others: names, lengths and times of their files.
+    pub fn identity(&self) -> impl Iterator<Item = String> + '_ {
+        self.libraries.iter().map(|file| {
+            let metadata = fs::metadata(file).ok();
+            let metadata = metadata.map(|own| (own.len(), own.modified().ok()));
+            format!("{} {metadata:?}", file.display())
+        })
+    }
+
     /// The same with copies of the libraries in a folder: whoever builds them anew meanwhile does not disturb a long grading.
     ///
     /// # Errors
@@ -235,6 +244,17 @@ impl Compiler {
         self.searched
             .insert(format!("dependency={}", folder.display()));
         Ok(self)
+    }
+
+    /// What the compiler reads besides the file: its own files, and the libraries.
+    fn reads(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let folders = self.searched.iter();
+        let folders = folders.map(|path| path.split_once('=').map_or(&**path, |(_, path)| path));
+        let own = process::toolchain(Path::new(&self.rustc));
+        let files = self.externs.values().cloned();
+        own.into_iter()
+            .chain(files)
+            .chain(folders.map(PathBuf::from))
     }
 
     /// Compiles a file to a program. Returns what the compiler says: as an error when there is no program.
@@ -269,7 +289,8 @@ impl Compiler {
                 .arg("--extern")
                 .arg(format!("{name}={}", file.display()));
         }
-        let done = process::run(command, limits).context("cannot start rustc")?;
+        let limits = limits.reading(self.reads());
+        let done = process::run(command, &limits).context("cannot start rustc")?;
         Ok(match done.ended {
             Ended::Exit(0) => Ok(done.stderr),
             Ended::Exit(_) => Err(done.stderr),

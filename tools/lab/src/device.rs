@@ -140,6 +140,15 @@ impl DeviceCompiler {
         }
     }
 
+    /// What the compiler reads besides the file: its own files, and the libraries.
+    fn reads(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let own = process::toolchain(&self.rustc);
+        let files = self.externs.iter().map(|(_, file)| file.clone());
+        own.into_iter()
+            .chain(files)
+            .chain(self.searched.iter().cloned())
+    }
+
     /// Compiles a file to PTX. Returns what the compiler says: as an error when there is no PTX.
     ///
     /// # Errors
@@ -187,7 +196,8 @@ impl DeviceCompiler {
                 .arg("--extern")
                 .arg(format!("{name}={}", file.display()));
         }
-        let done = process::run(command, limits).context("cannot start the device compiler")?;
+        let limits = limits.reading(self.reads());
+        let done = process::run(command, &limits).context("cannot start the device compiler")?;
         Ok(match done.ended {
             Ended::Exit(0) => Ok(done.stderr),
             Ended::Exit(_) => Err(done.stderr),

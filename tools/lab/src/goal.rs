@@ -52,6 +52,15 @@ impl Work {
         work
     }
 
+    /// Whether something of what is wanted was not done at all, or less of it.
+    pub fn is_less_than(&self, wanted: &Self) -> bool {
+        let ran = |kernel: &String| self.launches.contains_key(kernel);
+        self.bytes_in < wanted.bytes_in
+            || self.bytes_out < wanted.bytes_out
+            || self.threads < wanted.threads
+            || !wanted.launches.keys().all(ran)
+    }
+
     /// How it differs from what is wanted, in words; `None` when it does not.
     pub fn difference(&self, wanted: &Self) -> Option<String> {
         let mut words = Vec::new();

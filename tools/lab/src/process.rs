@@ -17,31 +17,52 @@ use crate::confine;
 pub struct Limits {
     /// From its start to its end.
     pub time: Duration,
-    /// Address space in bytes, if it is limited.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only Linux limits it")
-    )]
-    pub memory: Option<u64>,
-    /// Where it may write, if it is confined: there and nowhere else; and it may not use the network.
-    pub folder: Option<PathBuf>,
-    /// Whether a confined process may start others, as compilers do.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only Linux confines")
-    )]
-    pub may_fork: bool,
+    /// What holds besides, unless it is trusted.
+    pub confinement: Option<Confinement>,
+}
+
+/// What a process may do that is not trusted. It has no network, no terminal, and reaches no other process.
+#[derive(Clone, Debug)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux confines")
+)]
+pub struct Confinement {
+    /// Where it may write: there and nowhere else.
+    pub folder: PathBuf,
+    /// What it may read besides that folder and the system's libraries.
+    pub readable: Vec<PathBuf>,
+    /// Address space in bytes.
+    pub memory: u64,
+    /// What it is.
+    pub role: Role,
+}
+
+/// What a confined process is, which decides about its system calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A program that is graded: it starts no process.
+    Program,
+    /// A compiler: it starts a linker, and removes its own files.
+    Compiler,
 }
 
 impl Limits {
-    /// Of a program that is trusted: it may not take longer.
+    /// Of a process that is trusted: it may not take longer.
     pub fn time(time: Duration) -> Self {
         Self {
             time,
-            memory: None,
-            folder: None,
-            may_fork: true,
+            confinement: None,
         }
+    }
+
+    /// The same for a process that may also read these files and folders.
+    pub fn reading(&self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let mut limits = self.clone();
+        if let Some(confinement) = &mut limits.confinement {
+            confinement.readable.extend(paths);
+        }
+        limits
     }
 }
 
@@ -55,7 +76,7 @@ pub enum Ended {
     Signal(i32),
     /// It took too long, and was ended.
     TimedOut(Duration),
-    /// It filled its folder with more than [`FOLDER_BYTES`], and was ended.
+    /// It filled its folder with more than [`FOLDER_BYTES`] or [`FOLDER_ENTRIES`], and was ended.
     FilledFolder,
 }
 
@@ -71,7 +92,7 @@ impl fmt::Display for Ended {
             ),
             Self::FilledFolder => write!(
                 f,
-                "wrote more than {} MiB into its folder and was stopped",
+                "wrote more than {} MiB or {FOLDER_ENTRIES} files into its folder and was stopped",
                 FOLDER_BYTES >> 20
             ),
         }
@@ -106,10 +127,14 @@ pub struct Done {
 /// The most that the files in a confined process's folder may hold, all together.
 const FOLDER_BYTES: u64 = 1 << 30;
 
+/// The most files that it may have there.
+const FOLDER_ENTRIES: u64 = 10_000;
+
 /// Bytes that are kept of what a process writes.
 const MOST: usize = 64 << 10;
 
-/// Runs a command to its end, or to that of its time. It gets a process group of its own, none of which is left behind.
+/// Runs a command to its end, or to that of its time. It gets a process group of its own, none of which is left behind, in a session
+/// of its own, which has no terminal that it could type into.
 ///
 /// # Errors
 /// It cannot be started.
@@ -119,12 +144,12 @@ pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    if let Some(folder) = &limits.folder {
-        private_environment(&mut command, folder);
+    own_session(&mut command);
+    if let Some(confinement) = &limits.confinement {
+        private_environment(&mut command, &confinement.folder);
+        #[cfg(target_os = "linux")]
+        confine::confine(&mut command, confinement, limits.time)?;
     }
-    #[cfg(target_os = "linux")]
-    confine::confine(&mut command, limits)?;
     let mut child = command.spawn()?;
     let stdout = drained(child.stdout.take());
     let stderr = drained(child.stderr.take());
@@ -135,6 +160,24 @@ pub fn run(mut command: Command, limits: &Limits) -> Result<Done> {
         stdout: text(stdout),
         stderr: text(stderr),
     })
+}
+
+/// The folder of the toolchain that a compiler belongs to, if its path says so: `TOOLCHAIN/bin/rustc`.
+pub fn toolchain(compiler: &Path) -> Option<PathBuf> {
+    Some(compiler.parent()?.parent()?.to_owned()).filter(|folder| folder.is_absolute())
+}
+
+#[cfg(unix)]
+fn own_session(command: &mut Command) {
+    let before_exec = || -> std::io::Result<()> {
+        // SAFETY: the call takes nothing.
+        match unsafe { libc::setsid() } {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
+    // SAFETY: the closure makes one system call.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, before_exec) };
 }
 
 /// Takes everything from the environment that a confined process need not know: what it was given itself stays.
@@ -156,7 +199,8 @@ fn private_environment(command: &mut Command, folder: &Path) {
 fn wait(child: &mut Child, limits: &Limits) -> Result<Ended> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
-    let is_full = |folder: &Path| bytes_in(folder, FOLDERS_DEEP) > FOLDER_BYTES;
+    let confinement = limits.confinement.as_ref();
+    let is_full = || confinement.is_some_and(|confinement| is_full(&confinement.folder));
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(ended(status));
@@ -164,8 +208,7 @@ fn wait(child: &mut Child, limits: &Limits) -> Result<Ended> {
         let too_much = if start.elapsed() >= limits.time {
             Some(Ended::TimedOut(limits.time))
         } else {
-            let is_full = limits.folder.as_deref().is_some_and(is_full);
-            is_full.then_some(Ended::FilledFolder)
+            is_full().then_some(Ended::FilledFolder)
         };
         if let Some(ended) = too_much {
             end_group(child);
@@ -178,18 +221,40 @@ fn wait(child: &mut Child, limits: &Limits) -> Result<Ended> {
     }
 }
 
-/// How deep the files in a process's folder are counted.
+/// Whether a folder holds more than it may. A program makes no folders within its own, and removes nothing; a compiler does, and its
+/// folders are a few deep.
+fn is_full(folder: &Path) -> bool {
+    let mut left = Room {
+        bytes: FOLDER_BYTES,
+        entries: FOLDER_ENTRIES,
+    };
+    left.take(folder, FOLDERS_DEEP).is_none()
+}
+
+/// How deep folders are looked into. Compilers use two levels.
 const FOLDERS_DEEP: usize = 8;
 
-/// The bytes of a folder's files. What disappears meanwhile does not count.
-fn bytes_in(folder: &Path, depth: usize) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let bytes = entries.map(|entry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() && depth > 0 => bytes_in(&entry.path(), depth - 1),
-        Ok(metadata) if metadata.is_file() => metadata.len(),
-        _ => 0,
-    });
-    bytes.sum()
+/// What a folder may hold besides what has been counted.
+struct Room {
+    bytes: u64,
+    entries: u64,
+}
+
+impl Room {
+    /// Counts a folder's files; `None` when they are too much. What disappears meanwhile does not count.
+    fn take(&mut self, folder: &Path, depth: usize) -> Option<()> {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            self.entries = self.entries.checked_sub(1)?;
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => {
+                    self.take(&entry.path(), depth.checked_sub(1)?)?;
+                }
+                Ok(metadata) => self.bytes = self.bytes.checked_sub(metadata.len())?,
+                Err(_) => {}
+            }
+        }
+        Some(())
+    }
 }
 
 /// Ends what is left of the process's group: the processes that it started.

@@ -1,7 +1,7 @@
 //! The class's results as a table and as a page.
 
 use crate::catalogue::Lab;
-use crate::commands::grade::{Grade, Graded};
+use crate::grading::{Grade, Graded};
 use crate::judge::Mark;
 use maud::{DOCTYPE, PreEscaped, html};
 use std::fmt::Write as _;
@@ -36,8 +36,27 @@ pub fn csv(labs: &[&Lab], grades: &[Grade]) -> String {
     text
 }
 
+/// A line per student, as the gradebooks of Canvas and Moodle import it: the student, the sum, and the points of each lab.
+pub fn gradebook(labs: &[&Lab], grades: &[Grade]) -> String {
+    let names = labs.iter().map(|lab| lab.name.as_str());
+    let mut text = ["student", "total"]
+        .into_iter()
+        .chain(names)
+        .collect::<Vec<_>>()
+        .join(",");
+    text.push('\n');
+    for grade in grades {
+        let _ = write!(text, "{},{}", field(&grade.student), grade.points);
+        for graded in &grade.labs {
+            let _ = write!(text, ",{}", graded.verdict.points());
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// A field of a CSV file. What a spreadsheet would take for a formula becomes text.
-fn field(text: &str) -> String {
+pub fn field(text: &str) -> String {
     let safe = match text.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
         _ => text.to_owned(),

@@ -11,15 +11,22 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
-use submissions::{HOSTILE, root};
+use submissions::root;
 
 /// One student: the file of one lab, and what is declared of it.
 struct Student {
     name: String,
     file: String,
     text: String,
-    /// The criteria that it misses; of a hostile program only that it reaches one point.
-    missed: Option<BTreeSet<String>>,
+    found: Found,
+}
+
+/// What is declared of a submission.
+enum Found {
+    /// The criteria that a wrong solution misses.
+    Missed(BTreeSet<String>),
+    /// The points that a hostile program reaches.
+    Points(u64),
 }
 
 fn read(path: &str) -> String {
@@ -44,18 +51,20 @@ fn mistaken() -> Vec<Student> {
             name: format!("{lab} {}", text(&mistake["name"])),
             file,
             text: solution,
-            missed: Some(list(&mistake["missed"]).iter().map(text).collect()),
+            found: Found::Missed(list(&mistake["missed"]).iter().map(text).collect()),
         }
     };
     list(&table["mistake"]).into_iter().map(student).collect()
 }
 
-fn hostile(outside: &Path) -> impl Iterator<Item = Student> + '_ {
-    HOSTILE.into_iter().map(|(name, program)| Student {
-        name: format!("01_first_stream {name}"),
+/// The students with a hostile program.
+fn hostile(outside: &Path, secret: &Path) -> impl Iterator<Item = Student> {
+    let programs = submissions::hostile(outside, secret).into_iter();
+    programs.map(|program| Student {
+        name: format!("01_first_stream {}", program.name),
         file: "01_first_stream.rs".to_owned(),
-        text: program.replace("OUTSIDE", &outside.to_string_lossy()),
-        missed: None,
+        found: Found::Points(program.points()),
+        text: program.text,
     })
 }
 
@@ -102,7 +111,10 @@ fn a_class_of_sixty_is_graded_as_declared() {
         folder.join("outside"),
     );
     fs::create_dir_all(&handed_in).expect("a folder");
-    let students: Vec<Student> = mistaken().into_iter().chain(hostile(&outside)).collect();
+    let secret = folder.join("secret");
+    fs::write(&secret, "secret").expect("a file");
+    let hostile = hostile(&outside, &secret);
+    let students: Vec<Student> = mistaken().into_iter().chain(hostile).collect();
     assert!(students.len() >= 60, "{} students", students.len());
     for (number, student) in students.iter().enumerate() {
         hand_in(&handed_in, number, student);
@@ -118,6 +130,11 @@ fn a_class_of_sixty_is_graded_as_declared() {
         .status();
     assert!(status.expect("the grader starts").success());
     assert!(!outside.exists(), "a program wrote outside of its folder");
+    let kept = fs::read_to_string(&secret).expect("the file is still there");
+    assert_eq!(
+        kept, "secret",
+        "a program wrote into a file of the grader's user"
+    );
 
     let text = fs::read_to_string(grades.join("grades.json")).expect("grades");
     let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
@@ -138,9 +155,16 @@ fn a_class_of_sixty_is_graded_as_declared() {
         let missed: BTreeSet<String> = missed
             .map(|criterion| criterion["id"].as_str().expect("an id").to_owned())
             .collect();
-        match &student.missed {
-            Some(declared) => assert_eq!(missed, *declared, "{}: {grade:#}", student.name),
-            None => assert_eq!(grade["points"], 1, "{}: {grade:#}", student.name),
+        match &student.found {
+            Found::Missed(declared) => assert_eq!(missed, *declared, "{}: {grade:#}", student.name),
+            Found::Points(points) => {
+                assert_eq!(grade["points"], *points, "{}: {grade:#}", student.name);
+                assert!(
+                    !grade.to_string().contains("exit code 77"),
+                    "{}: {grade:#}",
+                    student.name
+                );
+            }
         }
     }
 }

@@ -40,6 +40,43 @@ pub struct HandedIn {
     pub first: Option<(u64, String, String)>,
 }
 
+/// The longest time and the most bytes that a record may name: no lab comes near, and sums of so many stay within 64 bits.
+const MOST: u64 = 1 << 45;
+
+/// The most operations and the most calls of the host.
+const MOST_ENTRIES: usize = 100_000;
+
+impl LabRecord {
+    /// What makes a record one that no recorder has written: places that do not exist, times that run backwards, or figures that no
+    /// lab reaches.
+    pub fn contradiction(&self) -> Option<String> {
+        let recording = &self.recording;
+        let entries = [
+            recording.intervals.len(),
+            recording.calls.len(),
+            recording.dependencies.len(),
+            recording.ranges.len(),
+            recording.findings.len(),
+            self.reports.len(),
+            self.times_handed_in.len(),
+        ];
+        if let Some(many) = entries.into_iter().find(|count| *count > MOST_ENTRIES) {
+            return Some(format!("{many} entries, and {MOST_ENTRIES} are the most"));
+        }
+        let intervals = recording.intervals.iter();
+        let figures = intervals.flat_map(|own| [own.span.start, own.span.end, own.bytes]);
+        let ranges = recording.ranges.iter();
+        let figures = figures.chain(ranges.flat_map(|own| [own.span.start, own.span.end]));
+        let calls = recording.calls.iter();
+        let of_host =
+            calls.flat_map(|own| [own.span.start.unsigned_abs(), own.span.end.unsigned_abs()]);
+        if let Some(large) = figures.chain(of_host).find(|figure| *figure > MOST) {
+            return Some(format!("{large} ns or bytes, and {MOST} are the most"));
+        }
+        recording.contradiction()
+    }
+}
+
 impl HandedIn {
     /// Whether every element is there and right.
     pub fn is_right(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Each check.
 
+use super::structure::{allocations, asked, counted as number, host_waits, structure, unawaited};
 use super::{Case, Mark, ended_well};
 use crate::answers;
 use crate::attempt::Device;
@@ -10,9 +11,18 @@ use chapter_results::units;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Judges a run by a criterion.
+/// Judges a run by a criterion: by its first check that does not hold.
 pub(super) fn mark(case: &Case, criterion: &Criterion) -> Mark {
-    match &criterion.check {
+    let first = checked(case, &criterion.check);
+    if !first.is_met() {
+        return first;
+    }
+    let mut others = criterion.also.iter().map(|check| checked(case, check));
+    others.find(|mark| !mark.is_met()).unwrap_or(first)
+}
+
+fn checked(case: &Case, check: &Check) -> Mark {
+    match check {
         Check::Compiles => Mark::Met(String::new()),
         Check::Right => right(case),
         Check::Unreported => unreported(case),
@@ -33,6 +43,13 @@ pub(super) fn mark(case: &Case, criterion: &Criterion) -> Mark {
             at_least,
             at_most,
         } => if_calls_are_known(case, || calls(case, names, *at_least, *at_most)),
+        Check::HostWaits {
+            at_least,
+            at_most,
+            but,
+        } => if_calls_are_known(case, || host_waits(case, *at_least, *at_most, but)),
+        Check::Allocations { at_once } => if_calls_are_known(case, || allocations(case, *at_once)),
+        Check::Structure => structure(case),
         Check::CopiesReturnEarly { engine } => if_calls_are_known(case, || {
             copies_return_early(&case.record.recording, *engine)
         }),
@@ -57,7 +74,7 @@ fn limit(case: &Case, modelled: f64, nvidia: f64) -> f64 {
     }
 }
 
-fn met(is_met: bool, found: String) -> Mark {
+pub(super) fn met(is_met: bool, found: String) -> Mark {
     if is_met {
         Mark::Met(found)
     } else {
@@ -98,7 +115,13 @@ fn unreported(case: &Case) -> Mark {
         return Mark::NotJudged("a GPU checks no ordering: run it on the software GPU".to_owned());
     }
     match &case.record.reports[..] {
-        [] => Mark::Met("no report".to_owned()),
+        [] => match unawaited(&case.record.recording) {
+            Some(late) => Mark::Missed(format!(
+                "no call of the host waits for the last copy out, which ends {} later",
+                units::time(Duration::from_nanos(late))
+            )),
+            None => Mark::Met("no report".to_owned()),
+        },
         [one] => Mark::Missed(first_line(one)),
         [one, rest @ ..] => Mark::Missed(format!("{}; and {} more", first_line(one), rest.len())),
     }
@@ -126,13 +149,13 @@ fn overlap(recording: &Recording, (of, with): (Engine, Engine), at_least: f64) -
     };
     let found = if of == with {
         format!(
-            "{} of the {of} time another {of} runs, at least {} asked",
+            "another {of} runs during {} of {of} time ({} required)",
             units::percent(share),
             units::percent(at_least)
         )
     } else {
         format!(
-            "{} of the {of} time has {with} beside it, at least {} asked",
+            "{with} overlaps {} of {of} time ({} required)",
             units::percent(share),
             units::percent(at_least)
         )
@@ -177,7 +200,7 @@ fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
     let limit = Duration::from_secs_f64(yardstick.as_secs_f64() * times);
     let reached = own.as_secs_f64() / yardstick.as_secs_f64().max(1e-9);
     let found = format!(
-        "{}{}, {} of {what} ({}), at most {} asked",
+        "{}{} = {} of {what} ({}); at most {} allowed",
         units::time(own),
         of_runs(case),
         units::ratio(reached),
@@ -208,14 +231,15 @@ fn of_runs(case: &Case) -> String {
 fn calls(case: &Case, names: &[String], at_least: u64, at_most: u64) -> Mark {
     let calls = case.record.recording.calls.iter();
     let count = calls.filter(|call| names.contains(&call.name)).count() as u64;
-    let what = names.join(" or ");
-    let asked = match (at_least, at_most) {
-        (least, most) if least == most => format!("exactly {least}"),
-        (0, most) => format!("at most {most}"),
-        (least, u64::MAX) => format!("at least {least}"),
-        (least, most) => format!("{least} to {most}"),
+    let what = match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        names => names.concat(),
     };
-    let found = format!("{count} calls of {what}, {asked} asked");
+    let found = format!(
+        "{} of {what}, {}",
+        number(count, "call"),
+        asked(at_least, at_most)
+    );
     met((at_least..=at_most).contains(&count), found)
 }
 
@@ -247,8 +271,8 @@ fn streams(recording: &Recording, engine: Engine, at_least: usize) -> Mark {
         .filter(|interval| interval.engine == engine);
     let streams: BTreeSet<&str> = of_engine.map(|interval| interval.stream.as_str()).collect();
     let found = format!(
-        "{} streams with {engine} operations, at least {at_least} asked",
-        streams.len()
+        "{} with {engine} operations, at least {at_least} required",
+        number(streams.len() as u64, "stream")
     );
     met(streams.len() >= at_least, found)
 }

@@ -1,17 +1,18 @@
 //! From an attempt to a verdict.
 
 mod checks;
+mod structure;
 
 use crate::attempt::{Attempt, Device, Run};
 use crate::catalogue::{Check, Criterion, Lab};
-use crate::goal::{Goal, counted};
+use crate::goal::{Goal, Work, counted};
 use crate::process::Ended;
 use chapter_results::intervals::Recording;
 use chapter_results::lab::LabRecord;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether a criterion is met.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "mark", content = "found")]
 pub enum Mark {
     /// It is, with what was found.
@@ -42,7 +43,7 @@ impl Mark {
 }
 
 /// What became of one criterion.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Judged {
     /// The criterion.
     pub id: String,
@@ -54,12 +55,12 @@ pub struct Judged {
     #[serde(flatten)]
     pub mark: Mark,
     /// What to learn where it is not met.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub teaches: String,
 }
 
 /// What became of an attempt.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
     /// The lab.
     pub lab: String,
@@ -155,7 +156,7 @@ pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) 
                     record,
                     counted,
                 };
-                checks::mark(&case, criterion)
+                unearned(&case, criterion).unwrap_or_else(|| checks::mark(&case, criterion))
             })
         }
     };
@@ -184,6 +185,26 @@ pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) 
     }
 }
 
+/// Why a criterion is not looked at: without a result, and with less work than the goal's, there is nothing to give points for but
+/// that the program compiles. A result that did not come from the device is no result.
+fn unearned(case: &Case, criterion: &Criterion) -> Option<Mark> {
+    if case.record.result.is_none() {
+        let is_said = matches!(criterion.check, Check::Compiles | Check::Right);
+        return (!is_said).then(|| Mark::Blocked("nothing was handed in".to_owned()));
+    }
+    let goal = case.goal?;
+    let (own, mut criteria) = (Work::of(case.record), case.lab.criteria.iter());
+    // A lab that does not ask for the goal's kernels asks for some.
+    let has_less = match criteria.any(|other| matches!(other.check, Check::EqualWork)) {
+        true => own.is_less_than(&goal.work),
+        false => own.launches.is_empty(),
+    };
+    let is_work = matches!(criterion.check, Check::Compiles | Check::EqualWork);
+    let would_count = !is_work && checks::mark(case, criterion).is_met();
+    (has_less && would_count)
+        .then(|| Mark::Blocked("it counts once the device does all of the work".to_owned()))
+}
+
 /// The program ended before it could be recorded, or was ended.
 fn without_record(criterion: &Criterion, run: &Run) -> Mark {
     match criterion.check {
@@ -193,7 +214,8 @@ fn without_record(criterion: &Criterion, run: &Run) -> Mark {
     }
 }
 
-/// A wrong result, or one of other work, is not fast: what judges the timeline counts only where these hold.
+/// What judges the timeline counts only for a right result of the goal's work. Where an order is missing, whatever the program saves
+/// by it does not count: a race is never worth more than a slow program that is right.
 fn block(lab: &Lab, marks: &mut [Mark]) {
     let holds = |is: fn(&Check) -> bool| {
         let mut of = lab.criteria.iter().zip(marks.iter());
@@ -203,26 +225,37 @@ fn block(lab: &Lab, marks: &mut [Mark]) {
     };
     let right = holds(|check| matches!(check, Check::Right));
     let equal = holds(|check| matches!(check, Check::EqualWork));
-    let reason = match (right, equal) {
-        (true, true) => return,
-        (false, _) => "it counts once the result is right",
-        (true, false) => "it counts once the work is the goal's",
-    };
+    let ordered = holds(|check| matches!(check, Check::Unreported));
     for (criterion, mark) in lab.criteria.iter().zip(marks) {
-        let about_time = matches!(
-            criterion.check,
-            Check::Overlap { .. }
-                | Check::Within { .. }
-                | Check::CopiesReturnEarly { .. }
-                | Check::Streams { .. }
-                | Check::TimeOfKernel { .. }
-                | Check::Calls { .. }
-                | Check::Kernels { .. }
-        );
-        if about_time && matches!(mark, Mark::Met(_) | Mark::Missed(_)) {
-            *mark = Mark::Blocked(reason.to_owned());
-        }
+        let (is_about_time, is_met) = (is_about_time(&criterion.check), mark.is_met());
+        let is_order = matches!(criterion.check, Check::Unreported);
+        let is_judged = is_met || matches!(mark, Mark::Missed(_));
+        let reason = match (right, equal, ordered) {
+            (false, ..) if is_about_time && is_judged => "it counts once the result is right",
+            (_, false, _) if is_about_time && is_judged || is_order && is_met => {
+                "it counts once the work is the goal's"
+            }
+            (.., false) if is_about_time && is_met => "it counts once no order is missing",
+            _ => continue,
+        };
+        *mark = Mark::Blocked(reason.to_owned());
     }
+}
+
+fn is_about_time(check: &Check) -> bool {
+    matches!(
+        check,
+        Check::Overlap { .. }
+            | Check::Within { .. }
+            | Check::CopiesReturnEarly { .. }
+            | Check::Streams { .. }
+            | Check::TimeOfKernel { .. }
+            | Check::Calls { .. }
+            | Check::HostWaits { .. }
+            | Check::Allocations { .. }
+            | Check::Structure
+            | Check::Kernels { .. }
+    )
 }
 
 /// Whether the program ended as a program should that has handed in a right result.

@@ -1,5 +1,6 @@
 //! Submissions for the tests of the grader.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The workspace's folder.
@@ -7,41 +8,38 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Programs that are no solution of lab 1. The place that one of them writes to is put in.
-pub const HOSTILE: [(&str, &str); 11] = [
-    ("hangs", "fn main() { loop {} }"),
-    (
-        "sleeps",
-        "fn main() { std::thread::sleep(std::time::Duration::from_secs(3600)); }",
-    ),
-    ("crashes", "fn main() { unsafe { *(8 as *mut u64) = 1 } }"),
-    ("aborts", "fn main() { std::process::abort() }"),
-    (
-        "eats_memory",
-        "fn main() { let mut all = Vec::new(); loop { all.push(vec![1u8; 64 << 20]); } }",
-    ),
-    (
-        "forks",
-        "fn main() { if std::process::Command::new(\"/bin/sleep\").arg(\"600\").spawn().is_ok() { std::process::exit(77) } }",
-    ),
-    (
-        "writes",
-        "fn main() { if std::fs::write(\"OUTSIDE\", \"written\").is_ok() { std::process::exit(77) } }",
-    ),
-    (
-        "fills_the_disk",
-        "fn main() { for file in 0.. { let _ = std::fs::write(format!(\"{file}\"), vec![1u8; 64 << 20]); } }",
-    ),
-    (
-        "prints_for_ever",
-        "fn main() { loop { println!(\"{}\", \"x\".repeat(4096)); } }",
-    ),
-    (
-        "connects",
-        "fn main() { if std::net::UdpSocket::bind(\"127.0.0.1:0\").is_ok() { std::process::exit(77) } }",
-    ),
-    (
-        "kills",
-        "unsafe extern \"C\" { fn kill(process: i32, signal: i32) -> i32; fn getppid() -> i32; }\nfn main() { unsafe { kill(getppid(), 9); } }",
-    ),
-];
+/// A program that is no solution of lab 1. It ends with exit code 77 if it could do what it must not.
+pub struct Hostile {
+    /// The name of its file in `hostile`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl Hostile {
+    /// What it reaches: a point because it compiles, unless that is what it must not do.
+    pub fn points(&self) -> u64 {
+        u64::from(!self.name.starts_with("includes"))
+    }
+}
+
+/// The hostile programs: `outside` is a file that they must not make, and `secret` one that they must not read. Numbers of system
+/// calls in them are those of x86-64.
+pub fn hostile(outside: &Path, secret: &Path) -> Vec<Hostile> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let entries = fs::read_dir(&folder).expect("hostile programs");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.sort();
+    let program = |path: PathBuf| Hostile {
+        name: path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned(),
+        text: fs::read_to_string(&path)
+            .expect("a program")
+            .replace("OUTSIDE", &outside.to_string_lossy())
+            .replace("SECRET", &secret.to_string_lossy()),
+    };
+    paths.into_iter().map(program).collect()
+}

@@ -1,0 +1,150 @@
+//! Whether a program does its work the way that a lab asks for: who waits for whom, in which streams, and with how much memory.
+
+use super::{Case, Mark};
+use crate::judge::checks::met;
+use chapter_results::intervals::{Engine, HostCall, Recording};
+use std::collections::BTreeSet;
+
+/// What an operation occupies, and what another one occupies that waits for it in a different stream.
+type HandOver = (Engine, Engine);
+
+/// The kinds of hand-overs: an event of one stream that an operation of another one waited for.
+fn hand_overs(recording: &Recording) -> BTreeSet<HandOver> {
+    let ends = recording.dependencies.iter().filter_map(|edge| {
+        let [from, to] = [edge.from, edge.to].map(|place| recording.intervals.get(place));
+        Some((from?, to?))
+    });
+    ends.filter(|(from, to)| (from.device, &from.stream) != (to.device, &to.stream))
+        .map(|(from, to)| (from.engine, to.engine))
+        .collect()
+}
+
+/// How many kernels run in the legacy default stream.
+fn in_the_legacy_stream(recording: &Recording) -> usize {
+    let kernels = recording.intervals.iter();
+    kernels
+        .filter(|own| own.engine == Engine::Kernel && own.stream == "legacy")
+        .count()
+}
+
+/// Every hand-over of the goal is there, and every kernel of the goal's in the legacy stream. Where an order is missing, the report
+/// says so already.
+pub(super) fn structure(case: &Case) -> Mark {
+    let Some(goal) = case.goal.filter(|_| case.record.reports.is_empty()) else {
+        return Mark::Met(String::new());
+    };
+    let (own, wanted) = (&case.record.recording, &goal.recording);
+    if let Some((from, to)) = hand_overs(wanted).difference(&hand_overs(own)).next() {
+        return Mark::Missed(format!(
+            "no event of another stream lets a {to} wait for a {from}, as in the goal"
+        ));
+    }
+    let (found, required) = (in_the_legacy_stream(own), in_the_legacy_stream(wanted));
+    met(
+        found == required,
+        format!("{found} kernels in the legacy stream, {required} required"),
+    )
+}
+
+/// Memory that is allocated in stream order: how much of it the program holds at once, and that it frees all.
+pub(super) fn allocations(case: &Case, at_once: u64) -> Mark {
+    let (mut held, mut most) = (0u64, 0);
+    for call in &case.record.recording.calls {
+        match call.name.as_str() {
+            "cuMemAllocAsync" | "cuMemAllocFromPoolAsync" => held += 1,
+            "cuMemFreeAsync" => held = held.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(held);
+    }
+    if held > 0 {
+        return Mark::Missed(format!(
+            "{} not freed in stream order",
+            counted(held, "allocation")
+        ));
+    }
+    let found = format!(
+        "{} held at once, at most {at_once} allowed",
+        counted(most, "allocation")
+    );
+    met(most <= at_once, found)
+}
+
+/// How often the host waits: by calls that synchronise, and by every other one that keeps it while the device works, which are
+/// blocking copies, `cuMemFree`, and questions whether something is over. `but` are calls that do not count.
+pub(super) fn host_waits(case: &Case, at_least: u64, at_most: u64, but: &[String]) -> Mark {
+    let recording = &case.record.recording;
+    let counts = |call: &&HostCall| !but.contains(&call.name) && waits(recording, call);
+    let waits: Vec<&HostCall> = recording.calls.iter().filter(counts).collect();
+    let names: BTreeSet<&str> = waits.iter().map(|call| call.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let count = waits.len() as u64;
+    let by = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    };
+    let found = format!(
+        "the host waits {}{by}, {}",
+        if count == 1 {
+            "once".to_owned()
+        } else {
+            format!("{count} times")
+        },
+        asked(at_least, at_most)
+    );
+    met((at_least..=at_most).contains(&count), found)
+}
+
+fn waits(recording: &Recording, call: &HostCall) -> bool {
+    if call.name.ends_with("Synchronize") {
+        return true;
+    }
+    let asks = call.name.ends_with("Query");
+    let keeps = call.waits() || recording.is_held(call) || RELEASING.contains(&call.name.as_str());
+    (asks || keeps) && is_under_way(recording, call)
+}
+
+/// Calls that wait for the device before they give something back to the system.
+const RELEASING: [&str; 3] = ["cuMemFreeHost", "cuMemHostUnregister", "cuModuleUnload"];
+
+/// Whether an operation that was enqueued before a call was not over when the call began.
+fn is_under_way(recording: &Recording, call: &HostCall) -> bool {
+    let earlier = recording
+        .calls
+        .iter()
+        .filter(|other| other.span.start < call.span.start);
+    let enqueued = earlier.filter_map(|other| recording.intervals.get(other.interval?));
+    enqueued
+        .into_iter()
+        .any(|own| own.span.end.cast_signed() > call.span.start)
+}
+
+/// What is asked of a number.
+pub(super) fn asked(at_least: u64, at_most: u64) -> String {
+    match (at_least, at_most) {
+        (least, most) if least == most => format!("exactly {least} required"),
+        (0, most) => format!("at most {most} allowed"),
+        (least, u64::MAX) => format!("at least {least} required"),
+        (least, most) => format!("{least} to {most} required"),
+    }
+}
+
+/// A number of things, with the word for one or for several.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// The copies out that no call of the host has waited for when it hands in: how long after its last wait they end, in nanoseconds.
+pub(super) fn unawaited(recording: &Recording) -> Option<u64> {
+    let copies = recording.spans(|own| own.engine == Engine::DeviceToHost);
+    let last = copies.iter().map(|span| span.end.cast_signed()).max()?;
+    let calls = recording.calls.iter();
+    let waits = calls
+        .filter(|call| call.waits() || call.name.ends_with("Query") || recording.is_held(call));
+    let waited = waits.map(|call| call.span.end).max().unwrap_or(i64::MIN);
+    (waited < last).then(|| last.abs_diff(waited.max(0)))
+}

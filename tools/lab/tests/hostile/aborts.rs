@@ -1,0 +1,5 @@
+//! Ends itself by a signal.
+
+fn main() {
+    std::process::abort()
+}

@@ -1,0 +1,5 @@
+//! Never ends, and keeps a processor busy.
+
+fn main() {
+    loop {}
+}

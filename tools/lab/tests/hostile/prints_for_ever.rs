@@ -1,0 +1,7 @@
+//! Prints until it is stopped.
+
+fn main() {
+    loop {
+        println!("{}", "x".repeat(4096));
+    }
+}
