@@ -122,7 +122,7 @@ impl GraphExec {
     /// were enqueued before keep theirs.
     ///
     /// # Errors
-    /// The node is no kernel of the graph that this is an instance of.
+    /// The node is not a kernel node of the graph that this is an instance of.
     ///
     /// # Safety
     /// The graph of the node lives. Of the arguments, what [`Kernel::launch`] demands, for each launch of the graph from now on.

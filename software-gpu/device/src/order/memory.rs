@@ -172,7 +172,7 @@ impl Memory {
         Some(id)
     }
 
-    /// What comes after what is known of the free of that allocation by now.
+    /// Takes in the happens-before set of an allocation's free, which is known now. Returns the conflicts.
     pub(super) fn freed_by(
         &mut self,
         id: RegionId,

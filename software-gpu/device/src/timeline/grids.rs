@@ -1,7 +1,7 @@
 //! Grids on the device: their blocks are placed in cohorts, which progress as fluids.
 //!
 //! A cohort is a number of equal blocks of one grid, placed at one instant: a wave. The grid that is most urgent, then
-//! the one that started first, places blocks until it has none left; only then does the next one. Running blocks are
+//! the one that started first, places all of its blocks; only then does the next one. Running blocks are
 //! never pre-empted.
 //!
 //! While a grid has more blocks than fit, each of its waves is followed by another in the same seats. So its cohorts are

@@ -178,7 +178,7 @@ impl Shape for Print {
             };
             let (text, count) = formatted(&format, &mut list);
             use std::io::Write as _;
-            // A kernel cannot be told that the output is closed.
+            // A kernel has no way to learn that the output is closed.
             let _ = std::io::stdout().write_all(text.as_bytes());
             give(cx, lane, op.d, &count.to_le_bytes());
         }

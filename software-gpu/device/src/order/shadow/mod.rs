@@ -40,7 +40,7 @@ pub(in crate::order) struct Shadow {
 
 impl Shadow {
     /// Notes an access, and calls `conflict` with each earlier one that it conflicts with: in rising order of addresses,
-    /// but for groups.
+    /// except in groups.
     pub(in crate::order) fn access(
         &mut self,
         range: Range<u64>,
