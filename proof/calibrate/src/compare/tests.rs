@@ -101,8 +101,8 @@ fn runs_with_other_options_cannot_be_compared() {
 fn a_part_that_is_not_judged_fails_nothing() {
     let measured = [("a", Makespan, 100.0, 0.0), ("b", Makespan, 200.0, 0.0)];
     let modelled = [("a", Makespan, 300.0, 0.0), ("b", Makespan, 200.0, 0.0)];
-    let mut comparison =
-        Comparison::new(&[results(&measured)], &results(&modelled)).expect("the results are comparable");
+    let mut comparison = Comparison::new(&[results(&measured)], &results(&modelled))
+        .expect("the results are comparable");
     assert!(!comparison.holds() && comparison.contradictions().len() == 1);
     comparison
         .leave_unjudged(&["part".into()])

@@ -485,7 +485,10 @@ mod tests {
         let wrong = ranked(60.0, 50.0);
         assert!(!wrong.holds());
         let text = wrong.markdown();
-        assert!(text.contains("modelled: 1; ranked differently: 1"), "{text}");
+        assert!(
+            text.contains("modelled: 1; ranked differently: 1"),
+            "{text}"
+        );
         assert!(
             text.contains("a takes 0.83 times as long as b measured, 1.20 modelled"),
             "{text}"
