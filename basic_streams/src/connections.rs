@@ -38,7 +38,7 @@ impl Jobs {
         Ok(Self { kernels, input, output })
     }
 
-    /// One kernel, when `start` has come.
+    /// One kernel, which waits for `start`.
     pub fn one(&self, stream: &Stream, start: &Event) -> CudaResult<()> {
         stream.wait(start)?;
         self.launch(0, stream)

@@ -88,7 +88,7 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the graph; an instance of it lives on.
+        // SAFETY: this value owns the graph; an instance of it lives on.
         unsafe { sys::cuGraphDestroy(self.0) };
     }
 }
@@ -101,7 +101,7 @@ impl GraphExec {
     /// Enqueues the whole graph in a stream (`cuGraphLaunch`).
     ///
     /// # Safety
-    /// What the graph's operations touch lives, and is touched by nothing else, until the stream has come past it.
+    /// What the graph's operations touch lives, and is accessed by nothing else, until the stream has executed it.
     pub unsafe fn launch(&self, stream: &Stream) -> CudaResult<()> {
         // SAFETY: both handles live; the rest is the caller's promise.
         unsafe { sys::cuGraphLaunch(self.0, stream.as_inner()) }.to_result()
@@ -122,7 +122,7 @@ impl GraphExec {
     /// were enqueued before keep theirs.
     ///
     /// # Errors
-    /// The node is no kernel of the graph that this is an instance of.
+    /// The node is not a kernel node of the graph that this is an instance of.
     ///
     /// # Safety
     /// The graph of the node lives. Of the arguments, what [`Kernel::launch`] demands, for each launch of the graph from now on.
@@ -162,7 +162,7 @@ impl GraphExec {
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the instance; the driver lets launches finish.
+        // SAFETY: this value owns the instance; the driver lets launches finish.
         unsafe { sys::cuGraphExecDestroy(self.0) };
     }
 }

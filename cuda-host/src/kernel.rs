@@ -143,7 +143,7 @@ impl<S: Signature> Kernel<S> {
 }
 
 impl<S: Signature> Kernel<S> {
-    /// Allows launches with so much dynamic shared memory per block, in bytes (`cuFuncSetAttribute`): without it, 48 KiB are the
+    /// Allows launches with this much dynamic shared memory per block, in bytes (`cuFuncSetAttribute`): without it, 48 KiB are the
     /// most, whatever the device has.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ pub fn enable_access(peer: &Context) -> CudaResult<()> {
 /// Copies between the memories of two contexts, in stream order (`cuMemcpyPeerAsync`).
 ///
 /// # Safety
-/// Both buffers live, and nothing else writes them or reads `to`, until the stream has come past the copy.
+/// Both buffers live, and nothing else writes them or reads `to`, until the stream has executed the copy.
 ///
 /// # Panics
 /// When the buffers are not of the same length.

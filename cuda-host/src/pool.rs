@@ -137,7 +137,7 @@ impl MemoryPool {
         // SAFETY: `address` outlives the call, which stores the allocation's address in it.
         unsafe { sys::cuMemAllocFromPoolAsync(&mut address, bytes, self.raw, stream) }
             .to_result()?;
-        // SAFETY: the allocation spans `len` elements, and nobody else owns it.
+        // SAFETY: the allocation spans `len` elements, and this value owns it.
         Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::from_raw(address), len) })
     }
 
@@ -256,7 +256,7 @@ fn properties(device: CUdevice, max_bytes: usize) -> CUmemPoolProps {
 impl Drop for MemoryPool {
     fn drop(&mut self) {
         if self.own {
-            // SAFETY: nobody has the handle any more; the driver waits for the allocations that are left.
+            // SAFETY: this value owns the handle; the driver waits for the allocations that are left.
             unsafe { sys::cuMemPoolDestroy(self.raw) };
         }
     }

@@ -40,7 +40,7 @@ pub fn with_priority(priority: i32) -> CudaResult<Stream> {
     let flags = Flags::CU_STREAM_NON_BLOCKING as u32;
     // SAFETY: `raw` outlives the call, which stores a handle in it.
     unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, priority) }.to_result()?;
-    // SAFETY: the stream is new, and nobody else has its handle.
+    // SAFETY: the stream is new, and no other code has its handle.
     Ok(unsafe { handle::into_stream(raw) })
 }
 

@@ -66,7 +66,7 @@ struct Aligned(TensorMap);
 /// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`: what is missing in the L2 cache comes in pieces of 256 bytes.
 const L2_256B: c_uint = 3;
 
-/// The map of a tensor without gaps of these dimensions, innermost first, in boxes of so many elements (`cuTensorMapEncodeTiled`). What of a
+/// The map of a tensor without gaps of these dimensions, innermost first, in boxes of this many elements (`cuTensorMapEncodeTiled`). What of a
 /// box is outside of the tensor counts as zero.
 ///
 /// # Errors

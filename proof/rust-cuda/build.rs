@@ -32,7 +32,7 @@ fn main() {
     floats();
 }
 
-/// The kernel that prints floats is too large to be committed. Without a device toolchain there is none.
+/// The kernel that prints floats is too large to be committed. Without a device toolchain it is not built.
 fn floats() {
     let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
     let file = PathBuf::from(out).join("floats.ptx");

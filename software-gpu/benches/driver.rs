@@ -35,7 +35,7 @@ AGAIN: sub.u32 %left, %left, 1; setp.ne.u32 %more, %left, 0; @%more bra AGAIN;
 ret;
 }";
 
-/// Ten short kernels beside a long one that has added to so many counters in page-locked memory. The host may look at these between
+/// Ten short kernels beside a long one that has added to `counters` counters in page-locked memory. The host may look at these between
 /// two launches, and must not see what has not ended.
 #[divan::bench(args = [256, 4_096, 65_536], sample_count = 20)]
 fn launches_beside_counters_of_the_host(bencher: Bencher, counters: usize) {

@@ -84,7 +84,7 @@ impl Machine {
             execute(&grid, &hold)
         };
         let cost = cost.expect("runs");
-        // As the driver does when nobody looks at memory meanwhile.
+        // As the driver does when no other operation reads the memory meanwhile.
         hold.suspend().land(&self.space);
         cost.warp_instructions() * 32
     }

@@ -34,7 +34,7 @@ fn buffer(stream: u64) -> std::ops::Range<u64> {
     stream * BUFFER..(stream + 1) * BUFFER
 }
 
-/// Reads of the lower half of the stream's buffer and writes of the upper one, in so many pieces each.
+/// Reads of the lower half of the stream's buffer and writes of the upper one, in this many pieces each.
 fn accesses(stream: u64, pieces: u64) -> Accesses {
     let width = BUFFER / 2 / pieces;
     let start = buffer(stream).start;
@@ -116,7 +116,7 @@ fn behind_events(bencher: Bencher, streams: u64) {
         });
 }
 
-/// A copy fills a buffer and a kernel reads so many ranges of it, other ones each time.
+/// A copy fills a buffer and a kernel reads this many ranges of it, different ones each time.
 #[divan::bench(args = [1_000, 10_000, 100_000], sample_count = 5)]
 fn scattered_over_a_copy(bencher: Bencher, pieces: u64) {
     const ROUNDS: u64 = 20;

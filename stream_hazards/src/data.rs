@@ -16,7 +16,7 @@ pub const THREADS: u32 = 256;
 /// The two programs of a pair.
 #[derive(Clone, Copy)]
 pub enum Program {
-    /// The one that lacks an order.
+    /// The one that lacks a dependency.
     Racy,
     /// The one that has it.
     Fixed,

@@ -1,6 +1,6 @@
 //! What happens to a program that forgets a dependency between streams, and how do you find it?
 //!
-//! Seven pairs of programs that differ in a line or two: the *racy* one lacks an order, the *fixed* one has it. On the
+//! Seven pairs of programs that differ in a line or two: the *racy* one lacks a dependency, the *fixed* one has it. On the
 //! software GPU the racy one computes the same wrong result in every run, and the ordering checker names both
 //! operations, the bytes and what is missing. On a GPU the racy one may be right by luck, today: nothing is claimed of it
 //! there.

@@ -154,3 +154,15 @@ fn the_racy_program_of_one_file_is_wrong_and_reported() {
     assert_eq!(lesson_tests::code(&other), Some(2));
     assert!(lesson_tests::text(&other.stderr).contains("`racy`"));
 }
+
+#[test]
+fn raw_errors_prints_what_the_book_shows() {
+    let output = lesson_tests::run_raw(env!("CARGO_BIN_EXE_raw_errors"), &[]);
+    assert_eq!(lesson_tests::code(&output), Some(0));
+    let said = lesson_tests::text(&output.stdout);
+    let page = include_str!("../../book/src/errors.md");
+    assert!(!said.is_empty() && page.contains(&said), "{said}");
+    let reported = lesson_tests::text(&output.stderr);
+    assert!(reported.contains("load of 16 bytes at 0x0 in global space is out of bounds"));
+    assert!(!reported.contains("never written"), "{reported}");
+}

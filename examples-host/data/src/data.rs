@@ -42,8 +42,8 @@ impl Seed {
         (mix(self.0 ^ index as u64) >> 32) as u32
     }
 
-    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write; on a GPU's host
-    /// the caches keep none of it, as if it had arrived from elsewhere.
+    /// Fills `values` with the elements from `offset` on. The write is reported to the software GPU's checker; on a GPU's
+    /// host the caches keep no line of it, as if it had arrived from elsewhere.
     #[track_caller]
     pub fn fill_f32(self, offset: usize, values: &mut [f32]) {
         self.fill(offset, values, Self::f32);

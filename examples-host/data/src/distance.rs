@@ -1,6 +1,6 @@
 //! How far results are from a reference of more digits.
 
-/// The largest distance between two that belong together: not a number when one of them is none.
+/// The largest distance between the two numbers of a pair; NaN when one of them is NaN.
 pub fn largest<'e>(pairs: impl IntoIterator<Item = (&'e f32, &'e f64)>) -> f64 {
     let distance = |(got, expected): (&f32, &f64)| (f64::from(*got) - expected).abs();
     let distances = pairs.into_iter().map(distance);

@@ -32,7 +32,7 @@ impl Batch {
         number(self.value(index))
     }
 
-    /// Fills `elements` with those from the first on. The software GPU's checker is told of the write.
+    /// Fills `elements` with those from the first on. The write is reported to the software GPU's checker.
     #[track_caller]
     pub fn fill(self, elements: &mut [f32]) {
         host::writes(elements.as_ptr().cast(), size_of_val(elements));

@@ -43,7 +43,7 @@ impl Products {
     /// The sum of several products of one shape; its matrices are those of the first.
     ///
     /// # Panics
-    /// There is none.
+    /// Without products.
     pub fn sum(products: impl IntoIterator<Item = Self>) -> Self {
         let add = |mut sum: Self, other: Self| {
             for (sum, other) in sum.table.iter_mut().zip(other.table) {

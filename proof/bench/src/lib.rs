@@ -1,7 +1,7 @@
 //! What the comparisons share: one context, interleaved timing, medians.
 //!
 //! The comparisons take something that `nvcc` made from `proof/bench/cuda/`, and run it alternately with this project's code: A B
-//! A B, so that clock and temperature changes meet both alike. Kernels and launches do so in one process, one context
+//! A B, so that clock and temperature changes affect both equally. Kernels and launches do so in one process, one context
 //! and one stream.
 
 use anyhow::{Context as _, Result, ensure};
@@ -43,7 +43,7 @@ pub fn verdict(count: usize, above: &[String]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The median of a list of figures; zero when there are none.
+/// The median of a list of figures; zero for an empty list.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;

@@ -58,7 +58,7 @@ const CHAINS: [Text; 6] = [
         end_of_turn: "",
         after: "",
     },
-    // Nobody waits for the last load of a turn: it only lets the one before lead to an address, as the others do.
+    // No instruction waits for the last load of a turn: it only makes the result of the load before it an address, like the others.
     Text {
         name: "through_l1",
         before: "mov.u64 %l4, 0;",

@@ -117,7 +117,7 @@ fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
         "blocking_wake_up_us",
         sleeping - longer - launched - on_device - marker,
     );
-    // The query that says so comes half of its time late, in the mean.
+    // The query that says so comes half of its time late, on average.
     let query = 0.5 * findings.figure("host", "query_us")?;
     findings.fitted(
         "host",

@@ -28,7 +28,7 @@ const SECTION: &str = "kernels.latency_cycles";
 const GLOBAL: u32 = 1 << 20;
 const L2: u32 = 1 << 13;
 const L1: u32 = 1 << 5;
-/// A memset of so many bytes leaves nothing else in the L2 cache.
+/// Bytes of a memset that leaves nothing else in the L2 cache.
 const FLUSH: usize = 128 << 20;
 
 /// Turns of a launch whose cycles are counted, and of a longer one.
@@ -104,7 +104,7 @@ impl<'w> Bench<'w> {
         Ok(Self { watch, header })
     }
 
-    /// A ring of so many nodes, at which the next chain begins.
+    /// A ring of this many nodes, at which the next chain begins.
     fn ring(&self, chains: &Chains, nodes: u32) -> Result<Address> {
         let ring = cleared(nodes as usize * NODE_BYTES)?;
         let threads = nodes.min(256);

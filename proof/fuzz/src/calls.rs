@@ -39,7 +39,7 @@ pub type Caller = fn(&mut World, usize) -> u32;
 static ADDRESSES: LazyLock<Vec<[usize; 2]>> = LazyLock::new(|| {
     let address = |name: &str| entry_point(name).map(|address| address as usize);
     let both = |(name, _): &(&str, Caller)| {
-        let usual = address(name).unwrap_or_else(|| panic!("{name} is no entry point"));
+        let usual = address(name).unwrap_or_else(|| panic!("{name} is not an entry point"));
         let suffixed = ["_ptsz", "_ptds"].map(|suffix| address(&format!("{name}{suffix}")));
         [
             usual,

@@ -14,7 +14,7 @@ use libcuda::Choice;
 
 /// Set in the process that launches the kernel of this name.
 const KERNEL: &str = "LAUNCHES_KERNEL";
-/// Set there, too, to give each thread so many bytes of stack.
+/// Set there, too, to give each thread this many bytes of stack.
 const STACK: &str = "STACK_BYTES";
 
 /// Enough for a float with all its digits. `core::fmt` calls through pointers, so the driver cannot know what it needs and gives

@@ -1,4 +1,4 @@
-//! The exit code of a program that knows nothing of the software GPU's checkers.
+//! The exit code of a program that does not ask the software GPU's checkers.
 
 use crate::timeline;
 use core::ffi::{c_int, c_void};

@@ -43,7 +43,7 @@ pub(crate) struct Nvidia {
 }
 
 impl Nvidia {
-    /// Loads and initialises the driver, or says in words why there is none to be used.
+    /// Loads and initialises the driver, or explains why it cannot be used.
     pub(crate) fn start() -> Result<Self, String> {
         let file = file();
         // SAFETY: loading a system library runs its initialisers; NVIDIA's have no preconditions.

@@ -75,7 +75,7 @@ impl FromStr for Choice {
     }
 }
 
-/// A word that is none of the three that a [`Choice`] is written as.
+/// An unknown device name: expected `auto`, `nvidia` or `software`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown driver {0:?}: expected auto, nvidia or software")]
 pub struct UnknownChoice(pub String);
@@ -191,7 +191,7 @@ thread_local! {
     static UNDER_WAY: Cell<Option<Trial>> = const { Cell::new(None) };
 }
 
-/// NVIDIA's driver, or why there is none. A library under its name that forwards to this one is none: its calls would come
+/// NVIDIA's driver, or why it is missing. A library under its name that forwards to this one does not count: its calls would come
 /// back here for ever.
 fn try_nvidia() -> Result<Nvidia, String> {
     UNDER_WAY.set(Some(Trial { called_back: false }));

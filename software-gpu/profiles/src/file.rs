@@ -32,7 +32,7 @@ const MOST_BASES: usize = 8;
 pub enum ProfileError {
     /// Neither a built-in profile nor written as a path.
     #[error(
-        "there is no profile {name:?}: say {}, or the path of a profile file",
+        "unknown profile {name:?}: use {}, or the path of a profile file",
         known()
     )]
     Unknown {
@@ -82,7 +82,7 @@ impl Profile {
     /// that of the file.
     ///
     /// # Errors
-    /// When there is none, or it is not valid.
+    /// When the file is missing or not valid.
     pub fn load(name_or_path: &str) -> Result<Self, ProfileError> {
         Self::parse(name_or_path, &text(name_or_path)?)
     }
@@ -100,7 +100,7 @@ impl Profile {
     /// Reads a profile from the text of its file; `name` is for the error.
     ///
     /// # Errors
-    /// When the text is no profile, or one that no device can have.
+    /// When the text is not a profile, or describes an impossible device.
     pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
         let table = resolve(name, text, MOST_BASES)?;
         check_figures(&table).map_err(|reason| ProfileError::Senseless {
@@ -179,7 +179,7 @@ fn resolve(name: &str, text: &str, bases_left: usize) -> Result<Table, ProfileEr
     };
     let found = base.as_str().and_then(|base| Some((base, built_in(base)?)));
     let Some((base, text)) = found else {
-        let reason = format!("its base is none of {}", known());
+        let reason = format!("its base is not one of {}", known());
         return Err(senseless(reason));
     };
     if bases_left == 0 {

@@ -48,7 +48,7 @@ pub struct Host {
     pub allocation_us_per_mib: Figure,
     /// `cuMemAllocAsync` and `cuMemFreeAsync` together.
     pub pool_allocation_us: Figure,
-    /// In addition, when other streams have freed memory that the pool may use again: looking for how far they have come.
+    /// In addition, when other streams have freed memory that the pool may use again: the query of their progress.
     pub pool_search_us: Figure,
     /// A pool reserves memory and gives it back, together.
     pub pool_growth_us: Figure,

@@ -264,7 +264,7 @@ fn a_short_kernel_counts_before_a_long_one_has_ended() {
     }
 }
 
-/// The maximum of what both have written cannot be told from the part of one: it is there with the later kernel.
+/// The maximum of both kernels' values may equal that of one: it is complete with the later kernel.
 #[test]
 fn other_operations_of_kernels_that_overlap_count_when_the_later_one_has_ended() {
     let world = World::new(MAXIMUM);

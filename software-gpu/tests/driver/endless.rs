@@ -29,7 +29,7 @@ fn an_endless_kernel_is_stopped_after_the_budget_and_says_what_it_waits_for() {
     driver.fill(flag, 0, 4);
     driver.launch(function, 1, 32, 0, &[&flag]).expect("starts");
     assert_eq!(driver.synchronize(), Err(702));
-    let text = software_gpu::driver::last_fault().expect("is told");
+    let text = software_gpu::driver::last_fault().expect("the fault is recorded");
     for words in [
         "one block has executed 100000 warp instructions and does not end".to_owned(),
         format!(

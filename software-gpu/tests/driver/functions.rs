@@ -106,7 +106,7 @@ fn a_link_keeps_its_bound() {
     }
 }
 
-/// User-allocated constant memory: parameters are none.
+/// `CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES` counts constant variables and no parameters.
 #[test]
 fn constant_memory_is_that_of_variables() {
     let driver = Driver::new();
@@ -210,7 +210,7 @@ fn clusters_that_fit_are_those_of_the_profile() {
     assert_eq!(active([u32::MAX.into(); 3]), Err(INVALID_CLUSTER_SIZE));
 }
 
-/// A synchronisation policy is no launch's, and kernels are not updated by the device; schedules of NVLink are ignored.
+/// A synchronisation policy belongs to streams, and the device cannot update kernels; schedules of NVLink are ignored.
 #[test]
 fn launches_refuse_attributes_that_they_cannot_have() {
     let driver = Driver::new();

@@ -1,4 +1,4 @@
-//! What capturing, changing, launching and destroying graphs costs the host, and what the device makes of it.
+//! What capturing, changing, launching and destroying graphs costs the host, and how long the device takes.
 
 use crate::driver_support::*;
 use crate::graph_support::*;

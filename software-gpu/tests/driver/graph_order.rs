@@ -159,7 +159,7 @@ fn let_time_pass(driver: &Driver) {
     }
 }
 
-/// The order between two launches of a graph is none that a program asked for: reports do not speak of its event.
+/// The driver itself orders two launches of a graph: reports do not mention the event that it uses.
 #[test]
 fn reports_do_not_name_the_drivers_events() {
     let world = World::new();
@@ -177,8 +177,8 @@ fn reports_do_not_name_the_drivers_events() {
     assert!(!text.contains("waited for event"), "{text}");
 }
 
-/// What comes after a wait node comes after what the event stood for at the launch, whether or not that is over; its
-/// siblings do not.
+/// Successors of a wait node happen after the event's record at the launch, whether or not that is complete; siblings of
+/// the node do not.
 #[test]
 fn a_wait_node_orders_what_comes_after_it() {
     let world = World::new();
@@ -225,7 +225,7 @@ fn a_record_node_stands_for_what_comes_before_it() {
     }
 }
 
-/// Nodes of an embedded graph come after what their node comes after, and before what comes after it.
+/// Nodes of an embedded graph happen after the predecessors of their node, and before its successors.
 #[test]
 fn an_embedded_graph_has_a_begin_and_an_end() {
     let world = World::new();

@@ -11,7 +11,7 @@ const PROGRAMMATIC_EVENT: c_uint = 7;
 const PRIORITY: c_uint = 8;
 const LAUNCH_COMPLETION_EVENT: c_uint = 12;
 
-/// So much shared memory leaves room for one block on a multiprocessor.
+/// Shared memory, in bytes, with which one block fits on a multiprocessor.
 const SHARED_BYTES: c_uint = 200_000;
 
 const KERNELS: &str = "

@@ -295,7 +295,7 @@ fn memory_that_was_freed_is_named() {
         .launch(function, 4, 64, 0, &[&inside, &inside])
         .expect("starts");
     assert_eq!(driver.synchronize(), Err(700));
-    let text = software_gpu::driver::last_fault().expect("is told");
+    let text = software_gpu::driver::last_fault().expect("the fault is recorded");
     let words =
         format!("it lies at offset 8 of an allocation of 1024 bytes at {x:#x} that was freed");
     assert!(text.contains(&words), "{text}");

@@ -49,8 +49,8 @@ const SOURCE: &str = ".version 6.0
 }
 ";
 
-/// What is said first of one block of 64 threads of this kernel, given a fresh array of 256 bytes.
-fn said(kernel: &str) -> String {
+/// The first report about one block of 64 threads of this kernel, given a fresh array of 256 bytes.
+fn first_report(kernel: &str) -> String {
     let driver = Driver::new();
     let (result, reports) = reports::collect(|| {
         let module = driver.module(SOURCE).expect("loads");
@@ -61,7 +61,7 @@ fn said(kernel: &str) -> String {
     });
     match (reports.as_slice(), result) {
         ([report, ..], Ok(())) => report.text.clone(),
-        ([], Err(700)) => last_fault().expect("is told"),
+        ([], Err(700)) => last_fault().expect("the fault is recorded"),
         other => panic!("{kernel}: {other:?}"),
     }
 }
@@ -80,7 +80,7 @@ fn the_memory_checkers_reports_are_what_it_says() {
         "barrier_in_branch",
         "too_far",
     ]
-    .map(|kernel| format!("software GPU: {}\n", said(kernel)))
+    .map(|kernel| format!("software GPU: {}\n", first_report(kernel)))
     .into_iter()
     .filter(|text| !REPORTS.contains(text))
     .collect();

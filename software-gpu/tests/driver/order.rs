@@ -1,4 +1,4 @@
-//! The driver and its ordering checker agree about what comes after what.
+//! The driver and its ordering checker agree on happens-before.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,7 +89,7 @@ impl Flag {
     }
 }
 
-/// However many writes have come before and since.
+/// The number of earlier and later writes does not matter.
 #[test]
 fn a_wait_for_a_value_comes_after_the_first_write_that_satisfies_it() {
     const BITS: c_uint = 2;
@@ -282,7 +282,7 @@ fn a_host_function_wakes_a_host_that_waits_outside_of_the_driver() {
     assert_silent(&found);
 }
 
-/// A loop on a flag in mapped memory ends, although it cannot be told from work.
+/// A loop on a flag in mapped memory ends, although it looks like computation.
 #[test]
 fn a_flag_in_mapped_memory_comes_to_a_host_that_polls_it() {
     // In a program that declares what its own work costs the loop would go on for a minute.
@@ -330,7 +330,7 @@ fn a_host_function_and_the_host_may_agree_through_a_lock() {
     assert_silent(&found);
 }
 
-/// Whatever the size: that such a copy may wait is no promise, and a synchronous one is done when it is staged.
+/// At every size: the driver does not promise that such a copy waits, and a synchronous one returns when it is staged.
 #[test]
 fn copies_of_pageable_memory_order_the_same_at_every_size() {
     let driver = Driver::new();

@@ -134,7 +134,7 @@ struct Freed {
     /// Recorded behind the free.
     event: Handle,
     seen: bool,
-    /// Still as a whole: nobody has used a part of it again.
+    /// No part of it has been reused.
     whole: bool,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A wait for what is over is no operation; it still orders what comes after it.
+    /// A wait for a completed record adds no operation; it still orders later operations.
     fn wait(&mut self, stream: usize, event: usize) {
         let pending = |run: &Self| run.driver.event_query(run.events[event]) == Err(NOT_READY);
         let was_pending = pending(self);
@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
         if pending(self) {
             self.operations.submit(stream);
         } else if was_pending {
-            // Nobody can tell whether it was over before the wait.
+            // Whether it was complete before the wait is unknown.
             self.step(Step::SynchronizeContext);
         }
     }
@@ -414,7 +414,7 @@ impl Run<'_> {
         assert_eq!(self.free_at_start - free_memory(), reserved);
         self.high = [self.high[0].max(reserved), self.high[1].max(used)];
         assert_eq!([reserved_high, used_high], self.high);
-        // Memory that was given back is nobody's any more.
+        // Memory that was returned to the device belongs to no allocation.
         self.freed.retain(|freed| is_mapped(freed.bytes.start));
     }
 }

@@ -30,7 +30,7 @@ fn a_pool_gives_back_chunks_above_its_threshold() {
     pool.destroy().unwrap();
 }
 
-/// A query is no synchronisation: it gives nothing back.
+/// A query does not synchronise: it returns no memory to the device.
 #[test]
 fn a_query_releases_nothing() {
     let driver = Driver::new();

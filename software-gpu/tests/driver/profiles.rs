@@ -84,7 +84,6 @@ fn an_unknown_profile_is_refused_and_the_known_ones_are_listed() {
     let test = "an_unknown_profile_is_refused_and_the_known_ones_are_listed";
     let output = child::passes(module_path!(), test, &[(VARIABLE, &"abacus")]);
     let said = String::from_utf8_lossy(&output.stderr);
-    let sentence =
-        "software GPU: SOFTWARE_GPU: there is no profile \"abacus\": say h200, b200, h100";
+    let sentence = "software GPU: SOFTWARE_GPU: unknown profile \"abacus\": use h200, b200, h100";
     assert!(said.contains(sentence), "{said}");
 }

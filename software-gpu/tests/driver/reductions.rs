@@ -43,7 +43,7 @@ elements! {
     f64 "double";
 }
 
-/// Whole numbers of both signs, no two neighbours alike, whose sums every type holds exactly.
+/// Whole numbers of both signs, no two neighbours equal, whose sums every type holds exactly.
 fn value(index: u32) -> i32 {
     (index.wrapping_mul(2_654_435_761) >> 25) as i32 - 60
 }

@@ -5,7 +5,7 @@ use crate::driver_support::*;
 /// Long enough for its copy (75 µs) to be under way when the next call returns.
 const LONG: usize = 4 * MIB;
 
-/// `cuMemcpyHtoDAsync`: the bytes are not there before the copy's time has come.
+/// `cuMemcpyHtoDAsync`: the bytes arrive at the copy's modelled end, not before.
 #[test]
 fn another_stream_reads_stale_data_without_an_event() {
     let driver = Driver::new();

@@ -11,7 +11,7 @@ const UNROLLED: usize = 8;
 /// Multiplications of a warp that do not wait for each other.
 const CHAINS: usize = 8;
 
-/// A loop of multiplications of four warps whose products nobody looks at.
+/// A loop of multiplications of four warps whose products are not used.
 fn kernel(registers: &str, multiply: &str, end: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 mem[16384];

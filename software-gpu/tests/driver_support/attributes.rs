@@ -31,7 +31,7 @@ struct Config {
     count: c_uint,
 }
 
-/// Launches blocks of threads with so much dynamic shared memory.
+/// Launches blocks of threads with this much dynamic shared memory.
 pub fn launch_with(
     function: Handle,
     [blocks, threads, shared_bytes]: [c_uint; 3],

@@ -52,7 +52,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// As [`new`](Self::new), on the first of so many devices. All tests of a process ask for the same number.
+    /// As [`new`](Self::new), on the first of this many devices. All tests of a process ask for the same number.
     pub fn with_devices(count: usize) -> Self {
         static ONCE: Once = Once::new();
         // SAFETY: this happens once, before the driver reads its environment; the tests have no other readers in C.

@@ -24,7 +24,7 @@ fn walk(entry: &str, between: &str) -> f64 {
 #[test]
 fn the_addresses_of_a_line_come_from_memory_once() {
     let near = walk("ld.global.u32", "");
-    // Of 64 entries 62 are in a line that has come with another.
+    // Of 64 entries 62 are in a line that another entry has loaded.
     let far = walk("ld.global.cg.u32", "");
     assert_eq!(far - near, 62.0 * (850.0 - 40.0));
     for bypassing in [

@@ -50,7 +50,7 @@ fn stages(ahead: bool, wait: &str) -> BlockCost {
     cost.unwrap().runs[0].1
 }
 
-/// What was asked for before the last barrier has been on its way since: nobody waits for its bytes, only for the last of them.
+/// Copies issued before the last barrier have been in flight since: the block waits only for the last of their bytes.
 #[test]
 fn a_ring_of_stages_comes_while_the_block_computes() {
     let one_by_one = stages(false, "cp.async.wait_group 0;");

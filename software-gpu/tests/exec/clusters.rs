@@ -169,7 +169,7 @@ fn what_blocks_pass_on_to_each_other_is_counted() {
             "{instruction}.{from}.{completion} {sides}, 64, [{full}];"
         ))
     };
-    // The mbarrier object is told there, too.
+    // The copy completes on the mbarrier object there, too.
     assert_eq!(copy("shared::cta", "[%r9], [%r4]", "%r10"), 64 + 8);
     assert_eq!(copy("global", "[%r9], [%rd1]", "%r10"), 8);
     assert_eq!(copy("shared::cta", "[%r7], [%r4]", "%r5"), 0);
@@ -362,7 +362,7 @@ fn an_asynchronous_reduction_completes_bytes() {
     }
 }
 
-/// The wait does not end before all bytes have come.
+/// The wait does not end before all bytes have arrived.
 #[test]
 fn a_wait_for_bytes_that_nobody_sends_does_not_end() {
     let send = "@%p0 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r6], 7, [%r5];";
@@ -404,7 +404,7 @@ fn slowest(launch: Launch, body: &str) -> f64 {
     cycles.fold(0.0, f64::max)
 }
 
-/// The same of so many blocks that run at the same time, each of one thread.
+/// As [`slowest`], of this many concurrent blocks of one thread each.
 fn slowest_at_once(blocks: u32, body: &str) -> f64 {
     let body = format!("ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; {body}");
     let launch = Launch {
@@ -414,7 +414,7 @@ fn slowest_at_once(blocks: u32, body: &str) -> f64 {
     slowest(launch, &body)
 }
 
-/// Cycles of the slower block of a pair that meets so many times.
+/// Cycles of the slower block of a pair that meets at this many cluster barriers.
 fn meeting(times: u32) -> f64 {
     let body = format!(
         "mov.u32 %r2, 0; again: barrier.cluster.arrive; barrier.cluster.wait;

@@ -230,7 +230,7 @@ fn costs_do_not_depend_on_host_threads() {
     assert_eq!(alone.blocks(), u64::from(BLOCKS));
     assert_eq!(alone, cost(2));
     assert_eq!(alone, cost(7));
-    // All full blocks are alike, the one with the tail differs, those behind it do nothing.
+    // All full blocks cost the same, the one with the tail differs, those behind it do nothing.
     assert_eq!(alone.runs.len(), 3, "{alone:?}");
     assert_eq!(alone.runs[0].1.global_read_bytes, u64::from(BLOCK) * 16);
 }

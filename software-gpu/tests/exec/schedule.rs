@@ -2,7 +2,7 @@
 
 use crate::exec_support::*;
 
-/// Cycles of one block of so many threads that runs `body`.
+/// Cycles of one block of `threads` threads that runs `body`.
 fn cycles(declarations: &str, body: &str, threads: u32) -> f64 {
     let module = load(&kernel(declarations, body)).unwrap_or_else(|error| panic!("{error}"));
     let mut device = Device::new();

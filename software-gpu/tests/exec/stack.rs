@@ -11,7 +11,7 @@ fn run(declarations: &str, body: &str, element: u32) -> Result<Vec<u32>, Fault> 
     exec_support::run(declarations, &body, 32, &[element; 32])
 }
 
-/// A function whose variables take so many bytes.
+/// A function whose variables take this many bytes.
 fn holds(bytes: u32) -> String {
     format!(
         ".func holds() {{ .local .align 8 .b8 held[{bytes}]; .reg .b32 %a; mov.u32 %a, 1; st.local.u8 [held], %a; ret; }}"

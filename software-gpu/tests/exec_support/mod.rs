@@ -108,7 +108,7 @@ impl Device {
             .allocate(0, bytes.len(), AllocationKind::Device)
             .expect("fits");
         let to = self.0.storage(base, bytes.len()).expect("is mapped");
-        // SAFETY: `storage` checked the range, and nobody else uses the memory.
+        // SAFETY: `storage` checked the range, and no other code uses the memory.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         base
     }

@@ -231,7 +231,7 @@ fn a_wait_for_a_counter_comes_after_all_that_counted_before_the_first_wait() {
     program.assert_silent();
 }
 
-/// Another flag, one that nobody has written, and one whose writer has not ended.
+/// Another flag, one that was never written, and one whose writer has not ended.
 #[test]
 fn a_thread_that_acquires_something_else_does_not_come_after_the_writer() {
     let other = FLAG.end..FLAG.end + 4;

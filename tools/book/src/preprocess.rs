@@ -18,7 +18,7 @@ use std::path::Path;
 /// The book that mdBook hands over, `[context, book]`, with its pages' directives carried out.
 ///
 /// # Errors
-/// A directive names what is not there; the input is no book.
+/// A directive names a missing file or function; the input is not a book.
 pub fn book(input: &str) -> Result<String> {
     let (_, mut book): (Value, Value) =
         serde_json::from_str(input).context("not mdBook's input")?;
@@ -142,7 +142,7 @@ fn to_root(page: &str) -> String {
 }
 
 /// Links out of `book/src`. A document of `docs` that is a page of the book, too, is linked there. mdBook gives every link to a
-/// `.md` file the ending `.html`. It must not where the file is no page, so there the dot is written as a percent code, which
+/// `.md` file the ending `.html`. Where the file is not a page, the dot is written as a percent code, which
 /// means the same in an address.
 fn out_of_the_book(page: &str, path: &str) -> String {
     let depth = Path::new(path).components().count();

@@ -1,6 +1,6 @@
 //! The glossary: each term is defined in the page that its entry names, and no page before that uses it.
 //!
-//! The introduction is no chapter: it says what the book is about, and may use any term.
+//! The introduction is not a chapter: it says what the book is about, and may use any term.
 //!
 //! An entry is a line `- **term** ([page](page.md)): meaning`. The page that defines a term has it in italics, as `*term*`
 //! or in the plural.

@@ -5,7 +5,7 @@ use chapter_book::{markdown, workspace};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders whose files are no sources.
+/// Folders whose files are built.
 const BUILT: [&str; 6] = [
     "target",
     "vendor",

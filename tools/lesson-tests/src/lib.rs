@@ -66,7 +66,7 @@ impl Lesson {
         printed
     }
 
-    /// With `--validate` and these arguments, every run's elements are right, and nothing is said on standard error.
+    /// With `--validate` and these arguments, every run's elements are right, and standard error stays empty.
     #[track_caller]
     pub fn every_run_is_right(&self, arguments: &[&str]) {
         let output = self.run(&[&["--validate"], arguments].concat());

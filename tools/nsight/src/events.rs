@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// CUPTI's number for what is not there.
 const NONE: i64 = 0xffff_ffff;
 
-/// A stream was told to wait for an event, on the export's clock.
+/// `cuStreamWaitEvent` was called, on the export's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawWait {
     /// The stream that waits; the device is not said.

@@ -59,7 +59,7 @@ pub enum NsightError {
     },
 }
 
-/// What an export may lack, and what cannot be told then.
+/// A table that an export may lack, and what is unknown without it.
 const TABLES: [(&str, &str); 8] = [
     ("CUPTI_ACTIVITY_KIND_KERNEL", "kernels"),
     ("CUPTI_ACTIVITY_KIND_MEMCPY", "copies"),
@@ -74,7 +74,7 @@ const TABLES: [(&str, &str); 8] = [
 /// Reads an export. The file and its folder stay as they are.
 ///
 /// # Errors
-/// When SQLite cannot read it, or it is none of Nsight Systems.
+/// When SQLite cannot read it, or it is not an export of Nsight Systems.
 pub fn read(path: &Path) -> Result<Export, NsightError> {
     let database = open(path)?;
     if !table::exists(&database, "StringIds")? {
@@ -116,7 +116,7 @@ fn absent(database: &Connection) -> Result<Option<String>, NsightError> {
     }
     Ok((!lacking.is_empty()).then(|| {
         format!(
-            "The export has no table of {}: there were none, or they were not traced.",
+            "The export has no table of {}: the program had no such records, or they were not traced.",
             lacking.join(", ")
         )
     }))

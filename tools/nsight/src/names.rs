@@ -39,7 +39,7 @@ impl Threads {
         Ok(Self(named.collect()))
     }
 
-    /// A thread's name, or its number if it has none.
+    /// A thread's name, or its number if it has no name.
     pub fn name(&self, process: u64, thread: u64) -> String {
         let named = self.0.get(&(process, thread)).cloned();
         named.unwrap_or_else(|| format!("thread {thread}"))

@@ -17,7 +17,7 @@ pub struct Place {
     pub device: i64,
     /// The context.
     pub context: i64,
-    /// The stream; `None` where there is none, as for managed memory that moves by itself.
+    /// The stream; `None` for operations outside of streams, such as migrations of managed memory.
     pub stream: Option<i64>,
 }
 

@@ -19,7 +19,7 @@ pub struct RawRange {
 /// Numbers of the events that are ranges: pushed and popped, and started and ended.
 const RANGES: [i64; 2] = [59, 60];
 
-/// The ranges of an export. Marks and ranges that never ended are none.
+/// The ranges of an export, without marks and ranges that never ended.
 pub fn of(
     database: &Connection,
     strings: &Strings,

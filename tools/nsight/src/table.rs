@@ -28,7 +28,7 @@ impl Row {
         }
     }
 
-    /// A column as a time in nanoseconds. What lies decades away is none: differences and sums of times must not overflow.
+    /// A column as a time in nanoseconds. A time decades away is `None`: differences and sums of times must not overflow.
     pub fn time(&self, column: usize) -> Option<i64> {
         let possible = |time: &i64| time.unsigned_abs() < 1 << 60;
         self.integer(column).filter(possible)

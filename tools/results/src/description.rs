@@ -34,7 +34,7 @@ pub enum Availability {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cupti: Option<String>,
     },
-    /// There is none.
+    /// No description.
     Absent {
         /// Why.
         reason: String,

@@ -463,7 +463,7 @@ impl Recording {
         }
     }
 
-    /// What a recording read from a file may have wrong: spans that end before they start, places that are none.
+    /// The first contradiction of a recording read from a file: a span that ends before it starts, an unknown place.
     pub(crate) fn contradiction(&self) -> Option<String> {
         let is_place = |place: &usize| *place < self.intervals.len();
         let spans = self.intervals.iter().map(|interval| &interval.span);

@@ -101,7 +101,7 @@ impl Timed {
         }
     }
 
-    /// The samples; `None` when there are none.
+    /// The samples; `None` without samples.
     pub fn times(&self) -> Option<Durations> {
         let time = |us: &f64| Duration::from_nanos((us * 1e3).round().max(0.0) as u64);
         Durations::new(self.samples_us.iter().map(time).collect())
@@ -275,7 +275,7 @@ pub struct PartResults {
     pub timelines: Vec<Timeline>,
     /// What was claimed. A part that claims nothing does not hold.
     pub claims: Vec<Claim>,
-    /// Whether every claim holds, but for those that are not judged.
+    /// Whether every judged claim holds.
     pub holds: bool,
     /// Whether a run that did not hold was discarded as disturbed, before two that did.
     #[serde(default, skip_serializing_if = "is_no")]
@@ -283,8 +283,8 @@ pub struct PartResults {
 }
 
 impl PartResults {
-    /// What its types cannot rule out: ids that are none or come twice, claims that were disturbed and judged, times that cannot be,
-    /// impossible intervals.
+    /// The first contradiction that the types cannot rule out: a malformed or repeated id, a claim both disturbed and judged, an
+    /// impossible time or interval.
     pub fn contradiction(&self) -> Option<String> {
         self.wrong_id()
             .or_else(|| self.repeated_id())
@@ -305,7 +305,7 @@ impl PartResults {
             .chain(self.claims.iter().map(|claim| &claim.id));
         let wrong = ids.find(|id| !label::is_id(id))?;
         Some(format!(
-            "{wrong:?} is no id: lower-case letters and digits, joined by -, / or ."
+            "{wrong:?} is not an id: lower-case letters and digits, joined by -, / or ."
         ))
     }
 

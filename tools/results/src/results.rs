@@ -142,7 +142,7 @@ impl Results {
     fn contradiction(&self) -> Option<String> {
         let in_a_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if self.example.is_empty() || !self.example.chars().all(in_a_name) {
-            return Some(format!("{:?} is no example's name", self.example));
+            return Some(format!("{:?} is not the name of an example", self.example));
         }
         self.parts.iter().find_map(|part| {
             let reason = part.contradiction()?;
@@ -254,7 +254,7 @@ mod tests {
             "{twice}"
         );
         let none = error(|part| part.claims = vec![claim("It is faster")]);
-        assert!(none.contains("\"It is faster\" is no id"), "{none}");
+        assert!(none.contains("\"It is faster\" is not an id"), "{none}");
     }
 
     fn claim(id: &str) -> crate::part::Claim {

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Durations(Vec<Duration>);
 
 impl Durations {
-    /// Takes the measurements; `None` when there are none.
+    /// Takes the measurements; `None` without measurements.
     pub fn new(mut values: Vec<Duration>) -> Option<Self> {
         values.sort_unstable();
         (!values.is_empty()).then_some(Self(values))

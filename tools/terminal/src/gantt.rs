@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A row is an engine or a stream; a letter is an operation's engine, in lower case for every other
-//! operation of the row, so that neighbours can be told apart. A dot stands for a
+//! operation of the row, so that neighbours can be distinguished. A dot stands for a
 //! column in which the row is mostly idle.
 
 use crate::style;
@@ -40,7 +40,7 @@ pub struct Gantt<'a> {
 const COLUMNS: u64 = 64;
 /// The row of the host's waits.
 const HOST: &str = "host";
-/// Rows shown where nothing is said of it; the rest is counted.
+/// Rows shown by default; further ones are counted.
 const ROWS: usize = 16;
 
 impl<'a> Gantt<'a> {
@@ -70,7 +70,7 @@ impl<'a> Gantt<'a> {
         self.with_columns(u16::try_from(columns).unwrap_or(u16::MAX))
     }
 
-    /// The same with so many rows at most.
+    /// As above, with at most this many rows.
     pub fn with_rows(self, most: usize) -> Self {
         Self {
             most_rows: most,

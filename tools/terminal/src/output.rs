@@ -29,14 +29,14 @@ pub fn line(text: impl std::fmt::Display) {
     }
 }
 
-/// Columns where standard output is no terminal.
+/// Columns where standard output is not a terminal.
 const COLUMNS: usize = 80;
 /// Charts and texts get no wider than this: the eye loses the line.
 const MOST_COLUMNS: usize = 160;
 /// Narrower lines would break every word.
 const LEAST_COLUMNS: usize = 40;
 
-/// Columns of the terminal, or of the environment variable `COLUMNS`; 80 where standard output is no terminal.
+/// Columns of the terminal, or of the environment variable `COLUMNS`; 80 where standard output is not a terminal.
 pub fn columns() -> usize {
     let asked = std::env::var("COLUMNS")
         .ok()

@@ -97,7 +97,7 @@ fn compare(how: &str, stream: &Stream, loops: [Batch; 2]) -> Result<f64> {
             }
         }
     }
-    // Batch by batch: what disturbs the host meets neighbours alike.
+    // Batch by batch: a disturbance of the host affects neighbours equally.
     let ratios = times[0].iter().zip(&times[1]).map(|(rust, cpp)| rust / cpp);
     let ratio = median(ratios.collect());
     let [rust, cpp] = times.map(median);

@@ -32,7 +32,7 @@ pub struct Line {
 
 impl Line {
     fn new(modelled: &Timed, measured: &[Medians]) -> Result<Self> {
-        let alike = |timed: &&Timed| {
+        let is_same = |timed: &&Timed| {
             (&timed.part, &timed.group, &timed.variant)
                 == (&modelled.part, &modelled.group, &modelled.variant)
         };
@@ -45,7 +45,7 @@ impl Line {
         let found: Result<Vec<&Timed>> = measured
             .iter()
             .map(|results| {
-                let found = results.timed.iter().find(alike);
+                let found = results.timed.iter().find(is_same);
                 found.ok_or_else(|| other_work(modelled, "measured").into())
             })
             .collect();

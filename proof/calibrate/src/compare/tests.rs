@@ -101,8 +101,8 @@ fn runs_with_other_options_cannot_be_compared() {
 fn a_part_that_is_not_judged_fails_nothing() {
     let measured = [("a", Makespan, 100.0, 0.0), ("b", Makespan, 200.0, 0.0)];
     let modelled = [("a", Makespan, 300.0, 0.0), ("b", Makespan, 200.0, 0.0)];
-    let mut comparison =
-        Comparison::new(&[results(&measured)], &results(&modelled)).expect("alike");
+    let mut comparison = Comparison::new(&[results(&measured)], &results(&modelled))
+        .expect("the results are comparable");
     assert!(!comparison.holds() && comparison.contradictions().len() == 1);
     comparison
         .leave_unjudged(&["part".into()])
@@ -120,7 +120,7 @@ fn a_time_that_is_not_claimed_may_be_off_by_half() {
         modelled.timed[0].unclaimed = true;
         let measured = [results(&[("a", Copy, 100.0, 0.0)])];
         Comparison::new(&measured, &modelled)
-            .expect("alike")
+            .expect("the results are comparable")
             .holds()
     };
     assert!(holds(149.0) && !holds(151.0));
@@ -131,7 +131,7 @@ fn markdown_has_a_row_for_each_result() {
     let measured = [results(&[("a|b", Makespan, 1000.0, 0.0)])];
     let modelled = results(&[("a|b", Makespan, 1100.0, 0.0)]);
     let text = Comparison::new(&measured, &modelled)
-        .expect("alike")
+        .expect("the results are comparable")
         .text(true);
     assert!(
         text.contains("| part | group | a\\|b | 1.00 ms | 1.10 ms | +10.0 % | ok |"),

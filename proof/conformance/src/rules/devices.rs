@@ -20,7 +20,7 @@ pub const RULES: &[Rule] = &[
     rule!(count_is_positive, "cuDeviceGetCount", "After a successful cuInit there is at least one device."),
     rule!(ordinal_must_be_below_the_count, "cuDeviceGet", "An ordinal that is not below the count is refused."),
     rule!(ordinal_must_not_be_negative, "cuDeviceGet", "A negative ordinal is refused."),
-    rule!(unknown_attribute_is_refused, "cuDeviceGetAttribute", "A number that is no attribute is refused."),
+    rule!(unknown_attribute_is_refused, "cuDeviceGetAttribute", "An unknown attribute is refused."),
     rule!(attribute_of_no_device_is_refused, "cuDeviceGetAttribute", "Asking a device that does not exist is refused."),
     rule!(warps_have_32_threads, "CUDA programming guide, SIMT architecture", "The attribute WARP_SIZE is 32."),
     rule!(blocks_have_up_to_1024_threads, "CUDA programming guide, compute capabilities",

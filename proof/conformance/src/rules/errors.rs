@@ -15,9 +15,9 @@ const FAMILY: &str = "errors";
 pub const RULES: &[Rule] = &[
     rule!(names_are_those_of_the_header, "cuGetErrorName", "The name of a code is the name of its enumerator."),
     rule!(descriptions_are_words, "cuGetErrorString", "The description of a code is a sentence for people."),
-    rule!(unknown_code_has_no_name, "cuGetErrorName", "A number that is no code is refused, and the pointer becomes null."),
+    rule!(unknown_code_has_no_name, "cuGetErrorName", "An unknown code is refused, and the pointer becomes null."),
     rule!(unknown_code_has_no_description, "cuGetErrorString",
-        "A number that is no code is refused, and the pointer becomes null."),
+        "An unknown code is refused, and the pointer becomes null."),
     rule!(refusal_leaves_no_trace, "CUDA driver API, CUresult", "A refused call changes nothing for later calls."),
     rule!(not_ready_is_no_error, "CUDA_ERROR_NOT_READY", "NOT_READY says that work goes on; nothing has failed."),
     rule!(faulty_kernel_launches, "CUDA programming guide, error checking",
@@ -119,7 +119,7 @@ fn not_ready_is_no_error(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// Launches a kernel that stores a word where there is no memory: in the first page.
+/// Launches a kernel that stores a word to unmapped memory: the first page.
 fn launch_illegal(scene: &mut Scene, stream: Handle) -> Outcome {
     scene.store(64, 1, stream)
 }

@@ -165,7 +165,7 @@ fn set_kernel_and_copy(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// A copy of so many bytes from the device to page-locked memory.
+/// A copy of this many bytes from the device to page-locked memory.
 pub fn copy_of(from: Address, to: Pinned, bytes: usize) -> Memcpy3D {
     Memcpy3D {
         from: Side3D {

@@ -302,7 +302,7 @@ fn grid_is_made_of_whole_clusters(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// The code of a launch of so many blocks in clusters, and the word that it leaves.
+/// The code of a launch of this many blocks in clusters, and the word that it leaves.
 fn in_clusters(
     scene: &mut Scene,
     kernel: &str,

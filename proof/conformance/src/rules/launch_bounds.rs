@@ -25,7 +25,7 @@ pub const RULES: &[Rule] = &[
     rule!(occupancy_does_not_ask_for_the_bound, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
         "Blocks with more threads than .maxntid allows are counted by their resources (seen on an H200)."),
     rule!(broken_bound_spoils_nothing, "cuLaunchKernel", "After a refused launch the stream and the kernel work on."),
-    rule!(unknown_launch_attribute_is_refused, "cuLaunchKernelEx", "A number that is no launch attribute is refused."),
+    rule!(unknown_launch_attribute_is_refused, "cuLaunchKernelEx", "An unknown launch attribute is refused."),
     rule!(empty_configuration_is_refused, "cuLaunchKernelEx", "A configuration without blocks is refused."),
 ];
 

@@ -43,7 +43,7 @@ pub const RULES: &[Rule] = &[
     rule!(attribute_versions, "CU_FUNC_ATTRIBUTE_PTX_VERSION",
         "A kernel names the architecture of its PTX and of the code made of it."),
     rule!(attribute_registers, "CU_FUNC_ATTRIBUTE_NUM_REGS", "A kernel uses registers, and no more than 255."),
-    rule!(unknown_attribute_is_refused, "cuFuncGetAttribute", "A number that is no attribute is refused."),
+    rule!(unknown_attribute_is_refused, "cuFuncGetAttribute", "An unknown attribute is refused."),
     rule!(configured_launch, "cuLaunchKernelEx", "A launch by configuration without attributes is a plain launch."),
 ];
 

@@ -49,7 +49,7 @@ pub const RULES: &[Rule] = &[
     rule!(unknown_pointer_is_refused, "cuPointerGetAttribute", "An address that CUDA does not know is refused."),
     rule!(unknown_pointer_attributes_are_zero, "cuPointerGetAttributes",
         "Several attributes of an address that CUDA does not know are zero, without an error."),
-    rule!(unknown_pointer_attribute_is_refused, "cuPointerGetAttribute", "A number that is no attribute is refused."),
+    rule!(unknown_pointer_attribute_is_refused, "cuPointerGetAttribute", "An unknown attribute is refused."),
 ];
 
 fn allocate(bytes: usize) -> Outcome<Address> {

@@ -22,9 +22,9 @@ pub const RULES: &[Rule] = &[
     rule!(suggestion_fills_the_device, "cuOccupancyMaxPotentialBlockSize",
         "The suggested grid is the number of blocks of the suggested size that all multiprocessors hold at once."),
     rule!(suggestion_keeps_the_limit, "cuOccupancyMaxPotentialBlockSize",
-        "The suggested block is no larger than the limit given."),
+        "The suggested block does not exceed the given limit."),
     rule!(suggestion_keeps_the_kernels_bound, "cuOccupancyMaxPotentialBlockSize",
-        "The suggested block is no larger than .maxntid allows."),
+        "The suggested block does not exceed .maxntid."),
     rule!(available_shared_memory_fits, "cuOccupancyAvailableDynamicSMemPerBlock",
         "With the reported available shared memory, the requested number of blocks fits."),
 ];

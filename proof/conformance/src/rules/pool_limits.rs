@@ -43,7 +43,7 @@ pub const RULES: &[Rule] = &[
     rule!(synchronised_frees_are_reused, "CUDA programming guide, memory reuse policies",
         "With all policies off, memory whose free the host has waited for is used by every stream."),
     rule!(completed_frees_are_reused, "CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC",
-        "With that policy alone, memory whose free is over is used by another stream without an order."),
+        "With that policy alone, another stream reuses memory whose free has been executed, without a dependency."),
     rule!(size_of_a_pool_is_limited, "CUmemPoolProps", "More than the largest size of a pool is out of memory."),
     rule!(a_full_pool_makes_the_stream_wait, "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
         "With that policy, a stream waits for the pending free of a pool that cannot grow; without, it is out of memory."),

@@ -36,7 +36,7 @@ pub const RULES: &[Rule] = &[
         "A stream that waits for an event behind a free may get that memory while the free is pending."),
     rule!(freeing_twice_is_refused, "cuMemFreeAsync", "Freeing memory twice is refused."),
     rule!(freeing_the_middle_is_refused, "cuMemFreeAsync",
-        "Only the start of an allocation frees it, and nothing frees what is no allocation."),
+        "Only the start of an allocation frees it, and any other address is refused."),
     rule!(plain_free_of_pool_memory_does_not_wait, "cuMemFree",
         "cuMemFree of memory of cuMemAllocAsync does not wait for the device."),
     rule!(a_place_and_a_pool_are_needed, "cuMemAllocFromPoolAsync",

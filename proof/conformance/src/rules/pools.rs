@@ -33,7 +33,7 @@ pub const RULES: &[Rule] = &[
     rule!(high_marks_are_reset_by_zero, "CU_MEMPOOL_ATTR_USED_MEM_HIGH", "Setting a high mark to zero resets it."),
     rule!(high_marks_take_zero_only, "CU_MEMPOOL_ATTR_USED_MEM_HIGH", "Setting a high mark to another value is refused."),
     rule!(current_marks_cannot_be_set, "CU_MEMPOOL_ATTR_USED_MEM_CURRENT", "The current use cannot be set."),
-    rule!(unknown_attribute_is_refused, "cuMemPoolGetAttribute", "A number that is no attribute can be neither read nor set."),
+    rule!(unknown_attribute_is_refused, "cuMemPoolGetAttribute", "An unknown attribute can be neither read nor set."),
     rule!(pools_count_for_themselves, "cuMemAllocFromPoolAsync", "An allocation from one pool does not count in another."),
     rule!(synchronising_releases_above_the_threshold, "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
         "At a synchronisation memory above the threshold goes back: with 0, all that is free."),

@@ -12,7 +12,7 @@ const FAMILY: &str = "tensors";
 pub const RULES: &[Rule] = &[
     rule!(a_box_need_not_fit, "cuTensorMapEncodeTiled", "Boxes may be larger than the tensor and than shared memory."),
     rule!(types_and_modes_are_checked, "cuTensorMapEncodeTiled",
-        "Numbers that are no type, rank, interleave, swizzle, promotion or fill are refused."),
+        "Unknown types, ranks, interleaves, swizzles, promotions and fills are refused."),
     rule!(modes_of_later_devices_are_refused, "cuTensorMapEncodeTiled",
         "Devices before compute capability 10.0 refuse its types and swizzles."),
     rule!(addresses_and_strides_are_aligned, "cuTensorMapEncodeTiled",

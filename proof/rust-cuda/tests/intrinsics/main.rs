@@ -53,7 +53,7 @@ use generic_functions as atomics;
 
 include!("../../upstream/src/signatures.rs");
 
-/// Those that read as many numbers as they are told.
+/// Intrinsics that read a given number of values.
 const OF_ARRAYS: [&str; 4] = ["norm", "normf", "rnorm", "rnormf"];
 
 impl Function {

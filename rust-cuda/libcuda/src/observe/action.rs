@@ -129,7 +129,7 @@ pub enum Action {
         /// Its name, a terminated string that lives as long as the call.
         name: usize,
     },
-    /// Something else, or a call that failed before it could be told.
+    /// Another action, or a call that failed before its action was known.
     Other,
 }
 

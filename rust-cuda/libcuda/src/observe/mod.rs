@@ -126,11 +126,11 @@ fn pass(
 /// `CUDA_ERROR_NOT_READY`: the answer of a query, and no failure.
 const NOT_READY: CuResult = 600;
 
-/// When an action can be told.
+/// When the action of a call is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
     /// The arguments say it.
     Around,
-    /// The driver stores a part of it: it can be told when the call has succeeded.
+    /// The driver stores a part of it: it is known when the call has succeeded.
     After,
 }

@@ -43,7 +43,7 @@ impl Transfer {
 ///
 /// A ring of stages works this way. What is waited for in a later phase than it was asked for has been on its way meanwhile: only
 /// its latency can hold the block up, [`Transfer::ready`], and the width of the way, which counts over the block's whole life.
-/// Copies that an mbarrier object is told of are not among them.
+/// Copies that complete on an mbarrier object are not counted here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ahead {
     /// Barriers of the whole block that are complete.
@@ -175,13 +175,13 @@ impl WarpCopies {
 /// What happens to an mbarrier object when a copy is done.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Completion {
-    /// So many bytes have come: `.mbarrier::complete_tx::bytes`.
+    /// This number of bytes has arrived: `.mbarrier::complete_tx::bytes`.
     Bytes(u32),
     /// This thread arrives: `cp.async.mbarrier.arrive`.
     Arrival { rank: u32, warp: u32, lane: u32 },
 }
 
-/// Copies that an mbarrier object is told of.
+/// Copies that complete on an mbarrier object.
 #[derive(Debug)]
 pub(super) struct Announced {
     /// The object.

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
-use super::asked::Asked;
 use super::async_copy::{Ahead, WarpCopies};
+use super::bytes_in_flight::BytesInFlight;
 use super::cluster::Cluster;
 use super::context::Context;
 use super::cost::{BlockCost, latency};
@@ -91,7 +91,7 @@ impl<'g> Worker<'g> {
             block_rank: 0,
             cost: BlockCost::default(),
             ahead: Ahead::default(),
-            asked: Asked::default(),
+            in_flight: BytesInFlight::default(),
             near: NearLines::default(),
             touches: Box::default(),
             fault: None,

@@ -64,12 +64,12 @@ impl Cluster {
         self.crossed.borrow_mut().clear();
     }
 
-    /// Keeps copies until somebody waits for the mbarrier object that is to be told of them.
+    /// Keeps copies until a thread waits for the mbarrier object on which they complete.
     pub fn announce(&self, announced: Announced) {
         self.announced.borrow_mut().push(announced);
     }
 
-    /// What the mbarrier object is to be told of, in the order of issue.
+    /// The copies that complete on the mbarrier object, in the order of issue.
     pub fn take_announced(&self, mbarrier: *mut u8) -> Vec<Announced> {
         let mut announced = self.announced.borrow_mut();
         announced

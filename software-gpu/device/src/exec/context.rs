@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::memory::WriteHold;
 
-use super::asked::Asked;
 use super::async_copy::{Ahead, WarpCopies};
+use super::bytes_in_flight::BytesInFlight;
 use super::cluster::Cluster;
 use super::cost::BlockCost;
 use super::fault::{Fault, Place};
@@ -67,8 +67,8 @@ pub(super) struct Context<'g> {
     pub cost: BlockCost,
     /// What of it comes while the block computes.
     pub ahead: Ahead,
-    /// What the running warp has asked of global memory in this phase.
-    pub asked: Asked,
+    /// The bytes that the running warp has in flight in this phase.
+    pub in_flight: BytesInFlight,
     /// The memory that all blocks have touched.
     pub touches: Box<Touches>,
     /// The first fault of the block.

@@ -73,7 +73,7 @@ pub enum Coupling {
     Free,
     /// Asynchronous copies and mbarriers, or barriers at which some do not wait, hand data from some to others.
     Handed,
-    /// Barriers hold all warps up until others have come: the block goes through phases.
+    /// Warps wait for each other at barriers, so the block advances in phases.
     Phased,
 }
 
@@ -95,7 +95,7 @@ pub struct BlockCost {
     pub global_read_bytes: u64,
     /// Bytes written to global memory, likewise.
     pub global_write_bytes: u64,
-    /// Those of them that bulk copies move.
+    /// The part of the bytes above that bulk copies move.
     pub bulk_bytes: u64,
     /// Bytes read that other blocks of the cluster read at the same time, too: one request for all of them reaches the L2 cache.
     pub merged_bytes: u64,

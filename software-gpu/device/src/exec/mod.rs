@@ -18,9 +18,9 @@
 //! Results and costs are the same on every machine and for any number of host threads.
 
 mod arithmetic;
-mod asked;
 mod async_copy;
 mod block;
+mod bytes_in_flight;
 mod cluster;
 mod context;
 mod cost;

@@ -2,7 +2,7 @@
 //!
 //! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
 //! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. Where its
-//! warps wait for memory more than once, only what they ask for [at once](super::asked) has to. What it asks for and does not wait for
+//! warps wait for memory more than once, only what they ask for [at once](super::bytes_in_flight) has to. What it asks for and does not wait for
 //! before the barrier, [`Ahead`], passes while it computes. A block without such barriers has no phases: its warps drift apart and
 //! use all units at the same time.
 //!
@@ -29,7 +29,7 @@ pub(super) type Moment = (u64, u64);
 pub(super) struct End {
     /// When the last of them comes.
     pub latest: Moment,
-    /// Bytes of global memory that they asked for [at once](super::asked).
+    /// Bytes of global memory that they asked for [at once](super::bytes_in_flight).
     pub at_once: u64,
 }
 
@@ -43,7 +43,7 @@ struct Traffic {
     shared: u64,
 }
 
-/// How far a block has come.
+/// The progress of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Phases {
     /// When the phase began, and what had been counted then.

@@ -10,7 +10,7 @@ use crate::ptx::ir::Space;
 const MAX_OPERATIONS: usize = 64;
 
 /// Says which memory the innermost loop around block `pc` loads from again and again: one that each time has the same
-/// address. Empty when there is none.
+/// address. Empty when no load polls.
 pub(super) fn tell(cx: &Context<'_>, pc: u32, mask: u32) -> String {
     let ops = innermost_loop(cx.code, pc);
     if ops.len() > MAX_OPERATIONS {

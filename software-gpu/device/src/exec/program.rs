@@ -171,7 +171,7 @@ pub(super) struct Program {
     pub sites: u32,
     /// Local memory per thread including the stack for calls.
     pub local_bytes: u32,
-    /// Whether it calls by address or recursively, so that nobody knows beforehand how much stack a thread needs.
+    /// Whether it calls by address or recursively, so that the stack of a thread has no bound known beforehand.
     pub limited_stack: bool,
     /// See [`ExecutableKernel::is_ordered`].
     pub ordered: bool,

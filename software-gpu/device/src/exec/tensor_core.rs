@@ -16,7 +16,7 @@ pub(super) const DEPTH: usize = 16;
 pub(super) const COLUMNS: usize = 8;
 /// Rows of a warp's part.
 pub(super) const ROWS: usize = 16;
-/// What arithmetic gives where there is no number.
+/// The NaN that arithmetic returns.
 const NAN: u32 = 0x7fff_ffff;
 /// Exponents of factors up to here, and down to its negative, leave the products, and what is aligned to them, in the range of
 /// 32 bits. For sums so far it is twice as much.
@@ -91,14 +91,14 @@ impl Factor for f16 {
 
     #[inline(always)]
     fn single(bits: u16) -> f32 {
-        // The exponent field of the wider format, as if biased alike: a multiplication puts that right, also for subnormal numbers.
+        // The exponent field of the wider format with the narrow format's bias: a multiplication corrects it, also for subnormals.
         const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
         let magnitude = f32::from_bits(u32::from(bits & 0x7fff) << 13) * REBIAS;
         f32::from_bits(magnitude.to_bits() | u32::from(bits & 0x8000) << 16)
     }
 }
 
-/// The parts of a number of a format with so many bits of fraction and this bias.
+/// The parts of a number in a format with `fraction` bits of fraction and this bias.
 fn parts(bits: u32, width: u32, fraction: u32, bias: i32) -> Parts {
     let negative = bits >> (width - 1) & 1 != 0;
     let mask = (1 << (width - 1 - fraction)) - 1;

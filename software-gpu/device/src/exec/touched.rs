@@ -9,7 +9,7 @@
 
 /// Granules that are gathered, by their low bits.
 const LATEST: usize = 64;
-/// A list is first cleared of duplicates when it has so many entries.
+/// The length at which a list is first cleared of duplicates.
 const CLEARED_AT: usize = 1 << 16;
 /// Bits of a time below the number of the group.
 const INTERVAL_BITS: u32 = 16;

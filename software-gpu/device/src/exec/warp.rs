@@ -25,7 +25,7 @@ pub(super) use barriers::Arrival;
 
 use barriers::uniform;
 
-use super::asked::Asked;
+use super::bytes_in_flight::BytesInFlight;
 use super::context::{Context, Lanes};
 use super::cost::latency;
 use super::fault::Fault;
@@ -134,8 +134,8 @@ pub(super) struct Warp {
     saving: u64,
     /// When all that was loaded from global memory is there, if it misses the L2 cache and if it hits it.
     loaded: [u64; 2],
-    /// What it has asked for there in this phase.
-    asked: Asked,
+    /// Its bytes in flight in this phase.
+    in_flight: BytesInFlight,
     ready: bool,
     frames: Vec<Frame>,
     registers: Vec<Line>,
@@ -196,7 +196,7 @@ impl Warp {
             cycles: 0,
             saving: 0,
             loaded: [0; 2],
-            asked: Asked::default(),
+            in_flight: BytesInFlight::default(),
             ready: true,
             frames: Vec::with_capacity(1),
             registers: vec![Line([0; 64]); code.frame_bytes as usize / 64],
@@ -223,7 +223,7 @@ impl Warp {
         self.cycles = 0;
         self.saving = 0;
         self.loaded = [0; 2];
-        self.asked = Asked::default();
+        self.in_flight = BytesInFlight::default();
         self.ready = true;
         self.arrival = None;
         (self.cluster_arrived, self.cluster_unwaited) = (0, 0);
@@ -265,14 +265,14 @@ impl Warp {
         self.saving
     }
 
-    /// Bytes of global memory that it has asked for at once, since the last barrier of the whole block.
+    /// The most bytes that it has had in flight since the last barrier of the whole block.
     pub fn at_once(&self) -> u64 {
-        self.asked.at_once()
+        self.in_flight.at_once()
     }
 
     /// All warps of the block have met.
     pub fn begin_phase(&mut self) {
-        self.asked = Asked::default();
+        self.in_flight = BytesInFlight::default();
     }
 
     /// Lanes whose threads have not exited.
@@ -322,11 +322,11 @@ impl Warp {
         cx.local = self.local.as_mut_ptr().cast();
         cx.cycles = self.cycles;
         cx.barrier_result = self.barrier_result;
-        cx.asked = self.asked;
-        cx.asked.resume(cx.cost.global_read_bytes);
+        cx.in_flight = self.in_flight;
+        cx.in_flight.resume(cx.cost.global_read_bytes);
         let stop = self.run_frames(cx, turn, budget);
-        cx.asked.count(cx.cost.global_read_bytes);
-        self.asked = cx.asked;
+        cx.in_flight.count(cx.cost.global_read_bytes);
+        self.in_flight = cx.in_flight;
         self.cycles = cx.cycles;
         stop
     }
@@ -394,10 +394,10 @@ impl Warp {
             cx.mask = mask;
             cx.active = mask;
             if let Some(offset) = block.awaits {
-                // What was loaded before is there when it is read, and not when it was asked for.
+                // A loaded value is available when it is read, not when it was requested.
                 let by = |ready: u64| ready.saturating_sub(u64::from(offset));
                 if by(self.loaded[0]) > cx.cycles {
-                    cx.asked.wait(cx.cost.global_read_bytes);
+                    cx.in_flight.wait(cx.cost.global_read_bytes);
                 }
                 let hitting = (cx.cycles - self.saving).max(by(self.loaded[1]));
                 cx.cycles = cx.cycles.max(by(self.loaded[0]));

@@ -242,8 +242,8 @@ impl Context<'_> {
         });
     }
 
-    /// A piece of a matrix in the block's shared memory. The checkers are told of the reads of A by each warp, and of B, which all
-    /// warps of the group read alike, once: a part of the pieces by each.
+    /// A piece of a matrix in the block's shared memory. The checkers see the reads of A by each warp. They see
+    /// those of B once, although all warps of the group read it: a part of the pieces is attributed to each warp.
     #[inline(always)]
     fn piece(&mut self, site: &Site, address: u32, whole: bool) -> Option<[u16; PIECE]> {
         const BYTES: u32 = 2 * PIECE as u32;

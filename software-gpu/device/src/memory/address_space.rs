@@ -414,7 +414,7 @@ mod tests {
             .allocate(0, 5000, AllocationKind::Device)
             .expect("fits");
         let bytes = space.storage(base, 5000).expect("mapped");
-        // SAFETY: the allocation has 5000 bytes, and nobody else knows it.
+        // SAFETY: the allocation has 5000 bytes, and no other code knows it.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, 5000) };
         assert!(bytes.iter().all(|byte| *byte == 0));
     }

@@ -85,7 +85,7 @@ impl Allocation {
 
     /// Where the byte at [`base`](Self::base) is. `len` bytes from here may be read and written.
     ///
-    /// Kernels, copies and the host reach the same bytes: nobody may hold a Rust reference to them.
+    /// Kernels, copies and the host access the same bytes: no Rust reference to them may exist.
     #[inline]
     pub fn storage(&self) -> *mut u8 {
         self.backing.start.as_ptr()
@@ -112,7 +112,7 @@ impl Allocation {
     /// Gives the program's memory back and goes on with a copy of it, as far as it can still be read.
     pub(super) fn detach(&mut self) {
         if let (true, Some(copy)) = (self.is_registered(), Backing::zeroed(self.len)) {
-            // SAFETY: the copy has that many bytes, and nobody else knows it yet.
+            // SAFETY: the copy has that many bytes, and no other code knows it yet.
             let bytes = unsafe { std::slice::from_raw_parts_mut(copy.start.as_ptr(), self.len) };
             read_own_memory(self.base, bytes);
             self.backing = copy;
@@ -206,7 +206,7 @@ pub(super) struct Shadow {
 
 // SAFETY: the memory is plain bytes, owned by the shadow.
 unsafe impl Send for Shadow {}
-// SAFETY: whoever writes through `at` says why nobody else touches those bytes.
+// SAFETY: whoever writes through `at` says why no other access touches those bytes.
 unsafe impl Sync for Shadow {}
 
 impl Shadow {

@@ -204,7 +204,7 @@ pub fn without_atomics<'a>(
     Some(u64::from_le_bytes(value))
 }
 
-/// Replaces the cell at `address`, of which no byte may be outside of an allocation, by what `f` makes of it. Returns what it
+/// Replaces the cell at `address`, of which no byte may be outside of an allocation, by the result of `f`. Returns what it
 /// was. When a thread of the host changes the cell meanwhile, `f` is called again: its last call counts.
 pub fn update_cell(space: &AddressSpace, address: u64, f: impl FnMut(u64) -> u64) -> Option<u64> {
     let allocation = space.find(address)?;

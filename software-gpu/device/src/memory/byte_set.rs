@@ -1,8 +1,8 @@
 //! A set of the bytes of one allocation that changes by small and by large ranges.
 //!
 //! It is a tree: the bytes of a page have a bit each, and a page, or 512 of them, that is in the set as a whole or not at
-//! all is one mark. So a change costs as much as there are bytes in it, but for large ranges far less, and it does not
-//! matter how scattered the set is.
+//! all is one mark. So the cost of a change is proportional to its bytes, or far less for large ranges, and does not
+//! depend on how scattered the set is.
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// So many of them are remembered, the latest ones.
+/// Only this many ranges are remembered, the latest ones.
 const REMEMBERED: usize = 4096;
 
 /// Ranges of device addresses, which are never used again.

@@ -49,7 +49,7 @@ impl HeldWrites {
         self.touched.iter().any(|touched| predicate(touched.base))
     }
 
-    /// Makes memory show the old bytes again, if it does not already, but for what atomic operations have changed.
+    /// Makes memory show the old bytes again, if it does not already, except those that atomic operations have changed.
     pub fn withdraw(&mut self, space: &AddressSpace) {
         for touched in &mut self.touched {
             if let Some(allocation) = space.find(touched.base) {

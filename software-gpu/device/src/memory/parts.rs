@@ -10,7 +10,7 @@ pub struct Part {
     pub base: u64,
     /// Bytes; never zero.
     pub bytes: u64,
-    /// It was freed. Its memory is still mapped, and nobody has used it again.
+    /// It was freed. Its memory is still mapped and has not been reused.
     pub freed: bool,
 }
 

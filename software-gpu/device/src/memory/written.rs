@@ -1,7 +1,7 @@
 //! Which bytes of device memory have been written since they were allocated.
 //!
-//! Fresh device memory has no defined contents. What kernels, copies and memsets write is marked here, so that the
-//! first read of anything else can be told. Page-locked memory counts as written: the host writes to it unseen.
+//! Fresh device memory has no defined contents. The bytes that kernels, copies and memsets write are marked here, so that
+//! the first read of any other byte can be reported. Page-locked memory counts as written: the host writes to it unseen.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

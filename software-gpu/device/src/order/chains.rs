@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use super::clock::{Clock, Epoch};
 
-/// How many chains that nobody owns are looked at for one to continue.
+/// Number of free chains that are tried when one is wanted.
 const LOOKED_AT: usize = 8;
 
-/// All chains. A stream or host thread owns one as long as it lives; nodes of graphs share those that nobody owns.
+/// All chains. A stream or host thread owns one as long as it lives; nodes of graphs share the free ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chains {
     chains: Vec<Chain>,
-    /// Those that nobody owns. They are looked at in turn.
+    /// Chains without an owner, tried in turn.
     free: VecDeque<usize>,
 }
 
@@ -22,8 +22,8 @@ struct Chain {
 }
 
 impl Chains {
-    /// A chain that nobody owns and all of whose steps are in `known`: continuing it adds no order that is not there.
-    /// `behind` is a step to begin with. If none is found, a new chain.
+    /// Reuses a free chain whose steps all happen before `known`, so that appending to it adds no false edge, or begins a new one.
+    /// The chain of the step `behind` is tried first.
     pub(super) fn share(&mut self, known: &Clock, behind: Option<Epoch>) -> usize {
         let behind = behind.filter(|step| {
             let chain = &self.chains[step.chain];
@@ -44,7 +44,7 @@ impl Chains {
         chain
     }
 
-    /// Takes a chain out of those that nobody owns, or makes one.
+    /// Takes a chain out of the free ones, or makes one.
     fn take(&mut self, known: &Clock) -> usize {
         for _ in 0..LOOKED_AT.min(self.free.len()) {
             let Some(chain) = self.free.pop_front() else {

@@ -1,4 +1,4 @@
-//! The checker's doors.
+//! The checker's public interface: one method per event that a driver reports.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,8 +35,8 @@ type Now<'a> = (&'a Arc<Site>, &'a Clock);
 /// Follows a program and finds what nothing orders. See the [module](super) for the rules.
 ///
 /// Calls come in the order in which the program makes them; [`accessed`](Self::accessed) comes when an operation is
-/// executed, in an order that agrees with happens-before. What is unknown (a stream that was not created, an operation
-/// that has ended) is ignored.
+/// executed, in an order that agrees with happens-before. Unknown identifiers (a stream that was not created, an operation
+/// that has ended) are ignored.
 #[derive(Debug)]
 pub struct Checker {
     order: Order,
@@ -44,22 +44,22 @@ pub struct Checker {
     findings: Vec<Finding>,
     repairs: Repairs,
     executions: u64,
-    /// Frees of which it is known when they run what they come after.
+    /// Stream-ordered frees whose happens-before set is only known when they execute.
     open_frees: BTreeMap<OperationId, RegionId>,
-    /// How many ranges may be added before what has become useless is dropped.
+    /// How many ranges may be added before superfluous history is dropped.
     room: usize,
     /// The least that `room` can be.
     least_room: usize,
 }
 
 impl Checker {
-    /// Knows of no streams and no memory.
+    /// A checker without streams and memory.
     pub fn new() -> Self {
         Self::with_room(4096)
     }
 
-    /// As [`new`](Self::new), and looks for useless history whenever so many ranges of bytes were accessed, or as many
-    /// as the history had after the last time if those are more. What is found does not depend on it.
+    /// As [`new`](Self::new), and drops superfluous history whenever `ranges` ranges of bytes were accessed, or as many as the
+    /// history had after the last time if those are more. The findings do not depend on it.
     pub fn with_room(ranges: usize) -> Self {
         Self {
             order: Order::default(),
@@ -73,8 +73,8 @@ impl Checker {
         }
     }
 
-    /// A host thread gets a clock of its own and comes after what its parent has done. Without a parent it comes after
-    /// what the unregistered threads have done.
+    /// A host thread gets a clock of its own; everything that its parent has done happens before. Without a parent, the same
+    /// holds for the unregistered threads.
     pub fn thread_started(&mut self, parent: Option<ThreadId>, thread: ThreadId) {
         self.order
             .thread_started(parent.unwrap_or(ThreadId::UNREGISTERED), thread);
@@ -96,7 +96,7 @@ impl Checker {
         self.order.context_destroyed(context);
     }
 
-    /// A stream. Its operations come after what the thread knows now: they need its handle.
+    /// A stream. Everything that the thread knows now happens before its operations: they need its handle.
     pub fn stream_created(
         &mut self,
         thread: ThreadId,
@@ -172,7 +172,7 @@ impl Checker {
         self.order.node_waited(node, event);
     }
 
-    /// The operation begins. To be called before anything else is told of its execution.
+    /// The operation begins. To be called before all other reports of its execution.
     pub fn began(&mut self, operation: OperationId) {
         let Some((site, clock)) = self.order.runs(operation) else {
             return;
@@ -207,7 +207,7 @@ impl Checker {
         self.order.host_function_ends(operation);
     }
 
-    /// From now on the checker is told who writes the value at `range`: streams wait for it. What is there now counts as
+    /// From now on the driver reports every write of the value at `range`: streams wait for it. The present contents count as
     /// this write.
     pub fn value_watched(&mut self, write: ValueId, range: Range<u64>) {
         for writer in self.writers(range) {
@@ -301,7 +301,7 @@ impl Checker {
         self.order.events.remove(&event);
     }
 
-    /// What `stream` gets from now on comes after what the event stands for now, whether or not that has completed.
+    /// The event's last record happens before all later operations of `stream`, whether or not it has completed.
     pub fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
         self.order.waited(thread, stream, event);
     }
@@ -319,13 +319,13 @@ impl Checker {
         self.order.returned(wait);
     }
 
-    /// The thread goes on after what the stream has been given, or was told that it is complete. To be called when the
-    /// wait begins, as all of these: what other threads submit during the wait is not part of it.
+    /// The thread waits for all operations of the stream, or has learned that they are complete. To be called when the wait
+    /// begins, like the other waits: what other threads submit during the wait is not part of it.
     pub fn stream_synchronized(&mut self, thread: ThreadId, stream: StreamId) {
         self.order.stream_synchronized(thread, stream);
     }
 
-    /// The thread goes on after what the event stands for, or was told that it is complete.
+    /// The thread waits for the event's last record, or has learned that it is complete.
     pub fn event_synchronized(&mut self, thread: ThreadId, event: EventId) {
         self.order.event_synchronized(thread, event);
     }

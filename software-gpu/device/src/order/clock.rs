@@ -211,7 +211,7 @@ impl Node {
         Self::Branch(children)
     }
 
-    /// The node so many levels below that has the lowest chains.
+    /// The node `levels` levels below that has the lowest chains.
     fn first_at(self: &Arc<Self>, levels: u32) -> Option<&Arc<Self>> {
         let mut node = self;
         for _ in 0..levels {

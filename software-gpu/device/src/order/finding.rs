@@ -37,7 +37,7 @@ pub struct Finding {
     pub lack: String,
     /// What is to be added to the program, in words.
     pub missing: String,
-    /// What the program does that looks like the missing order and is none, in words.
+    /// A near miss to show the user: for example an event that is recorded too early to order the two operations.
     pub nearly: Option<String>,
     /// The earlier finding whose repair orders these two sides too.
     pub repaired: Option<Repaired>,
@@ -57,13 +57,13 @@ pub struct Repaired {
 /// Which rule was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// Two accesses of the same bytes, one of which writes, need an order.
+    /// Two accesses of the same bytes, one of which writes, have to be ordered.
     Race,
     /// A use comes after the allocation.
     UsedBeforeAllocation,
     /// No use comes after the free.
     UsedAfterFree,
-    /// A use and the free need an order.
+    /// A use has to be ordered before the free.
     FreedWithoutOrder,
     /// As [`FreedWithoutOrder`](Self::FreedWithoutOrder), and the bytes have a new owner.
     Reused,
@@ -72,11 +72,11 @@ pub enum Rule {
 /// One side of a finding.
 #[derive(Clone, Debug)]
 pub struct Party {
-    /// What it is and where it comes from.
+    /// The description of the operation, with its call site.
     pub description: Description,
     /// Where it runs.
     pub place: Place,
-    /// The same in words.
+    /// `place` in words.
     pub at: String,
     /// What it does to the bytes: "writes", "reads", "updates atomically", "allocates" or "frees".
     pub verb: &'static str,
@@ -85,7 +85,7 @@ pub struct Party {
 /// An allocation in a finding.
 #[derive(Clone, Debug)]
 pub struct Owner {
-    /// What it is and where it comes from.
+    /// The description of the operation, with its call site.
     pub description: Description,
     /// Its addresses.
     pub range: Range<u64>,

@@ -1,4 +1,4 @@
-//! Names of what the checker is told about. The caller chooses the numbers and never uses one twice for two things that
+//! Identifiers of streams, events, operations and memory in calls of the checker. The caller chooses the numbers and never uses one twice for two things that
 //! are alive at the same time.
 
 use std::fmt;

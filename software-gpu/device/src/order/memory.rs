@@ -22,7 +22,7 @@ pub(super) struct Memory {
     growth: usize,
 }
 
-/// One allocation, or all memory that the checker was not told of.
+/// One allocation, or all memory outside of known allocations.
 #[derive(Debug, Default)]
 struct Region {
     shadow: Shadow,
@@ -49,8 +49,8 @@ pub(super) struct Death {
     pub(super) clock: Clock,
 }
 
-/// At most so many earlier accesses are told of one access.
-const TOLD: usize = 16;
+/// At most this many conflicts with earlier accesses are reported of one access.
+const REPORTED: usize = 16;
 
 /// Two accesses without order, and the lowest bytes of both.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Memory {
         Some(id)
     }
 
-    /// What comes after what is known of the free of that allocation by now.
+    /// Takes in the happens-before set of an allocation's free, which is known now. Returns the conflicts.
     pub(super) fn freed_by(
         &mut self,
         id: RegionId,
@@ -364,7 +364,7 @@ impl Unordered {
         let mut told: Vec<Conflict> = Vec::new();
         for (earlier, met) in self.0.into_values().rev() {
             let is_covered = |later: &Conflict| later.earlier.site.came_after(&earlier.site);
-            if told.len() < TOLD && !told.iter().any(is_covered) {
+            if told.len() < REPORTED && !told.iter().any(is_covered) {
                 told.extend(conflict(earlier, &met, regions));
             }
         }

@@ -1,12 +1,14 @@
 //! The ordering checker: finds operations that race, and memory that is used outside of its life, by happens-before.
 //!
-//! The [`Checker`] is told what a program does and knows nothing of the driver. Order comes from
+//! The algorithm is that of vector clocks (Fidge, 1988; Mattern, 1989), with shadow memory per byte range as in FastTrack
+//! (Flanagan and Freund, PLDI 2009): an access races if it conflicts with an earlier one that does not happen before it. The
+//! driver reports each call to the [`Checker`], which does not depend on the driver. Happens-before comes from
 //!
 //! - streams: each operation comes after those before it;
 //! - events: a wait joins what the event stands for at the time of the call, its last record;
 //! - the legacy stream: its operations come after all earlier ones of the context's blocking streams, and those after
 //!   its earlier ones. Non-blocking streams take no part;
-//! - host threads: an operation comes after what its submitting thread has waited for, and a successful query is a wait;
+//! - host threads: whatever a thread has waited for happens before what it submits, and a successful query is a wait;
 //! - values in memory: a wait for one comes after the write that released it, and after those that it has gone on with;
 //! - host functions: one comes after whatever the host's threads have done when it runs, and they go on after it;
 //! - graphs: explicit dependencies.
@@ -19,7 +21,7 @@
 //!
 //! How a driver reports its calls:
 //!
-//! | call | what the checker is told |
+//! | call | methods of the checker |
 //! |---|---|
 //! | a copy, memset or launch | `submitted`, `accessed` when it is executed, `ended` |
 //! | a launch, beside that | `launched`, and `accessed_early` before `accessed` |
@@ -28,7 +30,7 @@
 //! | `cuStreamWriteValue32` | `value_watched`, `submitted`, `accessed`, `value_written`, `ended` |
 //! | anything else that changes a watched value | `value_written`, and `value_continued` if it goes on with what was there |
 //! | `cuEventRecord` | `submitted`, `recorded` |
-//! | `cuStreamWaitEvent` | `waited`; an own operation for the wait is allowed and not needed |
+//! | `cuStreamWaitEvent` | `waited`; a separate operation for the wait is allowed and not needed |
 //! | `cuStreamSynchronize`, `cuStreamQuery` that succeeds | `stream_synchronized` |
 //! | `cuEventSynchronize`; `cuEventQuery` and `cuEventElapsedTime` that succeed | `event_synchronized` |
 //! | `cuCtxSynchronize` | `context_synchronized` |

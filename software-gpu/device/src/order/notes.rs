@@ -1,4 +1,4 @@
-//! What almost made an order: records and waits that a report can point at.
+//! Near misses: records and waits that almost ordered two operations, which a report can point at.
 
 use std::collections::VecDeque;
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) struct RegionId(pub(super) u64);
 
 impl RegionId {
-    /// All memory that the checker was not told of.
+    /// All memory outside of known allocations.
     pub(super) const UNKNOWN: Self = Self(0);
 }
 
@@ -65,7 +65,7 @@ impl Owners {
         }
     }
 
-    /// Nobody has these bytes any more: whose they were, newer and older ones.
+    /// Removes the range. Returns the regions that it belonged to, newer and older ones.
     pub(super) fn remove(&mut self, range: Range<u64>) -> Vec<RegionId> {
         self.split(range.start);
         self.split(range.end);

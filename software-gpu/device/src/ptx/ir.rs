@@ -346,7 +346,7 @@ impl Type {
             .map(|(_, kind)| *kind)
     }
 
-    /// Size in bytes; a predicate has none and gives 0.
+    /// Size in bytes; 0 for a predicate.
     pub fn bytes(self) -> u32 {
         match self {
             Self::B8 | Self::U8 | Self::S8 => 1,

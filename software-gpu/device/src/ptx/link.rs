@@ -189,7 +189,7 @@ impl Linker {
         }
     }
 
-    /// Keeps the declarations that nothing defines: system calls, dynamic shared memory, and what nobody uses.
+    /// Keeps the declarations without a definition: system calls, dynamic shared memory, and unused ones.
     fn finish(mut self) -> Result<Module, LinkError> {
         let used = self.uses();
         let undefined = &mut self.error.undefined;

@@ -384,7 +384,11 @@ impl<'a> Parser<'a> {
         let declaration = self.declaration()?;
         let name = self.word("a parameter name")?.to_owned();
         if declaration.vector > 1 {
-            return Err(PtxError::syntax(line, name, "a parameter is no vector"));
+            return Err(PtxError::syntax(
+                line,
+                name,
+                "a parameter cannot be a vector",
+            ));
         }
         let length = self.array_length()?;
         if length.is_some() {

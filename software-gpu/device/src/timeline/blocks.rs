@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::demand::{Demand, Rates};
 use super::work::KernelCost;
 
-/// At most this many kinds of blocks are told apart among those placed at one instant.
+/// At most this many kinds of blocks are distinguished among those placed at one instant.
 const KINDS: usize = 8;
 
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! What a block asks of the machine while nothing holds it up.
+//! The share of each unit that a block uses at full speed.
 //!
 //! A block takes `max(latency_cycles, cycles of its busiest pipe) + turnover`, where the turnover is a constant and a
 //! share per warp. The pipes are those of one multiprocessor: a pipe per class of instructions, the schedulers (all

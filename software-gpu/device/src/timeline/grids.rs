@@ -1,7 +1,7 @@
 //! Grids on the device: their blocks are placed in cohorts, which progress as fluids.
 //!
 //! A cohort is a number of equal blocks of one grid, placed at one instant: a wave. The grid that is most urgent, then
-//! the one that started first, places blocks until it has none left; only then does the next one. Running blocks are
+//! the one that started first, places all of its blocks; only then does the next one. Running blocks are
 //! never pre-empted.
 //!
 //! While a grid has more blocks than fit, each of its waves is followed by another in the same seats. So its cohorts are
@@ -107,7 +107,7 @@ impl Grids {
         self.resident.insert(op, grid);
     }
 
-    /// Lets the grid's blocks be placed. Returns whether it has none at all.
+    /// Lets the grid's blocks be placed. Returns whether it has no block.
     pub fn release(&mut self, op: OpId) -> bool {
         match self.resident.get(&op) {
             Some(grid) if !grid.blocks.is_empty() => {
@@ -213,19 +213,19 @@ impl Grids {
         let Some((run, demand)) = grid.blocks.front() else {
             return;
         };
-        let mut alike: Vec<(CohortId, &mut Cohort)> = self
+        let mut equal: Vec<(CohortId, &mut Cohort)> = self
             .cohorts
             .iter_mut()
             .filter(|(_, cohort)| cohort.grid == op && cohort.demand == *demand)
             .map(|(id, cohort)| (*id, cohort))
             .collect();
-        let wave: u64 = alike.iter().map(|(_, cohort)| cohort.blocks).sum();
+        let wave: u64 = equal.iter().map(|(_, cohort)| cohort.blocks).sum();
         // A block is left over, so that the grid stays first in line, as it would wave by wave.
         let waves = (run - 1).checked_div(wave).unwrap_or(0);
         if waves == 0 {
             return;
         }
-        for (id, cohort) in &mut alike {
+        for (id, cohort) in &mut equal {
             cohort.waves += waves;
             cohort.fluid.lengthen(waves as f64, now);
             self.collapsed.push(*id);

@@ -15,7 +15,7 @@ use super::sharing::{Bandwidth, Claim, max_min};
 use super::transfers::Transfers;
 use super::work::Coupling;
 
-/// The speed of each cohort, in their order: 1 when nothing holds it up.
+/// The speed of each cohort, in their order: 1 is full speed.
 type Speeds = Vec<f64>;
 
 /// What is on one multiprocessor.

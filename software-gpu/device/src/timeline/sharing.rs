@@ -9,7 +9,7 @@ pub(super) struct Claim {
     pub weight: f64,
 }
 
-/// Weighted max-min fairness: nobody gets more than it demands, and what small demands leave over goes to the rest in
+/// Weighted max-min fairness: no claim gets more than it demands, and the remainder of small demands goes to the others in
 /// proportion to their weights.
 ///
 /// Warps are served in turn, so that a kernel which asks little is not slowed by one which asks for everything.

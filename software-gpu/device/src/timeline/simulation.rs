@@ -27,7 +27,7 @@ pub struct Timeline {
     happenings: VecDeque<Happening>,
     /// Kernels and host functions that started and whose cost the caller has not given yet.
     unanswered: BTreeSet<OpId>,
-    /// Waits for values that started and have not been told that their value is there.
+    /// Waits for values that started and whose value has not arrived.
     value_waits: BTreeSet<OpId>,
 }
 

@@ -113,9 +113,9 @@ pub struct BlockTime {
     pub dram_bytes: u64,
     /// Bytes moved between the L2 cache and the multiprocessor, those of device memory among them.
     pub cache_bytes: u64,
-    /// Those of them that bulk copies move.
+    /// The part of `cache_bytes` that bulk copies move.
     pub bulk_bytes: u64,
-    /// Those of them that the L2 cache delivers together with what it delivers to other blocks.
+    /// The part of `cache_bytes` that the L2 cache delivers together with requests of other blocks.
     pub merged_bytes: u64,
     /// Bytes of device memory that are in the way of what the block waits for while it does nothing else.
     pub exposed_bytes: u64,

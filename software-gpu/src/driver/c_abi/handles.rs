@@ -77,7 +77,7 @@ impl<H: Handle, T> Table<H, T> {
     /// The object.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` when there is none.
+    /// `CUDA_ERROR_INVALID_HANDLE` for an unknown handle.
     pub(in crate::driver) fn get(&self, handle: H) -> Result<&T, CudaError> {
         self.objects.get(&handle).ok_or_else(|| self.refuse(handle))
     }
@@ -113,7 +113,7 @@ impl<H: Handle, T> Table<H, T> {
         self.destroyed.refuse(handle, H::KIND, number, was_given)
     }
 
-    /// Whether there is no object.
+    /// Whether the table is empty.
     pub(in crate::driver) fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }

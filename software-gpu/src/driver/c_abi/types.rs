@@ -67,7 +67,7 @@ impl CUcontext {
     /// No context.
     pub const NULL: Self = Self(0);
 
-    /// Whether this is no context.
+    /// Whether this is the null context.
     pub const fn is_null(self) -> bool {
         self.0 == 0
     }

@@ -91,10 +91,10 @@ impl Ordering {
         self.tell(|checker| checker.stream_destroyed(stream.into()));
     }
 
-    /// An operation was given to its stream. A wait is none: see [`waited`](Self::waited).
+    /// An operation was submitted to its stream. A wait is not an operation: see [`waited`](Self::waited).
     ///
-    /// What it waits for is known from the stream and from events, but for an allocation, which the driver itself makes
-    /// wait for the free whose memory it gets, and for a graph's launch, whose end waits for its last nodes.
+    /// The stream and events define what the operation waits for. There are two exceptions: the driver makes an allocation
+    /// wait for the free whose memory it gets, and the end of a graph's launch waits for its last nodes.
     pub(in crate::driver) fn submitted(&mut self, op: OpId, operation: &Operation, after: &[OpId]) {
         if matches!(operation.effect, Effect::Wait) {
             return;
@@ -241,8 +241,8 @@ impl Ordering {
         self.tell(|checker| checker.event_destroyed(event.into()));
     }
 
-    /// A wait for an event that was never recorded has no effect. That alone is no report: loops begin like this. The
-    /// report of a race that follows from it says so.
+    /// A wait for an event that was never recorded has no effect. That alone is not reported: loops begin like this. The
+    /// report of a race that follows from it mentions it.
     pub(in crate::driver) fn waited(&mut self, stream: CUstream, event: CUevent) {
         self.tell(|checker| checker.waited(thread(), stream.into(), event.into()));
     }
@@ -251,7 +251,7 @@ impl Ordering {
         self.waits(|checker| checker.stream_synchronized(thread(), stream.into()));
     }
 
-    /// The call may still wait for what is told here: see [`returned`](Self::returned).
+    /// The call may still wait for this synchronisation: see [`returned`](Self::returned).
     fn waits(&mut self, something: impl FnOnce(&mut Checker)) {
         self.tell(|checker| checker.waits(WaitId(current::serial()), something));
     }
@@ -347,7 +347,7 @@ impl Words for Finding {
     }
 }
 
-/// What the checker is told of an operation beside its place.
+/// Reports to the checker what depends on the kind of operation.
 fn tell_more(checker: &mut Checker, op: OpId, operation: &Operation) {
     match &operation.effect {
         Effect::HostFunction(_) | Effect::WaitValue(_) => checker.learns(op.into()),

@@ -1,7 +1,7 @@
 //! Which memory counts as written, and reports of copies that read other memory.
 //!
 //! Memory counts as written as soon as a kernel that stores to it is executed, or a copy or memset lands there. A program
-//! that reads it earlier lacks an order, or a write.
+//! that reads it earlier lacks a dependency, or a write.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl Simulator {
         }
     }
 
-    /// Takes note of an operation other than a kernel whose modelled end has come, before it takes effect.
+    /// Records an operation other than a kernel at its modelled end, before it takes effect.
     pub(in crate::driver) fn check_ended(&mut self, operation: &Operation) {
         match &operation.effect {
             Effect::Allocate(allocation) => {
@@ -49,8 +49,8 @@ impl Simulator {
     }
 }
 
-/// A copy lands. Within the device it takes the state of its source along: moving what was never written is no
-/// mistake, looking at it is.
+/// A copy lands. Within the device it takes the state of its source along: moving memory that was never written is not a
+/// mistake, using its contents is.
 fn copied(operation: &Operation, copy: &Copy, memory: &AddressSpace) {
     let Accesses { reads, writes, .. } = &copy.accesses();
     let unwritten = reads.iter().find_map(|range| memory.first_unwritten(range));

@@ -3,8 +3,8 @@
 //! A kernel's loads hit what operations before it have left in the cache, and what its other blocks have loaded already.
 //! Stores stay in the cache until their granule is displaced: only the first store to a line is charged to device memory.
 //! The granules least recently used are displaced. A kernel that touches more than the cache holds finds nothing of what was there,
-//! and leaves nothing behind that the next one would find. What its blocks touch within an interval is a set, without an order: where
-//! it is larger than the cache, what they load again is found for the share that has room.
+//! and leaves nothing behind that the next one would find. The lines that its blocks touch within an interval are an unordered set: where
+//! it is larger than the cache, repeated loads hit for the share that has room.
 
 use lru::LruCache;
 
@@ -43,7 +43,7 @@ struct Traffic {
     touched: u64,
     /// Those that are not in the cache.
     missed: u64,
-    /// Those for which there is no room beside the others of their interval.
+    /// Lines that do not fit beside the others of their interval.
     crowded: u64,
 }
 
@@ -53,7 +53,7 @@ impl Cache {
         Self::of((bytes / Touched::LINE as f64) as u64)
     }
 
-    /// Of so many lines, those of one granule at least.
+    /// A cache of `lines` lines, at least those of one granule.
     fn of(lines: u64) -> Self {
         Self {
             granules: LruCache::unbounded(),
@@ -139,7 +139,7 @@ impl Cache {
 }
 
 impl Traffic {
-    /// The share of `bytes` bytes of traffic that goes to device memory, when so many lines are touched.
+    /// The share of `bytes` bytes of traffic that goes to device memory, when `lines` lines are touched.
     fn share(&self, lines: u64, bytes: u64) -> f64 {
         if self.touched == 0 || bytes == 0 {
             return 1.0;
@@ -173,7 +173,7 @@ fn distinct(touches: &[Touch]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Of so many granules.
+    /// A cache of `granules` granules.
     fn cache(granules: u64) -> Cache {
         Cache::of(granules * 32)
     }
@@ -326,7 +326,7 @@ mod tests {
             },
         };
         assert_eq!(cache(20).run(&kernel).reads, 0.5);
-        // As a set without an order, most would have to be loaded again.
+        // As an unordered set, most would have to be loaded again.
         let mut at_once = kernel;
         let reads = &mut at_once.touched.reads;
         reads.iter_mut().for_each(|touch| touch.time = 0);

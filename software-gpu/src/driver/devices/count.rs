@@ -21,7 +21,7 @@ pub fn use_count(count: usize) {
 /// The number that the environment asks for; where it asks for none, that of [`use_count`], else 1.
 ///
 /// # Errors
-/// When the variable is no number of devices.
+/// When the variable is not a number of devices.
 pub(in crate::driver) fn device_count() -> Result<usize, Misconfigured> {
     match std::env::var_os(VARIABLE) {
         None => Ok(DEFAULT.load(Ordering::Relaxed)),

@@ -58,7 +58,7 @@ entry_points! {
         uuid_of(uuid, device)
     }
 
-    /// Identifiers of Windows: there are none elsewhere.
+    /// Identifiers of Windows: other systems have no such identifiers.
     fn cuDeviceGetLuid(_luid: *mut c_char, _node_mask: Out<c_uint>, device: CUdevice) {
         with_device(device, |_| Err(CudaError::NotSupported))
     }

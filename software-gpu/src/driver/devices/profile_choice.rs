@@ -20,8 +20,8 @@ pub enum ChoiceError {
     /// There is no such profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The environment variable `SOFTWARE_GPU` names no profile. The message is complete, so the profile's error is no
-    /// source: whoever prints the chain says it once.
+    /// The environment variable `SOFTWARE_GPU` names no profile. The message is complete, so the profile's error is not
+    /// given as the source: a printed chain would repeat it.
     #[error("{VARIABLE}: {0}")]
     Environment(ProfileError),
     /// The process has chosen before, and otherwise.

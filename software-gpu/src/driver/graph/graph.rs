@@ -60,7 +60,7 @@ impl Graphs {
     /// The graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` when there is none; so all lookups here.
+    /// `CUDA_ERROR_INVALID_VALUE` for an unknown handle; so all lookups here.
     pub(super) fn graph(&self, graph: CUgraph) -> Result<&Graph, CudaError> {
         self.graphs.get(graph).map_err(invalid)
     }

@@ -4,8 +4,8 @@
 //! that the stream's next operation has to wait for and after the last launch of the same graph; each step, after the
 //! operations of the steps that it depends on; and a mark in the launching stream after the steps that nothing
 //! follows. The dependencies that are passed there are the graph's edges, no more and no less: that is all the order that
-//! the checker sees between steps. It is told of two things more: what an event stands for that a step waits for, and
-//! that a launch comes after the last one of the same graph.
+//! the checker sees between steps. It learns two things more: the record of an event for which a step waits, and
+//! that a launch follows the last one of the same graph.
 //!
 //! Steps run in streams of the executable graph's own, one for each of its branches. These streams are not blocking,
 //! and the program has no handle for them.

@@ -88,7 +88,7 @@ impl GraphMemory {
     /// A node of `graph` is to free the memory at `address`.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what is no graph's memory, or has a node that frees it.
+    /// `CUDA_ERROR_INVALID_VALUE` for memory that does not belong to a graph, or that a node frees.
     pub(super) fn add_free(
         &mut self,
         graph: CUgraph,
@@ -272,8 +272,8 @@ impl Simulator {
         self.free_left_over(address, stream, clock, &after)
     }
 
-    /// `cuMemFree` of a graph's memory, which nobody uses any more, says the program. `false` when it is none that the
-    /// program has to free.
+    /// `cuMemFree` of a graph's memory: the program states that no operation uses it any more. `false` when the memory is not
+    /// one that the program has to free.
     pub(in crate::driver) fn free_of_graph_by_host(&mut self, address: CUdeviceptr) -> bool {
         let freeable = self.graphs.memory.is_freeable(address);
         if freeable {

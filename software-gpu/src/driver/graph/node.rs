@@ -153,7 +153,7 @@ pub(super) struct KernelNode {
 /// The addresses of arguments, which belong to the node.
 struct Pointers(Vec<*mut c_void>);
 
-// SAFETY: the pointers lead into memory of the node that holds them; nobody but the program reads through them.
+// SAFETY: the pointers lead into memory of the node that holds them; only the program reads through them.
 unsafe impl Send for Pointers {}
 
 impl Clone for Pointers {

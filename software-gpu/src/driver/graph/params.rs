@@ -25,7 +25,7 @@ pub(in crate::driver) struct KernelParamsV1 {
 #[repr(C)]
 pub(in crate::driver) struct KernelParams {
     pub(super) common: KernelParamsV1,
-    /// `CUkernel`, used when there is no function.
+    /// `CUkernel`, used when the function is null.
     pub(super) kernel: usize,
     /// Of the kernel, then.
     pub(super) context: CUcontext,

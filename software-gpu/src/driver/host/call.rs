@@ -125,7 +125,7 @@ impl Call {
         self.spend_time(time);
     }
 
-    /// As [`spend`](Self::spend), for work given to a stream. What a stream captures costs what capturing costs, whatever it is.
+    /// As [`spend`](Self::spend), for work given to a stream. In capture mode every call costs `Cost::Capture`.
     pub(in crate::driver) fn spend_in(&mut self, stream: CUstream, cost: Cost) {
         match self.is_capturing(stream) {
             true => self.spend(Cost::Capture),
@@ -246,7 +246,7 @@ impl Call {
     /// The current context, if it can be used.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_CONTEXT` when there is none, `CUDA_ERROR_CONTEXT_IS_DESTROYED`, or the error that a kernel
+    /// `CUDA_ERROR_INVALID_CONTEXT` when no context is current, `CUDA_ERROR_CONTEXT_IS_DESTROYED`, or the error that a kernel
     /// left behind.
     pub(in crate::driver) fn context(&self) -> Result<CUcontext, CudaError> {
         let current = current::with_contexts(|stack| stack.last().copied());

@@ -24,7 +24,7 @@ pub(in crate::driver) enum Cost {
     EventCreate,
     /// Work that a stream captures.
     Capture,
-    /// `cuGraphLaunch` of so many nodes in so many branches, with so many ends. Its copies come on top.
+    /// `cuGraphLaunch` of a graph with this many nodes, branches and ends. Its copies come on top.
     GraphLaunch {
         steps: usize,
         branches: usize,
@@ -34,7 +34,7 @@ pub(in crate::driver) enum Cost {
     GraphLaunchCopy,
     /// `cuGraphExecKernelNodeSetParams` and its kin.
     GraphSetNode,
-    /// `cuGraphExecUpdate` of so many nodes.
+    /// `cuGraphExecUpdate` of this many nodes.
     GraphUpdate {
         steps: usize,
     },
@@ -53,9 +53,9 @@ pub(in crate::driver) enum Cost {
     PoolSearch,
     /// A pool reserves that many bytes, or gives them back.
     PoolGrowth(u64),
-    /// Page-locking that many bytes.
+    /// Page-locking this many bytes.
     Pin(usize),
-    /// Releasing so many page-locked bytes.
+    /// Releasing this many page-locked bytes.
     Unpin(usize),
     ModuleLoad,
     Other,

@@ -58,7 +58,7 @@ pub(super) fn is_zombie(status: &str) -> bool {
     matches!(state(status), Some('Z' | 'X'))
 }
 
-/// The thread's state in such a line: it stands behind the name, which is in parentheses and may contain others.
+/// Parses the state from a `/proc/…/stat` line. The name in parentheses may itself contain some: search from the right.
 pub(super) fn state(status: &str) -> Option<char> {
     let (_, rest) = status.rsplit_once(')')?;
     rest.trim_start().chars().next()

@@ -5,7 +5,7 @@
 //! no call is made although work is under way, the clock goes on by itself,
 //!
 //! - soon, if all threads of the process are blocked: nothing but the device can wake them;
-//! - after a while, if some run: they may be waiting in a loop, and cannot be told from those that compute. Then it says so.
+//! - after a while, if some run: a thread that waits in a loop looks like one that computes. Then a message says so.
 //!   A program that declares what its own work costs ([`host::work`](crate::host::work)) gets much more time: its threads
 //!   compute.
 //!
@@ -47,7 +47,7 @@ static DECLARES_WORK: AtomicBool = AtomicBool::new(false);
 /// The watching thread rests until there is work.
 static RESTS: AtomicBool = AtomicBool::new(false);
 
-/// A thread has come into the driver or leaves it.
+/// A thread enters or leaves the driver.
 pub(super) fn called() {
     CALLS.fetch_add(1, Ordering::Relaxed);
 }
@@ -150,7 +150,7 @@ impl Watcher {
         self.start_again();
     }
 
-    /// Work is under way, and nobody has called for a while.
+    /// Work is under way, and no thread has called for a while.
     fn look(&mut self) {
         let quiet = self.quiet_since.elapsed();
         let patience = self.patience.unwrap_or_else(patience);
@@ -233,7 +233,7 @@ fn is_needed(simulator: &Simulator) -> bool {
     !simulator.operations.is_empty() || simulator.sleepers > 0
 }
 
-/// Ends the process as its last thread would if the driver had none of its own.
+/// Ends the process as its last thread would if the driver had no thread of its own.
 fn end_with_the_program() {
     let calls_program = || try_lock().is_none_or(|simulator| simulator.in_host_function);
     if !has_ended() || calls_program() {

@@ -104,7 +104,7 @@ struct Registered {
     waiting: bool,
     /// Inside a call, waiting for its turn.
     queues: bool,
-    /// Blocked outside of the driver: it holds nobody back until it calls.
+    /// Blocked outside of the driver: it delays no other thread until it calls.
     absent: bool,
 }
 

@@ -167,7 +167,7 @@ fn event(value: &[u64; 8]) -> Result<CUevent, CudaError> {
     Ok(CUevent(value[0] as usize))
 }
 
-/// Refuses a `CUaccessPolicyWindow` whose ratio is none or whose misses persist.
+/// Refuses a `CUaccessPolicyWindow` whose ratio is not between 0 and 1 or whose misses persist.
 pub(in crate::driver) fn check_access_policy(value: &[u64; 8]) -> Result<(), CudaError> {
     let ratio = f32::from_bits(value[2] as u32);
     let (on_hit, on_miss) = ((value[2] >> 32) as u32, value[3] as u32);

@@ -292,7 +292,7 @@ impl Launch {
 }
 
 impl Simulator {
-    /// Executes the kernel, whose modelled start has come, and tells the timeline what it costs.
+    /// Executes the kernel at its modelled start, and gives the timeline its cost.
     pub(in crate::driver) fn execute(&mut self, op: OpId, at: Time) {
         let Some(operation) = self.operations.get(&op) else {
             return;
@@ -360,7 +360,7 @@ impl Simulator {
         {
             explanation += &self.way_to_reach(operation.context, *address);
         }
-        // Nobody asks how a kernel has ended that runs after the program.
+        // At exit there is no caller left to report a fault to.
         if !self.finishing {
             crate::say!("software GPU: {explanation}");
         }

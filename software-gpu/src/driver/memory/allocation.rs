@@ -71,7 +71,7 @@ entry_points! {
         })
     }
 
-    /// Waits for all work of those who can reach the memory: nobody may be using it. Memory of a pool is freed without a wait.
+    /// Waits for all work of all contexts that can access the memory. Memory of a pool is freed without a wait.
     fn cuMemFree_v2(address: CUdeviceptr) {
         call(Cost::Other, |call| {
             let context = call.context()?;
@@ -205,7 +205,7 @@ entry_points! {
     }
 }
 
-/// Zero bytes are no error, as on NVIDIA's driver: the pointer becomes null.
+/// Zero bytes are allowed, as on NVIDIA's driver: the pointer becomes null.
 fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Result<(), CudaError> {
     let memory = memory.required()?;
     call(Cost::Other, |call| {

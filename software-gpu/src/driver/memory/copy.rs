@@ -1,4 +1,4 @@
-//! Copies of contiguous bytes. What the host waits for is said in `transfer`.
+//! Copies of contiguous bytes. `transfer` describes what the host waits for.
 
 use std::ffi::c_void;
 

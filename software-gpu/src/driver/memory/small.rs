@@ -18,7 +18,7 @@ const GRANULE: u64 = 512;
 pub(in crate::driver) enum Served {
     /// Out of a chunk that is there and stays.
     FromChunk,
-    /// So many bytes were asked of the system, or given back.
+    /// The driver mapped or unmapped this many bytes.
     BySystem(u64),
 }
 
@@ -27,7 +27,7 @@ pub(in crate::driver) enum Served {
 pub(in crate::driver) struct SmallMemory {
     /// By device and number.
     chunks: BTreeMap<ChunkId, Chunk>,
-    /// Those of a device whose largest gap has so many bytes.
+    /// Chunks indexed by (device, size of the largest gap in bytes).
     by_gap: BTreeMap<(usize, u64), BTreeSet<ChunkId>>,
     /// By the address that the program knows.
     pieces: BTreeMap<u64, Piece>,
@@ -124,9 +124,9 @@ impl SmallMemory {
         let Some(gap) = self.largest_gap(id) else {
             return;
         };
-        if let Some(alike) = self.by_gap.get_mut(&gap) {
-            alike.remove(&id);
-            if alike.is_empty() {
+        if let Some(chunks) = self.by_gap.get_mut(&gap) {
+            chunks.remove(&id);
+            if chunks.is_empty() {
                 self.by_gap.remove(&gap);
             }
         }

@@ -35,9 +35,9 @@ const STAGED_BYTES: usize = 64 << 10;
 /// What the documentation says of the copy's end when the call returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
-    /// It has come.
+    /// The copy has ended.
     Kept,
-    /// It may have come: here it has.
+    /// The copy may have ended; the model assumes that it has.
     Possible,
     /// The call does not wait.
     None,

@@ -35,7 +35,7 @@ const MACHINE_CODE: u64 = 2;
 const LZ4: u64 = 0x2000;
 const ZSTANDARD: u64 = 0x8000;
 
-/// Longer PTX is none: a bound against hostile images.
+/// Bytes of PTX above which an image is rejected, so that a hostile image cannot exhaust memory.
 const MAX_TEXT: u64 = 1 << 30;
 
 /// What to do about machine code.
@@ -91,8 +91,8 @@ fn fat_binary_length(image: &[u8]) -> Option<usize> {
 /// The PTX in an image.
 ///
 /// # Errors
-/// `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, or for PTX of newer devices alone; `CUDA_ERROR_INVALID_IMAGE` for what
-/// is no image.
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, or for PTX of newer devices alone; `CUDA_ERROR_INVALID_IMAGE` for
+/// any other bytes.
 pub(in crate::driver) fn ptx_of<'i>(
     image: &'i [u8],
     device: &Device,

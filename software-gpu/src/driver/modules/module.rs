@@ -370,7 +370,7 @@ impl Simulator {
             let data = initial_bytes(variable, module, globals)?;
             let data = &data[..data.len().min(*bytes)];
             if let Some(to) = self.memory.storage(*address, data.len()) {
-                // SAFETY: `storage` found that many bytes, and nobody else knows the variable yet.
+                // SAFETY: `storage` found that many bytes, and no other code knows the variable yet.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
             }
         }

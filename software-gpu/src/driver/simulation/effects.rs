@@ -66,8 +66,8 @@ struct Reading {
 }
 
 impl Effects {
-    /// A kernel is about to be executed: it may read anything, and must see none of the stores of others that are
-    /// under way, but for their atomic operations.
+    /// A kernel is about to be executed: it may read any memory, and must not see unfinished stores of other operations,
+    /// except their atomic operations.
     pub(in crate::driver) fn before_kernel(&mut self, space: &AddressSpace) {
         self.show_atomics(space);
         self.withdraw_all(space);
@@ -113,7 +113,7 @@ impl Effects {
         kernel.map_or_else(ByteRanges::new, |kernel| kernel.writes.pages())
     }
 
-    /// The kernel's modelled end has come. Whether it has stored to host memory.
+    /// Ends a kernel at its modelled time. Returns whether it has stored to host memory.
     pub(in crate::driver) fn kernel_ended(&mut self, op: OpId, space: &AddressSpace) -> bool {
         let Some((at, kernel)) = self.take_kernel(op, space) else {
             return false;
@@ -172,7 +172,7 @@ impl Effects {
         self.reading.insert(op, reading);
     }
 
-    /// The copy's modelled end has come: its bytes land.
+    /// Ends a copy at its modelled time: its bytes land.
     pub(in crate::driver) fn copy_ended(&mut self, op: OpId, copy: &Copy, space: &AddressSpace) {
         let early = self.reading.remove(&op).and_then(|reading| reading.staged);
         if let Place::Mapped(from) = copy.from.place {
@@ -195,7 +195,7 @@ impl Effects {
         }
     }
 
-    /// A memset's modelled end has come.
+    /// Ends a memset at its modelled time.
     pub(in crate::driver) fn set_ended(&mut self, set: &Set, space: &AddressSpace) {
         let span = set.rows.span().unwrap_or(0);
         if let Place::Mapped(to) = set.to {
@@ -367,7 +367,7 @@ impl Reading {
         if self.staged.is_none()
             && let Some(from) = space.storage(self.from, self.span)
         {
-            // SAFETY: `storage` found that many bytes there; nobody writes while the simulation looks.
+            // SAFETY: `storage` found that many bytes there; no other thread writes while the simulation reads.
             self.staged = Some(unsafe { pack(from, self.rows) });
         }
     }

@@ -41,12 +41,12 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) initialized: bool,
     pub(in crate::driver) memory: AddressSpace,
     pub(in crate::driver) timeline: Timeline,
-    /// How far the simulation has come. Nothing can be submitted earlier.
+    /// The modelled time that the simulation has reached. Nothing can be submitted earlier.
     pub(in crate::driver) now: Time,
     pub(in crate::driver) threads: HostThreads,
     /// Threads that wait for [`progress`].
     pub(in crate::driver) sleepers: u32,
-    /// Counts whatever others may have waited for.
+    /// Incremented on every state change for which a sleeping thread may be waiting.
     pub(in crate::driver) progress: u64,
     /// A host function runs: the simulation stands still and other threads' calls wait.
     pub(in crate::driver) in_host_function: bool,

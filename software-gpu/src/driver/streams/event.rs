@@ -243,7 +243,7 @@ impl Simulator {
         op.map_or(Ok(()), |op| self.recorded(event, op))
     }
 
-    /// The stream has come to a record. It counts if the event was neither recorded again nor destroyed since.
+    /// The stream has reached a record. It counts if the event was neither recorded again nor destroyed since.
     pub(in crate::driver) fn event_recorded(&mut self, event: CUevent, op: OpId, at: Time) {
         if let Ok(event) = self.events.get_mut(event)
             && let Some(record) = event.record.as_mut().filter(|record| record.op == op)

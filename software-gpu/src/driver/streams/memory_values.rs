@@ -269,7 +269,7 @@ impl Effects {
         self.read_value(value.address, value.bytes(), memory)
     }
 
-    /// A stream has come to a write of a value.
+    /// A stream has reached a write of a value.
     pub(in crate::driver) fn value_written(&mut self, value: Value, memory: &AddressSpace) {
         self.before_write(value.address, Rows::row(value.bytes()), memory);
         if let Some(to) = memory.storage(value.address, value.bytes()) {

@@ -12,7 +12,7 @@ pub(super) struct History<W> {
     writes: Vec<(u64, W)>,
     /// Summaries of all complete blocks: of `WIDTH` contents, of `WIDTH` such blocks, and so on.
     blocks: Vec<Vec<Summary>>,
-    /// With so many contents it is time to forget some.
+    /// Compact when `writes` reaches this length.
     room: usize,
 }
 
@@ -75,8 +75,8 @@ impl<W: Copy> History<W> {
         self.writes.get(at).map(|(_, write)| *write)
     }
 
-    /// Forgets the oldest writes that are `known`, but for the last of them: its contents may be what a condition needs. To
-    /// be called after [`push`](Self::push); does something now and then.
+    /// Forgets the oldest writes that are `known`, except the last of them, whose contents a condition may need. To be called
+    /// after each [`push`](Self::push); compacts only when the history has reached its limit.
     pub(super) fn forget(&mut self, known: impl Fn(W) -> bool) {
         if self.writes.len() < self.room {
             return;

@@ -11,7 +11,7 @@ use crate::driver::c_abi::types::CUdeviceptr;
 use crate::memory::{ByteRanges, is_device_address};
 use crate::timeline::OpId;
 
-/// The waits that are not over, by the operation that waits.
+/// The pending waits, by the operation that waits.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct ValueWaits {
     all: BTreeMap<OpId, ValueWait>,
@@ -72,7 +72,7 @@ impl ValueWaits {
         }
     }
 
-    /// So many allocations are gone by now.
+    /// Takes in the number of allocations that have been removed so far.
     pub(super) fn removed(&mut self, removals: u64) {
         if std::mem::replace(&mut self.removals, removals) != removals {
             self.all_changed();

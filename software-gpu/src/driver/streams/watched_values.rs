@@ -5,8 +5,8 @@
 //! was there: the wait comes after those who wrote that, too, as after a release sequence in the PTX ISA.
 //!
 //! A value that changes while nothing of the device lands was written by the host. In page-locked memory it may do that
-//! between any two calls: each call looks at the values there, but where there are many only at those that a stream was given
-//! a wait for or a write of that is not over. The others are looked at before something lands on them.
+//! between any two calls: each call looks at the values there, but where there are many only at those with a pending wait or
+//! write of a stream. The others are looked at before something lands on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,10 +27,10 @@ pub(in crate::driver) struct WatchedValues {
     places: BTreeMap<Place, Watched>,
     /// Those in page-locked memory.
     of_host: BTreeSet<Place>,
-    /// Those of them with waits or writes that are not over.
+    /// The subset of `of_host` with pending waits or writes.
     pending_of_host: BTreeSet<Place>,
     given: u64,
-    /// With so many places it is time to forget some.
+    /// Compact when `places` reaches this length.
     room: usize,
 }
 
@@ -40,7 +40,7 @@ struct Watched {
     history: History<ValueId>,
     /// Atomic operations since the newest write that have not changed the value.
     unseen: Option<ValueId>,
-    /// How many waits for it and writes of it are not over.
+    /// Number of pending waits and writes.
     pending: usize,
 }
 
@@ -71,7 +71,7 @@ enum How {
     Atomically,
 }
 
-/// So many values in page-locked memory are few.
+/// Up to this number of values in page-locked memory, each call looks at all of them.
 const FEW: usize = 64;
 
 impl WatchedValues {
@@ -141,8 +141,8 @@ impl Simulator {
         }
     }
 
-    /// Values that nobody waits for or is about to write, and whose writes everything to come comes after, would be watched
-    /// anew if need be.
+    /// Removes values without pending waits and writes whose earlier writes happen before all later operations. They are
+    /// watched anew when an operation uses them again.
     fn forget_some_values(&mut self) {
         let Self {
             watched, ordering, ..

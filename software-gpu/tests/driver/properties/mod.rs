@@ -18,7 +18,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |value| {
         value
             .parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {value}"))
+            .unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
     })
 }
 
@@ -67,7 +67,7 @@ fn the_driver_and_its_checker_keep_the_rules() {
     if programs >= 500 {
         assert!(
             programs / 5 < racy && racy < programs - programs / 5,
-            "the programs are too much alike: {racy} of {programs} have races"
+            "the programs are too similar: {racy} of {programs} have races"
         );
     }
 }

@@ -79,7 +79,7 @@ impl Rules {
         all
     }
 
-    /// The pairs of steps that touch one place in ways that need an order, and have none.
+    /// The pairs of steps that access one place, conflict and are not ordered.
     pub fn races(&self) -> BTreeSet<(usize, usize)> {
         let closure: Vec<_> = (0..self.after.len())
             .map(|node| self.before(&[node]))
@@ -97,7 +97,7 @@ impl Rules {
         races
     }
 
-    /// What is in each place in the end, if there is no race; in the beginning all are 0.
+    /// The final value of each place, if there is no race; all begin at 0.
     pub fn values(&self, places: usize) -> Vec<u8> {
         let mut changes: Vec<_> = self
             .changes

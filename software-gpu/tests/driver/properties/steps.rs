@@ -112,7 +112,7 @@ pub enum Step {
         memsets: [(usize, u8); 2],
         waits: bool,
     },
-    /// The program ends here, and nobody waits for what is left.
+    /// The program ends here, without a wait for pending operations.
     Exit,
 }
 

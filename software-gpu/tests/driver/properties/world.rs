@@ -275,7 +275,7 @@ impl<'w> Run<'w> {
         }
     }
 
-    /// Waits for everything, and gives what is in memory then unless nobody would have seen it.
+    /// Waits for everything, and returns the contents of memory unless the program exited before it could read them.
     fn end(mut self) -> (Rules, Option<Vec<u8>>) {
         if self.exited {
             software_gpu::finish();

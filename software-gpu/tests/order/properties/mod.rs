@@ -20,7 +20,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |value| {
         value
             .parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {value}"))
+            .unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
     })
 }
 
@@ -89,7 +89,7 @@ fn the_checker_finds_what_the_oracle_finds() {
     if programs >= 2_000 {
         assert!(
             silent > programs / 20 && broken.len() == 5,
-            "the programs are too much alike"
+            "the programs are too similar"
         );
     }
 }

@@ -134,13 +134,13 @@ impl Oracle {
         if let Some((rule, first)) = self.life(allocation, death, all.start) {
             found.push(expected(rule, first, death, all));
         }
-        let mut told: Vec<Node> = Vec::new();
+        let mut reported: Vec<Node> = Vec::new();
         for earlier in self.executed.iter().rev() {
             let own = |(byte, _, owner): &(u64, Touch, Option<usize>)| {
                 (*owner == Some(allocation)).then_some((*byte, *owner))
             };
             let bytes: Vec<_> = earlier.bytes.iter().filter_map(own).collect();
-            if !bytes.is_empty() && self.is_told(earlier.node, death, &mut told) {
+            if !bytes.is_empty() && self.is_reported(earlier.node, death, &mut reported) {
                 found.push(expected(
                     Rule::FreedWithoutOrder,
                     earlier.node,
@@ -156,10 +156,10 @@ impl Oracle {
     /// The operation `node`, submitted after `called` calls, is executed.
     pub fn accessed(&mut self, node: Node, called: usize, accesses: &Accesses) -> Vec<Expected> {
         let bytes = self.touched(called, accesses);
-        let (mut found, mut told) = (Vec::new(), Vec::new());
+        let (mut found, mut reported) = (Vec::new(), Vec::new());
         for earlier in self.executed.iter().rev() {
             let common = common(earlier, &bytes);
-            if !common.is_empty() && self.is_told(earlier.node, node, &mut told) {
+            if !common.is_empty() && self.is_reported(earlier.node, node, &mut reported) {
                 found.push(expected(Rule::Race, earlier.node, node, lowest(&common)));
             }
         }
@@ -176,15 +176,15 @@ impl Oracle {
         found
     }
 
-    /// Whether an earlier access that conflicts with that of `later` is to be told: no order makes up for it, and no
-    /// conflicting access that came after it was told before.
-    fn is_told(&self, earlier: Node, later: Node, told: &mut Vec<Node>) -> bool {
+    /// Whether an earlier access that conflicts with that of `later` has to be reported: it is not ordered before, and no
+    /// conflicting access after it was reported already.
+    fn is_reported(&self, earlier: Node, later: Node, reported: &mut Vec<Node>) -> bool {
         let covered = |other: &Node| self.is_before(earlier, *other);
-        let is_told = !self.is_before(earlier, later) && !told.iter().any(covered);
-        if is_told {
-            told.push(earlier);
+        let is_reported = !self.is_before(earlier, later) && !reported.iter().any(covered);
+        if is_reported {
+            reported.push(earlier);
         }
-        is_told
+        is_reported
     }
 
     fn touched(&self, called: usize, accesses: &Accesses) -> Vec<(u64, Touch, Option<usize>)> {

@@ -314,7 +314,7 @@ impl Comparison {
         let wrong: Vec<_> = pairs.iter().filter(|(_, (.., agree))| !agree).collect();
         let _ = writeln!(
             text,
-            "Pairs of variants more than 10 % apart, measured and modelled: {}; ranked otherwise: {}.",
+            "Pairs of variants more than 10 % apart, measured and modelled: {}; ranked differently: {}.",
             pairs.len(),
             wrong.len()
         );
@@ -485,7 +485,10 @@ mod tests {
         let wrong = ranked(60.0, 50.0);
         assert!(!wrong.holds());
         let text = wrong.markdown();
-        assert!(text.contains("modelled: 1; ranked otherwise: 1"), "{text}");
+        assert!(
+            text.contains("modelled: 1; ranked differently: 1"),
+            "{text}"
+        );
         assert!(
             text.contains("a takes 0.83 times as long as b measured, 1.20 modelled"),
             "{text}"

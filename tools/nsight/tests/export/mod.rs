@@ -331,7 +331,7 @@ impl Export {
         }
     }
 
-    /// A stream is told to wait for an event.
+    /// A call of `cuStreamWaitEvent`.
     pub fn wait(&mut self, event: i64, sync: i64, stream: i64, at: i64) {
         self.synchronisation("cudaStreamWaitEvent_v3020", 2, (event, sync), stream, at);
     }

@@ -1,4 +1,4 @@
-//! The parts that have twins, and what both are told.
+//! The parts that have twins, and the arguments of both.
 
 use crate::results::Timed;
 use anyhow::{Context as _, Result};
@@ -61,7 +61,7 @@ impl Case {
         }
     }
 
-    /// What both programs are told.
+    /// Arguments of both programs.
     pub fn options(&self, check: bool) -> Vec<String> {
         let option = |name: &str, value: usize| [format!("--{name}"), value.to_string()];
         if check {
@@ -73,7 +73,7 @@ impl Case {
         size.into_iter().flatten().collect()
     }
 
-    /// What the twin is told besides.
+    /// Further arguments of the twin.
     pub fn choices(&self, example: &[Timed]) -> Result<Vec<String>> {
         (self.choose)(example).context("the example's results do not name its choice")
     }

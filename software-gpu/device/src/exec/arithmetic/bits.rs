@@ -98,7 +98,7 @@ pub(in crate::exec) fn lookup(a: u32, b: u32, c: u32, table: u32) -> u32 {
     a & (b & pair(6) | !b & pair(4)) | !a & (b & pair(2) | !b & pair(0))
 }
 
-/// `fns`: the position of the `offset`-th set bit of `mask`, counted from `base`; all ones if there is none.
+/// `fns`: the position of the `offset`-th set bit of `mask`, counted from `base`; all ones if there is no such bit.
 pub(in crate::exec) fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |position: i64| mask >> position & 1 != 0;
     let base = i64::from(base & 31);

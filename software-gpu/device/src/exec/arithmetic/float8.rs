@@ -85,7 +85,7 @@ impl Float8 {
 mod tests {
     use super::*;
 
-    /// The value of a code by the definition of the formats; infinities and NaNs are none.
+    /// The value of a code by the definition of the formats; infinities and NaNs have no value.
     fn value(format: Float8, code: u8) -> Option<f64> {
         let (exponent, fraction) = match format {
             E4M3 => (code >> 3 & 0xf, f64::from(code & 7) / 8.0),

@@ -68,6 +68,6 @@ pub(super) fn generic_bytes<const N: usize>(
         }
         _ => cx.hold.space().storage(address, N)?,
     };
-    // SAFETY: `storage`, or the bound of the lane's stack, says that so many bytes can be read there.
+    // SAFETY: `storage`, or the bound of the lane's stack, says that this many bytes can be read there.
     Some(unsafe { place.cast::<[u8; N]>().read_volatile() })
 }

@@ -11,7 +11,7 @@ use super::load_store::{Access, space};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
-/// An instruction of the load/store unit whose result nobody waits for here.
+/// An instruction of the load/store unit whose result no later instruction waits for here.
 pub(super) const ISSUE: Weight = Weight::new(Class::Memory, 1, 0);
 const PREFETCH_SIZES: [&str; 3] = ["L2::64B", "L2::128B", "L2::256B"];
 

@@ -9,7 +9,7 @@ use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
 impl Lowering<'_> {
-    /// Emits the operations of an instruction that is no control flow.
+    /// Emits the operations of an instruction that does not change control flow.
     pub fn instruction(&mut self, i: &Instruction) -> Result<Weight> {
         self.temporaries_used = [0; 2];
         let weight = match i.opcode.as_str() {

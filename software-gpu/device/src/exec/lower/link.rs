@@ -184,7 +184,7 @@ impl<'m> Link<'m> {
     }
 }
 
-/// Names in call instructions. (A name that is no function does not matter here.)
+/// Names in call instructions. (Names of other symbols do not matter here.)
 fn called(body: &Body) -> impl Iterator<Item = &str> {
     let calls = body
         .instructions

@@ -1,7 +1,7 @@
 //! `ld`, `ldu`, `st` and `st.async`, and the memory operands that atomics share with them.
 //!
-//! What is asynchronous takes place at once, and its mbarrier object is told so: a program that waits for that object cannot
-//! tell the difference.
+//! An asynchronous access takes place immediately and completes on its mbarrier object: a program that waits for that object
+//! cannot tell the difference.
 
 use crate::ptx::ir::{Instruction, Operand, Space, Symbol, Type};
 
@@ -157,7 +157,7 @@ impl Lowering<'_> {
         Ok(Weight::new(Class::Memory, 1, 0))
     }
 
-    /// `st.async`: a store to shared memory of the cluster, of which an mbarrier object there is told.
+    /// `st.async`: a store to shared memory of the cluster that completes on an mbarrier object there.
     pub(super) fn store_async(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
         m.ignore(&["async", "weak"]);
@@ -193,7 +193,7 @@ impl Lowering<'_> {
         Ok(Weight::new(Class::Memory, 1, 0))
     }
 
-    /// Tells the mbarrier object of the last operand that so many bytes of each thread have arrived.
+    /// Completes this number of bytes of each thread on the mbarrier object of the last operand.
     pub(super) fn complete_bytes(
         &mut self,
         i: &Instruction,

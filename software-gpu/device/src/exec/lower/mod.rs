@@ -48,7 +48,7 @@ use std::sync::Arc;
 use crate::ptx::ir::{Body, Instruction, Module, Parameter, RegisterId, Type};
 use crate::ptx::{Kernel, PtxError};
 
-use super::asked::wait_for_memory;
+use super::bytes_in_flight::wait_for_memory;
 use super::latencies::Latencies;
 use super::matrix::Multiplication;
 use super::memory::{Site, TensorCopy};
@@ -208,7 +208,7 @@ struct Lowering<'l> {
     loaded: HashSet<RegisterId>,
 }
 
-/// The registers that loads from global memory, or from who knows where, write.
+/// Destinations of loads from global or generic addresses.
 fn loaded(instructions: &[Instruction]) -> HashSet<RegisterId> {
     let mut registers = Vec::new();
     let elsewhere = |modifier: &String| {
@@ -404,7 +404,7 @@ impl<'l> Lowering<'l> {
         })
     }
 
-    /// An instruction that is no control flow, perhaps guarded: the guard narrows the mask around it.
+    /// An instruction that does not change control flow, perhaps guarded: the guard narrows the mask around it.
     fn guarded(&mut self, instruction: &Instruction) -> Result<()> {
         self.settle_before(instruction);
         let first = self.ops.len();

@@ -1,4 +1,4 @@
-//! The order of basic blocks: every edge that is no loop's back edge leads forward, and loops are contiguous.
+//! The order of basic blocks: every edge leads forward, except the back edges of loops, and loops are contiguous.
 //!
 //! The blocks are sorted topologically by strongly connected components. A component with a cycle is a loop: its first
 //! block in reverse post-order becomes the header, which comes first; the rest, without the edges to the header, is

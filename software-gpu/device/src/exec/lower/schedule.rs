@@ -5,7 +5,7 @@
 //! its use: chains that do not depend on each other run side by side. It does not know how long memory takes. A warp issues in
 //! order, so that the first use of what was loaded holds up all that is behind it.
 //!
-//! Results that nobody waits for within the block are waited for at its end, so that chains through blocks and loops are
+//! The end of the block waits for every result that no instruction in it has used, so that chains through blocks and loops are
 //! counted once, in full. Loads from global memory are the exception: a later block that reads the result of one waits for
 //! it there, so that loads in several blocks are under way together. Address arithmetic and stores are not waited for.
 
@@ -182,8 +182,8 @@ impl Schedule {
         waits
     }
 
-    /// The next instruction tells other blocks how far this one has come, or asks how far they have: it comes in the order of
-    /// their clocks, and after `wait` cycles.
+    /// The next instruction publishes this block's progress to other blocks, or reads theirs: it executes in the order of their
+    /// clocks, and after `wait` cycles.
     pub fn meets_others(&mut self, wait: u16) {
         *self.meeting.get_or_insert(0) += u32::from(wait);
     }

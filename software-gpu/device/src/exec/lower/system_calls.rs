@@ -3,8 +3,8 @@
 //! Whatever depends on the order of blocks makes the kernel an ordered one: its blocks run one after the other, so addresses
 //! and output are the same in every run.
 //!
-//! The heap belongs to the module. Its first bytes are the allocator's: the next byte that nobody has had, and for each power
-//! of two the first free block of that size. A block begins with its size's logarithm or, when free, with the next free one.
+//! The heap belongs to the module. Its first bytes are the allocator's: the next byte that was never allocated, and for each
+//! power of two the first free block of that size. A block begins with its size's logarithm or, when free, with the next free one.
 
 use crate::ptx::ir::Instruction;
 
@@ -178,7 +178,7 @@ impl Shape for Print {
             };
             let (text, count) = formatted(&format, &mut list);
             use std::io::Write as _;
-            // There is nobody to tell that the output is closed.
+            // A kernel has no way to learn that the output is closed.
             let _ = std::io::stdout().write_all(text.as_bytes());
             give(cx, lane, op.d, &count.to_le_bytes());
         }

@@ -169,7 +169,7 @@ impl Lowering<'_> {
         Ok((0..count / 4).map(&mut of_columns).collect())
     }
 
-    /// What the checkers are told of reads of 16 bytes.
+    /// Reports reads of 16 bytes to the checkers.
     fn pieces(&mut self, i: &Instruction) -> Site {
         let access = Access::plain(Space::Shared, Type::B32, 4);
         Site {

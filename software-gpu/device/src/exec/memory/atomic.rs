@@ -76,7 +76,7 @@ impl Shape for Atomic {
     }
 }
 
-/// Whether `combine` has changed all bits of `old`, a value of so many bytes, that it sets or clears.
+/// Whether `combine` has changed all bits of `old`, a value of `bytes` bytes, that it sets or clears.
 fn sets_all(combine: impl Fn(u64) -> u64, old: u64, bytes: usize) -> bool {
     let value = u64::MAX >> (u64::BITS as usize - 8 * bytes);
     // Those that come out the same from either.

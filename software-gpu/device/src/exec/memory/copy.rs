@@ -276,7 +276,7 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// The copies to global memory that nobody has waited for: they are done when the block has ended.
+    /// The copies to global memory that no thread has waited for: they complete with the block.
     pub(in crate::exec) fn finish_copies(&mut self) {
         for copies in &mut self.copies {
             for transfer in copies.bulk.take_all(!0) {

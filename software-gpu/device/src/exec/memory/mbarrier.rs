@@ -36,7 +36,7 @@ impl Update {
         )
     }
 
-    /// The object after the operation; `None` when there is none any more.
+    /// The object after the operation; `None` after its invalidation.
     fn apply(self, bits: u64, operand: u32) -> Result<(Option<Mbarrier>, Outcome), Misuse> {
         if self == Self::Initialise {
             return Ok((Some(Mbarrier::new(operand)?), Outcome::Incomplete));
@@ -126,7 +126,7 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Performs the copies that the mbarrier object at `pointer` is to be told of, and tells it.
+    /// Performs the copies that complete on the mbarrier object at `pointer`, and completes them there.
     fn land_announced(&mut self, pointer: *mut u8, address: u64) {
         for announced in self.cluster.take_announced(pointer) {
             // SAFETY: the instruction that announced the copies has checked both sides of each and the object; the

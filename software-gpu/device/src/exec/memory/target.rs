@@ -154,7 +154,7 @@ impl<'g> Context<'g> {
         })
     }
 
-    /// The checked memory of one lane's access; reports the fault when there is none.
+    /// The checked memory of one lane's access; reports the fault when the access is invalid.
     pub(super) fn lane_target(
         &mut self,
         site: &Site,
@@ -250,7 +250,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// The same for one of several lanes, in rising order. What is to be told of shared memory comes to `shared`, for
+    /// The same for one of several lanes, in rising order. Accesses of shared memory are collected in `shared`, for
     /// [`watch_lanes`](Self::watch_lanes); `same` says whether a store there is going to change nothing.
     #[inline(always)]
     pub(super) fn watch_lane(

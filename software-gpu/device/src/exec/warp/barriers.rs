@@ -18,7 +18,7 @@ pub(in crate::exec) struct Arrival {
     pub votes: u32,
     /// Not `bar.arrive`.
     pub waits: bool,
-    /// All lanes should have come together, see [`BlockBarrier::aligned`]; not asked when lanes took turns to spin.
+    /// All lanes have to arrive together, see [`BlockBarrier::aligned`]; not required when lanes took turns to spin.
     pub aligned: bool,
     pub line: u32,
 }
@@ -29,7 +29,7 @@ impl Warp {
         self.arrival.take()
     }
 
-    /// Goes on so many cycles later.
+    /// Delays the warp by this number of cycles.
     pub(in crate::exec) fn delay(&mut self, cycles: u64) {
         self.cycles += cycles;
     }

@@ -45,7 +45,7 @@ impl Divergence {
         self.pending.clear();
     }
 
-    /// Lanes of a warp have come to an aligned barrier, and others of those `alive` have not.
+    /// Some lanes of a warp have arrived at an aligned barrier, and others of those `alive` have not.
     #[cold]
     pub fn suspect(&mut self, block: u64, warp: u32, arrival: &Arrival, alive: u32) {
         self.pending.push(Found {

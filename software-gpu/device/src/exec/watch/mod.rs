@@ -147,7 +147,7 @@ impl<'g> Watch<'g> {
     }
 
     /// Lanes of a warp access the block's shared memory, each the same number of bytes at an address of its own. For
-    /// stores this may be told when all have been made.
+    /// stores this may be called after all of them.
     pub fn shared_lanes(
         &mut self,
         site: &Site,
@@ -208,8 +208,8 @@ impl<'g> Watch<'g> {
         }
     }
 
-    /// A thread has arrived at the mbarrier object at an address of the block's shared memory, or the object will be told
-    /// of a copy that the thread has issued.
+    /// A thread has arrived at the mbarrier object at an address of the block's shared memory, or has issued a copy that
+    /// completes on it.
     pub fn tell_mbarrier(&mut self, warp: u32, address: u32) {
         if let Some((order, _)) = &mut self.shared {
             order.tell(warp, address, true);

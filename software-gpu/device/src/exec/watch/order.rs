@@ -1,16 +1,21 @@
 //! Which accesses of a block's threads come before which others.
 //!
-//! Each warp counts its *stretches*: the time between two points at which it may have told others what it did. An
-//! access belongs to its warp's current stretch, and is known to a thread when the thread's warp knows that stretch.
+//! The algorithm is that of vector clocks, per warp (FastTrack, Flanagan and Freund, PLDI 2009, keeps an epoch where a
+//! whole clock is not needed; [`Moment`] is such an epoch). Which instructions synchronise is PTX's memory consistency
+//! model (PTX ISA, "Memory Consistency Model").
 //!
-//! - A block barrier tells all that wait at it what all that arrived did before.
-//! - A warp barrier, and any warp-wide instruction with `.sync`, tells its lanes of each other. Without one, the lanes
+//! Each warp counts its *stretches*: the time between two points at which it may have released its accesses to others. An
+//! access belongs to its warp's current stretch, and happens before what a thread does when the thread's warp knows that
+//! stretch.
+//!
+//! - A block barrier: everything before an arrival happens before everything after a wait.
+//! - A warp barrier, and any warp-wide instruction with `.sync`, orders its lanes among themselves. Without one, the lanes
 //!   of a warp are not ordered by the text of the program: from sm_70 on, they run independently.
-//! - A strong store or an atomic that releases, or comes after a fence, tells those who acquire from the same address.
-//! - A thread that arrives at an mbarrier object tells those who later find a phase of it complete, and so does one whose
-//!   asynchronous copy the object is told of. Which phase is not looked at: a wait for an early one may hear too much.
-//! - What threads of other blocks know when they arrive at one of this block's objects is not kept: they may have heard of
-//!   anything that this block has done, so those who find the phase complete know all of it.
+//! - A strong store or an atomic that releases, or follows a fence, happens before an acquire from the same address.
+//! - An arrival at an mbarrier object, or an asynchronous copy that completes on it, happens before a wait that finds a phase
+//!   of it complete. Phases are not distinguished: a wait for an early phase may acquire too much.
+//! - Clocks of other blocks that arrive at one of this block's objects are not kept: those blocks may have acquired
+//!   anything that this block has done, so a thread that finds the phase complete knows all of it.
 //!
 //! What a warp starts and performs later, such as `wgmma`, happens when it waits for it, but in the knowledge of the start: what was stored
 //! in between, and heard of since, is no less of a race.
@@ -43,7 +48,7 @@ pub(super) struct Order {
     /// By warp: the same for pairs of lanes, when a barrier had other members; by lane, then by lane known of.
     pairs: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     barriers: [Option<Box<Barrier>>; BARRIERS],
-    /// What was told at addresses of shared memory.
+    /// Clocks released at addresses of shared memory.
     told: BTreeMap<u32, Clock>,
     /// By warp: what it knew at its last fence, and what it will know after the next.
     fenced: Vec<Option<Clock>>,
@@ -57,7 +62,7 @@ pub(super) struct Order {
 #[derive(Default)]
 struct Barrier {
     clock: Clock,
-    /// By warp: lanes that have arrived, and those of them that wait.
+    /// By warp: the lanes that have arrived, and which of these wait.
     arrived: [u32; WARPS],
     waiting: [u32; WARPS],
     /// By warp: at its last arrival all lanes that had not exited waited. It has done nothing since.
@@ -103,7 +108,7 @@ impl View<'_> {
 
     /// Whether lanes of the warp know each other only as [`knows_all`](Self::knows_all) tells.
     #[inline(always)]
-    pub fn knows_lanes_alike(&self) -> bool {
+    pub fn knows_all_lanes_equally(&self) -> bool {
         self.pairs.is_none()
     }
 
@@ -236,7 +241,7 @@ impl Order {
         self.end_era();
     }
 
-    /// A fence: what was done before is told by later strong stores, and what earlier strong loads have heard is known.
+    /// `fence`: later strong stores release all earlier accesses, and clocks read by earlier strong loads are acquired.
     pub fn fence(&mut self, warp: u32) {
         let warp = warp as usize;
         if let Some(heard) = self.heard[warp].take() {

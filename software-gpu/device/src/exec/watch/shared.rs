@@ -1,10 +1,12 @@
-//! Races in shared memory: two threads of a block touch the same bytes, one of them stores, and no barrier lies
-//! between.
+//! Races in shared memory: two threads of a block access the same bytes, one of them stores, and no synchronisation orders
+//! them.
 //!
-//! For each granule of shared memory the last store is kept ([`history`]), and loads since by all warps that loaded ([`loads`]): a
-//! store that does not come after the load of another warp is told. Of the lanes of one warp, two loads are kept at most, and only one
-//! where other warps loaded too: a store that comes after these, but not after the load of a third lane of its own warp, is not told.
-//! Nor is a strong store whose only race is with a weak load in the place of which a strong one by the same thread or warp was kept.
+//! Invariant: for each granule of shared memory, [`history`] keeps the last store, and [`loads`] at least one load since then of
+//! every warp that loaded. An access that is not ordered after one of these is a race ([`order`](super::order) says what is ordered).
+//!
+//! Two kinds of races are missed. At most two loads of one warp's lanes are kept, one where other warps loaded too: a store that
+//! is ordered after these, but not after the load of a third lane of its own warp, is not reported. Nor is a strong store whose
+//! only race is with a weak load that was replaced by a strong one of the same thread or warp.
 
 mod history;
 mod lists;
@@ -22,10 +24,10 @@ use super::order::{Moment, Order, View};
 use history::{Granule, History, Kept, PIECE, ROW};
 use lists::Lists;
 
-/// Races of so many pairs of instructions are told.
+/// Races of at most this many distinct pairs of instructions are reported.
 const KEPT: usize = 64;
 
-/// Two threads of a block that touch the same shared memory without an order.
+/// Two threads of a block that access the same shared memory without synchronisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedRace {
     /// The later access, as the executor's threads happened to run.
@@ -65,7 +67,7 @@ pub(super) struct Shared {
     found: Vec<Found>,
 }
 
-/// The bytes that lanes side by side access: `lane` those at `address`, each lane as many.
+/// A contiguous access: lane `lane + i` accesses `bytes` bytes at `address + i * bytes`.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     pub lane: usize,
@@ -98,42 +100,43 @@ impl Scattered {
         self.addresses[lane] = address;
     }
 
-    /// The lanes that have the address of each lane, by the first one of them, if those are aligned to `bytes` bytes.
+    /// Groups lanes by equal address, for addresses that are aligned to `bytes` bytes. Returns the mask of the groups' first
+    /// lanes and, for each of these, the mask of its group.
     ///
-    /// Mostly they are neighbours, or both halves of the warp have the same addresses: one comparison with a known
-    /// address is then enough for all of them.
+    /// Mostly the addresses are neighbours, or both halves of the warp have the same ones: one comparison with a known
+    /// address is then enough for all lanes.
     #[inline(always)]
-    fn alike(&self, bytes: u32) -> (u32, [u32; LANES]) {
-        if let Some((first, alike)) = self.alike_by_halves(bytes) {
-            return (first, *alike);
+    fn groups(&self, bytes: u32) -> (u32, [u32; LANES]) {
+        if let Some((first, groups)) = self.groups_by_halves(bytes) {
+            return (first, *groups);
         }
-        let twice = self.halves_are_alike();
-        match self.alike_in(bytes, twice) {
+        let twice = self.halves_are_equal();
+        match self.groups_in(bytes, twice) {
             // The second half of a group would come before a later group of the same address.
             (_, _, true) if twice => {
-                let (first, alike, _) = self.alike_in(bytes, false);
-                (first, alike)
+                let (first, groups, _) = self.groups_in(bytes, false);
+                (first, groups)
             }
-            (first, alike, _) => (first, alike),
+            (first, groups, _) => (first, groups),
         }
     }
 
     /// The same if each half of a whole warp has one address, or both have the same neighbours: so tiles of matrices are
     /// loaded.
     #[inline(always)]
-    fn alike_by_halves(&self, bytes: u32) -> Option<(u32, &'static [u32; LANES])> {
+    fn groups_by_halves(&self, bytes: u32) -> Option<(u32, &'static [u32; LANES])> {
         const HALVES: [u32; LANES] = {
-            let mut alike = [0; LANES];
-            (alike[0], alike[LANES / 2]) = (HALF, !HALF);
-            alike
+            let mut groups = [0; LANES];
+            (groups[0], groups[LANES / 2]) = (HALF, !HALF);
+            groups
         };
         const PAIRS: [u32; LANES] = {
-            let (mut alike, mut lane) = ([0; LANES], 0);
+            let (mut groups, mut lane) = ([0; LANES], 0);
             while lane < LANES / 2 {
-                alike[lane] = 1 << lane | 1 << (lane + LANES / 2);
+                groups[lane] = 1 << lane | 1 << (lane + LANES / 2);
                 lane += 1;
             }
-            alike
+            groups
         };
         if self.mask != !0 {
             return None;
@@ -154,11 +157,11 @@ impl Scattered {
         }
     }
 
-    /// The same, of both halves at once if they are alike; and whether there may be several groups with one address.
+    /// The same, of both halves at once if they are equal; and whether there may be several groups with one address.
     #[inline(always)]
-    fn alike_in(&self, bytes: u32, twice: bool) -> (u32, [u32; LANES], bool) {
+    fn groups_in(&self, bytes: u32, twice: bool) -> (u32, [u32; LANES], bool) {
         let shift = bytes.trailing_zeros();
-        let (mut first, mut alike, mut again) = (0, [0; LANES], false);
+        let (mut first, mut groups, mut again) = (0, [0; LANES], false);
         // The last lane that was first of its address, plus 1, by some bits of that.
         let mut known = [0_u8; LANES];
         let mask = if twice { self.mask & HALF } else { self.mask };
@@ -172,20 +175,20 @@ impl Scattered {
             let known = &mut known[(address >> shift) as usize % LANES];
             let other = usize::from(known.wrapping_sub(1)) % LANES;
             if *known != 0 && self.addresses[other] == address {
-                alike[other] |= lanes;
+                groups[other] |= lanes;
             } else {
                 again |= *known != 0;
                 *known = lane as u8 + 1;
                 first |= 1 << lane;
-                alike[lane] = lanes;
+                groups[lane] = lanes;
             }
         }
-        (first, alike, again)
+        (first, groups, again)
     }
 
     /// Whether the second half of the warp has the lanes and the addresses of the first.
     #[inline(always)]
-    fn halves_are_alike(&self) -> bool {
+    fn halves_are_equal(&self) -> bool {
         let (low, high) = self.addresses.split_at(LANES / 2);
         self.mask >> HALF.count_ones() == self.mask & HALF && low == high
     }
@@ -280,12 +283,12 @@ impl Shared {
         let now = self.now(&view, site, access, 0);
         let mut races = Vec::new();
         if access == Access::Load && bytes.is_power_of_two() {
-            let (first, alike) = lanes.alike(bytes);
+            let (first, groups) = lanes.groups(bytes);
             for lane in context::Lanes(first) {
                 let place = (lanes.addresses[lane], bytes);
-                self.loads(&view, now.of_lane(lane), alike[lane], place, &mut races);
+                self.loads(&view, now.of_lane(lane), groups[lane], place, &mut races);
             }
-            // Loads of different bytes have nothing to do with each other, but races are told in the order of lanes.
+            // Loads of different bytes are independent, but reports must not depend on the grouping: sort them by lane.
             races.sort_by_key(|(granule, _, later): &Race| (later.moment().lane, *granule));
         } else {
             for lane in context::Lanes(lanes.mask) {
@@ -840,7 +843,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_of_one_address_come_in_their_order_when_both_halves_are_alike() {
+    fn lanes_of_one_address_come_in_their_order_when_both_halves_are_equal() {
         let mut order = Order::default();
         order.start(1);
         let mut shared = Shared::new(BYTES, 4);

@@ -2,7 +2,7 @@
 //!
 //! A load is one of never-written bytes when no operation has written them before the grid and the thread's block has
 //! not done so before the load. Whether another block of the same grid has depends on the order of blocks, so bytes
-//! that another block stores to are not told: the blocks may have an order by other means. The rest are exact; above
+//! that another block stores to are not reported: something else may order the blocks. All other reports are exact; above
 //! all, a kernel that updates fresh memory in place is found, although it writes the same bytes later.
 //!
 //! Atomic operations other than exchanges read, and define nothing that was not defined before.
@@ -15,7 +15,7 @@ use super::super::fault::{Access, Place};
 use super::super::grid::Grid;
 use super::super::memory::Site;
 
-/// Suspicious loads are kept for each of so many parts of the grid, in the order of its blocks.
+/// The grid is divided into this many parts, in the order of its blocks; suspicious loads are kept for each.
 const PARTS: u64 = 1 << 14;
 /// How many of them for each part: enough to find the first one that is a fault.
 const KEPT: usize = 16;

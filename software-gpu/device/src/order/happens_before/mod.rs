@@ -30,7 +30,7 @@ pub(super) struct Order {
     learned: Learned,
     /// What the threads that wait inside the driver will know.
     waits: BTreeMap<WaitId, Vec<(ThreadId, Known)>>,
-    /// The wait that what is told now belongs to.
+    /// The wait to which the calls of the checker belong now.
     wait: Option<WaitId>,
     /// What the writes of values that streams wait for come after.
     pub(super) values: BTreeMap<ValueId, Known>,
@@ -217,7 +217,7 @@ impl Order {
         self.goes_on_after(thread, known);
     }
 
-    /// What is told from now on to synchronise threads belongs to that wait, or is over.
+    /// From now on, synchronisations of threads belong to that wait; `None` ends it.
     pub(super) fn waits_in(&mut self, wait: Option<WaitId>) {
         self.wait = wait;
     }
@@ -307,7 +307,7 @@ impl Order {
         let threads = self.threads.values().map(|thread| thread.known.clock());
         let operations = self.operations.values().flat_map(|operation| {
             let early = operation.overlaps.as_ref();
-            // What a kernel may begin before is not known to it, but for its beginning.
+            // A kernel that may begin early does not know the operations that it overlaps, except at its beginning.
             [
                 Some(operation.known.clock()),
                 early.map(|(_, known)| known.clock()),

@@ -117,7 +117,7 @@ impl Order {
             .insert(operation, Operation::new(site, known));
     }
 
-    /// The node comes after what the event stands for.
+    /// The event's last record happens before the node.
     pub(in crate::order) fn node_waited(&mut self, node: OperationId, event: EventId) {
         let (node, event) = (self.operations.get_mut(&node), self.events.get(&event));
         if let (Some(node), Some(event)) = (node, event) {
@@ -152,7 +152,7 @@ impl Order {
         }
     }
 
-    /// What `stream` gets from now on comes after what the event stands for: nothing, if it was never recorded.
+    /// The event's last record, if any, happens before all later operations of `stream`.
     pub(in crate::order) fn waited(&mut self, thread: ThreadId, stream: StreamId, event: EventId) {
         let called = self.call();
         let recorded = self.events.get(&event);

@@ -7,7 +7,8 @@ use super::{Accessor, Cell, Entry, History, Shadow};
 use crate::order::kinds::Kinds;
 use crate::order::visited;
 
-/// From so many ranges on that are left, making all cells anew pays, if there is one for so many cells at least.
+/// With at least `MANY` remaining ranges, and at least one for `CELLS_EACH` cells, rebuilding the list of cells is cheaper than
+/// splicing each range into it.
 const MANY: usize = if cfg!(test) { 4 } else { 32 };
 const CELLS_EACH: usize = 8;
 
@@ -16,8 +17,8 @@ const CELLS_EACH: usize = 8;
 struct Left {
     /// No cell has just these bytes.
     irregular: Vec<Range<u64>>,
-    /// A neighbour may have become the same.
-    alike: Vec<Range<u64>>,
+    /// A neighbouring cell may have got an equal history.
+    beside_equal: Vec<Range<u64>>,
 }
 
 impl Shadow {
@@ -48,14 +49,14 @@ impl Shadow {
         }
         let left = self.walk(ranges, kinds, by, &mut conflict);
         let is_known = left.irregular.is_empty();
-        let work = left.irregular.len() + left.alike.len();
+        let work = left.irregular.len() + left.beside_equal.len();
         if work >= MANY && work * CELLS_EACH >= self.cells.len() {
             self.renew(&left.irregular, kinds, by, &mut conflict);
         } else {
             for range in left.irregular {
                 self.access_cells(range, kinds, by, &mut conflict);
             }
-            for range in left.alike {
+            for range in left.beside_equal {
                 self.merge(range, 1);
             }
         }
@@ -153,7 +154,7 @@ impl Shadow {
                 .peek()
                 .is_some_and(|(start, next)| **start == range.end && next.history == cell.history);
             if joins_before || joins_next {
-                left.alike.push(range.clone());
+                left.beside_equal.push(range.clone());
             }
             before = Some(cell);
         }

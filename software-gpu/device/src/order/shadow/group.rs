@@ -7,10 +7,10 @@ use super::{Accessor, Cell, Entry, History, Shadow};
 use crate::order::kinds::Kinds;
 use crate::order::visited;
 
-/// From so many ranges on a group pays.
+/// A group pays from this many ranges on.
 const LEAST: usize = if cfg!(test) { 3 } else { 64 };
 
-/// A group of so many ranges becomes cells in one walk over all cells, if there are at most so many cells for each range.
+/// A group becomes cells in one walk over all cells, if there are at most this many cells for each of its ranges.
 const CELLS_EACH: usize = 8;
 
 /// Ranges in rising order that have the same history. None of their bytes is in a cell.
@@ -156,7 +156,7 @@ fn touch_ranges(
 }
 
 impl Shadow {
-    /// Notes an access to just the ranges of a group; `false` if there is none.
+    /// Notes an access to exactly the ranges of a group; `false` if there is no such group.
     pub(super) fn access_group(
         &mut self,
         ranges: &[Range<u64>],

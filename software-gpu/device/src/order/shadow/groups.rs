@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::group::Group;
 use crate::order::visited;
 
-/// So many groups may lie between each other.
+/// The spans of at most this many groups may overlap at one place.
 const DEEP: usize = if cfg!(test) { 3 } else { 16 };
 
 /// The groups of one allocation. Their spans may overlap, but no two begin at the same byte: it belongs to one of them.
@@ -114,7 +114,7 @@ impl Groups {
         }
     }
 
-    /// Changes all, and removes those of which nothing is left.
+    /// Changes all groups, and removes those for which `keep` returns `false`.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut Group) -> bool) {
         self.all.retain(|_, group| keep(group));
         let powers = self.all.keys().map(|(power, _)| 1 << power);

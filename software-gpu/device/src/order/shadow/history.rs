@@ -11,8 +11,8 @@ use crate::order::kinds::Kinds;
 use crate::order::site::Site;
 use crate::order::visited;
 
-/// At most so many accesses of a kind are given to one that conflicts with them, the latest ones, and so many writes
-/// without order among them are remembered.
+/// At most this many accesses of a kind, the latest ones, are reported to an access that conflicts with them, and at most
+/// this many unordered writes are remembered.
 const MOST: usize = 64;
 
 /// A list up to this length loses what is superfluous at every access.
@@ -61,7 +61,7 @@ impl Accessor<'_> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct History {
     writes: Vec<Entry>,
-    /// Mostly there are none.
+    /// Mostly `None`.
     others: Option<Box<Others>>,
 }
 
@@ -192,8 +192,8 @@ fn replace(list: &mut Vec<Entry>, by: Accessor<'_>, conflict: &mut impl FnMut(&E
     }
 }
 
-/// Adds an access, which replaces those of its kind that it comes after. A long list is looked through when it has no room
-/// left, and then gets as much again: so that costs each access the same.
+/// Adds an access, which replaces those of its kind that happen before it. A long list is swept when it is full, and its
+/// capacity then doubles: an access costs amortised O(1).
 fn add(list: &mut Vec<Entry>, entry: Entry, by: Accessor<'_>) {
     if list.len() <= SHORT || list.len() == list.capacity() {
         list.retain(|earlier| {

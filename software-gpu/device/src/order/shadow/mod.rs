@@ -1,4 +1,4 @@
-//! Shadow memory: who touched which bytes, as far as later accesses can still conflict with it.
+//! Shadow memory: for each byte, the accesses with which a later access can still conflict.
 //!
 //! For each byte there are the accesses that no later one has made superfluous. A plain write that comes after an
 //! earlier access replaces it: an access that is not ordered after the earlier one is not ordered after the write either, and
@@ -22,7 +22,7 @@ use crate::order::clock::Clock;
 use crate::order::kinds::Kinds;
 use crate::order::visited;
 
-/// Bytes with the same history.
+/// A maximal byte range with one access history.
 #[derive(Clone, Debug)]
 struct Cell {
     end: u64,
@@ -39,8 +39,8 @@ pub(in crate::order) struct Shadow {
 }
 
 impl Shadow {
-    /// Notes an access, and gives each earlier one that it conflicts with to `conflict`: in rising order of addresses,
-    /// but for groups.
+    /// Notes an access, and calls `conflict` with each earlier one that it conflicts with: in rising order of addresses,
+    /// except in groups.
     pub(in crate::order) fn access(
         &mut self,
         range: Range<u64>,

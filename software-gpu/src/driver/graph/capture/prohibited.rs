@@ -35,7 +35,7 @@ entry_points! {
 
 impl Mode {
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what is no mode.
+    /// `CUDA_ERROR_INVALID_VALUE` for an unknown mode.
     pub(super) fn from_number(number: c_uint) -> Result<Self, CudaError> {
         match number {
             0 => Ok(Self::Global),

@@ -254,7 +254,7 @@ impl Simulator {
     /// `cuMemFreeAsync` in a capturing stream.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what is no graph's memory; the capture stays valid.
+    /// `CUDA_ERROR_INVALID_VALUE` for memory that does not belong to a graph; the capture stays valid.
     pub(in crate::driver) fn capture_free(
         &mut self,
         address: CUdeviceptr,

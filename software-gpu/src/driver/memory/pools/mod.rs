@@ -8,7 +8,7 @@
 //! An allocation takes, in this order (CUDA programming guide, "Memory Reuse Policies"): memory that was freed earlier
 //! in the same stream, or before something that the host has waited for; memory whose free the stream is ordered after
 //! (`REUSE_FOLLOW_EVENT_DEPENDENCIES`); memory whose free has been executed (`REUSE_ALLOW_OPPORTUNISTIC`); memory never
-//! used; more memory of the device; and when there is none, memory whose free is still to come, which the stream is
+//! used; more memory of the device; and when that is exhausted, memory whose free is still to come, which the stream is
 //! made to wait for (`REUSE_ALLOW_INTERNAL_DEPENDENCIES`).
 //!
 //! Freed memory stays mapped until its chunk is released, as on a GPU: a kernel that uses it reads stale data and does
@@ -100,7 +100,7 @@ impl Pools {
     /// A pool that the program has not destroyed.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` when there is none.
+    /// `CUDA_ERROR_INVALID_VALUE` for an unknown pool.
     fn get(&self, handle: CUmemoryPool) -> Result<&Pool, CudaError> {
         let pool = self.pools.get(handle).ok();
         pool.filter(|pool| !pool.destroyed)
@@ -309,7 +309,7 @@ impl Simulator {
         released
     }
 
-    /// Removes destroyed pools without memory, and stops to keep the order when nobody needs it.
+    /// Removes destroyed pools without memory, and stops recording the order when no free needs it.
     fn forget_finished_pools(&mut self) {
         let pools = &mut self.pools;
         pools

@@ -2,7 +2,7 @@
 //!
 //! A stream's *reach* says, for each other stream, the last operation there that everything submitted to the stream
 //! from now on comes after: by the stream's own order, by events, and by the legacy stream's rules. It is kept only
-//! while there is a free whose end the host has not seen: an order between operations before that free does not matter.
+//! while there is a free whose end the host has not seen: dependencies between operations before that free do not matter.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Order {
         self.tracking = true;
     }
 
-    /// Nobody needs to know any more.
+    /// Stops tracking and frees the history.
     pub(in crate::driver) fn stop(&mut self) {
         *self = Self::default();
     }

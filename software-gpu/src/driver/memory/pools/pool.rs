@@ -38,7 +38,7 @@ pub(in crate::driver) enum Attribute {
 
 impl Attribute {
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a number that is no attribute.
+    /// `CUDA_ERROR_INVALID_VALUE` for an unknown attribute.
     pub(in crate::driver) fn from_number(number: c_uint) -> Result<Self, CudaError> {
         Ok(match number {
             1 => Self::FollowEventDependencies,
@@ -202,8 +202,8 @@ impl Pool {
         }
     }
 
-    /// Whether an allocation in `stream`, which comes after all of `reach`, makes the driver look how far other streams
-    /// have come: when they have freed memory that the rules let pass, unless the stream's own frees have enough.
+    /// Whether an allocation in `stream`, which comes after all of `reach`, makes the driver query the progress of other
+    /// streams: when they have freed memory that the rules allow to reuse, unless the stream's own frees suffice.
     pub(in crate::driver) fn searches(&self, bytes: u64, stream: CUstream, reach: &Reach) -> bool {
         let ReuseRules {
             follow_event_dependencies,

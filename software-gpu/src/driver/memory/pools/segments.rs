@@ -156,7 +156,7 @@ impl Segments {
         smallest.map(|(at, _)| at)
     }
 
-    /// Ends the use of the segment at `address`, from `by` on; `None` when the host knows that nobody uses it any more.
+    /// Ends the use of the segment at `address`, from `by` on; `None` when the host knows that no operation uses it any more.
     /// Returns its size.
     pub(in crate::driver) fn free(&mut self, address: u64, by: Option<FreePoint>) -> Option<u64> {
         let segment = self.segments.get(&address)?;

@@ -162,7 +162,7 @@ impl Call {
     /// Puts the free of a pool's allocation, or of memory of `cuMemAlloc`, into the stream.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what is no live allocation's first address.
+    /// `CUDA_ERROR_INVALID_VALUE` for an address at which no live allocation begins.
     pub(in crate::driver) fn free_in_order(
         &mut self,
         address: CUdeviceptr,
@@ -213,7 +213,7 @@ impl Call {
         }
     }
 
-    /// `cuMemFree` of a pool's allocation: nobody uses it any more, says the program; the call does not wait.
+    /// `cuMemFree` of a pool's allocation: the program states that no operation uses it any more; the call does not wait.
     /// `false` when there is no such allocation.
     pub(in crate::driver) fn free_of_pool(&mut self, address: CUdeviceptr) -> bool {
         let Some(allocation) = self.pools.allocations.get(&address).copied() else {

@@ -1,9 +1,14 @@
-//! What is remembered of accesses to shared memory.
+//! The accesses to shared memory with which a later access can still race.
 //!
-//! Warps mostly access whole rows of granules, and in the same way as the others: such a row has one history, which a
-//! few comparisons bring up to date. Where they access parts of rows, each piece of 16 bytes has one. Only where lanes
-//! of one warp have to be told apart within a piece has each granule of the row its own, until a warp stores to the whole row
-//! or an [era](Order::era) ends: then nothing that was remembered can race any more.
+//! Warps mostly access whole rows of granules, all in the same way. The history of a row therefore has three resolutions:
+//!
+//! | division of the row | one history for | chosen when |
+//! |---|---|---|
+//! | [`Division::None`] | the whole row, 32 granules | every access so far covers the row |
+//! | [`Division::Pieces`] | each piece of 16 bytes | accesses cover parts of the row |
+//! | [`Division::Granules`] | each granule | lanes of one warp access different bytes of a piece |
+//!
+//! A division stays until a warp stores to the whole row or an [era](Order::era) ends: then no earlier access can race any more.
 
 use std::ops::Range;
 
@@ -22,13 +27,25 @@ pub(super) const PIECE: u32 = 16;
 /// The most pieces of a row: granules have at most 4 bytes.
 const PIECES: usize = 8;
 
-/// Accesses of lanes side by side, each to `1 << spread` granules, that may conflict with later ones. The stretch is 0
-/// when there was none: everyone knows that one.
+/// The access of adjacent lanes, each to `1 << spread` granules, that may conflict with a later one. The stretch is 0 when
+/// there was no access: every warp knows stretch 0.
+///
+/// | bits of `when` | content |
+/// |---|---|
+/// | 63 to 32 | stretch of the warp, see [`Order`] |
+/// | 31 to 28 | spread: log2 of the granules of each lane, at most 5 |
+/// | 27 to 24 | 1: a strong access |
+/// | 23 to 16 | kind, an [`Access`] |
+/// | 15 to 8 | warp |
+/// | 7 to 0 | first lane |
+///
+/// | bits of `what` | content |
+/// |---|---|
+/// | 63 to 32 | line of the instruction |
+/// | 31 to 0 | serial number of the execution of a memory instruction |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Stretch, spread, strength, kind, warp and first lane, from the high bits to the low ones.
     when: u64,
-    /// The line, and which execution of a memory instruction it belongs to.
     what: u64,
 }
 
@@ -179,7 +196,7 @@ impl Kept {
 
     /// Whether only the warp tells them apart.
     #[inline(always)]
-    pub fn is_alike(&self, other: &Self) -> bool {
+    pub fn is_equal_access(&self, other: &Self) -> bool {
         (self.when ^ other.when) & !(0xff << 8) == 0 && self.line() == other.line()
     }
 
@@ -203,13 +220,13 @@ impl Kept {
         let same = self.spread() == now.spread();
         match earlier.lane == moment.lane {
             true => same.then_some(true),
-            false => (same && view.knows_lanes_alike()).then_some(false),
+            false => (same && view.knows_all_lanes_equally()).then_some(false),
         }
     }
 }
 
 impl History {
-    /// Of so many granules of `1 << shift` bytes.
+    /// The history of `granules` granules of `1 << shift` bytes.
     pub fn new(granules: u32, shift: u32) -> Self {
         let none = Row {
             division: Division::None,
@@ -266,7 +283,7 @@ impl History {
         };
     }
 
-    /// Takes note of an access to a whole row, if that does the same to all of its granules and there is no race.
+    /// Records an access to a whole row, if it changes all of its granules in the same way and there is no race.
     #[inline]
     pub fn meet_row(&mut self, view: &View<'_>, row: usize, now: Kept) -> bool {
         let row = &mut self.rows[row];
@@ -326,7 +343,7 @@ impl History {
         (&mut granules[(granule % ROW) as usize], &mut self.lists)
     }
 
-    /// The history of the piece that begins with that granule, unless its granules are told apart.
+    /// The history of the piece that begins with that granule, unless its granules have histories of their own.
     #[inline(always)]
     pub fn piece_at(&mut self, granule: u32) -> Option<(&mut Granule, &mut Lists)> {
         let row = (granule / ROW) as usize;
@@ -513,7 +530,7 @@ impl Granule {
         store.or(load)
     }
 
-    /// As [`meet`](Self::meet) of what is no load.
+    /// As [`meet`](Self::meet), of an access that stores.
     #[inline(always)]
     pub fn meet_store(
         &mut self,
@@ -549,7 +566,7 @@ impl Granule {
         now: Kept,
         lanes: u32,
     ) -> bool {
-        if !view.knows_lanes_alike() || !view.knows_all(self.store.moment()) {
+        if !view.knows_all_lanes_equally() || !view.knows_all(self.store.moment()) {
             return false;
         }
         let first = &mut self.loads.first;

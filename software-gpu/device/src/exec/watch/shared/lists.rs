@@ -13,11 +13,11 @@ pub(super) struct List(NonZeroU32);
 /// All lists.
 #[derive(Default)]
 pub(super) struct Lists {
-    /// They keep their memory while nobody has them.
+    /// Free lists keep their allocation for reuse.
     all: Vec<Vec<Kept>>,
-    /// So many have been taken in this era, from the first one on.
+    /// Number of lists taken since the last reset: a bump index.
     taken: usize,
-    /// Of these, some that were given back.
+    /// Lists below `taken` that were returned.
     free: Vec<List>,
 }
 
@@ -44,13 +44,13 @@ impl Lists {
         list
     }
 
-    /// Nobody asks for this one again.
+    /// Returns a list that is not used again.
     #[inline(always)]
     pub fn give_back(&mut self, list: Option<List>) {
         self.free.extend(list);
     }
 
-    /// An era has ended: nobody asks for any of them again.
+    /// Returns all lists: an era has ended.
     #[inline(always)]
     pub fn give_all_back(&mut self) {
         self.taken = 0;

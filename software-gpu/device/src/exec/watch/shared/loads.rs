@@ -14,8 +14,8 @@ use super::lists::{List, Lists};
 pub(super) struct Loads {
     pub first: Kept,
     pub second: Kept,
-    /// More warps that loaded as the second one did.
-    alike: u32,
+    /// Mask of further warps whose load equals `second` in all but the warp.
+    same_as_second: u32,
     /// Loads that are like no other: one of each warp at most.
     others: Option<List>,
 }
@@ -24,7 +24,7 @@ impl Loads {
     pub const NONE: Self = Self {
         first: Kept::NONE,
         second: Kept::NONE,
-        alike: 0,
+        same_as_second: 0,
         others: None,
     };
 
@@ -34,7 +34,7 @@ impl Loads {
         Self {
             first: self.first.part(granule, size),
             second: self.second.part(granule, size),
-            alike: self.alike,
+            same_as_second: self.same_as_second,
             others: self.others_part(lists, granule, size),
         }
     }
@@ -54,13 +54,13 @@ impl Loads {
     /// A store comes after all of them, or races with one.
     #[inline(always)]
     pub fn clear(&mut self, lists: &mut Lists) {
-        (self.first, self.second, self.alike) = (Kept::NONE, Kept::NONE, 0);
+        (self.first, self.second, self.same_as_second) = (Kept::NONE, Kept::NONE, 0);
         if let Some(others) = self.others {
             lists.list(others).clear();
         }
     }
 
-    /// Nobody looks at them again.
+    /// Returns the list: these loads are not needed again.
     #[inline(always)]
     pub fn end(&self, lists: &mut Lists) {
         lists.give_back(self.others);
@@ -82,7 +82,7 @@ impl Loads {
 
     #[inline(always)]
     fn has_more(&self) -> bool {
-        self.alike != 0 || self.others.is_some()
+        self.same_as_second != 0 || self.others.is_some()
     }
 
     #[cfg(test)]
@@ -92,8 +92,8 @@ impl Loads {
 
     /// Those of further warps.
     fn more(&self, lists: &Lists) -> impl Iterator<Item = Kept> {
-        let alike = Lanes(self.alike).map(|warp| self.second.of_warp(warp));
-        alike.chain(lists.of(self.others).iter().copied())
+        let further = Lanes(self.same_as_second).map(|warp| self.second.of_warp(warp));
+        further.chain(lists.of(self.others).iter().copied())
     }
 
     /// Takes note of a load that does not come after the first one.
@@ -101,14 +101,14 @@ impl Loads {
     pub fn note_beside_first(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) {
         if self.first.is_at_time_of(&now) {
             self.note_lane(view, now);
-        } else if self.alike == 0 && self.second_yields(view, &now) {
+        } else if self.same_as_second == 0 && self.second_yields(view, &now) {
             // A later lane of the same stretch tells nothing new to other warps.
             if !self.second.is_at_time_of(&now) && !self.is_among_others(lists, &now) {
                 self.second = now;
             }
         } else if !self.is_noted(lists, &now) {
-            match self.second.is_alike(&now) {
-                true => self.alike |= 1 << now.warp(),
+            match self.second.is_equal_access(&now) {
+                true => self.same_as_second |= 1 << now.warp(),
                 false => self.note_other(lists, now),
             }
         }
@@ -118,7 +118,7 @@ impl Loads {
     #[inline(always)]
     pub fn note_lane(&mut self, view: &View<'_>, now: Kept) {
         let own = self.second.warp() == now.warp();
-        if self.alike == 0 && (own || view.knows_all(self.second.moment())) {
+        if self.same_as_second == 0 && (own || view.knows_all(self.second.moment())) {
             self.second = now;
         }
     }
@@ -136,7 +136,7 @@ impl Loads {
     #[inline(always)]
     fn is_noted(&self, lists: &Lists, now: &Kept) -> bool {
         let in_group = self.second.stretch() == now.stretch()
-            && (self.second.warp() == now.warp() || self.alike >> now.warp() & 1 == 1);
+            && (self.second.warp() == now.warp() || self.same_as_second >> now.warp() & 1 == 1);
         in_group || self.is_among_others(lists, now)
     }
 

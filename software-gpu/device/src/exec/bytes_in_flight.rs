@@ -1,8 +1,8 @@
-//! What a warp asks of global memory at once: what it loads between two waits for memory.
+//! Bytes that a warp has in flight: what it loads from global memory between two waits for memory, a *round*.
 //!
-//! The bytes of one such round pass the memory port of the multiprocessor one after the other, and a block's last warp has them
-//! so much later. It asks for its next ones so much later, too, and while the first warps wait for theirs: bytes of another
-//! round pass during the latency. So of a phase with several rounds only the largest one delays the block.
+//! The bytes of one round pass the memory port of the multiprocessor one after the other, which delays a block's last warp.
+//! That warp also requests its next round later, at a time when the first warps wait for theirs: bytes of another round pass
+//! during the latency. So of a phase with several rounds only the largest one delays the block.
 
 use super::context::Context;
 use super::op::{Handler, Op};
@@ -10,15 +10,15 @@ use super::warp_handlers::{Shape, plain_handler};
 
 /// The rounds of one warp in one phase.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct BytesInFlight {
     /// Bytes since the last wait, and of the largest round before.
     since: u64,
     largest: u64,
-    /// What had been counted for the block when these bytes were.
+    /// The block's byte counter at the last update.
     counted: u64,
 }
 
-impl Asked {
+impl BytesInFlight {
     /// The warp goes on: of what has been counted for the block so far nothing is new.
     pub fn resume(&mut self, counted: u64) {
         self.counted = counted;
@@ -47,7 +47,7 @@ struct Wait;
 
 impl Shape for Wait {
     unsafe fn run(cx: &mut Context<'_>, _: &Op) {
-        cx.asked.wait(cx.cost.global_read_bytes);
+        cx.in_flight.wait(cx.cost.global_read_bytes);
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_largest_round_counts() {
-        let mut asked = Asked::default();
+        let mut asked = BytesInFlight::default();
         asked.resume(1000);
         asked.wait(1000 + 512);
         asked.count(1512 + 1024);
