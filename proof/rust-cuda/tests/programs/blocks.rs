@@ -99,7 +99,7 @@ fn reductions_through_the_launchs_shared_memory() -> Result<()> {
         ensure!([least, greatest] == [Some(found[0]), Some(found[1])]);
     }
     let sum: u64 = download(&sums, 0)?.iter().sum();
-    ensure!(sum == bytes.iter().map(|&byte| 31 * u64::from(byte)).sum());
+    ensure!(sum == bytes.iter().map(|&byte| 31 * u64::from(byte)).sum::<u64>());
     Ok(())
 }
 
