@@ -8,7 +8,7 @@
 //! - `work`: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every element), [`chunks`]
 //! - `timing`: [`measure`] (fork, join, interleaved runs), [`compare`], [`alone`], [`bound`], sweeps, latencies
 //! - [`recording`]: what really ran when, seen where calls pass into the driver; `findings`: what its intervals say
-//! - `memory`: logs of pools; `order`: racy programs and ordered ones, under the checkers
+//! - `order`: racy programs and ordered ones, under the checkers
 //! - `tables`: what is printed where no bound is known
 //!
 //! # A lecture, as an author writes it
@@ -19,7 +19,6 @@
 
 mod findings;
 mod machine;
-mod memory;
 mod order;
 mod program;
 pub mod recording;
@@ -33,7 +32,6 @@ pub use findings::{
 };
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
 pub(crate) use machine::{contexts, cpu_time, nvml, profiler_names};
-pub use memory::{pool_log, pool_use, reuse};
 pub use order::{ordered, races, twins, unreported};
 pub use program::{
     child, example, exit, expect, need, options, part, part_info, part_option, results, size,

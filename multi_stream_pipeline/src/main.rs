@@ -5,6 +5,7 @@
 //! host. And whether it was seen to at all, the compiler can check.
 
 mod event_chain;
+mod forms;
 mod hand_over;
 mod host_callback;
 mod verdicts;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         "warp-specialised",
         "What does warp specialisation gain in a kernel, and what do streams gain around it?",
         &[Iterations, Size, Chunks],
-        warp_specialised::run,
+        verdicts::warp_specialised::run,
     )
     .needs(&[Need::MemoryPools])
     .part(

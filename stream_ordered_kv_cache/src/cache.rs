@@ -1,22 +1,30 @@
 //! A layer's cache on the device: pages of keys and values, the table of their addresses, and the two kernels that use it.
 
-use crate::model::{HEAD_DIM, HEADS, Layer, SCALE, WIDTH, page_len};
-use cuda_host::{kernels, launch};
-use cust::error::CudaResult;
-use cust::memory::{DeviceBuffer, DevicePointer, DeviceSlice};
-use cust::stream::Stream;
-use examples_host::prelude::{Checked, check};
+use cuda_host::prelude::*;
+use cust::memory::DevicePointer;
 use gpu_kernels::PAGED_ATTENTION_THREADS;
 use std::ops::Range;
 
-kernels! {
-    /// Keys and values into pages, and attention over them.
-    pub struct Kernels;
-    use gpu_kernels::{append_kv, paged_attention};
+kernels! { pub struct Kernels; use gpu_kernels::{append_kv, paged_attention}; }
+
+pub const LAYERS: usize = 4;
+pub const HEADS: u32 = 8; // of keys and values
+pub const HEAD_DIM: u32 = 128; // elements of a head
+/// Elements of a token's keys in a layer, of its values, of a query, and of an output.
+pub const WIDTH: usize = HEADS as usize * HEAD_DIM as usize;
+/// What multiplies the products of queries and keys.
+pub const SCALE: f32 = 0.125;
+const THREADS: u32 = 256; // of a block that appends
+
+/// Elements of a page: keys and values of so many tokens.
+pub fn page_len(page_tokens: usize) -> usize {
+    2 * WIDTH * page_tokens
 }
 
-/// Threads of a block that appends.
-const THREADS: u32 = 256;
+/// The steps and layers, in the order in which a model takes them.
+pub fn in_order(steps: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..steps).flat_map(|step| (0..LAYERS).map(move |layer| (step, layer)))
+}
 
 /// Where a layer's pages are.
 pub struct Table {
@@ -36,31 +44,26 @@ impl Table {
     }
 }
 
-/// A layer's cache, and the keys and values that are to be appended to it, on the device and on the CPU.
+/// A layer's cache, and the keys and values that are to be appended to it.
 pub struct Cache {
     pub pages: Vec<DeviceBuffer<f32>>,
     pub table: Table,
     keys: DeviceBuffer<f32>,
     values: DeviceBuffer<f32>,
-    on_cpu: Layer,
 }
 
 impl Cache {
     /// A cache without pages, and a table with room for all of them.
-    pub fn without_pages(on_cpu: Layer, page_tokens: usize) -> CudaResult<Self> {
-        let pages = on_cpu.tokens().div_ceil(page_tokens);
-        Ok(Self {
-            pages: Vec::new(),
-            table: Table::new((0..pages).map(|_| DevicePointer::null()), page_tokens)?,
-            keys: DeviceBuffer::from_slice(&on_cpu.keys)?,
-            values: DeviceBuffer::from_slice(&on_cpu.values)?,
-            on_cpu,
-        })
+    pub fn without_pages([keys, values]: [&[f32]; 2], page_tokens: usize) -> CudaResult<Self> {
+        let pages = (keys.len() / WIDTH).div_ceil(page_tokens);
+        let table = Table::new((0..pages).map(|_| DevicePointer::null()), page_tokens)?;
+        let (keys, values) = (DeviceBuffer::from_slice(keys)?, DeviceBuffer::from_slice(values)?);
+        Ok(Self { pages: Vec::new(), table, keys, values })
     }
 
     /// A cache with pages for all tokens.
-    pub fn with_pages(on_cpu: Layer, page_tokens: usize) -> CudaResult<Self> {
-        let mut cache = Self::without_pages(on_cpu, page_tokens)?;
+    pub fn with_pages(keys_and_values: [&[f32]; 2], page_tokens: usize) -> CudaResult<Self> {
+        let mut cache = Self::without_pages(keys_and_values, page_tokens)?;
         for _ in 0..cache.table.addresses.len() {
             cache.pages.push(DeviceBuffer::zeroed(page_len(page_tokens))?);
         }
@@ -69,8 +72,8 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Writes these tokens' keys and values into their pages. One launch.
-    pub fn append(
+    /// Writes these tokens' keys and values into their pages.
+    pub fn launch_append(
         &self,
         kernels: &Kernels,
         tokens: Range<usize>,
@@ -88,27 +91,11 @@ impl Cache {
             ))
         }
     }
-
-    /// Makes every token of an earlier run unrecognisable.
-    pub fn poison(&mut self) -> CudaResult<()> {
-        self.pages.iter_mut().try_for_each(|page| page.set_8(0xFF))
-    }
-
-    /// Compares the pages bit for bit with the CPU's first `tokens` tokens; where no token is, there must be poison.
-    pub fn check(&self, tokens: usize) -> anyhow::Result<Checked> {
-        let mut checked = Checked::default();
-        for (page, buffer) in self.pages.iter().enumerate() {
-            let expected = self.on_cpu.page(page, self.table.page_tokens, tokens);
-            let (what, got) = (format!("page {page}"), buffer.as_host_vec()?);
-            checked = checked.and(check::equal(&what, 0, &got, |at| expected[at])?);
-        }
-        Ok(checked)
-    }
 }
 
 impl Kernels {
-    /// Attention over the first `tokens` tokens. One launch, which waits for nothing but its stream.
-    pub fn attend(
+    /// Attention over the first `tokens` tokens.
+    pub fn launch_attention(
         &self,
         table: &Table,
         tokens: usize,

@@ -8,10 +8,9 @@
 mod append;
 mod cache;
 mod growth;
-mod model;
 mod prefetch;
 mod sequences;
-mod size;
+mod verdicts;
 
 use examples_host::part_option::PartOption::{Chunks, Iterations, Size};
 use examples_host::prelude::*;
@@ -26,15 +25,20 @@ fn main() -> ExitCode {
         "append",
         "What does it cost to append a token before the next attention reads it?",
         &[Iterations, Size, Chunks],
-        append::run,
+        verdicts::append::run,
     )
     .part(
         "prefetch",
         "Can the next layer's pages come from the host while this layer's are read?",
         &[Iterations, Size, Chunks],
-        prefetch::run,
+        verdicts::prefetch::run,
     )
-    .part("growth", "What does a cache take that grows page by page?", &[Size, Chunks], growth::run)
+    .part(
+        "growth",
+        "What does a cache take that grows page by page?",
+        &[Size, Chunks],
+        verdicts::growth::run,
+    )
     .needs(&[Need::MemoryPools])
     .main()
 }

@@ -3,4 +3,5 @@
 pub mod event_chain;
 pub mod hand_over;
 pub mod host_callback;
-pub mod rounds;
+mod rounds;
+pub mod warp_specialised;

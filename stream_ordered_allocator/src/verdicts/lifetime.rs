@@ -1,10 +1,10 @@
 //! What is measured and claimed of lifetime.
 
+use super::given::Given;
 use crate::lifetime::{A, Places, Program};
 use cuda_host::prelude::*;
 use examples_host::ordered::last_end;
 use examples_host::prelude::*;
-use examples_host::reuse::Given;
 use gpu_kernels::{Signature as _, saxpy};
 
 const BATCH: Seed = Seed::new(41);

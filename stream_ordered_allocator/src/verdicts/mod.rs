@@ -1,6 +1,7 @@
 //! What is measured, compared and claimed of each part.
 
 pub mod cost;
+mod given;
 pub mod lifetime;
 pub mod llm_scratch;
 pub mod pool;

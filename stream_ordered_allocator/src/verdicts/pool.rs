@@ -1,5 +1,7 @@
 //! What is measured and claimed of pool.
 
+mod cases;
+mod log;
 mod reuse;
 
 use crate::pool::{BUFFERS, allocate, batch};
@@ -7,8 +9,8 @@ use cuda_host::prelude::*;
 use cust::context::CurrentContext;
 use examples_host::call_times::slowest_allocation;
 use examples_host::latency::times_as_long;
-use examples_host::pool_log::{PoolLog, held};
 use examples_host::prelude::*;
+use log::{PoolLog, held};
 
 /// Pools reserve and count in pieces of at most this many bytes.
 const PIECE: u64 = 32 << 20;

@@ -1,6 +1,8 @@
 //! Which stream gets memory that a stream has freed: an allocation behind a free, with one policy and with none.
 
+use super::cases::{self, case};
 use crate::pool::{BYTES, Next, Scene, alloc};
+use crate::verdicts::given::Given;
 use cuda_host::pool::Reuse::{
     self, AllowInternalDependencies, AllowOpportunistic, FollowEventDependencies,
 };
@@ -8,7 +10,6 @@ use cuda_host::prelude::*;
 use cust::context::CurrentContext;
 use cust::error::CudaError;
 use examples_host::prelude::*;
-use examples_host::reuse::{Given, case};
 
 /// Bytes of a pool that is to be full.
 const LIMIT: usize = 2 * BYTES;
@@ -58,7 +59,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let device = CurrentContext::get_device()?;
     let new = || MemoryPool::new(device); //     cuMemPoolCreate
     let limited = || MemoryPool::limited_to(device, LIMIT);
-    part.reuse([
+    let cases = [
         case("same-stream", "the same stream, free pending", |policies| {
             in_pool(new(), policies, |pool| given(scene.same_stream(pool), &scene.first))
         }),
@@ -76,5 +77,6 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
         })
         .policy(AllowInternalDependencies)
         .without(Given::Nothing),
-    ])
+    ];
+    cases::judge(part, cases)
 }

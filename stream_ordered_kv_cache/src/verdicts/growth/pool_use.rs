@@ -1,78 +1,24 @@
 //! What a program's pieces of memory hold, and what its pool holds for them, step by step.
 
-use crate::call_times::CallTimes;
-use crate::expect::{Expected, truth};
-use crate::part::Part;
-use crate::statistics::Durations;
-use crate::table::Table;
-use crate::units;
-use cuda_host::MemoryPool;
+use super::step::Step;
+use cuda_host::prelude::*;
 use cust::context::CurrentContext;
-use cust::error::CudaResult;
+use examples_host::call_times::CallTimes;
+use examples_host::expect::Expected;
+use examples_host::prelude::*;
+use examples_host::statistics::Durations;
 use std::fmt;
 
-/// What was found after a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    name: String,
-    /// Bytes of the pieces that hold data.
-    pub filled: u64,
-    /// Bytes of all pieces.
-    pub pieces: u64,
-    /// What is allocated from the pool.
-    pub used: u64,
-    /// What the pool has of the device's memory.
-    pub reserved: u64,
-}
-
-impl Step {
-    /// That pieces were freed since then, and stayed in the pool.
-    pub fn freed_since(&self, before: &Self) -> Expected {
-        let holds = self.used < before.used && self.reserved == before.reserved;
-        let (used, reserved) = (units::bytes(self.used), units::bytes(self.reserved));
-        let found = format!("{used} in use, {reserved} reserved");
-        let limit = format!("less than {} in use", units::bytes(before.used));
-        truth(holds, found, limit)
-    }
-
-    /// That the pool holds no more than then, although pieces of so many bytes have come and gone.
-    pub fn no_more_than(&self, before: &Self, passed: usize) -> Expected {
-        let holds = self.used == before.used && self.reserved == before.reserved;
-        let (passed, reserved) = (units::bytes(passed as u64), units::bytes(self.reserved));
-        let found = format!("pieces of {passed} in {reserved} reserved");
-        let limit = format!("no more than {}", units::bytes(before.reserved));
-        truth(holds, found, limit)
-    }
-
-    /// That the pool has given nothing back to the device since then.
-    pub fn keeps(&self, before: &Self) -> Expected {
-        let [now, then] = [self.reserved, before.reserved].map(units::bytes);
-        let holds = self.reserved == before.reserved;
-        truth(
-            holds,
-            format!("{now} reserved"),
-            format!("{then} as before"),
-        )
-    }
-
-    /// That nothing is allocated any more.
-    pub fn nothing_in_use(&self) -> Expected {
-        truth(self.used == 0, units::bytes(self.used), "0 B")
-    }
-}
-
-impl Part<'_> {
-    /// Prints what each piece's allocation took the host.
-    pub fn say_allocations(&mut self, piece: usize, calls: CallTimes) {
-        if let Some(calls) = Durations::new(calls.allocate) {
-            let (median, p99) = (calls.median(), calls.percentile(99));
-            self.say(format!(
-                "A piece of {} is allocated in {} (median; p99 {}) of the host's time.",
-                units::bytes(piece as u64),
-                units::time(median),
-                units::time(p99),
-            ));
-        }
+/// Prints what each piece's allocation took the host.
+pub fn say_allocations(part: &mut Part, piece: usize, calls: CallTimes) {
+    if let Some(calls) = Durations::new(calls.allocate) {
+        let (median, p99) = (calls.median(), calls.percentile(99));
+        part.say(format!(
+            "A piece of {} is allocated in {} (median; p99 {}) of the host's time.",
+            units::bytes(piece as u64),
+            units::time(median),
+            units::time(p99),
+        ));
     }
 }
 
@@ -87,11 +33,7 @@ pub struct PoolUse<'p> {
 impl<'p> PoolUse<'p> {
     /// Nothing was found yet.
     pub fn new(pool: &'p MemoryPool, piece: usize) -> Self {
-        Self {
-            pool,
-            piece: piece as u64,
-            steps: Vec::new(),
-        }
+        Self { pool, piece: piece as u64, steps: Vec::new() }
     }
 
     /// Waits for the device, and notes what the pool holds for so many pieces, and how many of their bytes are filled.
@@ -127,10 +69,8 @@ impl<'p> PoolUse<'p> {
             "{own} is filled at least, of one piece each {} at most",
             units::percent(other)
         );
-        let limit = format!(
-            "more than {}",
-            units::percent(share(most.filled, most.filled + waste))
-        );
+        let limit =
+            format!("more than {}", units::percent(share(most.filled, most.filled + waste)));
         truth(most.used < most.filled + waste, found, limit)
     }
 

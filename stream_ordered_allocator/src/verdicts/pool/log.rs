@@ -1,11 +1,8 @@
 //! What a memory pool held after each step of a program.
 
-use crate::expect::{Expected, truth};
-use crate::table::Table;
-use crate::units;
-use cuda_host::MemoryPool;
-use cuda_host::pool::PoolStatistics;
-use cust::error::CudaResult;
+use cuda_host::prelude::*;
+use examples_host::expect::Expected;
+use examples_host::prelude::*;
 use std::fmt;
 
 /// The statistics of one pool, step by step; it prints as a table.
@@ -63,9 +60,12 @@ impl Held {
 
     /// At least this, and less than `beyond` more: pools reserve and count in pieces.
     pub fn less_than_beyond(self, bytes: u64, beyond: u64) -> Expected {
-        let holds = (bytes..bytes.saturating_add(beyond)).contains(&self.0);
         let limit = format!("at least {}", units::bytes(bytes));
-        truth(holds, units::bytes(self.0), limit)
+        truth(self.is_within(bytes, beyond), units::bytes(self.0), limit)
+    }
+
+    fn is_within(self, bytes: u64, beyond: u64) -> bool {
+        (bytes..bytes.saturating_add(beyond)).contains(&self.0)
     }
 }
 
@@ -75,9 +75,7 @@ mod tests {
 
     #[test]
     fn pieces_count_as_what_they_serve() {
-        let holds = |expected: Expected| expected.holds;
-        assert!(holds(held(7).exactly(7)) && !holds(held(8).exactly(7)));
-        assert!(holds(held(7).at_least(7)) && !holds(held(6).at_least(7)));
-        assert!(holds(held(8).less_than_beyond(7, 2)) && !holds(held(9).less_than_beyond(7, 2)));
+        assert!(held(7).is_within(7, u64::MAX) && !held(6).is_within(7, u64::MAX));
+        assert!(held(8).is_within(7, 2) && !held(9).is_within(7, 2));
     }
 }

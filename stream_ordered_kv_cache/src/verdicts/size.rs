@@ -1,7 +1,8 @@
 //! What the command line says of the cache: `--size` is all layers' keys and values before the first step, `--chunks` the
 //! pages of a layer that they lie in.
 
-use crate::model::{LAYERS, TOKEN_BYTES};
+use super::model::TOKEN_BYTES;
+use crate::cache::LAYERS;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
 

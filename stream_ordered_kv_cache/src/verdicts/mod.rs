@@ -1,0 +1,9 @@
+//! What is measured, compared and claimed of each part.
+
+pub mod append;
+pub mod growth;
+mod model;
+mod outputs;
+mod pages;
+pub mod prefetch;
+mod size;
