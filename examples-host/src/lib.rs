@@ -28,8 +28,8 @@ mod timing;
 mod work;
 
 pub use findings::{
-    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, loading,
-    order_calls, regret, stretch,
+    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, order_calls,
+    regret, stretch,
 };
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
 pub(crate) use machine::{contexts, cpu_time, nvml, profiler_names};

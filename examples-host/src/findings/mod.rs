@@ -9,7 +9,6 @@ pub mod exposed;
 pub mod gaps;
 pub mod host_waits;
 pub mod idle;
-pub mod loading;
 pub mod order_calls;
 pub mod regret;
 pub mod stretch;
