@@ -15,46 +15,70 @@
 //! overlaps, as at depth 0, and foretells the other depths. An idle time that differs from this, or one that falls at depth 4, would
 //! prove this wrong.
 
-use crate::loader::Loader;
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::loading::{Feed, idle};
-use examples_host::prelude::*;
 
-/// A load takes this share of the kernel's time.
-const LOAD: f64 = 0.95;
-const DEPTHS: [usize; 4] = [0, 1, 2, 4];
+kernels! { pub struct Kernels; use gpu_kernels::fma_tiles_unspecialised; }
 
-/// The part.
-pub fn run(part: &mut Part) -> Result<()> {
-    let [copy, compute] = &stream::non_blocking_named(["copy", "compute"])?;
-    let streams = [copy, compute];
-    let feeds = DEPTHS.map(|depth| Feed { threads: 1, depth });
-    let mut loader = Loader::new(part, feeds[3])?;
-    let loading = loader.measure(part, streams, |_| LOAD)?;
-    let [load, hand_over, copied, kernel] =
-        [loading.loads[0], loading.hand_over, loading.copy, loading.kernel].map(units::time);
-    part.predict(format!(
-        "Each batch: load {load}, hand-over {hand_over}, copy {copied}, kernel {kernel}. With d batches ahead, one takes the \
-         sum divided by d + 1, but not less than the longest. So the GPU waits until depth 2, and no longer.",
-    ));
+pub const LEN: usize = 1 << 18; // elements of a batch: 1 MiB
+pub const THREADS: u32 = gpu_kernels::CONSUMERS; // of the kernel's one block: to its stream, a small kernel is as long as a large one
 
-    let device = part.device();
-    let variants = feeds.map(|feed| {
-        let name = (format!("depth-{}", feed.depth), format!("depth {}", feed.depth));
-        variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
-    });
-    let outcomes = part.compare("variants", Loader::plan(), &mut loader, variants)?;
-    part.expect_loading(&outcomes, feeds, &loading);
-    for outcome in [&outcomes[2], &outcomes[1], &outcomes[0], &outcomes[3]] {
-        part.chart(&outcome.name, &outcome.recording, Rows::Streams);
+/// A batch in page-locked memory and in device memory, with an event for the end of its copy and of its kernel.
+pub struct Slot {
+    pub host: LockedBuffer<f32>,
+    pub device: DeviceBuffer<f32>,
+    pub copied: Event,
+    pub used: Event,
+}
+
+impl Slot {
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            host: LockedBuffer::new(&0.0, LEN)?,
+            device: DeviceBuffer::zeroed(LEN)?,
+            copied: Event::new(EventFlags::DISABLE_TIMING)?,
+            // A thread that waits for it sleeps.
+            used: Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?,
+        })
     }
-    let [none, _, two, _] = outcomes.each_ref().map(|outcome| share(idle(&outcome.recording)));
-    expect! { part;
-        "waits/depth-0", "depth 0: the GPU waits for the thread" => none.at_least(0.4);
-        "fed/depth-2", "depth 2: the GPU hardly waits" => two.at_most(0.05);
-        "enough/depth-2", "depth 2 to depth 4: no gain" => outcomes[3].undisturbed_speedup_over(&outcomes[2]).at_most(1.03);
+}
+
+/// Room for the result of each batch, and the kernel that computes it with `rounds` multiply-adds of each element.
+pub struct Pipeline {
+    pub results: Vec<DeviceBuffer<f32>>,
+    pub kernels: Kernels,
+    pub rounds: u32,
+}
+
+impl Pipeline {
+    pub fn new(batches: usize, rounds: u32) -> Result<Self> {
+        let results = (0..batches).map(|_| DeviceBuffer::zeroed(LEN)).collect::<CudaResult<_>>()?;
+        Ok(Self { results, kernels: Kernels::load(gpu_kernels::SM_70)?, rounds })
     }
-    part.take_away("One batch loading, one on its way, one at work: two ahead are enough while loads are equal.");
-    Ok(())
+
+    /// What a thread does: its batches go through a ring of slots, one more than it loads ahead. `load` reads a batch into page-locked
+    /// memory. Each thread has a ring of its own, and all of them share the streams.
+    pub fn feed(
+        &self,
+        ring: &mut [Slot],
+        batches: impl Iterator<Item = usize>,
+        load: impl Fn(usize, &mut [f32]),
+        [copy, compute]: [&Stream; 2],
+    ) -> Result<()> {
+        for (turn, batch) in batches.enumerate() {
+            let slot = &mut ring[turn % ring.len()];
+            slot.used.synchronize()?; // the kernel has worked on what the slot held
+            load(batch, &mut slot.host);
+            // SAFETY: all memory outlives the run, events order its uses, and any grid covers all tiles.
+            unsafe {
+                slot.device.async_copy_from(&slot.host, copy)?;
+                slot.copied.record(copy)?;
+
+                compute.wait(&slot.copied)?;
+                launch!(self.kernels.fma_tiles_unspecialised<<<1, THREADS, 0, compute>>>(&slot.device, &mut self.results[batch].index(..), self.rounds))?;
+                slot.used.record(compute)?;
+            }
+        }
+        Ok(())
+    }
 }

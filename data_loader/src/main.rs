@@ -5,9 +5,7 @@
 //! how long the GPU is idle, and predicts it, with loads of equal length, with loads that vary, and with several threads.
 
 mod depth;
-mod jitter;
-mod loader;
-mod threads;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -15,8 +13,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     Example::new("data_loader", "CPU threads that feed a GPU through a ring of page-locked buffers")
-        .part("depth", "How far ahead must a thread load?", &[Iterations], depth::run)
-        .part("jitter", "What is a deeper ring good for?", &[Iterations], jitter::run)
-        .part("threads", "What helps when loading is too slow?", &[Iterations], threads::run)
+        .part("depth", "How far ahead must a thread load?", &[Iterations], verdicts::depth::run)
+        .part("jitter", "What is a deeper ring good for?", &[Iterations], verdicts::jitter::run)
+        .part(
+            "threads",
+            "What helps when loading is too slow?",
+            &[Iterations],
+            verdicts::threads::run,
+        )
         .main()
 }

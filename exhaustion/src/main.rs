@@ -7,6 +7,7 @@
 mod grids;
 mod occupancy;
 mod requests;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -18,10 +19,15 @@ fn main() -> ExitCode {
             "occupancy",
             "How many kernels run at once when each fills a multiprocessor?",
             &[Iterations],
-            occupancy::run,
+            verdicts::occupancy::run,
         )
-        .part("grids", "How many grids may be resident?", &[Iterations], grids::run)
-        .part("requests", "What is lost when a request cannot be met?", &[], requests::run)
+        .part("grids", "How many grids may be resident?", &[Iterations], verdicts::grids::run)
+        .part(
+            "requests",
+            "What is lost when a request cannot be met?",
+            &[],
+            verdicts::requests::run,
+        )
         .needs(&[Need::MemoryPools])
         .main()
 }

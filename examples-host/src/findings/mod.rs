@@ -9,6 +9,5 @@ pub mod exposed;
 pub mod gaps;
 pub mod host_waits;
 pub mod idle;
-pub mod loading;
 pub mod regret;
 pub mod stretch;

@@ -19,7 +19,7 @@ const CRATES: [&str; 5] = ["anyhow", "cuda_host", "cust", "gpu_kernels", "std"];
 const JUDGES: &str = r"\b(examples_host|examples_data|chapter_\w+|libcuda|software_gpu|verdicts)\b";
 
 /// A line that calls the driver, declares memory for it, or launches.
-const CUDA: &str = r"launch!|<<<|async_copy|copy_from|copy_to|\.record\(|\.record_with|\.wait\(|wait_event|synchroni[sz]e|Event::new|non_blocking|blocking\(|with_priority|Stream::new|DeviceBuffer|LockedBuffer|Registered|set_8|set_32|memset|quick_init|\bKernels::load|kernels!|gpu_kernels::|elapsed_time|add_callback|\.launch_\w+\(|capture|Graph|graph\.|instantiate|\.launch\(|pool|alloc_async|free_async|drop_async|peer|Context::|nccl|cuda[A-Z]\w+\(|cu[A-Z]\w+\(|\bstream\.|uninitialized|new_stream|clone_htod|memcpy|alloc_zeros|load_module|load_function|launch_builder|\.arg\(";
+const CUDA: &str = r"launch!|<<<|async_copy|copy_from|copy_to|\.record\(|\.record_with|\.wait\(|wait_event|synchroni[sz]e|Event::new|non_blocking|blocking\(|with_priority|max_active_blocks|allow_dynamic_shared|Stream::new|DeviceBuffer|LockedBuffer|Registered|set_8|set_32|memset|quick_init|\bKernels::load|kernels!|gpu_kernels::|elapsed_time|add_callback|\.launch_\w+\(|capture|Graph|graph\.|instantiate|\.launch\(|pool|alloc_async|free_async|drop_async|peer|Context::|nccl|cuda[A-Z]\w+\(|cu[A-Z]\w+\(|\bstream\.|uninitialized|new_stream|clone_htod|memcpy|alloc_zeros|load_module|load_function|launch_builder|\.arg\(";
 /// A line that measures, compares or judges.
 const JUDGE: &str = r"expect!|\bpart\.|\bPart\b|outcome|Outcome|variants!|Plan\b|\bplan\b|Workload|check::|Checked|at_least|at_most|\.near\(|share\(|ratio\(|truth\(|right\(|time\(|units::|predict|take_away|Rows::|Engine::|Recording|recording|\.chart|\.say|\.show|=>.*;|stages|alone|bounded|Seed|poison|ByteSize|PartOption|sweep|compare|Label|in_records_of|for_any|checkResult|printf|expected";
 /// These make a line one of CUDA's, whatever else is in it.
@@ -189,6 +189,8 @@ fn a_lesson_that_judges_itself_is_no_lecture() {
     let judging = "use examples_host::prelude::*;\n\
         pub fn run(part: &mut Part) -> anyhow::Result<()> {\n\
             part.predict(\"it is faster\");\n\
+            part.say(\"it was\");\n\
+            part.take_away(\"it is\");\n\
             stream.synchronize()?;\n\
         }\n";
     assert_eq!(

@@ -12,10 +12,10 @@
 //! The depth that is needed is what the long load takes, in kernels. That a deeper ring gains nothing, or that it gains as much
 //! while loads are equal, would prove this wrong.
 
-use crate::loader::Loader;
+use super::loader::{self, Loader};
+use super::loading::{Feed, expect_loading, idle};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::loading::{Feed, idle};
 use examples_host::prelude::*;
 
 /// What the loads take, in kernels, again and again.
@@ -41,8 +41,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         let name = (format!("depth-{}", feed.depth), format!("depth {}", feed.depth));
         variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
     });
-    let outcomes = part.compare("variants", Loader::plan(), &mut loader, variants)?;
-    part.expect_loading(&outcomes, feeds, &loading);
+    let outcomes = part.compare("variants", loader::plan(), &mut loader, variants)?;
+    expect_loading(part, &outcomes, feeds, &loading);
     for outcome in outcomes.iter().rev() {
         part.chart(&outcome.name, &outcome.recording, Rows::Streams);
     }

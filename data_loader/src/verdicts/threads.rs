@@ -14,10 +14,10 @@
 //! With T threads a batch takes L / T, but not less than the kernel. The threads share the two streams, in which the batches follow
 //! one another as they arrive. More threads without less idle time, or a deeper ring with less, would prove this wrong.
 
-use crate::loader::Loader;
+use super::loader::{self, Loader};
+use super::loading::{Feed, expect_loading, idle};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::loading::{Feed, idle};
 use examples_host::prelude::*;
 
 /// A load takes so many kernels.
@@ -51,8 +51,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         );
         variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
     });
-    let outcomes = part.compare("variants", Loader::plan(), &mut loader, variants)?;
-    part.expect_loading(&outcomes, FEEDS, &loading);
+    let outcomes = part.compare("variants", loader::plan(), &mut loader, variants)?;
+    expect_loading(part, &outcomes, FEEDS, &loading);
     for outcome in outcomes.iter().rev() {
         // Which of two threads' calls for one stream is noted first depends on the machine.
         let (dependencies, calls) = (Vec::new(), Vec::new());

@@ -1,0 +1,7 @@
+//! What is measured, compared and claimed of each part. All of them run one program, with other loads, rings and threads.
+
+pub mod depth;
+pub mod jitter;
+mod loader;
+mod loading;
+pub mod threads;
