@@ -44,7 +44,7 @@ pub use tables::{by_size, show};
 pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    load_latency, measure, points, rates, requests, sweep, variant, ways,
+    load_latency, measure, points, requests, sweep, variant, ways,
 };
 pub use work::{chunks, lent, plan, split, tally};
 

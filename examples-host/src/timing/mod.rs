@@ -14,7 +14,6 @@ pub mod latency;
 pub mod load_latency;
 pub mod measure;
 pub mod points;
-pub mod rates;
 pub mod requests;
 pub(crate) mod shortest;
 pub mod sweep;
