@@ -62,13 +62,9 @@ fn main() -> Result<()> {
     let mut output = DeviceBuffer::<f32>::zeroed(SEQUENCES * HEADS * DIM)?;
     let stream = Stream::new(StreamFlags::DEFAULT, None)?; //              cuStreamCreateWithPriority
 
-    for (name, stages) in [
-        ("warm-up", 4),
-        ("plain loads", 0),
-        ("1 stage", 1),
-        ("2 stages", 2),
-        ("4 stages", 4),
-    ] {
+    for (name, stages) in
+        [("warm-up", 4), ("plain loads", 0), ("1 stage", 1), ("2 stages", 2), ("4 stages", 4)]
+    {
         output.copy_from(&[f32::NAN; SEQUENCES * HEADS * DIM])?; //        cuMemcpyHtoD
         let start = Event::new(EventFlags::DEFAULT)?; //                   cuEventCreate
         let end = Event::new(EventFlags::DEFAULT)?;
@@ -78,8 +74,12 @@ fn main() -> Result<()> {
         // SAFETY: all memory lives until the end of the program; the table has the pages of the grid, the output its rows.
         unsafe {
             match stages {
-                0 => launch!(attention_staged<<<GRID, KV_CONSUMERS, 0, stream>>>(&table, pages, &queries, &mut output, 1.0))?, // cuLaunchKernel
-                _ => launch!(attention_prefetched<<<GRID, KV_THREADS, shared, stream>>>(&table, pages, &queries, &mut output, 1.0, stages, no_stamps))?,
+                0 => {
+                    launch!(attention_staged<<<GRID, KV_CONSUMERS, 0, stream>>>(&table, pages, &queries, &mut output, 1.0))?
+                } // cuLaunchKernel
+                _ => {
+                    launch!(attention_prefetched<<<GRID, KV_THREADS, shared, stream>>>(&table, pages, &queries, &mut output, 1.0, stages, no_stamps))?
+                }
             }
         }
         end.record(&stream)?;
