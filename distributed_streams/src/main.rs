@@ -16,6 +16,7 @@ mod rank;
 mod rendezvous;
 mod ring;
 mod sums;
+mod verdicts;
 
 use examples_host::exit;
 use examples_host::options::UsageError;
@@ -42,7 +43,7 @@ fn lessons() -> ExitCode {
             "one-host",
             "Do the GPUs of one host share their links?",
             &[Iterations, Size],
-            one_host::run,
+            verdicts::one_host::run,
         )
         .needs(&[Need::Devices(2)])
         .part(

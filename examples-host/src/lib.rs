@@ -41,7 +41,7 @@ pub use tables::{by_size, show};
 pub(crate) use timing::shortest;
 pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
-    measure, points, rates, requests, sweep, variant,
+    measure, points, requests, sweep, variant,
 };
 pub use work::{chunks, lent, plan, split, tally};
 

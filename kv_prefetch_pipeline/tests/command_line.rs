@@ -35,3 +35,17 @@ fn a_gpu_without_bulk_copies_is_told_so() {
         assert!(text(&output.stderr).contains("compute capability 9.0"));
     }
 }
+
+#[test]
+fn raw_prefetch_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_prefetch"), include_str!("../README.md"));
+}
+
+#[test]
+fn raw_prefetch_names_what_an_older_gpu_lacks() {
+    lesson_tests::raw_lacks(
+        env!("CARGO_BIN_EXE_raw_prefetch"),
+        &[("SOFTWARE_GPU", "a100")],
+        "compute capability 9.0",
+    );
+}

@@ -19,11 +19,11 @@
 
 pub mod work;
 
+use crate::pipeline::work::Work;
 use crate::scheduler::{Data, Scheduler};
 use anyhow::Result;
 use cuda_host::capture::{self, GraphExec};
 use cuda_host::prelude::*;
-use work::Work;
 
 /// Sets of buffers in rotation.
 pub const SLOTS: usize = 3;

@@ -14,9 +14,9 @@
 
 mod order;
 
+use crate::scheduler::order::{Order, Placed};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use order::{Order, Placed};
 
 /// Memory that tasks share: a buffer, or a piece of one that is used as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -19,7 +19,7 @@ use cuda_host::launch_attributes::Attribute;
 use cuda_host::prelude::*;
 use gpu_kernels::PRODUCT_THREADS as THREADS;
 
-kernels! { use gpu_kernels::{product_global, product_multicast}; }
+kernels! { use gpu_kernels::{product_dsmem, product_global, product_multicast}; }
 
 const CLUSTER: [Attribute; 1] = [Attribute::cluster([4, 1, 1])];
 
@@ -42,6 +42,7 @@ pub struct Batches {
 impl Batches {
     pub fn new(shape: Shape, batches: usize, a: &[f32], b: &[f32]) -> Result<Self> {
         let kernels = Kernels::load(gpu_kernels::SM_90)?;
+        kernels.product_dsmem.allow_dynamic_shared_bytes(shape.shared_bytes)?; // cuFuncSetAttribute(…)
         kernels.product_global.allow_dynamic_shared_bytes(shape.shared_bytes)?; // cuFuncSetAttribute(…)
         kernels.product_multicast.allow_dynamic_shared_bytes(shape.shared_bytes)?; // cuFuncSetAttribute(…)
         let b = DeviceBuffer::from_slice(b)?;
@@ -79,6 +80,15 @@ impl Batches {
         // SAFETY: the buffers outlive the pass, and only this stream uses them.
         unsafe {
             launch!(self.kernels.product_global<<<grid, THREADS, shared_bytes, stream, CLUSTER>>>(&self.a[set], &self.b, &mut self.c[set], &mut self.fetched[set], terms))
+        }
+    }
+
+    /// Every block fetches a share, and passes it on through distributed shared memory.
+    pub fn dsmem(&mut self, set: usize, stream: &Stream) -> CudaResult<()> {
+        let Shape { grid, terms, shared_bytes } = self.shape;
+        // SAFETY: as above.
+        unsafe {
+            launch!(self.kernels.product_dsmem<<<grid, THREADS, shared_bytes, stream, CLUSTER>>>(&self.a[set], &self.b, &mut self.c[set], &mut self.fetched[set], terms))
         }
     }
 

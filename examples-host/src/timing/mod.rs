@@ -13,7 +13,6 @@ pub mod joined;
 pub mod latency;
 pub mod measure;
 pub mod points;
-pub mod rates;
 pub mod requests;
 pub(crate) mod shortest;
 pub mod sweep;

@@ -1,0 +1,3 @@
+//! What is measured, compared and claimed of each part.
+
+pub mod one_host;
