@@ -8,6 +8,7 @@
 //! - `work`: [`plan`] and [`tally`] (equal work), [`data`] and [`check`] (every element), [`chunks`]
 //! - `timing`: [`measure`] (fork, join, interleaved runs), [`compare`], [`alone`], [`bound`], sweeps, latencies
 //! - [`recording`]: what really ran when, seen where calls pass into the driver; `findings`: what its intervals say
+//! - [`identity`]: whether variants are what their names say
 //! - `order`: racy programs and ordered ones, under the checkers
 //! - `tables`: what is printed where no bound is known
 //!
@@ -18,6 +19,7 @@
 #![doc = concat!("```ignore\n", include_str!("../examples/lesson/verdicts/two_ways.rs"), "```")]
 
 mod findings;
+pub mod identity;
 mod machine;
 mod order;
 mod program;

@@ -52,9 +52,9 @@ pub fn run(part: &mut Part) -> Result<()> {
         units::time(gpu.max(cpu)),
     ));
 
-    let variants = variants! { both: Both;
-        "after-wait", [&stream] => Ok(both.gpu.jobs.after_wait(&stream, || both.cpu.count())?);
-        "while-running", [&stream] => Ok(both.gpu.jobs.while_running(&stream, || both.cpu.count())?);
+    let variants = variants! { both: Both, differ in Order;
+        "after-wait", [&stream] => Ok(both.gpu.jobs.after_wait(&stream, || both.cpu.count())?), waits 1;
+        "while-running", [&stream] => Ok(both.gpu.jobs.while_running(&stream, || both.cpu.count())?), waits 1;
     };
     let outcomes = part.compare("variants", plan(1), &mut both, variants)?;
     part.show(&outcomes);

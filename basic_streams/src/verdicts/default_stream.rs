@@ -42,13 +42,13 @@ pub fn run(part: &mut Part) -> Result<()> {
          not. Per-thread default streams behave as blocking ones."
     ));
 
-    let variants = variants! { known: Known<Jobs>;
+    let variants = variants! { known: Known<Jobs>, differ in Streams, Threads, Waits;
         ("legacy", "everything on legacy"), [legacy] => Ok(known.jobs.rounds([legacy; OWN])?);
         ("blocking", "blocking streams"), [a, b, c, legacy] => Ok(known.jobs.rounds([a, b, c])?);
         ("non-blocking", "non-blocking streams"), [d, e, f, legacy] => Ok(known.jobs.rounds([d, e, f])?);
-        ("threads-legacy", "threads on legacy"), [] => threads(&known.jobs, device, |_| stream::legacy());
+        ("threads-legacy", "threads on legacy"), [] => threads(&known.jobs, device, |_| stream::legacy()), waits 1;
         ("threads-per-thread", "threads, per-thread streams"), [] =>
-            threads(&known.jobs, device, |thread| stream::per_thread().named(THREADS[thread]));
+            threads(&known.jobs, device, |thread| stream::per_thread().named(THREADS[thread])), waits 1;
     };
     let outcomes = part.compare("variants", plan(KERNELS), &mut known, variants)?;
     show(part, &outcomes);

@@ -50,7 +50,7 @@ fn orders(
     let ways = ["one direction", "both directions"][usize::from(chained.both_ways)];
     let name = |order: &'static str| (order, format!("{order}, {ways}"));
     let streams = chained.streams;
-    let variants = variants! { chained: Chained;
+    let variants = variants! { chained: Chained, differ in Order;
         name("depth-first"), streams => Ok(match chained.both_ways {
             false => chained.chains.depth_first(streams),
             true => chained.chains.depth_first_both_ways(streams),

@@ -71,8 +71,8 @@ fn compare(
     let mut alone = part.alone_in_turn(pipeline, stages(roles, chunks))?;
     let plan = Plan::new().copies(bytes).launches(chunks, bytes / size_of::<f32>());
     let name = |id: &'static str| (id, id.replace('-', " ") + kernel);
-    let variants = variants! { pipeline: Pipeline;
-        name("host-sync"), [one] => pipeline.host_sync(one);
+    let variants = variants! { pipeline: Pipeline, differ in Streams, Events, Waits;
+        name("host-sync"), [one] => pipeline.host_sync(one), waits chunks;
         name("one-stream"), [one] => pipeline.one_stream(one);
         name("round-robin"), four => pipeline.round_robin(four);
         name("three-streams"), roles => pipeline.three_streams(roles);

@@ -91,7 +91,8 @@ pub(super) fn kernel_found(function: usize, name: usize) {
     kernels.insert(function, name.to_string_lossy().into_owned());
 }
 
-fn kernel_name(function: usize) -> String {
+/// The name of a kernel, by its handle.
+pub(super) fn kernel_name(function: usize) -> String {
     let kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
     kernels
         .get(&function)

@@ -23,12 +23,16 @@ mod record;
 mod records;
 mod software_log;
 mod timing_event;
+mod trace;
 mod whole;
 
 pub use cupti::profiling_library;
 pub(crate) use mode::time_calls;
 pub(crate) use observer::install;
+pub(crate) use trace::{Step, Trace, What, traced};
 pub use whole::Whole;
+#[cfg(test)]
+pub(crate) use {notes::NotedStream, trace::StreamKind};
 
 use crate::device::Device;
 use crate::error::Error;

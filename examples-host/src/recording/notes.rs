@@ -3,6 +3,7 @@
 
 use super::dependencies::Noted;
 use super::timing_event::TimingEvent;
+use super::trace::{self, Step, StreamKind};
 use super::{cupti, software_log};
 use crate::contexts;
 use crate::intervals::{Engine, Range, Span};
@@ -36,6 +37,17 @@ pub(super) struct Notes {
     pub(super) calls: Vec<NotedCall>,
     /// Operations with events around them.
     pub(super) operations: Vec<Operation>,
+    /// The calls that succeeded, as a trace has them.
+    pub(super) steps: Vec<Step>,
+}
+
+/// A stream that was used, as a trace knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct NotedStream {
+    /// The name in recordings.
+    pub(crate) name: String,
+    /// How it came to be.
+    pub(crate) kind: StreamKind,
 }
 
 /// An operation, and the events around it.
@@ -70,6 +82,7 @@ struct Used {
     /// The number that the device's own records have for it.
     record_id: Option<u64>,
     name: String,
+    kind: StreamKind,
 }
 
 type Key = (StreamHandle, Option<ThreadId>);
@@ -82,7 +95,17 @@ impl Notes {
             phases: Vec::new(),
             calls: Vec::new(),
             operations: Vec::new(),
+            steps: Vec::new(),
         }
+    }
+
+    /// The streams that were used so far, by their places.
+    pub(super) fn streams(&self) -> Vec<NotedStream> {
+        let noted = |used: &Used| NotedStream {
+            name: used.name.clone(),
+            kind: used.kind,
+        };
+        self.streams.iter().map(noted).collect()
     }
 
     pub(super) fn stream_name(&self, place: usize) -> &str {
@@ -136,6 +159,7 @@ pub(super) fn place(stream: StreamHandle) -> usize {
             handle: Some(key),
             record_id,
             name,
+            kind: trace::kind(stream),
         });
         notes.streams.len() - 1
     })

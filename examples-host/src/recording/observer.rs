@@ -3,10 +3,10 @@
 
 use super::mode::{CALL_TIMES, MODE, Mode, mode_of};
 use super::notes::{self, NotedCall};
-use super::{between_events, engine, now};
+use super::{between_events, engine, now, trace};
 use crate::call_times;
 use crate::intervals::Span;
-use crate::profiler_names::{name_stream, thread_name};
+use crate::profiler_names::name_stream;
 use crate::tally::{self, Work};
 use libcuda::observe::{self, Action, Call, Copied, Observer, StreamHandle};
 use std::cell::Cell;
@@ -46,8 +46,19 @@ impl Observer for Recorder {
         }
         if succeeded {
             tally::add(work(&call.action));
-            if let Action::GetFunction { function, name } = call.action {
-                between_events::kernel_found(function, name);
+            match call.action {
+                Action::GetFunction { function, name } => {
+                    between_events::kernel_found(function, name);
+                }
+                Action::CreateStream {
+                    stream,
+                    flags,
+                    priority,
+                } => {
+                    trace::stream_created(stream, flags, priority);
+                }
+                Action::CreateEvent { event, flags } => trace::event_created(event, flags),
+                _ => {}
             }
         }
         if mode_of(bits) != Mode::Off {
@@ -103,7 +114,7 @@ fn noted(call: &Call, succeeded: bool) {
     }
     let mut operation = None;
     let stream = match call.action {
-        Action::CreateEvent { event } => {
+        Action::CreateEvent { event, .. } => {
             notes::notes().waits.event_created(event);
             None
         }
@@ -139,13 +150,17 @@ fn noted(call: &Call, succeeded: bool) {
             place
         }),
     };
-    if let (Some(start), Some(end)) = (begun, now()) {
-        notes::notes().calls.push(NotedCall {
+    let span = begun.zip(now()).map(|(start, end)| Span { start, end });
+    let step = trace::step(call, stream, span);
+    let mut notes = notes::notes();
+    if let Some(span) = span {
+        notes.calls.push(NotedCall {
             name: call.name,
-            thread: thread_name(),
-            span: Span { start, end },
+            thread: step.thread_name.clone(),
+            span,
             stream,
             operation,
         });
     }
+    notes.steps.push(step);
 }

@@ -13,13 +13,14 @@ use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
 use crate::expect::{Found, ratio, share};
 use crate::host_clock;
+use crate::identity::{self, Differ, Judged, Shape};
 use crate::intervals::{Engine, Recording, Source};
 use crate::joined::{Join, Joined};
 use crate::label::Label;
 use crate::part::Part;
 use crate::plan::{EqualWork, Plan};
 use crate::range::range;
-use crate::recording;
+use crate::recording::{self, Trace};
 use crate::results::Kind;
 use crate::shortest::Shortest;
 use crate::statistics::Durations;
@@ -206,6 +207,7 @@ type CheckBody<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<Checked> + 'v>;
 struct Variant<'v, S> {
     name: Label,
     streams: Vec<Join>,
+    waits: usize,
     body: Body<'v, S>,
 }
 
@@ -214,6 +216,7 @@ struct Variant<'v, S> {
 pub struct Comparison<'v, S> {
     group: &'static str,
     plan: Plan,
+    differ: Option<&'static [Differ]>,
     variants: Vec<Variant<'v, S>>,
     prepare: Body<'v, S>,
     check: Option<CheckBody<'v, S>>,
@@ -298,6 +301,7 @@ impl<'v, S> Comparison<'v, S> {
         Self {
             group,
             plan,
+            differ: None,
             variants: Vec::new(),
             prepare: Box::new(|_| Ok(())),
             check: None,
@@ -320,10 +324,12 @@ impl<'v, S> Comparison<'v, S> {
     }
 
     /// These variants.
-    pub(crate) fn of<const N: usize>(mut self, variants: [variant::Variant<'v, S>; N]) -> Self {
-        let variants = variants.into_iter().map(|variant| Variant {
+    pub(crate) fn of<const N: usize>(mut self, variants: variant::Variants<'v, S, N>) -> Self {
+        self.differ = variants.differ;
+        let variants = variants.table.into_iter().map(|variant| Variant {
             name: variant.label,
             streams: variant.streams,
+            waits: variant.waits,
             body: variant.body,
         });
         self.variants = variants.collect();
@@ -390,6 +396,7 @@ impl<'v, S> Comparison<'v, S> {
             }
         }
         self.claim(part, &work, &runs);
+        self.claim_identity(part, &runs);
         let names = self.variants.into_iter().map(|variant| variant.name);
         let outcomes: anyhow::Result<Vec<Outcome>> = runs
             .into_iter()
@@ -418,12 +425,22 @@ impl<'v, S> Comparison<'v, S> {
         work: &mut EqualWork,
         runs: &mut Runs,
     ) -> anyhow::Result<()> {
-        let ((sample, enqueued), recording) = if turn.recorded {
+        let (
+            Timed {
+                sample,
+                enqueued,
+                trace,
+            },
+            recording,
+        ) = if turn.recorded {
             let (timed, recording) = self.recorded(index, watch, state)?;
             (timed, Some(recording))
         } else {
             (self.timed(index, watch, state)?, None)
         };
+        if let (Some(trace), Some(recording)) = (trace, &recording) {
+            runs.did(Shape::of(&trace, recording));
+        }
         let name = &self.variants[index].name.text;
         match (&recording, self.plan.is_counted_in_recordings()) {
             (Some(recording), true) => match recording.source {
@@ -445,12 +462,7 @@ impl<'v, S> Comparison<'v, S> {
         Ok(())
     }
 
-    fn timed(
-        &mut self,
-        index: usize,
-        watch: &Stopwatch,
-        state: &mut S,
-    ) -> anyhow::Result<(Sample, Work)> {
+    fn timed(&mut self, index: usize, watch: &Stopwatch, state: &mut S) -> anyhow::Result<Timed> {
         self.prepared(state)?;
         self.timed_unprepared(index, watch, state)
     }
@@ -466,14 +478,25 @@ impl<'v, S> Comparison<'v, S> {
         index: usize,
         watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<(Sample, Work)> {
+    ) -> anyhow::Result<Timed> {
         let variant = &mut self.variants[index];
         let _phase = range(&variant.name.text);
         let before = tally::enqueued();
+        let mut trace = None;
+        let body = || {
+            let (done, traced) = recording::traced(|| (variant.body)(state));
+            trace = traced;
+            done
+        };
         let sample = watch
-            .time(&variant.streams, || (variant.body)(state))
+            .time(&variant.streams, body)
             .with_context(|| format!("variant {}", variant.name))?;
-        Ok((sample, tally::enqueued() - before))
+        let enqueued = tally::enqueued() - before;
+        Ok(Timed {
+            sample,
+            enqueued,
+            trace,
+        })
     }
 
     fn recorded(
@@ -481,7 +504,7 @@ impl<'v, S> Comparison<'v, S> {
         index: usize,
         watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<((Sample, Work), Recording)> {
+    ) -> anyhow::Result<(Timed, Recording)> {
         self.prepared(state)?;
         let run = || self.timed_unprepared(index, watch, state);
         let (timed, recording) = recording::recorded(&watch.device, run)?;
@@ -536,6 +559,26 @@ impl<'v, S> Comparison<'v, S> {
             }
         });
         Ok(())
+    }
+
+    /// Claims, of each rule that the variants have broken, that they keep it.
+    fn claim_identity(&self, part: &mut Part, runs: &[Runs]) {
+        let judged = self
+            .variants
+            .iter()
+            .zip(runs)
+            .filter_map(|(variant, runs)| {
+                Some(Judged {
+                    name: &variant.name,
+                    joined: variant.streams.iter().map(Joined::label).collect(),
+                    waits: variant.waits,
+                    shape: runs.shape.as_ref()?,
+                })
+            });
+        for broken in identity::broken(self.differ, &judged.collect::<Vec<_>>()) {
+            let id = id_in(self.group, &format!("identity/{}", broken.rule));
+            part.claim(id, broken.sentence, false, broken.found, broken.remedy);
+        }
     }
 
     fn claim(&self, part: &mut Part, work: &EqualWork, runs: &[Runs]) {
@@ -593,6 +636,13 @@ impl<'v, S> Comparison<'v, S> {
     }
 }
 
+/// A timed run of a variant, and what was traced of it.
+struct Timed {
+    sample: Sample,
+    enqueued: Work,
+    trace: Option<Trace>,
+}
+
 /// What is done with a run.
 #[derive(Clone, Copy)]
 struct Turn {
@@ -606,6 +656,8 @@ struct Turn {
 struct Runs {
     samples: Vec<Sample>,
     recorded: Shortest,
+    /// What the variant did in the recorded run that kept the host shortest.
+    shape: Option<Shape>,
     checked: Option<Result<Checked, Mismatch>>,
 }
 
@@ -614,6 +666,14 @@ impl Runs {
     fn is_undisturbed(&self) -> bool {
         let least = self.samples.iter().map(|sample| sample.event).min();
         self.recorded.is_undisturbed(least)
+    }
+
+    /// Notes what the variant did in a recorded run: what disturbs the host makes it longer.
+    fn did(&mut self, shape: Shape) {
+        match &self.shape {
+            Some(known) if !shape.is_quicker_than(known) => {}
+            _ => self.shape = Some(shape),
+        }
     }
 
     fn outcome(self, group: &'static str, name: Label) -> anyhow::Result<Outcome> {

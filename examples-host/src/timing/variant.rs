@@ -1,6 +1,7 @@
 //! A variant of a piece of work, and the work.
 
 use crate::check::Checked;
+use crate::identity::Differ;
 use crate::joined::Join;
 use crate::label::Label;
 use cust::stream::Stream;
@@ -20,7 +21,39 @@ pub(crate) type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
 pub struct Variant<'v, S> {
     pub(crate) label: Label,
     pub(crate) streams: Vec<Join>,
+    pub(crate) waits: usize,
     pub(crate) body: Body<'v, S>,
+}
+
+impl<S> Variant<'_, S> {
+    /// The variant waits for the device so often; of those that do not say so, none may wait at all where the
+    /// [`Variants`] declare what they differ in. A copy that is not asynchronous waits, and so does `cuMemFree`.
+    #[must_use]
+    pub fn waits(mut self, waits: usize) -> Self {
+        self.waits = waits;
+        self
+    }
+}
+
+/// The variants of a comparison, and what they differ in, if they declare it.
+pub struct Variants<'v, S, const N: usize> {
+    pub(crate) differ: Option<&'static [Differ]>,
+    pub(crate) table: [Variant<'v, S>; N],
+}
+
+impl<'v, S, const N: usize> Variants<'v, S, N> {
+    /// Variants that differ in this, and in nothing else; see [`crate::identity`].
+    pub fn differing(differ: &'static [Differ], table: [Variant<'v, S>; N]) -> Self {
+        let differ = Some(differ);
+        Self { differ, table }
+    }
+}
+
+impl<'v, S, const N: usize> From<[Variant<'v, S>; N]> for Variants<'v, S, N> {
+    fn from(table: [Variant<'v, S>; N]) -> Self {
+        let differ = None;
+        Self { differ, table }
+    }
 }
 
 /// A variant: its label (an id, or an id with the text to print), the streams that it enqueues into, and what it
@@ -33,12 +66,14 @@ pub fn variant<'v, 's, S>(
     Variant {
         label: label.into(),
         streams: streams.into_iter().map(Join::of).collect(),
+        waits: 0,
         body: Box::new(body),
     }
 }
 
 /// Variants in a table, one a line: a label, the streams that it enqueues into, and what it enqueues, each as for [`variant()`]. The
-/// first line names the work that they share.
+/// first line names the work that they share, and may say what they differ in ([`Differ`]): then they differ in all of that and
+/// in nothing else, and a variant that waits for the device says how often.
 ///
 /// ```
 /// # use cust::stream::Stream;
@@ -49,11 +84,11 @@ pub fn variant<'v, 's, S>(
 /// #     fn events(&mut self, _: [&Stream; 2]) -> anyhow::Result<()> { Ok(()) }
 /// # }
 /// # fn example(copies: &Stream, compute: &Stream) {
-/// let variants = variants! { chunks: Chunks;
-///     "one-stream", [copies] => chunks.one_stream(copies);
+/// let variants = variants! { chunks: Chunks, differ in Streams, Events, Waits;
+///     "one-stream", [copies] => chunks.one_stream(copies), waits 8;
 ///     ("events", "two streams, events"), [copies, compute] => chunks.events([copies, compute]);
 /// };
-/// # let [_, _] = variants;
+/// # let _: examples_host::compare::Variants<_, 2> = variants;
 /// # }
 /// ```
 #[doc(inline)]
@@ -62,11 +97,17 @@ pub use crate::__variants as variants;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __variants {
-    ($work:ident: $of:ty; $($label:expr, $streams:expr => $body:expr;)+) => {
+    ($work:ident: $of:ty, differ in $($differ:ident),+; $($rows:tt)+) => {
+        $crate::compare::Variants::differing(
+            &[$($crate::identity::Differ::$differ),+],
+            $crate::compare::variants!($work: $of; $($rows)+),
+        )
+    };
+    ($work:ident: $of:ty; $($label:expr, $streams:expr => $body:expr $(, waits $waits:expr)?;)+) => {
         [$($crate::variant::variant($label, $streams, |$work: &mut $of| {
             // A variant may leave the work alone, as the launch of a graph does.
             let _ = &$work;
             $body
-        })),+]
+        })$(.waits($waits))?),+]
     };
 }

@@ -93,7 +93,7 @@ fn compare(
     let nodes = captured.nodes()?;
     let exec = captured.instantiate()?;
     let plan = Plan::new().kernels(ITERATIONS * KERNELS, ITERATIONS * (2 + PER_BRANCH) * NUMBERS);
-    let variants = variants! { iterations: Iterations;
+    let variants = variants! { iterations: Iterations, differ in Graphs, Streams, Events;
         "launches", streams => iterations.fork_join.launches(streams);
         "graph", [a] => graph(&exec, a);
     };

@@ -51,7 +51,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (graph, nodes) = known.batches.capture(0, stream)?;
     let [updated, set] = [graph.instantiate()?, graph.instantiate()?];
     let plan = Plan::new().kernels(BATCHES * KERNELS, BATCHES * KERNELS * BATCH);
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Graphs, HostWork;
         "launches", [stream] => known.batches.launches(stream);
         ("instantiate", "capture, instantiate"), [stream] => known.batches.instantiate(stream);
         ("update", "capture, update"), [stream] => known.batches.update(&updated, stream);

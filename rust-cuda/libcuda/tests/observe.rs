@@ -65,8 +65,15 @@ fn calls_are_shown_with_what_they_do_and_the_observers_own_are_not() {
         waits: false,
     };
     let expected = [
-        ("cuStreamCreate", Action::CreateStream { stream: on }),
-        ("cuEventCreate", Action::CreateEvent { event }),
+        (
+            "cuStreamCreate",
+            Action::CreateStream {
+                stream: on,
+                flags: 0,
+                priority: 0,
+            },
+        ),
+        ("cuEventCreate", Action::CreateEvent { event, flags: 0 }),
         (
             "cuMemAlloc",
             Action::Allocate {
@@ -121,6 +128,7 @@ fn calls_are_shown_with_what_they_do_and_the_observers_own_are_not() {
         blocks: [1, 2, 3],
         threads: [4, 5, 6],
         shared_bytes: 7,
+        cluster: [0; 3],
         stream: on,
     };
     assert_eq!(calls, [("cuLaunchKernel", launch, false)]);

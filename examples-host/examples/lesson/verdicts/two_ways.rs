@@ -30,7 +30,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     );
 
     let plan = Plan::new().copies(elements * size_of::<f32>());
-    let variants = variants! { copies: Copies;
+    let variants = variants! { copies: Copies, differ in Streams;
         "one-stream", [&copy_in] => Ok(copies.one_stream(&copy_in)?);
         "two-streams", [&copy_in, &copy_out] => Ok(copies.two_streams(&copy_in, &copy_out)?);
     };

@@ -43,6 +43,8 @@ pub enum Action {
         threads: [u32; 3],
         /// Dynamic shared memory of a block in bytes.
         shared_bytes: u32,
+        /// Blocks of a cluster in x, y and z; zeros where the call names no clusters.
+        cluster: [u32; 3],
         /// Where.
         stream: StreamHandle,
     },
@@ -90,6 +92,10 @@ pub enum Action {
     CreateStream {
         /// The new handle.
         stream: StreamHandle,
+        /// The flags (`CUstream_flags`).
+        flags: u32,
+        /// The priority; lower numbers come first.
+        priority: i32,
     },
     /// A stream is destroyed.
     DestroyStream {
@@ -100,6 +106,8 @@ pub enum Action {
     CreateEvent {
         /// The new handle.
         event: usize,
+        /// The flags (`CUevent_flags`).
+        flags: u32,
     },
     /// An event is recorded.
     RecordEvent {

@@ -12,6 +12,7 @@ use crate::symbols::Symbol;
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::transmute;
 use core::ptr::null_mut;
+use core::slice;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// A symbol, the function that stands before it, and where that one finds the driver's.
@@ -104,17 +105,49 @@ fn launch(
         blocks,
         threads,
         shared_bytes,
+        cluster: [0; 3],
         stream,
     }
 }
 
-/// The start of `CUlaunchConfig`.
+/// `CUlaunchConfig`.
 #[repr(C)]
 struct LaunchConfig {
     blocks: [c_uint; 3],
     threads: [c_uint; 3],
     shared_bytes: c_uint,
     stream: usize,
+    attributes: *const LaunchAttribute,
+    count: c_uint,
+}
+
+/// `CUlaunchAttribute`: an id, and 64 bytes that it gives a meaning.
+#[repr(C)]
+struct LaunchAttribute {
+    id: c_uint,
+    padding: c_uint,
+    value: [c_uint; 16],
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
+const CLUSTER_DIMENSION: c_uint = 4;
+
+impl LaunchConfig {
+    /// Blocks of a cluster in x, y and z.
+    fn cluster(&self) -> [c_uint; 3] {
+        if self.attributes.is_null() {
+            return [0; 3];
+        }
+        // SAFETY: cuLaunchKernelEx is passed as many attributes as the configuration says.
+        let attributes = unsafe { slice::from_raw_parts(self.attributes, self.count as usize) };
+        let found = attributes
+            .iter()
+            .find(|attribute| attribute.id == CLUSTER_DIMENSION);
+        found.map_or([0; 3], |attribute| {
+            let [x, y, z, ..] = attribute.value;
+            [x, y, z]
+        })
+    }
 }
 
 fn launch_of(
@@ -124,13 +157,14 @@ fn launch_of(
 ) -> Action {
     // SAFETY: cuLaunchKernelEx is passed a CUlaunchConfig, or null.
     match unsafe { config.as_ref() } {
-        Some(config) => launch(
+        Some(config) => Action::Launch {
             function,
-            config.blocks,
-            config.threads,
-            config.shared_bytes,
-            on(config.stream),
-        ),
+            blocks: config.blocks,
+            threads: config.threads,
+            shared_bytes: config.shared_bytes,
+            cluster: config.cluster(),
+            stream: on(config.stream),
+        },
         None => Action::Other,
     }
 }
@@ -196,15 +230,15 @@ observed! { |on|
         as "cuMemsetD32" => set(count.saturating_mul(4), on(0));
 
     After [cuStreamCreate] (stream: *mut usize, flags: c_uint)
-        as "cuStreamCreate" => Action::CreateStream { stream: StreamHandle(stored(stream)) };
+        as "cuStreamCreate" => Action::CreateStream { stream: StreamHandle(stored(stream)), flags, priority: 0 };
     After [cuStreamCreateWithPriority] (stream: *mut usize, flags: c_uint, priority: c_int)
-        as "cuStreamCreateWithPriority" => Action::CreateStream { stream: StreamHandle(stored(stream)) };
+        as "cuStreamCreateWithPriority" => Action::CreateStream { stream: StreamHandle(stored(stream)), flags, priority };
     Around [cuStreamDestroy_v2] (stream: usize) as "cuStreamDestroy" => Action::DestroyStream { stream: StreamHandle(stream) };
     Around [cuStreamSynchronize cuStreamSynchronize_ptsz] (stream: usize)
         as "cuStreamSynchronize" => synchronize(Some(on(stream)), None);
     Around [cuStreamWaitEvent cuStreamWaitEvent_ptsz] (stream: usize, event: usize, flags: c_uint)
         as "cuStreamWaitEvent" => Action::WaitEvent { stream: on(stream), event };
-    After [cuEventCreate] (event: *mut usize, flags: c_uint) as "cuEventCreate" => Action::CreateEvent { event: stored(event) };
+    After [cuEventCreate] (event: *mut usize, flags: c_uint) as "cuEventCreate" => Action::CreateEvent { event: stored(event), flags };
     Around [cuEventRecord cuEventRecord_ptsz] (event: usize, stream: usize)
         as "cuEventRecord" => Action::RecordEvent { event, stream: on(stream) };
     Around [cuEventRecordWithFlags cuEventRecordWithFlags_ptsz] (event: usize, stream: usize, flags: c_uint)

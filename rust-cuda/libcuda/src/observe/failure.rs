@@ -104,6 +104,7 @@ mod tests {
             blocks: [7, 1, 1],
             threads: [32, 8, 1],
             shared_bytes: 0,
+            cluster: [0; 3],
             stream: StreamHandle::LEGACY,
         };
         assert_eq!(

@@ -114,7 +114,7 @@ fn pass(
     };
     match about.action {
         _ if !matches!(result, SUCCESS | NOT_READY) => failure::note(&about, result),
-        Action::CreateStream { stream } | Action::DestroyStream { stream } => {
+        Action::CreateStream { stream, .. } | Action::DestroyStream { stream } => {
             stream_names::forget(stream);
         }
         _ => {}

@@ -1,0 +1,24 @@
+//! Whether variants are what their names say, judged by what they did.
+//!
+//! A variant that runs another variant's program has the right results, does the planned work and takes a plausible time.
+//! Only its calls give it away. So each comparison holds the traces of its variants against one another: two variants that
+//! make the same calls, in the same order and in the same streams, are one program with two names.
+//!
+//! Variants that declare what they [differ in](Differ) are held to it:
+//!
+//! - they differ in all of that, and in nothing else;
+//! - each waits for the device as often as it says, and one that says nothing never does;
+//! - each uses all streams that it names.
+//!
+//! A broken rule is a claim that fails; a rule that is kept is not mentioned. What is compared are counts and the order of calls.
+//! Only the host's work is a time, and has a generous limit.
+
+mod differ;
+mod rules;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use differ::Differ;
+pub(crate) use rules::{Judged, broken};
+pub(crate) use shape::Shape;
