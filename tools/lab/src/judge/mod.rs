@@ -1,5 +1,7 @@
 //! From an attempt to a verdict.
 
+#[cfg(test)]
+mod any_record;
 mod checks;
 mod structure;
 
