@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::errors::CudaError;
 use super::types::CUresult;
 use crate::activity::log;
+use crate::driver::host::stuck;
 use crate::driver::host::threads::current;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
@@ -14,6 +15,7 @@ pub(in crate::driver) fn guarded(
     body: impl FnOnce() -> Result<(), CudaError>,
 ) -> CUresult {
     let is_outermost = log::called(name);
+    stuck::calls(name);
     let result = catch_unwind(AssertUnwindSafe(body));
     if is_outermost {
         log::returned(current::clock().as_nanos());
