@@ -40,7 +40,7 @@ pub struct Activity {
 /// A call of the driver that took modelled time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The function, as `cuda.h` declares it.
+    /// The function, without the version that `cuda.h` appends.
     pub name: &'static str,
     /// The calling thread's name.
     pub thread: String,

@@ -38,7 +38,7 @@ impl Kept {
         let start_ns = call.start_ns.unwrap_or(end_ns);
         let named = self.threads.entry(thread);
         Call {
-            name: call.name,
+            name: documented(call.name),
             thread: named.or_insert_with(|| thread_name(thread)).clone(),
             start_ns,
             end_ns: end_ns.max(start_ns),
@@ -195,6 +195,18 @@ pub(crate) fn ended(activity: impl FnOnce() -> Activity) {
     }
 }
 
+/// A function's name in the driver's documentation, which is without its version.
+pub(crate) fn documented(name: &'static str) -> &'static str {
+    let variant = name
+        .strip_suffix("_ptsz")
+        .or_else(|| name.strip_suffix("_ptds"));
+    let name = variant.unwrap_or(name);
+    match name.rsplit_once("_v") {
+        Some((plain, version)) if version.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
 /// The name that the program gave the thread, else `main` for the process's first one, else a number.
 fn thread_name(serial: u64) -> String {
     let own = std::thread::current();
@@ -207,5 +219,21 @@ fn thread_name(serial: u64) -> String {
         Some(name) => name.to_owned(),
         None if first == Some(true) => "main".to_owned(),
         None => format!("thread {serial}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_documentation() {
+        let names = [
+            "cuMemcpyHtoDAsync_v2_ptsz",
+            "cuLaunchKernel",
+            "cuMemAlloc_v2",
+        ]
+        .map(documented);
+        assert_eq!(names, ["cuMemcpyHtoDAsync", "cuLaunchKernel", "cuMemAlloc"]);
     }
 }

@@ -15,6 +15,7 @@ mod callback_costs;
 mod copies;
 mod copies_random;
 mod costs;
+mod deadlock;
 mod endless;
 mod entry_points;
 mod functions;

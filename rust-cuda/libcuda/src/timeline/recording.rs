@@ -108,7 +108,7 @@ fn recording(log: Log, all: &[reports::Report], end: Option<&str>) -> Recording 
         .extend(log.faults.into_iter().map(of_program));
     recording.findings.extend(end.map(|end| {
         let inside: Vec<String> = under_way
-            .map(|call| format!("thread {} was in {}", call.thread, plain(call.name)))
+            .map(|call| format!("thread {} was in {}", call.thread, call.name))
             .collect();
         of_program(match inside.is_empty() {
             true => format!("the program was ended by {end}, outside of the driver"),
@@ -167,7 +167,7 @@ fn host_call(
 ) -> HostCall {
     let origin = placement.origin.cast_signed();
     HostCall {
-        name: plain(call.name).to_owned(),
+        name: call.name.to_owned(),
         thread: call.thread.clone(),
         span: HostSpan {
             start: call.start_ns.cast_signed() - origin,
@@ -180,34 +180,12 @@ fn host_call(
     }
 }
 
-/// A function's name in the driver's documentation, which is without its version.
-fn plain(name: &str) -> &str {
-    let name = name
-        .strip_suffix("_ptsz")
-        .or_else(|| name.strip_suffix("_ptds"))
-        .unwrap_or(name);
-    match name.rsplit_once("_v") {
-        Some((plain, version)) if version.bytes().all(|byte| byte.is_ascii_digit()) => plain,
-        _ => name,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_documentation_and_of_files() {
-        let plain_names = [
-            "cuMemcpyHtoDAsync_v2_ptsz",
-            "cuLaunchKernel",
-            "cuMemAlloc_v2",
-        ]
-        .map(plain);
-        assert_eq!(
-            plain_names,
-            ["cuMemcpyHtoDAsync", "cuLaunchKernel", "cuMemAlloc"]
-        );
+    fn a_name_has_what_files_may_have() {
         assert_eq!([name("/a/b.out"), name("")], ["b-out", "program"]);
     }
 }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::errors::CudaError;
 use super::types::CUresult;
 use crate::activity::log;
+use crate::driver::host::stuck;
 use crate::driver::host::threads::current;
 use crate::driver::reasons;
 
@@ -16,6 +17,7 @@ pub(in crate::driver) fn guarded(
 ) -> CUresult {
     let is_outermost = log::called(name);
     reasons::begins(name);
+    stuck::calls(name);
     let result = catch_unwind(AssertUnwindSafe(body));
     if is_outermost {
         log::returned(current::clock().as_nanos());

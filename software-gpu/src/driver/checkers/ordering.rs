@@ -442,7 +442,7 @@ fn registered(ordinal: Ordinal) -> ThreadId {
 
 impl Operation {
     /// What it is called in reports.
-    fn description(&self) -> Description {
+    pub(in crate::driver) fn description(&self) -> Description {
         let what = match &self.effect {
             Effect::Kernel(launch) => format!("kernel `{}`", launch.name()),
             Effect::Copy(copy) => format!(

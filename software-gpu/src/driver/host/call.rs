@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::costs::Cost;
 use super::idle;
+use super::stuck;
 use super::threads::{Ordinal, current};
 use crate::activity::log;
 use crate::call_site::CallSite;
@@ -191,6 +192,7 @@ impl Call {
         }
         let clock = self.clock;
         self.publish_clock();
+        stuck::awaits(incomplete.first().copied());
         let wait = self.threads.begin_wait(incomplete, clock, wake_up);
         loop {
             if let Some(clock) = self.threads.end_wait(wait) {
@@ -307,7 +309,9 @@ impl Call {
                 effects.before_host(memory);
                 self.ordering.host_function_began(op);
                 self.guard = None;
+                let waits = stuck::waits();
                 let duration = host_function::run(callback, status, at);
+                drop(waits);
                 self.guard = Some(lock());
                 self.in_host_function = false;
                 self.host_function = None;
@@ -343,7 +347,9 @@ impl Call {
         let Some(guard) = self.guard.take() else {
             return Ok(());
         };
+        let waits = stuck::waits();
         let result = progress().wait_timeout(guard, STANDSTILL);
+        drop(waits);
         let (guard, timeout) = result.unwrap_or_else(PoisonError::into_inner);
         self.guard = Some(guard);
         self.sleepers -= 1;

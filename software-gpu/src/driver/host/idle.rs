@@ -12,7 +12,7 @@
 //! It goes on until something has happened that the host can notice, and gives the host a moment to do so. Programs that
 //! wait inside the driver are never affected, so their times do not depend on the machine.
 //!
-//! The same thread ends the process when all threads of the program [have ended](super::ended).
+//! The same thread says when the program [waits for itself](super::stuck), and ends the process when all threads of the program [have ended](super::ended).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use super::call::Call;
 use super::ended::{has_ended, is_zombie, own_thread, state};
+use super::stuck;
 use crate::driver::simulation::simulator::{Simulator, try_lock};
 use crate::timeline::Time;
 
@@ -36,6 +37,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 /// The same in a program that is known to wait like this.
 const EXPECTED: Duration = Duration::from_millis(4);
+
+/// How much processors may work while all threads are blocked: looking for that takes time, too.
+const TOLERATED: Duration = Duration::from_millis(500);
 
 /// How often a thread that rests looks whether the program has ended.
 const REST: Duration = Duration::from_millis(250);
@@ -90,6 +94,9 @@ struct Watcher {
     blocked: Duration,
     patience: Option<Duration>,
     has_said: bool,
+    /// How much processors had worked when all threads were found blocked, and when that was.
+    blocked_since: Option<(Duration, Instant)>,
+    has_said_stuck: bool,
 }
 
 impl Watcher {
@@ -101,6 +108,8 @@ impl Watcher {
             blocked: BLOCKED,
             patience: None,
             has_said: false,
+            blocked_since: None,
+            has_said_stuck: false,
         }
     }
 
@@ -129,6 +138,7 @@ impl Watcher {
     }
 
     fn start_again(&mut self) {
+        self.blocked_since = None;
         self.quiet_since = Instant::now();
         self.worked = processor_time();
     }
@@ -158,6 +168,9 @@ impl Watcher {
             end_with_the_program();
             if self.advance(true) {
                 self.blocked = EXPECTED;
+                self.blocked_since = None;
+            } else {
+                self.look_for_deadlock();
             }
         } else if quiet >= patience && processor_time().saturating_sub(self.worked) >= patience {
             if !self.has_said {
@@ -171,6 +184,21 @@ impl Watcher {
             if self.advance(false) {
                 self.patience = Some(EXPECTED);
             }
+        }
+    }
+
+    /// All threads are blocked, and nothing can happen.
+    fn look_for_deadlock(&mut self) {
+        let worked = processor_time();
+        let (before, since) = *self.blocked_since.get_or_insert((worked, Instant::now()));
+        if worked > before + TOLERATED {
+            self.blocked_since = None;
+        } else if !self.has_said_stuck
+            && let Some(simulator) = try_lock()
+            && let Some(text) = stuck::said_after(since.elapsed(), &simulator)
+        {
+            self.has_said_stuck = true;
+            crate::say!("{text}");
         }
     }
 

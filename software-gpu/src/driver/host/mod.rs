@@ -6,4 +6,5 @@ pub(super) mod costs;
 pub(super) mod ended;
 pub(super) mod idle;
 pub(super) mod program;
+pub(super) mod stuck;
 pub(super) mod threads;

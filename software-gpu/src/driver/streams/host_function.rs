@@ -15,6 +15,7 @@ use crate::driver::c_abi::types::{CUresult, CUstream, HostFunction, StreamCallba
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::driver::host::ended::own_thread;
+use crate::driver::host::stuck;
 use crate::driver::host::threads::current;
 use crate::driver::simulation::operation::{Callback, CallbackFunction, Effect};
 use crate::timeline::Time;
@@ -117,6 +118,7 @@ fn start_thread() -> Sender<Job> {
 fn serve(jobs: &Receiver<Job>) {
     current::enter_host_functions();
     own_thread();
+    stuck::runs_host_functions();
     while let Ok(job) = jobs.recv() {
         current::set_clock(job.at);
         // SAFETY: the simulator hands over each callback once, at its turn in the stream.
