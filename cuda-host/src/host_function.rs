@@ -12,7 +12,10 @@ unsafe impl<T: Send> Send for Lent<T> {}
 impl<T> Lent<T> {
     /// Lends these elements.
     pub fn new(elements: &mut [T]) -> Self {
-        Self { start: elements.as_mut_ptr(), len: elements.len() }
+        Self {
+            start: elements.as_mut_ptr(),
+            len: elements.len(),
+        }
     }
 
     /// The elements.
