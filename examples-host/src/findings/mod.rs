@@ -10,5 +10,4 @@ pub mod gaps;
 pub mod host_waits;
 pub mod idle;
 pub mod order_calls;
-pub mod regret;
 pub mod stretch;
