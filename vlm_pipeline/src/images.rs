@@ -83,7 +83,7 @@ impl Images {
         let len = images * PATCHES * PIXELS;
         let mut pixels = self.slots[batch % SLOTS].pixels.index(..len);
         // SAFETY: the pixels are page-locked and outlive the pass; the variants order the uses of each slot.
-        Ok(unsafe { pixels.async_copy_from(&self.pixels[batch * len..][..len], stream)? })
+        Ok(unsafe { pixels.async_copy_from(&self.pixels[batch * len..][..len], stream) }?)
     }
 
     /// From pixels to tokens.

@@ -69,7 +69,7 @@ impl<'s> Known<'s> {
     pub fn copy_in(&mut self) -> Result<()> {
         let Rounds { staging, input, streams, .. } = &mut self.rounds;
         // SAFETY: as for a chunk.
-        Ok(unsafe { staging.async_copy_from(&input[..ROUND], &streams[0])? })
+        Ok(unsafe { staging.async_copy_from(&input[..ROUND], &streams[0]) }?)
     }
 }
 
