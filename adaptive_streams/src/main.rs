@@ -4,10 +4,10 @@
 //! ratio may change while the program runs. A controller measures it with events, and chooses anew. This example compares it
 //! with every fixed choice, and with what could have been chosen had all been known before.
 
+mod choose;
 mod controller;
 mod decide;
-mod log;
-mod rounds;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
             "controller",
             "Does a controller keep up with work that changes?",
             &[Iterations],
-            controller::run,
+            verdicts::controller::run,
         )
         .needs(&[Need::CopyEngines(2)])
         .main()

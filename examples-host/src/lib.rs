@@ -29,7 +29,7 @@ mod timing;
 mod work;
 
 pub use findings::{
-    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, regret, stretch,
+    before, beside, bubble, chain, communication, exposed, gaps, host_waits, idle, stretch,
 };
 pub use machine::{answer, capability, device, error, host_clock, range, threads};
 pub(crate) use machine::{contexts, cpu_time, nvml, profiler_names};

@@ -5,7 +5,8 @@
 //! one can come meanwhile. The part predicts, measures, and says whether its lesson holds on this device.
 
 mod images;
-mod patches;
+mod slot;
+mod verdicts;
 
 use examples_host::part_option::PartOption::Iterations;
 use examples_host::prelude::*;
@@ -13,6 +14,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     Example::new("vlm_pipeline", "From images to tokens")
-        .part("images", "What do images gain that overlap?", &[Iterations], images::run)
+        .part("images", "What do images gain that overlap?", &[Iterations], verdicts::images::run)
         .main()
 }

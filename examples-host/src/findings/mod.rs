@@ -9,5 +9,4 @@ pub mod exposed;
 pub mod gaps;
 pub mod host_waits;
 pub mod idle;
-pub mod regret;
 pub mod stretch;

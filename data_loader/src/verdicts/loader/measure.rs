@@ -25,7 +25,7 @@ impl Loader {
         let copies = part.alone([copy], || {
             // SAFETY: the buffer is page-locked and outlives the pass.
             (0..BATCHES)
-                .try_for_each(|_| Ok(unsafe { slot.device.async_copy_from(&slot.host, copy)? }))
+                .try_for_each(|_| Ok(unsafe { slot.device.async_copy_from(&slot.host, copy) }?))
         })?;
         let kernels = part.alone([compute], || {
             (0..BATCHES).try_for_each(|batch| {
@@ -33,8 +33,8 @@ impl Loader {
                     (&kernels.fma_tiles_unspecialised, results[batch].index(..));
                 // SAFETY: the buffers outlive the pass, and any grid covers all tiles.
                 Ok(unsafe {
-                    launch!(kernel<<<1, THREADS, 0, compute>>>(&slot.device, &mut result, *rounds))?
-                })
+                    launch!(kernel<<<1, THREADS, 0, compute>>>(&slot.device, &mut result, *rounds))
+                }?)
             })
         })?;
         let [copied, kernel] = [copies, kernels].map(|all| all / BATCHES as u32);

@@ -10,8 +10,10 @@ use std::time::Duration;
 /// A label, and what does the work and says how long it took.
 pub struct Way<'w> {
     label: Label,
-    body: Box<dyn FnMut(&mut Work) -> Result<Duration> + 'w>,
+    body: Body<'w>,
 }
+
+type Body<'w> = Box<dyn FnMut(&mut Work) -> Result<Duration> + 'w>;
 
 /// A way: its id with the text to print, and the program.
 pub fn way<'w>(

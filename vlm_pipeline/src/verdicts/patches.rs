@@ -1,12 +1,8 @@
 //! The images, and what becomes of their patches on the CPU.
 
-use gpu_kernels::{IMAGE_PATCHES, PATCH_FEATURES, PATCH_PIXELS, PATCH_TOKENS};
+use crate::slot::{FEATURES, PATCHES, PIXELS};
+use gpu_kernels::PATCH_TOKENS;
 
-pub const PATCHES: usize = IMAGE_PATCHES as usize;
-pub const PIXELS: usize = PATCH_PIXELS as usize;
-pub const FEATURES: usize = PATCH_FEATURES as usize;
-/// The most tokens of an image.
-pub const ROOM: usize = PATCHES * PATCH_TOKENS[1] as usize;
 const EDGE: usize = 16;
 /// What the query asks for: brightness, energy, and texture in both directions. Powers of two keep all sums exact.
 pub const WEIGHTS: [f32; FEATURES] = [1.0 / 64.0, 1.0 / 512.0, 1.0 / 64.0, 1.0 / 64.0];

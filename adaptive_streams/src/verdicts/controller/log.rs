@@ -1,16 +1,11 @@
 //! The controller's log: every decision, with what was measured and what was predicted.
 
-use crate::decide::{CHOICES, Decision, FIRST, Floors, decide};
-use crate::rounds::{PHASES, Rounds};
+use super::regret::Regret;
+use crate::choose::streams;
+use crate::controller::{PHASES, ROUND};
+use crate::decide::{CHOICES, Decision, Floors, decide};
 use examples_host::prelude::*;
-use examples_host::regret::Regret;
 use std::time::Duration;
-
-/// The number of streams in a round, by the log.
-pub fn streams(log: &[Decision], round: usize) -> usize {
-    let last = log.iter().rev().find(|decision| decision.round <= round);
-    last.map_or(FIRST, |decision| decision.streams)
-}
 
 /// Prints the decisions that changed something; with `--verbose` all. `copy` is the copy in of a round.
 pub fn show(part: &mut Part, log: &[Decision], copy: Duration) {
@@ -96,7 +91,7 @@ pub fn expect_as_run(
         CHOICES.map(|count| count * of_streams(count))
     };
     let copies = |count: usize| {
-        let is_chunk = |bytes: u64| bytes * count as u64 == Rounds::BYTES;
+        let is_chunk = |bytes: u64| bytes * count as u64 == 4 * ROUND as u64;
         let copied =
             recording.intervals.iter().filter(|interval| interval.engine == Engine::HostToDevice);
         copied.filter(|interval| is_chunk(interval.bytes)).count()

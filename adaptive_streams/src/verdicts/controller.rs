@@ -1,0 +1,75 @@
+//! What is measured and claimed of controller.
+//!
+//! Every decision is in the log, and a run that follows the log without any telemetry must take the same time: what it takes less is
+//! what telemetry costs. Where the wrong number of streams costs less than 5 %, as on a slow link, a controller gains nothing.
+
+mod calibrate;
+mod known;
+mod log;
+mod regret;
+mod worth;
+
+use crate::choose::{AHEAD, SAMPLED, adaptive, fixed, replay};
+use crate::decide::CHOICES;
+use anyhow::{Context, Result};
+use calibrate::{CALIBRATION, LONG, SHORT, at_stake, calibrate, lengthen, predicted};
+use cuda_host::prelude::*;
+use examples_host::prelude::*;
+use known::Known;
+use regret::Regret;
+use std::cell::RefCell;
+use worth::expect_regret;
+
+/// Rounds until it has settled after a change: up to the next sample, until that one is read, and a second look.
+const SETTLED: usize = 2 * SAMPLED + AHEAD;
+
+/// The part.
+pub fn run(part: &mut Part) -> Result<()> {
+    let streams = &stream::non_blocking_numbered(CHOICES[CHOICES.len() - 1])?;
+    // A round of a model takes the CPU longer than the GPU that it models.
+    let per_phase = part.by_times(100, 50);
+    let mut known = Known::new(streams, per_phase, [SHORT, LONG[0], SHORT])?;
+    let floors = calibrate(part, &mut known.rounds, streams)?;
+    lengthen(part, &mut known.rounds, streams, &floors)?;
+    let copies = part.alone(streams, || known.copies(CALIBRATION))? / CALIBRATION as u32;
+    let copy = part.alone(streams, || known.copy_in())?;
+    part.predict(predicted(&floors));
+
+    let logs = RefCell::new(Vec::new());
+    let fixed = |count: usize| {
+        let name = (format!("fixed-{count}"), format!("{count} streams"));
+        variant(name, streams, move |known: &mut Known| {
+            fixed(&mut known.rounds, count)?;
+            known.ran = true;
+            Ok(())
+        })
+    };
+    let [two, four, eight, sixteen] = CHOICES.map(fixed);
+    let controller = variant("controller", streams, |known: &mut Known| {
+        logs.borrow_mut().push(adaptive(&mut known.rounds, &floors)?);
+        known.ran = true;
+        Ok(())
+    });
+    let replay = variant(("replay", "replay of the log"), streams, |known: &mut Known| {
+        replay(&mut known.rounds, logs.borrow().last().map_or(&[], Vec::as_slice))?;
+        known.ran = true;
+        Ok(())
+    });
+    let variants = [two, four, eight, sixteen, controller, replay];
+    let outcomes = part.compare("variants", known.plan(), &mut known, variants)?;
+    // Of each run, the last of which was replayed.
+    let logs = logs.into_inner();
+    let log = logs.last().context("the controller has not run")?;
+    let regret = Regret::of(&known.phases);
+    expect_regret(part, &regret, &outcomes, copies * per_phase as u32, at_stake(&floors));
+    part.not_claimed_of_the_model("variants", &["fixed-4", "fixed-16", "controller", "replay"]);
+    log::show(part, log, copy);
+    part.chart_start("controller", &outcomes[4], 96);
+    log::expect_replayed(part, log, &floors);
+    log::expect_settled(part, &logs, &outcomes[4].recording, &regret, (per_phase, SETTLED));
+    log::expect_as_run(part, &logs, known.rounds.ends.len(), &outcomes[4].recording);
+    part.take_away(
+        "Two events around a kernel now and then are enough to choose the number of streams anew.",
+    );
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The data of the rounds, the expected results, and the times of the phases.
+
+use crate::controller::{Grid, INPUT, PHASES, ROUND, Rounds};
+use anyhow::Result;
+use cuda_host::prelude::*;
+use examples_host::few_values::{Batch, Expected};
+use examples_host::prelude::*;
+use std::time::Duration;
+
+const DATA: Batch = Batch::new(61);
+
+/// The rounds, with what the phases took in each run of all of them.
+pub struct Known<'s> {
+    pub rounds: Rounds<'s>,
+    pub phases: Vec<[Duration; PHASES]>,
+    /// The phases of the last run are to be noted.
+    pub ran: bool,
+    expected: Expected,
+}
+
+impl<'s> Known<'s> {
+    /// The data, and this many rounds of each phase. No more streams are used than there are.
+    pub fn new(streams: &'s [Stream], per_phase: usize, grids: [Grid; PHASES]) -> Result<Self> {
+        let mut rounds = Rounds::new(streams, per_phase, grids)?;
+        DATA.fill(&mut rounds.input);
+        let expected = Expected::by(|x| x.mul_add(2.0, 1.0));
+        Ok(Self { rounds, phases: Vec::new(), ran: false, expected })
+    }
+
+    /// Notes what the phases of the last run took, which has ended.
+    fn note_phases(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.ran) {
+            return Ok(());
+        }
+        let Rounds { begin, ends, per_phase, .. } = &self.rounds;
+        let mut phases = [Duration::ZERO; PHASES];
+        for (phase, time) in phases.iter_mut().enumerate() {
+            let first = (phase * per_phase).checked_sub(1).map_or(begin, |last| &ends[last]);
+            let took = ends[(phase + 1) * per_phase - 1].elapsed_time_f32(first)?;
+            *time = Duration::try_from_secs_f64(f64::from(took) / 1e3)?;
+        }
+        self.phases.push(phases);
+        Ok(())
+    }
+
+    /// The plan of every run.
+    pub fn plan(&self) -> Plan {
+        let rounds = self.rounds.ends.len();
+        let elements = rounds * ROUND;
+        Plan::new().copies(4 * elements).launches(2 * rounds, elements).launches_differ()
+    }
+
+    /// The copies of this many rounds, each direction in a stream of its own and in whole halves: no choice is faster.
+    pub fn copies(&mut self, rounds: usize) -> Result<()> {
+        let (half, of) = (ROUND / 2, &mut self.rounds);
+        let (mut arriving, leaving) = (of.staging.index(..half), of.staging.index(half..));
+        for part in 0..2 * rounds {
+            let from = part % (2 * INPUT) * half;
+            // SAFETY: as for a chunk; the two halves of the staging memory have nothing to do with each other.
+            unsafe { arriving.async_copy_from(&of.input[from..from + half], &of.streams[0])? };
+            let to = &mut of.output[part * half..(part + 1) * half];
+            // SAFETY: as above.
+            unsafe { leaving.async_copy_to(to, &of.streams[1])? };
+        }
+        Ok(())
+    }
+
+    /// The copy in of a round, in one piece.
+    pub fn copy_in(&mut self) -> Result<()> {
+        let Rounds { staging, input, streams, .. } = &mut self.rounds;
+        // SAFETY: as for a chunk.
+        Ok(unsafe { staging.async_copy_from(&input[..ROUND], &streams[0]) }?)
+    }
+}
+
+impl Workload for Known<'_> {
+    fn poison(&mut self) -> Result<()> {
+        self.note_phases()?;
+        check::poison(&mut self.rounds.output);
+        Ok(self.rounds.staging.set_8(0xFF)?)
+    }
+
+    fn check(&mut self) -> Result<Checked> {
+        self.note_phases()?;
+        let expected = |index| self.expected.of(DATA, index % (INPUT * ROUND));
+        Ok(check::equal("the output", 0, &self.rounds.output, expected)?)
+    }
+}

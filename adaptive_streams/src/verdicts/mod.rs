@@ -1,0 +1,3 @@
+//! What is measured, compared and claimed of the part.
+
+pub mod controller;

@@ -1,0 +1,63 @@
+//! What is measured and claimed of images.
+
+mod known;
+
+use crate::slot::{BATCH, PATCHES, PIXELS, ROOM};
+use anyhow::Result;
+use cuda_host::prelude::*;
+use examples_host::alone::{each, together};
+use examples_host::prelude::*;
+use known::{Known, prediction};
+
+const FEW: &str = "the few images that a model is given do not make up for filling and draining";
+
+/// The part.
+pub fn run(part: &mut Part) -> Result<()> {
+    let [copy_in, compute, copy_out] =
+        &stream::non_blocking_named(["copy in", "kernels", "copy out"])?;
+    let images = part.by_times(64, 8);
+    let mut known = Known::new(images)?;
+    let batches = images / BATCH;
+    let stages = [
+        each(batches, copy_in, Known::copy_in),
+        each(batches, compute, Known::compute),
+        each(batches, copy_out, Known::copy_out),
+        together(batches, [copy_in, copy_out], [Known::copy_in, Known::copy_out]),
+    ];
+    let mut alone = part.alone_in_turn(&mut known, stages)?;
+    let stages = alone.stages();
+    part.predict(prediction(&known, &stages)?);
+
+    let bytes_in = images * PATCHES * PIXELS * size_of::<f32>();
+    let bytes_out = images * (PATCHES + ROOM) * size_of::<f32>();
+    let plan = Plan::new().bytes_in(bytes_in).bytes_out(bytes_out);
+    let plan = plan.launches(4 * batches, images * PATCHES).launches_differ();
+    let all = [copy_in, compute, copy_out];
+    let variants = variants! { known: Known;
+        "serial", [copy_in] => known.images.serial(copy_in);
+        ("three-streams", "three streams"), all => known.images.three_streams(1, all);
+        ("batches", "three streams, batches"), all => known.images.three_streams(BATCH, all);
+    };
+    let outcomes = part.compare_bounded("variants", plan, &mut known, &mut alone, variants)?;
+    let stages = alone.stages();
+    part.show_bounded(&outcomes, &stages, alone.disturbed_link());
+    let [serial, streams, batches] = &outcomes;
+    part.chart(&streams.name, &streams.recording, Rows::Engines);
+    let rate = |outcome: &Outcome| {
+        let rate = images as f64 / outcome.median().as_secs_f64();
+        format!("{}: {:.0} images a second", outcome.name, rate)
+    };
+    part.say(outcomes.iter().map(rate).collect::<Vec<_>>().join("\n"));
+
+    let best = if streams.times.min() < batches.times.min() { streams } else { batches };
+    expect! { part;
+        "faster/three-streams", "three streams are faster than one" => streams.speedup_over(serial).at_least(1.3);
+        "faster/batches", "and in batches, too" => batches.speedup_over(serial).at_least(1.3);
+        "near-bound", "the better of the two comes near the critical path" =>
+            best.reached(&stages).at_least(0.9).not_of_the_model(FEW);
+    }
+    part.take_away(
+        "Images that do not depend on each other take the longest stage, not the sum of all.",
+    );
+    Ok(())
+}
