@@ -57,7 +57,7 @@ fn lessons() -> ExitCode {
             "pipeline",
             "How busy are the stages of a pipeline over several GPUs?",
             &[Iterations, Size],
-            pipeline::run,
+            verdicts::pipeline::run,
         )
         .needs(&[Need::Devices(2)])
         .part(

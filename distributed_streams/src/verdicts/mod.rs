@@ -1,3 +1,4 @@
 //! What is measured, compared and claimed of each part.
 
 pub mod one_host;
+pub mod pipeline;
