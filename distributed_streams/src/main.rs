@@ -64,7 +64,7 @@ fn lessons() -> ExitCode {
             "halo",
             "Can halos travel while the interior is computed?",
             &[Iterations, Size],
-            halo::run,
+            verdicts::halo::run,
         )
         .needs(&[Need::Devices(2)])
         .part("processes", "What changes with one process per GPU?", &[], processes::run)
