@@ -57,14 +57,14 @@ fn lessons() -> ExitCode {
             "pipeline",
             "How busy are the stages of a pipeline over several GPUs?",
             &[Iterations, Size],
-            pipeline::run,
+            verdicts::pipeline::run,
         )
         .needs(&[Need::Devices(2)])
         .part(
             "halo",
             "Can halos travel while the interior is computed?",
             &[Iterations, Size],
-            halo::run,
+            verdicts::halo::run,
         )
         .needs(&[Need::Devices(2)])
         .part("processes", "What changes with one process per GPU?", &[], processes::run)

@@ -10,7 +10,7 @@ kernels! { use gpu_kernels::{fma_tiles_unspecialised, saxpy}; }
 /// Multiply-adds of the kernels that work side by side: about as long as a copy, on an H200.
 pub const LEFT: u32 = 48;
 pub const RIGHT: u32 = 32;
-/// What the join makes of both: `SHARE * y + z`.
+/// The join computes `SHARE * y + z`.
 pub const SHARE: f32 = 0.5;
 /// Few blocks: kernels of two streams find room beside each other. Each takes a multiprocessor for itself, so that a kernel's time does
 /// not depend on where the others' blocks happen to be.
