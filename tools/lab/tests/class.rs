@@ -101,7 +101,7 @@ fn hand_in(folder: &Path, number: usize, student: &Student) {
 
 #[test]
 #[ignore = "takes minutes; scripts/check-grading runs it"]
-fn a_class_of_sixty_is_graded_as_declared() {
+fn a_class_is_graded_as_declared() {
     let own = tempfile::tempdir().expect("a folder");
     let kept = std::env::var_os("CLASS").map(Into::into);
     let folder = kept.unwrap_or_else(|| own.path().to_owned());
@@ -115,7 +115,7 @@ fn a_class_of_sixty_is_graded_as_declared() {
     fs::write(&secret, "secret").expect("a file");
     let hostile = hostile(&outside, &secret);
     let students: Vec<Student> = mistaken().into_iter().chain(hostile).collect();
-    assert!(students.len() >= 60, "{} students", students.len());
+    assert!(students.len() >= 200, "{} students", students.len());
     for (number, student) in students.iter().enumerate() {
         hand_in(&handed_in, number, student);
     }

@@ -5,7 +5,7 @@ use crate::goal::{Goal, counted};
 use crate::progress::Progress;
 use crate::show;
 use anyhow::{Context, Result};
-use chapter_terminal::{Exit, output, style};
+use chapter_terminal::{Exit, output, style, wrap};
 use std::fs;
 use std::path::Path;
 
@@ -45,9 +45,7 @@ pub fn introduce(lab: &Lab, root: &Path) -> Result<()> {
     )));
     let shown = path.strip_prefix(root).unwrap_or(&path);
     output::line(format!("{}, {}\n", shown.display(), lab.kind.word()));
-    for line in task(lab, &text) {
-        output::line(line);
-    }
+    output::line(wrap::indented(1, &task(lab, &text)));
     if let Ok(goal) = Goal::read(lab, root) {
         let goal = counted(lab, &goal.recording);
         let title = match lab.kind {
@@ -65,9 +63,9 @@ pub fn introduce(lab: &Lab, root: &Path) -> Result<()> {
         true => format!(" · lesson: {}", lab.lesson),
         false => String::new(),
     };
-    output::line(format!(
-        "\ncargo lab run {name} · cargo lab hint {name}{lesson}"
-    ));
+    let next = format!("cargo lab run {name} · cargo lab hint {name}{lesson}");
+    output::line("");
+    wrap::print(next, 2);
     Ok(())
 }
 
@@ -80,10 +78,13 @@ fn has_lesson(lab: &Lab, root: &Path) -> bool {
 }
 
 /// The task: what stands at the top of the file.
-fn task<'a>(lab: &'a Lab, text: &'a str) -> impl Iterator<Item = String> + 'a {
+fn task(lab: &Lab, text: &str) -> String {
     let of_task = |line: &&str| lab.kind == Kind::Explain || line.starts_with("//!");
     let lines = text.lines().take_while(of_task);
-    let lines = lines.map(|line| line.strip_prefix("//!").unwrap_or(line));
+    let lines = lines.map(|line| {
+        let own = line.strip_prefix("//!").unwrap_or(line);
+        own.strip_prefix(' ').unwrap_or(own)
+    });
     let shown = lines.filter(|line| !line.trim_start().starts_with("```"));
-    shown.map(|line| format!(" {line}").trim_end().to_owned())
+    shown.collect::<Vec<_>>().join("\n")
 }

@@ -10,7 +10,7 @@ use crate::show;
 use anyhow::{Context, Result};
 use chapter_terminal::{Exit, output, style};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use crossterm::terminal;
+use crossterm::{cursor, terminal};
 use notify::{RecursiveMode, Watcher};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -67,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
     if has_keys {
         thread::spawn(move || keys(&send));
     }
+    clear(has_keys)?;
     introduce(&session.catalogue.labs[place], session.root())?;
     let mut passed = judge(&session, place)?;
     loop {
@@ -83,21 +84,35 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
                     .position(|lab| path.file_name() == Some(lab.file().as_ref()));
                 let Some(saved) = saved else { continue };
                 place = saved;
+                clear(has_keys)?;
                 passed = judge(&session, place)?;
             }
             Happening::Key('q') => return Ok(Exit::LessonHolds),
             Happening::Key('n') => {
                 place = next_place(&session, place + 1);
+                clear(has_keys)?;
                 introduce(&session.catalogue.labs[place], session.root())?;
                 passed = judge(&session, place)?;
             }
-            Happening::Key('r') => passed = judge(&session, place)?,
+            Happening::Key('r') => {
+                clear(has_keys)?;
+                passed = judge(&session, place)?;
+            }
             Happening::Key('h') => hint::show(&session.catalogue, &session.catalogue.labs[place])?,
             Happening::Key('l') => list::show(&session.catalogue),
             Happening::Key('t') => introduce(&session.catalogue.labs[place], session.root())?,
             Happening::Key(_) => {}
         }
     }
+}
+
+/// Clears the terminal, so that it shows one verdict at a time.
+fn clear(is_terminal: bool) -> Result<()> {
+    if is_terminal {
+        let all = terminal::Clear(terminal::ClearType::All);
+        crossterm::execute!(std::io::stdout(), all, cursor::MoveTo(0, 0))?;
+    }
+    Ok(())
 }
 
 fn place_of(session: &Session, lab: &Lab) -> usize {

@@ -100,24 +100,32 @@ fn waits(recording: &Recording, call: &HostCall) -> bool {
     if call.name.ends_with("Synchronize") {
         return true;
     }
-    let asks = call.name.ends_with("Query");
+    // Of a loop that asks until something is over, the last question is recorded: it began when the call before it had returned.
+    if call.name.ends_with("Query") {
+        let own = recording
+            .calls
+            .iter()
+            .filter(|other| other.thread == call.thread);
+        let before = own
+            .map(|other| other.span.end)
+            .filter(|end| *end <= call.span.start);
+        return is_under_way(recording, call, before.max().unwrap_or(call.span.start));
+    }
     let keeps = call.waits() || recording.is_held(call) || RELEASING.contains(&call.name.as_str());
-    (asks || keeps) && is_under_way(recording, call)
+    keeps && is_under_way(recording, call, call.span.start)
 }
 
 /// Calls that wait for the device before they give something back to the system.
 const RELEASING: [&str; 3] = ["cuMemFreeHost", "cuMemHostUnregister", "cuModuleUnload"];
 
-/// Whether an operation that was enqueued before a call was not over when the call began.
-fn is_under_way(recording: &Recording, call: &HostCall) -> bool {
+/// Whether an operation that was enqueued before a call was not over at a time.
+fn is_under_way(recording: &Recording, call: &HostCall, time: i64) -> bool {
     let earlier = recording
         .calls
         .iter()
         .filter(|other| other.span.start < call.span.start);
-    let enqueued = earlier.filter_map(|other| recording.intervals.get(other.interval?));
-    enqueued
-        .into_iter()
-        .any(|own| own.span.end.cast_signed() > call.span.start)
+    let mut enqueued = earlier.filter_map(|other| recording.intervals.get(other.interval?));
+    enqueued.any(|own| own.span.end.cast_signed() > time)
 }
 
 /// What is asked of a number.
