@@ -132,6 +132,10 @@ fn main() -> io::Result<()> {
         &[&results(TimeSource::Measured, vec![("many", many(30_000))])],
     )?;
     page(
+        "large.html",
+        &[&results(TimeSource::Measured, vec![("many", many(60_000))])],
+    )?;
+    page(
         "hostile.html",
         &[&results(TimeSource::Measured, vec![("hostile", hostile())])],
     )?;

@@ -1,5 +1,6 @@
 //! Which recordings are shown together: those of the same part and variant in one file, or in two.
 
+use crate::analysis::facts::Facts;
 use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
@@ -31,6 +32,8 @@ pub struct Timeline<'a> {
     pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: &'a Recording,
+    /// What else is known of it, if that is more than it says itself.
+    pub facts: Option<&'a Facts>,
 }
 
 /// A recording and where it is from.
@@ -42,6 +45,8 @@ pub struct Drawn<'a> {
     pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: &'a Recording,
+    /// What else is known of it, if that is more than it says itself.
+    pub facts: Option<&'a Facts>,
 }
 
 /// What one variant of a part did.
@@ -71,6 +76,7 @@ impl<'a> Source<'a> {
                 variant: &timeline.variant.text,
                 bound_us: bound_us(part, &timeline.variant.id),
                 recording: &timeline.recording,
+                facts: None,
             })
         });
         Self {
@@ -109,6 +115,7 @@ pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
                 label: format!("{}, {}", source.times, source.device),
                 bound_us: timeline.bound_us,
                 recording: timeline.recording,
+                facts: timeline.facts,
             };
             let id = (timeline.id, before);
             let same = |f: &&mut Figure<'_>| (f.part, f.id) == (timeline.part, id);

@@ -2,7 +2,10 @@
 //!
 //! The page draws what it is given; where things stand in their rows, and when engines overlap, is found out here.
 
-use crate::analysis::facts::legacy_barriers;
+mod gaps;
+mod packed;
+
+use crate::analysis::facts::{Facts, legacy_barriers};
 use crate::critical::{self, Step};
 use crate::figure::{Drawn, Figure};
 use crate::overlap::overlapped;
@@ -12,6 +15,7 @@ use chapter_results::intervals::{Engine, Interval, Recording, Span, total};
 use chapter_results::units;
 use chapter_trace::rows::{Kind, rows};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -51,6 +55,7 @@ struct PageChart<'a> {
     /// The critical path: operations, and why each follows the one before it.
     critical: Vec<(usize, &'static str)>,
     findings: Vec<Finding<'a>>,
+    gaps: Option<gaps::PageGaps>,
 }
 
 #[derive(Serialize)]
@@ -73,7 +78,7 @@ struct Call<'a> {
     end: i64,
     stream: Option<&'a str>,
     /// The operation that it enqueued.
-    enqueued: Option<usize>,
+    enqueued: Option<i64>,
     /// Whether the host waits in it.
     waits: bool,
     /// The operation whose end let the host go on.
@@ -88,14 +93,25 @@ struct Finding<'a> {
 
 /// The page of these figures. `title` says what ran; `notes` are the lines below it, such as the devices.
 pub fn page(title: &str, notes: &[String], figures: &[Figure<'_>]) -> String {
-    let page = Page {
+    let mut page = Page {
         title,
         notes,
         figures: figures.iter().map(figure).collect(),
     };
+    let charts = page.figures.iter_mut().flat_map(|own| &mut own.charts);
+    let mut charts: Vec<&mut PageChart<'_>> = charts.collect();
+    let is_large = packed::are_many(charts.iter().map(|chart| chart.operations.len()).sum());
+    if is_large {
+        charts
+            .iter_mut()
+            .for_each(|chart| packed::make_differences(chart));
+    }
     // Text and numbers: nothing in it can fail to become JSON.
     let data = serde_json::to_string(&page).unwrap_or_default();
-    assemble(title, &data)
+    match is_large {
+        true => assemble(title, "application/gzip", &packed::packed(&data)),
+        false => assemble(title, "application/json", &data),
+    }
 }
 
 /// Where a file's times come from and on what it ran, in a line.
@@ -105,7 +121,7 @@ pub fn device_note(results: &Results) -> String {
 
 /// The page's text. Within a script's element only `<` can end it or open a comment, and in JSON it stands in strings alone,
 /// where it can be written otherwise.
-fn assemble(title: &str, data: &str) -> String {
+fn assemble(title: &str, form: &str, data: &str) -> String {
     let data = data.replace('<', "\\u003c");
     let parts = [
         ("TITLE", crate::svg::escape(title)),
@@ -118,6 +134,7 @@ fn assemble(title: &str, data: &str) -> String {
             .concat(),
         ),
         ("SCRIPT", SCRIPTS.concat()),
+        ("FORM", form.to_owned()),
         // Last, for what it holds is not looked at any more.
         ("DATA", data),
     ];
@@ -135,7 +152,8 @@ fn assemble(title: &str, data: &str) -> String {
 }
 
 /// The page's program.
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 13] = [
+    include_str!("assets/unpack.js"),
     include_str!("assets/units.js"),
     include_str!("assets/chart.js"),
     include_str!("assets/facts.js"),
@@ -145,6 +163,7 @@ const SCRIPTS: [&str; 11] = [
     include_str!("assets/measure.js"),
     include_str!("assets/minimap.js"),
     include_str!("assets/legend.js"),
+    include_str!("assets/lists.js"),
     include_str!("assets/input.js"),
     include_str!("assets/page.js"),
 ];
@@ -162,9 +181,14 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
     let recording = drawn.recording;
     let ends = |span: &Span| (span.start, span.end);
     let critical = critical::path(recording);
+    let facts = match drawn.facts {
+        Some(facts) => Cow::Borrowed(facts),
+        None => Cow::Owned(Facts::of(recording)),
+    };
     PageChart {
         label: &drawn.label,
         summary: summary(recording),
+        gaps: gaps::gaps(recording, &facts),
         path: path_text(drawn, &critical),
         bound: drawn.bound_us.map(|us| us * 1e3),
         rows: page_rows(recording),
@@ -250,7 +274,7 @@ fn calls(recording: &Recording) -> Vec<Call<'_>> {
         start: call.span.start,
         end: call.span.end,
         stream: call.stream.as_deref(),
-        enqueued: call.interval,
+        enqueued: call.interval.and_then(|place| i64::try_from(place).ok()),
         waits: call.waits(),
         released_by,
     });

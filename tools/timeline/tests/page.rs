@@ -6,6 +6,7 @@
 mod testing;
 
 use chapter_results::device::TimeSource;
+use chapter_results::intervals::Engine;
 use chapter_timeline::figure::{Source, figures};
 use chapter_timeline::html;
 use proptest::prelude::*;
@@ -40,6 +41,34 @@ fn nothing_is_fetched_and_no_place_is_left_empty() {
     }
     assert!(page.contains("default-src 'none'"));
     assert!(!page.contains("{{"));
+}
+
+#[test]
+fn a_page_of_many_operations_is_small() {
+    let operation = |n: u64| {
+        let kind = [Engine::HostToDevice, Engine::Kernel, Engine::DeviceToHost][n as usize % 3];
+        testing::interval(
+            kind,
+            ["in", "compute", "out"][n as usize % 3],
+            n * 700,
+            n * 700 + 600 + n % 97,
+        )
+    };
+    let of = |operations: u64| {
+        let recording = testing::recording((0..operations).map(operation).collect());
+        let results = results(TimeSource::Measured, vec![("many", recording)]);
+        html::page("many", &[], &figures(&[Source::of(&results)]))
+    };
+    let [small, large] = [20_000, 20_001].map(of);
+    assert!(small.contains("application/json") && large.contains("application/gzip"));
+    // 50 bytes for each operation, and the page's own text.
+    assert!(large.len() < 80_000 + 50 * 20_001, "{}", large.len());
+    assert!(
+        small.len() > 2 * large.len(),
+        "{} and {}",
+        small.len(),
+        large.len()
+    );
 }
 
 #[test]

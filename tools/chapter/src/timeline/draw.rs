@@ -113,6 +113,7 @@ fn source(contents: &Contents) -> Source<'_> {
         variant: &recorded.variant.text,
         bound_us: recorded.bound_us,
         recording: &recorded.recording,
+        facts: Some(&recorded.facts),
     });
     Source {
         times: contents.times,

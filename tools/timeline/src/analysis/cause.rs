@@ -133,6 +133,8 @@ pub struct Causes<'a> {
     streams: usize,
     host: HostWaits<'a>,
     where_host: WhereHost<'a>,
+    /// The host functions of the recording, in order of their starts.
+    host_functions: Vec<&'a Interval>,
     /// When host functions were launched that the recording does not show.
     functions: Vec<i64>,
 }
@@ -147,6 +149,7 @@ impl<'a> Causes<'a> {
             streams: recording.streams().len(),
             host: HostWaits::of(recording, facts),
             where_host: WhereHost::of(recording, facts),
+            host_functions: host_functions(recording),
             functions: unseen_functions(recording, facts),
         }
     }
@@ -390,10 +393,13 @@ impl<'a> Causes<'a> {
             self.interval(before).span.end,
             self.interval(after).span.start,
         );
-        let function = self.recording.intervals.iter().find(|interval| {
-            let span = interval.span;
-            interval.engine == Engine::HostFunction && span.start >= gap.0 && span.end <= gap.1
-        })?;
+        let from = self
+            .host_functions
+            .partition_point(|function| function.span.start < gap.0);
+        let begun = self.host_functions[from..].iter();
+        let function = begun
+            .take_while(|function| function.span.start <= gap.1)
+            .find(|function| function.span.end <= gap.1)?;
         let evidence = format!(
             "one of stream {} took {} of it",
             function.stream,
@@ -415,10 +421,17 @@ impl<'a> Causes<'a> {
     }
 }
 
+fn host_functions(recording: &Recording) -> Vec<&Interval> {
+    let all = recording.intervals.iter();
+    let functions = all.filter(|interval| interval.engine == Engine::HostFunction);
+    let mut functions: Vec<&Interval> = functions.collect();
+    functions.sort_by_key(|function| function.span.start);
+    functions
+}
+
 /// When host functions were launched, if the recording shows none.
 fn unseen_functions(recording: &Recording, facts: &Facts) -> Vec<i64> {
-    let is_shown = |interval: &Interval| interval.engine == Engine::HostFunction;
-    if recording.intervals.iter().any(is_shown) {
+    if !host_functions(recording).is_empty() {
         return Vec::new();
     }
     let launches = facts.calls.iter().filter(|call| {

@@ -40,20 +40,48 @@ impl Analysis {
     /// How long the device was idle in all for each likely cause, and in how many gaps, the longest time first. A gap of several
     /// causes counts for each of them with its share.
     pub fn idle_by_cause(&self) -> Vec<(Cause, Duration, usize)> {
-        let mut by_cause: BTreeMap<Cause, (Duration, usize)> = BTreeMap::new();
-        for (gap, likely) in self.idle.longest.iter().zip(&self.idle_causes) {
-            for (cause, nanoseconds) in likely.shares(gap.span.nanoseconds()) {
-                let (time, gaps) = by_cause.entry(cause).or_default();
-                *time += Duration::from_nanos(nanoseconds);
-                *gaps += 1;
-            }
+        by_cause(&self.idle, &self.idle_causes)
+    }
+}
+
+/// As [`Analysis::idle_by_cause`].
+pub(crate) fn by_cause(idle: &Gaps, causes: &[Likely]) -> Vec<(Cause, Duration, usize)> {
+    let mut by_cause: BTreeMap<Cause, (Duration, usize)> = BTreeMap::new();
+    for (gap, likely) in idle.longest.iter().zip(causes) {
+        for (cause, nanoseconds) in likely.shares(gap.span.nanoseconds()) {
+            let (time, gaps) = by_cause.entry(cause).or_default();
+            *time += Duration::from_nanos(nanoseconds);
+            *gaps += 1;
         }
-        let all = by_cause.into_iter();
-        let mut all: Vec<_> = all
-            .map(|(cause, (time, gaps))| (cause, time, gaps))
-            .collect();
-        all.sort_by_key(|&(_, time, _)| std::cmp::Reverse(time));
-        all
+    }
+    let all = by_cause.into_iter();
+    let mut all: Vec<_> = all
+        .map(|(cause, (time, gaps))| (cause, time, gaps))
+        .collect();
+    all.sort_by_key(|&(_, time, _)| std::cmp::Reverse(time));
+    all
+}
+
+/// When the device was idle, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Idle {
+    /// When.
+    pub gaps: Gaps,
+    /// Why, of each of the gaps.
+    pub causes: Vec<Likely>,
+}
+
+/// Reads when the device was idle, and nothing else. `facts` is what is known besides.
+pub fn idle(recording: &Recording, facts: &Facts) -> Idle {
+    idle_for(recording, &Causes::of(recording, facts))
+}
+
+fn idle_for(recording: &Recording, causes: &Causes<'_>) -> Idle {
+    let gaps = gaps::of_device(recording);
+    let why = |gap: &Gap| causes.of_gap(gap.before, gap.after);
+    Idle {
+        causes: gaps.longest.iter().map(why).collect(),
+        gaps,
     }
 }
 
@@ -77,13 +105,15 @@ pub struct Serialised {
 /// Reads a recording. `facts` is what is known besides.
 pub fn analyse(recording: &Recording, facts: &Facts) -> Analysis {
     let causes = Causes::of(recording, facts);
-    let idle = gaps::of_device(recording);
-    let why = |gap: &Gap| causes.of_gap(gap.before, gap.after);
+    let Idle {
+        gaps: idle,
+        causes: idle_causes,
+    } = idle_for(recording, &causes);
     let of_engine = |busy: &Busy| gaps::of_engine(recording, busy.engine);
     let engines = overlap::busy(recording);
     Analysis {
         overlaps: overlap::overlaps(recording),
-        idle_causes: idle.longest.iter().map(why).collect(),
+        idle_causes,
         idle,
         engine_gaps: engines
             .iter()

@@ -16,7 +16,7 @@ class Chart {
   constructor(data, key) {
     Object.assign(this, {
       key, label: data.label, summary: data.summary, path: data.path, bound: data.bound, overlap: data.overlap, barriers: data.barriers,
-      dependencies: data.dependencies, findings: data.findings, groups: [], rows: [], height: 0, found: null,
+      dependencies: data.dependencies, findings: data.findings, gaps: data.gaps, groups: [], rows: [], height: 0, found: null,
     });
     this.makeThings(data);
     this.relate(data);

@@ -96,6 +96,10 @@ function moves(event) {
     "+": () => zoom(0.8),
     "=": () => zoom(0.8),
     "-": () => zoom(1.25),
+    w: () => zoom(0.8),
+    s: () => zoom(1.25),
+    a: () => pan(-0.1),
+    d: () => pan(0.1),
     0: showAll,
   };
 }

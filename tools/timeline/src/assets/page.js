@@ -1,6 +1,6 @@
 // The page: the charts of the chosen part, and what its controls do.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+let data = null;
 
 // Of each chart that is shown: the recording, its canvas, its plot, and the mark of the keyboard's focus.
 let shown = [];
@@ -106,6 +106,7 @@ function section(entry) {
   made.append(element("p", { className: "path quiet", textContent: chart.path }), entry.measure,
     element("div", { className: "frame" }, entry.labels, entry.plot));
   if (chart.findings.length) made.append(findings(chart));
+  if (chart.gaps) made.append(gaps(chart));
   return made;
 }
 
@@ -157,22 +158,6 @@ function widenLabels() {
   const most = Math.min(230, innerWidth * 0.3);
   const wide = Math.min(Math.max(84, ...names.map((long) => long * 8 + 14)), most);
   document.body.style.setProperty("--labels", `${wide}px`);
-}
-
-function findings(chart) {
-  const entries = chart.findings.map((finding, n) => {
-    const entry = element("li", {}, element("b", { textContent: n + 1 }), element("pre", { textContent: finding.text }));
-    if (finding.operations.length) {
-      const button = element("button", { type: "button", textContent: "Show" });
-      button.setAttribute("aria-label", `Show the operations of finding ${n + 1}`);
-      button.onclick = () => showThings(chart, finding.operations.map((index) => chart.operations[index]));
-      entry.append(button);
-    }
-    return entry;
-  });
-  const made = element("ol", { className: "findings" }, ...entries);
-  made.setAttribute("aria-label", "Findings");
-  return made;
 }
 
 // Marks what is searched, and says how much there is.
@@ -234,9 +219,11 @@ function listenToControls() {
   byId("deselect").onclick = deselect;
   byId("controls").onsubmit = (event) => event.preventDefault();
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target.closest("input, select")) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
+    const act = event.key === "/" ? () => byId("find").focus() : moves(event)[event.key];
+    if (!act) return;
     event.preventDefault();
-    byId("find").focus();
+    act();
   });
 }
 
@@ -255,4 +242,13 @@ function begin() {
   addEventListener("hashchange", () => { if (location.hash !== written) recall(); });
 }
 
-begin();
+// Small data is text.
+if (byId("data").type === "application/json") {
+  data = JSON.parse(byId("data").textContent);
+  begin();
+} else {
+  unpacked(byId("data")).then((large) => {
+    data = large;
+    begin();
+  });
+}

@@ -37,6 +37,8 @@ afterEach(async () => {
 async function open(name) {
   const [file, hash] = name.split("#");
   await page.goto(pathToFileURL(path.join(process.env.PAGES, file)).href + (hash ? `#${hash}` : ""));
+  // The data of large pages is unpacked first.
+  await page.waitForFunction(() => document.getElementById("charts").childElementCount > 0);
   await settled();
 }
 
@@ -178,6 +180,40 @@ test("keys zoom and pan, and buttons do", async () => {
   await page.getByRole("button", { name: "Show the whole run" }).click();
   await settled();
   await shows(0, 71.0);
+});
+
+test("keys zoom and pan before anything has the focus, W A S and D too", async () => {
+  await open("one.html");
+  await press("+");
+  await shows(7.1, 63.9);
+  await press("d");
+  await shows(12.8, 69.6);
+  await press("a");
+  await shows(7.1, 63.9);
+  await press("s", "w", "0");
+  await shows(0, 71);
+  await press("w");
+  await shows(7.1, 63.9);
+  await press("s");
+  await shows(0, 71);
+  await page.locator("#find").focus();
+  await press("w", "a", "s", "d");
+  await shows(0, 71);
+  assert.equal(await page.locator("#find").inputValue(), "wasd");
+});
+
+test("the gaps are listed with their causes, and shown", async () => {
+  await open("variants.html");
+  const gaps = page.locator(".gaps").first();
+  assert.match(await gaps.locator("summary").innerText(), /^The device was idle [\d.]+ % of the time: [\d.]+ µs in \d+ gaps?$/);
+  assert.ok(!(await gaps.locator("ol").isVisible()), "they are folded");
+  await gaps.locator("summary").click();
+  assert.match(await gaps.locator("ul li").first().innerText(), /^[\d.]+ [nµ]s: /);
+  const before = await span();
+  await gaps.locator("ol button").first().click();
+  await settled();
+  assert.notEqual(await span(), before);
+  await shot("light-gaps");
 });
 
 test("Tab goes through the operations and Escape out of them", async () => {
@@ -610,6 +646,17 @@ test("names from a file stay text", async () => {
   assert.equal(await page.locator("img, b[onclick]").count(), 0);
   await point("H2D", 0.1);
   assert.equal(await tooltip().locator("strong").innerText(), "</script><script>document.title = 'taken'</script>");
+});
+
+test("a large page is packed, and says the same", async () => {
+  await open("large.html");
+  assert.equal(await page.locator("#data").getAttribute("type"), "application/gzip");
+  assert.ok((await page.content()).length < 4e6, "60,000 operations take less than 4 MB");
+  assert.match(await page.locator(".summary").innerText(), /^60000 operations within 20\.0 ms/);
+  await point("compute", 0.5);
+  await press("0");
+  await page.locator("#find").fill("affine");
+  assert.equal(await page.locator("#found").innerText(), "20000 found");
 });
 
 test("of thirty thousand operations no more are painted than there are pixels", async () => {
