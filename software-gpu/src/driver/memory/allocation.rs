@@ -246,7 +246,7 @@ impl Simulator {
         }
         let device = self.contexts.get(context)?.device;
         let address = self.memory.allocate(device, bytes, kind);
-        let address = address.map_err(|_| self.because_full(device, bytes))?;
+        let address = address.map_err(|_| self.because_full(device, bytes as u64))?;
         self.ordering.allocated(address, bytes, "device memory");
         let origin = Origin::Device;
         self.owned.insert(

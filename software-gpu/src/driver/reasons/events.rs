@@ -3,6 +3,7 @@
 use super::because;
 use super::capture::number_of;
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUfunction, CUstream};
 use crate::driver::simulation::simulator::Simulator;
 
@@ -72,7 +73,6 @@ impl Simulator {
         found.map_or_else(
             || "a context that was destroyed".to_owned(),
             |(handle, context)| {
-                use crate::driver::c_abi::handles::Table;
                 let number = Table::<CUcontext, ()>::serial(handle);
                 format!("context {number} of device {}", context.device)
             },

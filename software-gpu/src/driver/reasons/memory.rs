@@ -12,23 +12,27 @@ const NAMED: usize = 3;
 
 impl Simulator {
     /// `CUDA_ERROR_OUT_OF_MEMORY` of a request for `bytes` bytes, and the lines whose allocations hold most.
-    pub(in crate::driver) fn because_full(&self, device: usize, bytes: usize) -> CudaError {
+    pub(in crate::driver) fn because_full(&self, device: usize, bytes: u64) -> CudaError {
         if !is_on() {
             return CudaError::OutOfMemory;
         }
         let (free, total) = self.memory.device_memory(device);
-        let mut by_line: BTreeMap<String, (u64, usize)> = BTreeMap::new();
-        for (address, owned) in &self.owned {
+        let owned = self.owned.iter().filter(|(_, owned)| {
             let context = self.contexts.get(owned.context);
-            let here = context.is_ok_and(|context| context.device == device);
-            let bytes = self.memory.find(*address).map_or(0, |found| found.len());
-            if here && owned.kind != AllocationKind::PageLocked {
-                let line = self.ordering.line_of_allocation(*address);
-                let line = line.unwrap_or_else(|| "an unknown line".to_owned());
-                let (held, count) = by_line.entry(line).or_default();
-                *held += bytes as u64;
-                *count += 1;
-            }
+            let is_there = context.is_ok_and(|context| context.device == device);
+            is_there && owned.kind != AllocationKind::PageLocked
+        });
+        let owned = owned.map(|(address, _)| {
+            let found = self.memory.find(*address);
+            (*address, found.map_or(0, |found| found.len()))
+        });
+        let mut by_line: BTreeMap<String, (u64, usize)> = BTreeMap::new();
+        for (address, bytes) in owned.chain(self.pools.live_on(device)) {
+            let line = self.ordering.line_of_allocation(address);
+            let line = line.unwrap_or_else(|| "an unknown line".to_owned());
+            let (held, count) = by_line.entry(line).or_default();
+            *held += bytes as u64;
+            *count += 1;
         }
         let mut lines: Vec<_> = by_line.into_iter().collect();
         lines.sort_by(|(a, (x, _)), (b, (y, _))| y.cmp(x).then_with(|| a.cmp(b)));

@@ -147,6 +147,20 @@ impl Pools {
         (address - base < found.bytes as u64).then_some((*base, *found))
     }
 
+    /// The addresses and sizes of the live allocations of a device's pools.
+    pub(in crate::driver) fn live_on(
+        &self,
+        device: usize,
+    ) -> impl Iterator<Item = (CUdeviceptr, usize)> {
+        let is_there = move |pool: CUmemoryPool| {
+            let pool = self.get(pool);
+            pool.is_ok_and(|pool| pool.properties.device == device)
+        };
+        let live = self.allocations.iter();
+        let live = live.filter(move |(_, found)| is_there(found.pool));
+        live.map(|(address, found)| (*address, found.bytes))
+    }
+
     /// Whether a device may access the memory at `address`, whatever peer access says; `None` when no pool has it.
     pub(in crate::driver) fn accessible_from(
         &self,

@@ -121,8 +121,9 @@ impl Call {
             Ok(()) => Rank::Fresh,
             Err(_) => Rank::Pending,
         };
-        self.take_from(pool, bytes, stream, &reach, worst)?
-            .ok_or(CudaError::OutOfMemory)
+        let placement = self.take_from(pool, bytes, stream, &reach, worst)?;
+        let device = self.pools.get(pool)?.properties.device;
+        placement.ok_or_else(|| self.because_full(device, bytes))
     }
 
     fn take_from(
