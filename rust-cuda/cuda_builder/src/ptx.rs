@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::inputs::{Digest, Inputs};
 use crate::toolchain::DEVICE_RUSTC;
-use crate::{CudaBuilderError, NvvmArch};
+use crate::{CudaBuilderError, NvvmArch, PanicMode, panics};
 
 /// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
 pub(crate) const FORMAT: &str = "4: sources of core under /rustc, launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp, names without hashes";
@@ -86,10 +86,12 @@ pub(crate) fn write(
     header: &Header,
     inputs: &Inputs,
     assembly: &str,
+    panics: PanicMode,
 ) -> Result<(), CudaBuilderError> {
     refuse_missing_arithmetic(assembly)?;
     let assembly = declare_shared_arrays(assembly)?;
     let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
+    let body = panics::lower(&body, panics);
     let text = header.lines(inputs, &body) + &body;
     if fs::read_to_string(file).is_ok_and(|present| present == text) {
         return Ok(());
@@ -431,7 +433,14 @@ mod tests {
             variables: ["TILE".to_owned()].into(),
         };
         assert_eq!(read(&file), None, "there is no file yet");
-        write(&file, &header, &inputs, ".version 6.0\n").unwrap();
+        write(
+            &file,
+            &header,
+            &inputs,
+            ".version 6.0\n",
+            PanicMode::Message,
+        )
+        .unwrap();
         let known = Some((header, inputs.clone()));
         assert_eq!(read(&file), known);
 
@@ -444,7 +453,14 @@ mod tests {
         assert_eq!(read(&file), None, "edited by hand");
         fs::write(&file, whole.lines().next().unwrap()).unwrap();
         assert_eq!(read(&file), None, "cut off");
-        write(&file, &header, &inputs, ".version 6.0\n").unwrap();
+        write(
+            &file,
+            &header,
+            &inputs,
+            ".version 6.0\n",
+            PanicMode::Message,
+        )
+        .unwrap();
         let names: Vec<_> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
@@ -460,7 +476,8 @@ mod tests {
             arch: NvvmArch::Compute70,
             digest: Digest::of("sources"),
         };
-        let write_body = |body| write(&file, &header, &Inputs::default(), body).unwrap();
+        let write_body =
+            |body| write(&file, &header, &Inputs::default(), body, PanicMode::Message).unwrap();
         let modified = || fs::metadata(&file).unwrap().modified().unwrap();
         write_body(".version 6.0\n");
         let before = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
