@@ -284,6 +284,12 @@ impl CudaBuilder {
             arch: self.options.arch,
             digest: self.digest(&inputs)?,
         };
+        if !assembly.contains(".entry ") {
+            println!(
+                "cargo::warning=the module of {} has no kernel: what the host launches is a `pub unsafe fn` under `#[kernel]`",
+                self.path_to_crate.display()
+            );
+        }
         let panics = self.options.panic_mode();
         ptx::write(destination, &header, &inputs, &assembly, panics)?;
         Ok(inputs)

@@ -223,6 +223,9 @@ fn without_disambiguators(name: &str) -> String {
 /// What `shared_array!` leaves in the assembly: this, the array's name, its alignment and its bytes.
 const SHARED_ARRAY: &str = "// shared_array ";
 
+/// The shared memory in bytes that a module can declare for a block, on every architecture.
+const MOST_SHARED: u64 = 48 << 10;
+
 /// Declares the shared arrays of the comments in front of the first function, each once.
 fn declare_shared_arrays(assembly: &str) -> Result<String, CudaBuilderError> {
     let mut arrays: BTreeMap<(usize, &str), &str> = BTreeMap::new();
@@ -239,6 +242,18 @@ fn declare_shared_arrays(assembly: &str) -> Result<String, CudaBuilderError> {
         let known = arrays.entry((number, name)).or_insert(size);
         if *known != size {
             return Err(CudaBuilderError::SharedArray { name: name.into() });
+        }
+    }
+    for ((_, name), size) in &arrays {
+        let bytes = size
+            .split_once(' ')
+            .and_then(|(_, bytes)| bytes.parse().ok());
+        if let Some(bytes) = bytes.filter(|bytes| *bytes > MOST_SHARED) {
+            return Err(CudaBuilderError::LargeSharedArray {
+                name: (*name).into(),
+                bytes,
+                most: MOST_SHARED,
+            });
         }
     }
     let declarations: String = arrays
@@ -378,6 +393,12 @@ mod tests {
         let error =
             declare_shared_arrays("// shared_array a 4 8\n// shared_array a 4 16\n").unwrap_err();
         assert!(error.to_string().contains("generic"), "{error}");
+        assert!(declare_shared_arrays("// shared_array a 4 49152\n").is_ok());
+        let error = declare_shared_arrays("// shared_array a 4 400000\n").unwrap_err();
+        let error = error.to_string();
+        for part in ["400000 bytes", "at most 49152 bytes", "dynamic_shared_mem"] {
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]
