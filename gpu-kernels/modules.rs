@@ -1,6 +1,6 @@
 //! The modules that the kernels are compiled to.
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+use cuda_builder::{CudaBuilder, NvvmArch, PanicMode};
 use std::path::Path;
 
 /// Each module with its name, of the crate `gpu-kernels` in `folder`.
@@ -10,6 +10,8 @@ pub fn of(folder: &Path) -> [(&'static str, CudaBuilder); 4] {
             .arch(arch)
             // The kernels write `mul_add` where they mean it, and their bits are compared with a CPU's.
             .fma_contraction(false)
+            // What a panic costs on a GPU belongs to the modelled times that are recorded.
+            .panic_mode(PanicMode::Message)
             .copy_to(folder.join("ptx").join(name));
         (name, builder)
     };

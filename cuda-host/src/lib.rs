@@ -16,6 +16,7 @@
 //! - [`peer`]: copies between devices
 //! - [`tensor_map`]: how a tensor lies in memory, for copies of boxes of it
 //! - [`launch_attributes`]: launches with attributes, such as thread-block clusters
+//! - [`panics`]: where a kernel has panicked
 //!
 //! cust's `Stream::new` removes `NON_BLOCKING`, `Stream::wait_event` takes the event by value, and both types keep their
 //! handles to themselves; that is what most of this is about.
@@ -27,6 +28,7 @@ pub mod host_function;
 pub mod host_memory;
 pub mod kernel;
 pub mod launch_attributes;
+pub mod panics;
 pub mod peer;
 pub mod pool;
 mod result;

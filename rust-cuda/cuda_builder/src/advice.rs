@@ -1,7 +1,7 @@
 //! What to do about errors of the compiler that come from code for the host: sentences beside its own messages.
 
 /// Beginnings of messages, and a sentence on the first that is found.
-const ADVICE: [(&[&str], &str); 8] = [
+const ADVICE: [(&[&str], &str); 9] = [
     (
         &["cannot find macro `println`", "cannot find macro `print`"],
         "`print!` and `println!` of kernels are `cuda_std`'s: `use cuda_std::prelude::*;` or `use cuda_std::println;`",
@@ -30,6 +30,10 @@ const ADVICE: [(&[&str], &str); 8] = [
         &["could not compile `cuda_std`"],
         "this `cuda_std` is the registry's, which needs another compiler: `[patch.crates-io]` has to name `cuda_std` in the manifest at the root \
          of the kernels' own workspace; `scripts/new-kernel` writes manifests that do",
+    ),
+    (
+        &["cannot find attribute `address_space`"],
+        "`#[address_space(..)]` is `cuda_std`'s, and not in its prelude: `use cuda_std::address_space;`",
     ),
     (
         &["unlinked crate `std`", "undeclared crate or module `std`"],

@@ -13,7 +13,7 @@ use std::thread;
 use crate::inputs::Inputs;
 use crate::options::{EmitOption, Options};
 use crate::sysroot::Shared;
-use crate::{CudaBuilderError, Toolchain, advice};
+use crate::{CudaBuilderError, PanicMode, Toolchain, advice};
 
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
@@ -29,7 +29,10 @@ pub(crate) fn settings(options: &Options) -> Vec<String> {
         .code_generation()
         .into_iter()
         .chain(options.build_args.clone());
-    fixed.chain(profile).chain(own).collect()
+    // A module whose panics format is what it was before there were others.
+    let panics = (options.panic_mode() != PanicMode::Message)
+        .then(|| format!("panics: {:?}, 1", options.panic_mode()));
+    fixed.chain(profile).chain(own).chain(panics).collect()
 }
 
 /// Compiles a crate: its PTX, and the files that it was made of.

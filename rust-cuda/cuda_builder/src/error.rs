@@ -67,6 +67,20 @@ pub enum CudaBuilderError {
         name: String,
     },
 
+    /// An array of shared memory that no GPU has.
+    #[error(
+        "the shared array {name} has {bytes} bytes, and a block has at most {most} bytes of shared memory that the module declares: \
+         make it smaller, or take `cuda_std::shared::dynamic_shared_mem`, whose size the launch gives"
+    )]
+    LargeSharedArray {
+        /// Its name in the module.
+        name: String,
+        /// Its size.
+        bytes: u64,
+        /// What `ptxas` takes.
+        most: u64,
+    },
+
     /// The kernels need a function of the compiler's run-time library.
     #[error(
         "{} needs the function `{function}`, which the GPU does not have{}",

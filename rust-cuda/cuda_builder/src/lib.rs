@@ -46,6 +46,7 @@ mod environment;
 mod error;
 mod inputs;
 mod options;
+mod panics;
 mod ptx;
 mod sysroot;
 mod toolchain;
@@ -58,6 +59,7 @@ pub use error::CudaBuilderError;
 use inputs::{Digest, Inputs};
 use options::Options;
 pub use options::{DebugInfo, EmitOption};
+pub use panics::PanicMode;
 pub use toolchain::{DEVICE_RUSTC, Toolchain};
 
 /// How to build one PTX module from one crate.
@@ -106,6 +108,14 @@ impl CudaBuilder {
     #[must_use]
     pub fn release(mut self, release: bool) -> Self {
         self.options.release = release;
+        self
+    }
+
+    /// What a panic does on a GPU. The default is [`PanicMode::Location`] in a [`release`](Self::release) build, and
+    /// [`PanicMode::Message`] in another.
+    #[must_use]
+    pub fn panic_mode(mut self, mode: PanicMode) -> Self {
+        self.options.panic_mode = Some(mode);
         self
     }
 
@@ -274,7 +284,14 @@ impl CudaBuilder {
             arch: self.options.arch,
             digest: self.digest(&inputs)?,
         };
-        ptx::write(destination, &header, &inputs, &assembly)?;
+        if !assembly.contains(".entry ") {
+            println!(
+                "cargo::warning=the module of {} has no kernel: what the host launches is a `pub unsafe fn` under `#[kernel]`",
+                self.path_to_crate.display()
+            );
+        }
+        let panics = self.options.panic_mode();
+        ptx::write(destination, &header, &inputs, &assembly, panics)?;
         Ok(inputs)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::NvvmArch;
+use crate::{NvvmArch, PanicMode};
 
 /// How much a debugger or profiler learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub(crate) struct Options {
     pub optix: bool,
     pub override_libm: Option<bool>,
     pub use_constant_memory_space: bool,
+    pub panic_mode: Option<PanicMode>,
     pub build_args: Vec<String>,
     pub final_module_path: Option<PathBuf>,
 }
@@ -58,6 +59,7 @@ impl Default for Options {
             optix: false,
             override_libm: None,
             use_constant_memory_space: false,
+            panic_mode: None,
             build_args: Vec::new(),
             final_module_path: None,
         }
@@ -78,6 +80,14 @@ impl Options {
             "codegen-units=1".into(),
             "panic='abort'".into(),
         ]
+    }
+
+    /// What a panic does on a GPU.
+    pub(crate) fn panic_mode(&self) -> PanicMode {
+        self.panic_mode.unwrap_or(match self.release {
+            true => PanicMode::Location,
+            false => PanicMode::Message,
+        })
     }
 
     /// What rustc is told of every crate.

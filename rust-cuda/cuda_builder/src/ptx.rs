@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::inputs::{Digest, Inputs};
 use crate::toolchain::DEVICE_RUSTC;
-use crate::{CudaBuilderError, NvvmArch};
+use crate::{CudaBuilderError, NvvmArch, PanicMode, panics};
 
 /// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
 pub(crate) const FORMAT: &str = "4: sources of core under /rustc, launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp, names without hashes";
@@ -86,10 +86,12 @@ pub(crate) fn write(
     header: &Header,
     inputs: &Inputs,
     assembly: &str,
+    panics: PanicMode,
 ) -> Result<(), CudaBuilderError> {
     refuse_missing_arithmetic(assembly)?;
     let assembly = declare_shared_arrays(assembly)?;
     let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
+    let body = panics::lower(&body, panics);
     let text = header.lines(inputs, &body) + &body;
     if fs::read_to_string(file).is_ok_and(|present| present == text) {
         return Ok(());
@@ -221,6 +223,9 @@ fn without_disambiguators(name: &str) -> String {
 /// What `shared_array!` leaves in the assembly: this, the array's name, its alignment and its bytes.
 const SHARED_ARRAY: &str = "// shared_array ";
 
+/// The shared memory in bytes that a module can declare for a block, on every architecture.
+const MOST_SHARED: u64 = 48 << 10;
+
 /// Declares the shared arrays of the comments in front of the first function, each once.
 fn declare_shared_arrays(assembly: &str) -> Result<String, CudaBuilderError> {
     let mut arrays: BTreeMap<(usize, &str), &str> = BTreeMap::new();
@@ -237,6 +242,18 @@ fn declare_shared_arrays(assembly: &str) -> Result<String, CudaBuilderError> {
         let known = arrays.entry((number, name)).or_insert(size);
         if *known != size {
             return Err(CudaBuilderError::SharedArray { name: name.into() });
+        }
+    }
+    for ((_, name), size) in &arrays {
+        let bytes = size
+            .split_once(' ')
+            .and_then(|(_, bytes)| bytes.parse().ok());
+        if let Some(bytes) = bytes.filter(|bytes| *bytes > MOST_SHARED) {
+            return Err(CudaBuilderError::LargeSharedArray {
+                name: (*name).into(),
+                bytes,
+                most: MOST_SHARED,
+            });
         }
     }
     let declarations: String = arrays
@@ -376,6 +393,12 @@ mod tests {
         let error =
             declare_shared_arrays("// shared_array a 4 8\n// shared_array a 4 16\n").unwrap_err();
         assert!(error.to_string().contains("generic"), "{error}");
+        assert!(declare_shared_arrays("// shared_array a 4 49152\n").is_ok());
+        let error = declare_shared_arrays("// shared_array a 4 400000\n").unwrap_err();
+        let error = error.to_string();
+        for part in ["400000 bytes", "at most 49152 bytes", "dynamic_shared_mem"] {
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]
@@ -431,7 +454,14 @@ mod tests {
             variables: ["TILE".to_owned()].into(),
         };
         assert_eq!(read(&file), None, "there is no file yet");
-        write(&file, &header, &inputs, ".version 6.0\n").unwrap();
+        write(
+            &file,
+            &header,
+            &inputs,
+            ".version 6.0\n",
+            PanicMode::Message,
+        )
+        .unwrap();
         let known = Some((header, inputs.clone()));
         assert_eq!(read(&file), known);
 
@@ -444,7 +474,14 @@ mod tests {
         assert_eq!(read(&file), None, "edited by hand");
         fs::write(&file, whole.lines().next().unwrap()).unwrap();
         assert_eq!(read(&file), None, "cut off");
-        write(&file, &header, &inputs, ".version 6.0\n").unwrap();
+        write(
+            &file,
+            &header,
+            &inputs,
+            ".version 6.0\n",
+            PanicMode::Message,
+        )
+        .unwrap();
         let names: Vec<_> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
@@ -460,7 +497,8 @@ mod tests {
             arch: NvvmArch::Compute70,
             digest: Digest::of("sources"),
         };
-        let write_body = |body| write(&file, &header, &Inputs::default(), body).unwrap();
+        let write_body =
+            |body| write(&file, &header, &Inputs::default(), body, PanicMode::Message).unwrap();
         let modified = || fs::metadata(&file).unwrap().modified().unwrap();
         write_body(".version 6.0\n");
         let before = SystemTime::UNIX_EPOCH + Duration::from_secs(1);

@@ -372,6 +372,25 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     }
 }
 
+/// An empty module loads, and no kernel is found in it: the build says so.
+#[test]
+fn a_crate_without_kernels_is_warned_of() {
+    if Toolchain::find().is_err() {
+        left_out::note(Missing::DeviceToolchain);
+        return;
+    }
+    let folder = kernels(
+        "#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\npub fn scale(x: f32) -> f32 { x }\n",
+    );
+    let output = run_build_script(folder.path(), None);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(
+        text.contains("cargo::warning=the module of . has no kernel: "),
+        "{text}"
+    );
+}
+
 /// Sources for the host, and what the error says beside the compiler's messages.
 #[test]
 fn mistakes_get_a_sentence() {
@@ -396,6 +415,10 @@ fn mistakes_get_a_sentence() {
         (
             "pub fn f() -> usize { std::mem::size_of::<u32>() }",
             "`core::` and, for what allocates, `alloc::`",
+        ),
+        (
+            "#[address_space(shared)] static mut TILE: [f32; 4] = [0.0; 4];",
+            "`use cuda_std::address_space;`",
         ),
         (
             "pub fn f(x: f32) -> f32 { x.sin() }",

@@ -16,7 +16,7 @@ use cases::{
     AMPERE, AMPERE_NAMES, BEFORE_HOPPER, BY_VERSION, CASES, HOPPER, HOPPER_ALONE,
     HOPPER_ALONE_NAMES, HOPPER_NAMES,
 };
-use cuda_builder::{CudaBuilder, NvvmArch, Toolchain};
+use cuda_builder::{CudaBuilder, NvvmArch, PanicMode, Toolchain};
 use left_out::Missing;
 
 fn source(cases: &[(&str, &str)]) -> String {
@@ -62,6 +62,7 @@ fn compile(arch: NvvmArch, folder: &Path) -> String {
     CudaBuilder::new(folder)
         .arch(arch)
         .fma_contraction(false)
+        .panic_mode(PanicMode::Message)
         .copy_to(&file)
         .build()
         .unwrap_or_else(|error| panic!("{error}"));

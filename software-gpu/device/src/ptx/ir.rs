@@ -20,6 +20,8 @@ pub struct Module {
     /// Module-scope variables in `.global`, `.const` and `.shared` space. The driver allocates and initialises those
     /// in `.global` and `.const`; `.shared` ones are laid out per kernel by the executor.
     pub globals: Vec<Variable>,
+    /// Lines of the text are for this device alone: what they need, such as a stack, a GPU is not asked for.
+    pub has_own_lines: bool,
 }
 
 /// Where the addresses of functions start: nothing can be loaded from there.

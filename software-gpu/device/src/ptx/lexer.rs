@@ -62,6 +62,9 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Lexeme<'_>>, PtxError> {
     }
 }
 
+/// Begins a comment whose text is code for this device: what a GPU is spared, such as the formatting of panics.
+pub(super) const FOR_THIS_DEVICE: &str = "//software-gpu:";
+
 struct Lexer<'a> {
     source: &'a str,
     at: usize,
@@ -86,6 +89,9 @@ impl<'a> Lexer<'a> {
         loop {
             match (self.peek(0), self.peek(1)) {
                 (b' ' | b'\t' | b'\r' | b'\n' | 0x0c, _) => self.step(),
+                (b'/', b'/') if self.source[self.at..].starts_with(FOR_THIS_DEVICE) => {
+                    self.at += FOR_THIS_DEVICE.len();
+                }
                 (b'/', b'/') => self.take_while(|byte| byte != b'\n'),
                 (b'/', b'*') => {
                     let line = self.line;

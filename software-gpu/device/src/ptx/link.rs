@@ -142,6 +142,7 @@ impl Linker {
     fn add(&mut self, unit: &str, mut module: Module) {
         self.module.version = self.module.version.max(module.version);
         self.module.address_size = module.address_size;
+        self.module.has_own_lines |= module.has_own_lines;
         if number(&module.target) >= number(&self.module.target) {
             self.module.target = std::mem::take(&mut module.target);
         }

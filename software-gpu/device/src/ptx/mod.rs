@@ -30,5 +30,9 @@ pub use link::{LinkError, link};
 ///
 /// Never panics: every text gives a module or a [`PtxError`] that names the place.
 pub fn parse(source: &str) -> Result<Module, PtxError> {
-    parser::Parser::new(source)?.module()
+    let module = parser::Parser::new(source)?.module()?;
+    Ok(Module {
+        has_own_lines: source.contains(lexer::FOR_THIS_DEVICE),
+        ..module
+    })
 }

@@ -113,7 +113,7 @@ pub(super) fn kernel(
             sites: totals.sites,
             latencies,
             local_bytes,
-            limited_stack: link.recursive,
+            limited_stack: link.recursive && !module.has_own_lines,
             ordered: totals.ordered,
             copies_asynchronously: totals.copies_asynchronously,
             multiplies_in_warpgroups: totals.multiplies_in_warpgroups,
