@@ -6,6 +6,7 @@ use super::gate::Gate;
 use super::jobs::{Known, numbers, plan};
 use crate::kernels::Jobs;
 use anyhow::{Result, bail};
+use cust::event::Event;
 use examples_host::options::UsageError;
 use examples_host::part_option::PartOption::{Rounds, Streams};
 use examples_host::prelude::*;
@@ -40,10 +41,12 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = plan(KERNELS);
+    let deal = |jobs: &Jobs, count: usize, start: &Event| {
+        Ok(jobs.round_robin(KERNELS, &jobs.streams[..count], start)?)
+    };
     let scaling =
         scaling::scaling(part, plan, one, &counts, &mut known, |Known { jobs, .. }, count| {
-            let streams = &jobs.streams[..count];
-            gate.time(streams, plan, |start| Ok(jobs.round_robin(KERNELS, streams, start)?))
+            gate.time(&jobs.streams[..count], plan, |start| deal(jobs, count, start))
         })?;
     for count in [2, 4, 8].into_iter().filter(|count| counts.contains(count)) {
         let reached = share(scaling.reached(count)).at_least(0.85).for_any(&[Streams]);
@@ -57,8 +60,15 @@ pub fn run(part: &mut Part) -> Result<()> {
     }
 
     let (jobs, streams) = (&known.jobs, &known.jobs.streams[..]);
-    let all = |start: &_| Ok(jobs.round_robin(KERNELS, streams, start)?);
-    let recording = gate.recording(part, streams, plan, all)?;
+    for &count in &counts {
+        let recording = gate.recording(part, streams, plan, |start| deal(jobs, count, start))?;
+        let used = recording.streams().len();
+        if used != count {
+            let id = format!("identity/streams-{count}");
+            part.claim(id, "the kernels run in all of the streams", false, used, count);
+        }
+    }
+    let recording = gate.recording(part, streams, plan, |start| deal(jobs, most, start))?;
     part.chart(scaling::variant(most), &recording, Rows::Streams);
     let resident = share(recording.max_concurrency(Engine::Kernel) as f64 / most as f64);
     expect! { part;

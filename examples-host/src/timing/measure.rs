@@ -561,8 +561,12 @@ impl<'v, S> Comparison<'v, S> {
         Ok(())
     }
 
-    /// Claims, of each rule that the variants have broken, that they keep it.
+    /// Claims, of each rule that the variants have broken, that they keep it. With other parameters than the part's own variants
+    /// may be alike: on a single chunk, for example.
     fn claim_identity(&self, part: &mut Part, runs: &[Runs]) {
+        if !part.own_parameters(&[]) {
+            return;
+        }
         let judged = self
             .variants
             .iter()
