@@ -6,7 +6,6 @@ use super::gate::Gate;
 use super::jobs::{Known, numbers, plan};
 use crate::kernels::Jobs;
 use anyhow::{Result, bail};
-use cust::event::Event;
 use examples_host::options::UsageError;
 use examples_host::part_option::PartOption::{Rounds, Streams};
 use examples_host::prelude::*;
@@ -41,12 +40,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = plan(KERNELS);
-    let deal = |jobs: &Jobs, count: usize, start: &Event| {
-        Ok(jobs.round_robin(KERNELS, &jobs.streams[..count], start)?)
-    };
     let scaling =
         scaling::scaling(part, plan, one, &counts, &mut known, |Known { jobs, .. }, count| {
-            gate.time(&jobs.streams[..count], plan, |start| deal(jobs, count, start))
+            let streams = &jobs.streams[..count];
+            gate.time(streams, plan, |start| Ok(jobs.round_robin(KERNELS, streams, start)?))
         })?;
     for count in [2, 4, 8].into_iter().filter(|count| counts.contains(count)) {
         let reached = share(scaling.reached(count)).at_least(0.85).for_any(&[Streams]);
@@ -60,15 +57,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     }
 
     let (jobs, streams) = (&known.jobs, &known.jobs.streams[..]);
-    for &count in &counts {
-        let recording = gate.recording(part, streams, plan, |start| deal(jobs, count, start))?;
-        let used = recording.streams().len();
-        if used != count {
-            let id = format!("identity/streams-{count}");
-            part.claim(id, "the kernels run in all of the streams", false, used, count);
-        }
-    }
-    let recording = gate.recording(part, streams, plan, |start| deal(jobs, most, start))?;
+    let all = |start: &_| Ok(jobs.round_robin(KERNELS, streams, start)?);
+    let recording = gate.recording(part, streams, plan, all)?;
     part.chart(scaling::variant(most), &recording, Rows::Streams);
     let resident = share(recording.max_concurrency(Engine::Kernel) as f64 / most as f64);
     expect! { part;

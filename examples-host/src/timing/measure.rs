@@ -439,7 +439,7 @@ impl<'v, S> Comparison<'v, S> {
             (self.timed(index, watch, state)?, None)
         };
         if let (Some(trace), Some(recording)) = (trace, &recording) {
-            runs.did(Shape::of(&trace, recording));
+            runs.did(Shape::of(&trace.taking(sample.issuing), recording));
         }
         let name = &self.variants[index].name.text;
         match (&recording, self.plan.is_counted_in_recordings()) {
