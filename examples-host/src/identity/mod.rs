@@ -10,6 +10,9 @@
 //! - each waits for the device as often as it says, and one that says nothing never does;
 //! - each uses all streams that it names.
 //!
+//! [Twins](crate::twins), a racy program and its remedy, do the same work: they run the same kernels with the same launches and
+//! copies.
+//!
 //! A broken rule is a claim that fails; a rule that is kept is not mentioned. What is compared are counts and the order of calls.
 //! Only the host's work is a time, and has a generous limit.
 
@@ -20,5 +23,5 @@ mod shape;
 mod tests;
 
 pub use differ::Differ;
-pub(crate) use rules::{Judged, broken};
+pub(crate) use rules::{Judged, broken, broken_by_twins};
 pub(crate) use shape::Shape;

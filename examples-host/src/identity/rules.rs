@@ -44,6 +44,23 @@ pub(crate) fn broken(declared: Option<&[Differ]>, variants: &[Judged]) -> Vec<Br
     found
 }
 
+/// What twins may differ in: all but the work, since they differ in how it is ordered.
+const ORDER: [Differ; 8] = [
+    Differ::Streams,
+    Differ::Events,
+    Differ::Waits,
+    Differ::Graphs,
+    Differ::Calls,
+    Differ::Threads,
+    Differ::HostWork,
+    Differ::Order,
+];
+
+/// The rule that two programs have broken that are to do the same work in different orders, or with other buffers.
+pub(crate) fn broken_by_twins(twins: &[Judged; 2]) -> Option<Broken> {
+    undeclared(&ORDER, twins)
+}
+
 fn same_program(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
     if declared.contains(&Differ::Data) {
         return None;

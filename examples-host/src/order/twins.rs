@@ -7,9 +7,11 @@
 use crate::check::{Checked, Mismatch};
 use crate::device::TimeSource;
 use crate::expect::{right, truth};
+use crate::identity::{self, Judged, Shape};
+use crate::label::Label;
 use crate::part::Part;
 use crate::races::Watched;
-use crate::recording::recorded;
+use crate::recording::{recorded, traced};
 
 /// Which of the twins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +46,16 @@ impl Part<'_> {
         data: impl Fn(&Part) -> anyhow::Result<D>,
         mut program: impl FnMut(Program, &mut D) -> anyhow::Result<Outcome>,
     ) -> anyhow::Result<()> {
-        let (racy, found) = self.twin(Program::Racy, &data, &mut program)?;
+        let (racy, found, racy_shape) = self.twin(Program::Racy, &data, &mut program)?;
         self.judge_racy(named, &racy, &found);
-        let (fixed, found) = self.twin(Program::Fixed, &data, &mut program)?;
+        let (fixed, found, fixed_shape) = self.twin(Program::Fixed, &data, &mut program)?;
         let sentence = "fixed: every element is right";
         self.expect("fixed/elements", sentence, right(&fixed, "elements"));
         if let Watched::Checked(reports) = found {
             let silent = truth(reports.is_empty(), reports_made(reports.len()), "none");
             self.expect("fixed/silent", "fixed: the checker is silent", silent);
         }
+        self.claim_same_work(racy_shape.zip(fixed_shape));
         Ok(())
     }
 
@@ -61,14 +64,35 @@ impl Part<'_> {
         which: Program,
         data: impl Fn(&Part) -> anyhow::Result<D>,
         mut program: impl FnMut(Program, &mut D) -> anyhow::Result<Outcome>,
-    ) -> anyhow::Result<(Outcome, Watched)> {
+    ) -> anyhow::Result<(Outcome, Watched, Option<Shape>)> {
         let (ran, watched) = self.watch(|| {
             let mut data = data(self)?;
-            recorded(self.device(), || program(which, &mut data))
+            recorded(self.device(), || {
+                let (outcome, trace) = traced(|| program(which, &mut data));
+                anyhow::Ok((outcome?, trace))
+            })
         });
-        let (outcome, recording) = ran?;
+        let ((outcome, trace), recording) = ran?;
         self.keep(which.name(), &recording);
-        Ok((outcome, watched))
+        let shape = trace.map(|trace| Shape::of(&trace, &recording));
+        Ok((outcome, watched, shape))
+    }
+
+    /// Claims, if the twins do not do the same work, that they do.
+    fn claim_same_work(&mut self, shapes: Option<(Shape, Shape)>) {
+        let Some((racy, fixed)) = shapes else { return };
+        let names = [Program::Racy, Program::Fixed].map(|which| Label::from(which.name()));
+        let judged = |name, shape| Judged {
+            name,
+            joined: Vec::new(),
+            waits: 0,
+            shape,
+        };
+        let twins = [judged(&names[0], &racy), judged(&names[1], &fixed)];
+        if let Some(broken) = identity::broken_by_twins(&twins) {
+            let id = format!("identity/{}", broken.rule);
+            self.claim(id, broken.sentence, false, broken.found, broken.remedy);
+        }
     }
 
     fn judge_racy(&mut self, named: &[&str], outcome: &Outcome, found: &Watched) {

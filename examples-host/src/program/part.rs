@@ -332,7 +332,7 @@ impl<'a> Part<'a> {
     }
 
     /// Whether the command line leaves the part's parameters as they are, but for those that may change.
-    fn own_parameters(&self, but_for: &[PartOption]) -> bool {
+    pub(crate) fn own_parameters(&self, but_for: &[PartOption]) -> bool {
         let changed =
             |option: &PartOption| option.changes_the_work() && option.is_given(self.options);
         let mut changed = PartOption::ALL.into_iter().filter(changed);

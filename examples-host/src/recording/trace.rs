@@ -4,7 +4,7 @@
 //! which each of its threads asked, and knows what no record has: the shape of a launch, and how a stream was created.
 
 use super::notes::{self, NotedStream};
-use super::{between_events, mode, now};
+use super::{between_events, mode};
 use crate::intervals::Span;
 use crate::profiler_names::thread_name;
 use libcuda::observe::{Action, Call, StreamHandle};
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// A call of the driver that succeeded.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ pub(crate) struct Trace {
     pub(crate) streams: Vec<NotedStream>,
     /// The thread that ran the body.
     pub(crate) thread: ThreadId,
-    /// From the body's beginning to its end, on the clock of the device's records.
+    /// From the first call to the body's end, if that is known, on the clock of the device's records.
     pub(crate) span: Option<Span>,
 }
 
@@ -108,20 +109,28 @@ pub(crate) fn traced<R>(body: impl FnOnce() -> R) -> (R, Option<Trace>) {
         return (body(), None);
     }
     let first = notes::notes().steps.len();
-    let start = now();
     let done = body();
-    let end = now();
     let notes = notes::notes();
     let trace = Trace {
         steps: notes.steps.get(first..).unwrap_or_default().to_vec(),
         streams: notes.streams(),
         thread: thread::current().id(),
-        span: start.zip(end).map(|(start, end)| Span {
-            start,
-            end: end.max(start),
-        }),
+        span: None,
     };
     (done, Some(trace))
+}
+
+impl Trace {
+    /// The same, of a body that took so long. Asking for the time would take time on the modelled host: what the host did before
+    /// the first call counts as done behind the last one.
+    pub(crate) fn taking(mut self, time: Duration) -> Self {
+        let first = self.steps.iter().find_map(|step| step.span);
+        self.span = first.map(|Span { start, .. }| Span {
+            start,
+            end: start + time.as_nanos() as u64,
+        });
+        self
+    }
 }
 
 /// The step that a call was.

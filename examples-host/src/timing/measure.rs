@@ -439,7 +439,7 @@ impl<'v, S> Comparison<'v, S> {
             (self.timed(index, watch, state)?, None)
         };
         if let (Some(trace), Some(recording)) = (trace, &recording) {
-            runs.did(Shape::of(&trace, recording));
+            runs.did(Shape::of(&trace.taking(sample.issuing), recording));
         }
         let name = &self.variants[index].name.text;
         match (&recording, self.plan.is_counted_in_recordings()) {
@@ -561,8 +561,12 @@ impl<'v, S> Comparison<'v, S> {
         Ok(())
     }
 
-    /// Claims, of each rule that the variants have broken, that they keep it.
+    /// Claims, of each rule that the variants have broken, that they keep it. With other parameters than the part's own variants
+    /// may be alike: on a single chunk, for example.
     fn claim_identity(&self, part: &mut Part, runs: &[Runs]) {
+        if !part.own_parameters(&[]) {
+            return;
+        }
         let judged = self
             .variants
             .iter()
