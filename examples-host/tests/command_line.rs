@@ -114,7 +114,7 @@ fn an_unknown_gpu_is_bad_usage_and_the_known_ones_are_listed() {
     for (gpu, reason) in [
         (
             "abacus",
-            "say h200, b200, h100, a100, l4, rtx4090, t4, or the path",
+            "use h200, b200, h100, a100, l4, rtx4090, t4, or the path",
         ),
         ("./nowhere.toml", "./nowhere.toml"),
     ] {

@@ -34,6 +34,15 @@ fn other_gpus_have_other_limits_and_the_predictions_follow() {
 }
 
 #[test]
-fn raw_exhaustion_prints_what_the_readme_shows() {
-    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_exhaustion"), include_str!("../README.md"));
+fn raw_exhaustion_prints_what_the_readme_shows_and_its_refused_calls_are_explained() {
+    let output = lesson_tests::run_raw(env!("CARGO_BIN_EXE_raw_exhaustion"), &[]);
+    assert_eq!(code(&output), Some(0));
+    let printed = lesson_tests::text(&output.stdout);
+    assert!(!printed.is_empty() && include_str!("../README.md").contains(&printed));
+    let explained = lesson_tests::text(&output.stderr);
+    let calls: Vec<&str> =
+        explained.lines().filter(|line| line.starts_with("software GPU: ")).collect();
+    let [memory, launch] = calls[..] else { panic!("two calls are refused: {explained}") };
+    assert!(memory.contains("cuMemAlloc") && memory.contains("CUDA_ERROR_OUT_OF_MEMORY"));
+    assert!(launch.contains("a block of [2048, 1, 1] threads"), "{launch}");
 }

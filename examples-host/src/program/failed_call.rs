@@ -6,7 +6,8 @@ use anyhow::Error;
 use cust::error::CudaError;
 use libcuda::observe::take_failure;
 
-/// The error with the name of the driver's call that it comes from, if it comes from cust and the call was observed.
+/// The error with the name of the driver's call that it comes from, if it comes from cust and the call was observed. What the
+/// software GPU knows of its cause is printed.
 pub(crate) fn name(error: Error) -> Error {
     let code = error
         .chain()
@@ -14,6 +15,9 @@ pub(crate) fn name(error: Error) -> Error {
     match code.map(|code| (*code, take_failure())) {
         Some((code, Some(failure))) if is(code, failure.code) => {
             let name = name_of(failure.code);
+            if let Some(reason) = software_gpu::last_error().filter(|text| text.contains(&name)) {
+                software_gpu::say!("software GPU: {reason}");
+            }
             error.context(format!("{failure}: {name}"))
         }
         _ => error,

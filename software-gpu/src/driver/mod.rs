@@ -78,6 +78,12 @@ pub fn last_error() -> Option<String> {
     reasons::last()
 }
 
+/// Whether the sentence of a failed call is printed when the call returns, as it is by default. A program that expects some calls to
+/// fail, and prints [`last_error`] where a failure ends it, switches that off.
+pub fn print_errors(printed: bool) {
+    reasons::print(printed);
+}
+
 pub(crate) fn start_activities() {
     simulation::simulator::lock().activities.start();
 }

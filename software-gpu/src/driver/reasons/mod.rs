@@ -21,6 +21,7 @@ mod memory;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(in crate::driver) use events::{because_not_reached, because_unrecorded, because_untimed};
@@ -84,6 +85,14 @@ impl Caller {
     }
 }
 
+/// Whether sentences are printed; [`last`] has them in any case.
+static PRINTED: AtomicBool = AtomicBool::new(true);
+
+/// Whether the sentences of failed calls are printed from now on.
+pub(in crate::driver) fn print(printed: bool) {
+    PRINTED.store(printed, Ordering::Relaxed);
+}
+
 /// Whether sentences are asked for.
 fn is_on() -> bool {
     reports::mode() != Mode::Off
@@ -127,7 +136,7 @@ pub(in crate::driver) fn fails(error: CudaError) {
     let _ = LAST
         .try_with(|last| last.replace(Some(format!("{}: {code}: {what}; {remedy}", plain(name)))));
     let site = CallSite::here();
-    if reports::are_collected() || !is_new(error, name, site.identity()) {
+    if !PRINTED.load(Ordering::Relaxed) || reports::are_collected() || !is_new(error, name, site.identity()) {
         return;
     }
     let line = site.locate();
